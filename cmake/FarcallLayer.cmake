@@ -1,0 +1,19 @@
+# farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…])
+#
+# Adds the object library farcall_<name>. A layer sees the headers of src/<name> as "<name>/x.h" and
+# those of include/farcall/<name> as <farcall/<name>/x.h>, and the headers of the layers that it USES;
+# an include of any other layer finds no file. The include roots are folders of links in the build
+# tree, one for each layer.
+function(farcall_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  set(root ${PROJECT_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${root}/farcall)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/farcall/${name} ${root}/farcall/${name} SYMBOLIC)
+
+  add_library(farcall_${name} OBJECT ${ARG_SOURCES})
+  target_include_directories(farcall_${name} PUBLIC ${root})
+  list(TRANSFORM ARG_USES PREPEND farcall_)
+  target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
+  target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
+endfunction()

@@ -1,0 +1,22 @@
+# Compile options that every target of this project shares.
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+add_library(farcall_options INTERFACE)
+target_compile_features(farcall_options INTERFACE cxx_std_20)
+target_compile_options(farcall_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(FARCALL_WERROR)
+  target_compile_options(farcall_options INTERFACE -Werror)
+endif()
+if(FARCALL_SANITIZE)
+  target_compile_options(farcall_options INTERFACE
+    -fsanitize=${FARCALL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(farcall_options INTERFACE -fsanitize=${FARCALL_SANITIZE})
+endif()
