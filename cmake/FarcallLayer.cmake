@@ -17,3 +17,13 @@ function(farcall_layer name)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
 endfunction()
+
+# What kernel authors include: farcall/ffi.h, farcall/abi.h and farcall/handler/. It uses no layer,
+# and every layer may use it.
+set(_handler_root ${PROJECT_BINARY_DIR}/layers/handler)
+file(MAKE_DIRECTORY ${_handler_root}/farcall)
+foreach(_entry ffi.h abi.h handler)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/farcall/${_entry} ${_handler_root}/farcall/${_entry} SYMBOLIC)
+endforeach()
+add_library(farcall_handler INTERFACE)
+target_include_directories(farcall_handler INTERFACE ${_handler_root})

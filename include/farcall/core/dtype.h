@@ -1,0 +1,81 @@
+// Element types: one enumeration and one table, from which every other name and code follows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+// Numbered as in the binary interface (FARCALL_FFI_DataType).
+enum class DType : uint8_t {
+  kInvalid = 0,
+  kBool = 1,
+  kInt8 = 2,
+  kInt16 = 3,
+  kInt32 = 4,
+  kInt64 = 5,
+  kUInt8 = 6,
+  kUInt16 = 7,
+  kUInt32 = 8,
+  kUInt64 = 9,
+  kFloat16 = 10,
+  kFloat32 = 11,
+  kFloat64 = 12,
+  kComplex64 = 15,
+  kBFloat16 = 16,
+  kToken = 17,
+  kComplex128 = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E4M3FN = 20,
+  kInt4 = 21,
+  kUInt4 = 22,
+  kFloat8E4M3B11FNUZ = 23,
+  kFloat8E5M2FNUZ = 24,
+  kFloat8E4M3FNUZ = 25,
+  kInt2 = 26,
+  kUInt2 = 27,
+  kFloat8E4M3 = 28,
+  kFloat8E3M4 = 29,
+  kInt1 = 30,
+  kUInt1 = 31,
+  kFloat4E2M1FN = 32,
+  kFloat8E8M0FNU = 33,
+};
+
+inline constexpr int kNumDTypes = 34;  // one past the largest code
+
+enum class DTypeKind : uint8_t { kInvalid, kBool, kSigned, kUnsigned, kFloat, kComplex, kToken };
+
+struct DTypeInfo {
+  DType dtype;
+  DTypeKind kind;
+  uint8_t bits;        // of one value
+  uint8_t byte_width;  // of one element in memory; types below eight bits take a byte each
+  std::string_view name;        // numpy's or ml_dtypes' name: "float32"
+  std::string_view short_name;  // in programs and messages: "f32"
+  std::string_view stablehlo;   // element type in StableHLO text
+  uint8_t dlpack_code;          // DLDataTypeCode; 255 where DLPack has none
+};
+
+// The row of `dtype`; the row of kInvalid for a number that is no dtype.
+FARCALL_API const DTypeInfo& dtype_info(DType dtype);
+// All rows but kInvalid, by code.
+FARCALL_API std::span<const DTypeInfo> all_dtypes();
+
+inline std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
+inline std::string_view dtype_short_name(DType dtype) { return dtype_info(dtype).short_name; }
+inline size_t byte_width(DType dtype) { return dtype_info(dtype).byte_width; }
+
+// By long or short name; nothing when there is none of this name.
+FARCALL_API std::optional<DType> parse_dtype(std::string_view name);
+
+FARCALL_API bool is_integer(DType dtype);  // signed or unsigned, not bool
+FARCALL_API bool is_floating(DType dtype);
+FARCALL_API bool is_complex(DType dtype);
+
+}  // namespace farcall

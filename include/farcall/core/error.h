@@ -1,0 +1,80 @@
+// Errors of the library: one exception type with a canonical code and a text for people.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+// The codes of the binary interface (absl's), by number.
+enum class ErrorCode : int {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+// "INVALID_ARGUMENT" and so on; "UNKNOWN" for a number outside the enumeration.
+FARCALL_API std::string_view error_code_name(ErrorCode code);
+
+class FARCALL_API Error : public std::exception {
+ public:
+  Error(ErrorCode code, std::string message);
+  ~Error() override;
+
+  ErrorCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  ErrorCode code_;
+  std::string message_;
+};
+
+// A value of a kind that is not accepted at all; Python sees a TypeError.
+class FARCALL_API TypeError : public Error {
+ public:
+  explicit TypeError(std::string message);
+  ~TypeError() override;
+};
+
+// What a handler, or the call of one, reported. The message names the target and the code.
+class FARCALL_API FfiError : public Error {
+ public:
+  // `detail` is the handler's own text.
+  FfiError(ErrorCode code, std::string target_name, std::string detail);
+  ~FfiError() override;
+
+  const std::string& target_name() const { return target_name_; }
+  const std::string& detail() const { return detail_; }
+
+ private:
+  std::string target_name_;
+  std::string detail_;
+};
+
+namespace detail {
+// A broken promise of the library itself, never of the user: INTERNAL with the place.
+[[noreturn]] FARCALL_API void assertion_failed(const char* condition, const char* file, int line);
+}  // namespace detail
+
+#define FARCALL_ASSERT(condition) \
+  ((condition) ? void() : ::farcall::detail::assertion_failed(#condition, __FILE__, __LINE__))
+
+}  // namespace farcall

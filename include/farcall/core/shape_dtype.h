@@ -1,0 +1,78 @@
+// ShapeDtype: the type of an array, that is its dtype, its shape and whether its dtype is weak.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+using Shape = std::vector<int64_t>;
+
+inline constexpr size_t kMaxRank = 32;
+
+// A handle to an interned, immutable record: equal types are one pointer, so comparing and copying
+// cost nothing. Records live until the process ends; there is one for each distinct type ever used.
+class FARCALL_API ShapeDtype {
+ public:
+  // The type of no array: dtype kInvalid.
+  ShapeDtype() = default;
+  // Raises INVALID_ARGUMENT for a negative dimension, a rank above kMaxRank, a size that overflows,
+  // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers do.
+  ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_type = false);
+  ShapeDtype(DType dtype, std::initializer_list<int64_t> shape, bool weak_type = false)
+      : ShapeDtype(dtype, std::span(shape.begin(), shape.size()), weak_type) {}
+
+  DType dtype() const { return record_->dtype; }
+  std::span<const int64_t> shape() const { return record_->shape; }
+  size_t rank() const { return record_->shape.size(); }
+  bool weak_type() const { return record_->weak_type; }
+  int64_t size() const { return record_->size; }    // elements
+  size_t nbytes() const { return record_->nbytes; }
+  bool is_token() const { return record_->dtype == DType::kToken; }
+  bool is_valid() const { return record_->dtype != DType::kInvalid; }
+
+  ShapeDtype with_dtype(DType dtype, bool weak_type = false) const {
+    return {dtype, shape(), weak_type};
+  }
+  ShapeDtype with_shape(std::span<const int64_t> shape) const {
+    return {dtype(), shape, weak_type()};
+  }
+  ShapeDtype strengthened() const { return weak_type() ? with_dtype(dtype()) : *this; }
+
+  // "f32[2,3]"; a weak type ends in "*".
+  std::string to_string() const;
+
+  friend bool operator==(const ShapeDtype&, const ShapeDtype&) = default;
+  size_t hash() const { return reinterpret_cast<uintptr_t>(record_) >> 4; }
+
+  // An address that stands for this type; equal types give equal addresses.
+  const void* id() const { return record_; }
+
+ private:
+  struct Record {
+    DType dtype = DType::kInvalid;
+    bool weak_type = false;
+    Shape shape;
+    int64_t size = 0;
+    size_t nbytes = 0;
+  };
+  struct Interner;
+  static const Record kInvalidRecord;
+
+  const Record* record_ = &kInvalidRecord;
+};
+
+// "[2,3]"
+FARCALL_API std::string shape_to_string(std::span<const int64_t> shape);
+
+}  // namespace farcall
+
+template <>
+struct std::hash<farcall::ShapeDtype> {
+  size_t operator()(const farcall::ShapeDtype& type) const { return type.hash(); }
+};

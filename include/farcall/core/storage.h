@@ -1,0 +1,69 @@
+// Storage: the memory of an array, shared by count.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+// What handlers rely on, and every allocation of ours has.
+inline constexpr size_t kAlignment = 64;
+
+inline bool is_aligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+}
+
+// A counted reference to a block of bytes, ours or foreign. Copies share the block; the last one
+// frees it. The count may be changed from any thread, the bytes need the caller's own order.
+class FARCALL_API Storage {
+ public:
+  Storage() = default;
+  // `nbytes` uninitialised bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
+  static Storage allocate(size_t nbytes);
+  // Foreign memory: `release(context)` is called when the last reference goes, from whichever
+  // thread that happens on. `data` need not be aligned.
+  static Storage adopt(void* data, size_t nbytes, void (*release)(void*), void* context);
+
+  Storage(const Storage& other) : block_(other.block_) { retain(); }
+  Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Storage& operator=(Storage other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Storage() { release(); }
+
+  void* data() const { return block_ ? block_->data : nullptr; }
+  size_t nbytes() const { return block_ ? block_->nbytes : 0; }
+  explicit operator bool() const { return block_ != nullptr; }
+  // No other reference exists, so that the bytes may be overwritten.
+  bool is_unique() const { return block_ && block_->count.load(std::memory_order_acquire) == 1; }
+  // Allocated by us: the bytes may be written once unique. Adopted memory is never written.
+  bool is_owned() const { return block_ && block_->release == nullptr; }
+
+ private:
+  struct Block {
+    std::atomic<uint32_t> count{1};
+    void* data;
+    size_t nbytes;
+    void* allocation;          // what malloc gave; the block itself lies there when owned
+    void (*release)(void*);    // null when owned
+    void* context;
+  };
+
+  explicit Storage(Block* block) : block_(block) {}
+  void retain() const {
+    if (block_) block_->count.fetch_add(1, std::memory_order_relaxed);
+  }
+  void release() {
+    if (block_ && block_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(block_);
+  }
+  static void destroy(Block* block);
+
+  Block* block_ = nullptr;
+};
+
+}  // namespace farcall

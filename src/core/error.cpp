@@ -1,0 +1,56 @@
+#include <farcall/core/error.h>
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace farcall {
+
+std::string_view error_code_name(ErrorCode code) {
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "OK",
+      "CANCELLED",
+      "UNKNOWN",
+      "INVALID_ARGUMENT",
+      "DEADLINE_EXCEEDED",
+      "NOT_FOUND",
+      "ALREADY_EXISTS",
+      "PERMISSION_DENIED",
+      "RESOURCE_EXHAUSTED",
+      "FAILED_PRECONDITION",
+      "ABORTED",
+      "OUT_OF_RANGE",
+      "UNIMPLEMENTED",
+      "INTERNAL",
+      "UNAVAILABLE",
+      "DATA_LOSS",
+      "UNAUTHENTICATED",
+  };
+  const auto index = static_cast<size_t>(code);
+  return index < kNames.size() ? kNames[index] : "UNKNOWN";
+}
+
+Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
+Error::~Error() = default;
+
+TypeError::TypeError(std::string message)
+    : Error(ErrorCode::kInvalidArgument, std::move(message)) {}
+TypeError::~TypeError() = default;
+
+FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
+    : Error(code, fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail,
+                              target_name)),
+      target_name_(std::move(target_name)),
+      detail_(std::move(detail)) {}
+FfiError::~FfiError() = default;
+
+namespace detail {
+
+void assertion_failed(const char* condition, const char* file, int line) {
+  throw Error(ErrorCode::kInternal,
+              fmt::format("farcall broke a promise of its own: {} ({}:{})", condition, file, line));
+}
+
+}  // namespace detail
+}  // namespace farcall

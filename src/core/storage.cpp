@@ -1,0 +1,55 @@
+#include <farcall/core/storage.h>
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall {
+
+Storage Storage::allocate(size_t nbytes) {
+  // malloc with room to align by hand: unlike aligned_alloc it serves small sizes from the thread's
+  // own cache, which makes a result of a few floats three times cheaper.
+  constexpr size_t kOverhead = sizeof(Block) + kAlignment;
+  void* allocation = nbytes <= std::numeric_limits<size_t>::max() - kOverhead
+                         ? std::malloc(nbytes + kOverhead)
+                         : nullptr;
+  if (!allocation) {
+    throw Error(ErrorCode::kResourceExhausted, fmt::format("no memory for {} bytes", nbytes));
+  }
+  const auto first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Block);
+  const auto data = (first + kAlignment - 1) / kAlignment * kAlignment;
+  auto* block = new (allocation) Block;
+  block->data = reinterpret_cast<void*>(data);
+  block->nbytes = nbytes;
+  block->allocation = allocation;
+  block->release = nullptr;
+  block->context = nullptr;
+  return Storage(block);
+}
+
+Storage Storage::adopt(void* data, size_t nbytes, void (*release)(void*), void* context) {
+  auto* block = new Block;
+  block->data = data;
+  block->nbytes = nbytes;
+  block->allocation = nullptr;
+  block->release = release;
+  block->context = context;
+  return Storage(block);
+}
+
+void Storage::destroy(Block* block) {
+  if (!block->release) {
+    void* allocation = block->allocation;
+    block->~Block();
+    std::free(allocation);
+    return;
+  }
+  block->release(block->context);
+  delete block;
+}
+
+}  // namespace farcall
