@@ -53,8 +53,8 @@ constexpr DTypeInfo kRows[] = {
      kDLFloat8E8M0FNU},
 };
 
-constexpr DTypeInfo kInvalidRow = {D::kInvalid, K::kInvalid, 0, 0,      "invalid",
-                                   "invalid",   "invalid",   kDLNone};
+constexpr DTypeInfo kInvalidRow = {D::kInvalid, K::kInvalid, 0,         0,
+                                   "invalid",   "invalid",   "invalid", kDLNone};
 
 constexpr auto kByCode = [] {
   std::array<DTypeInfo, kNumDTypes> table{};

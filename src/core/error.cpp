@@ -39,8 +39,8 @@ TypeError::TypeError(std::string message)
 TypeError::~TypeError() = default;
 
 FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
-    : Error(code, fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail,
-                              target_name)),
+    : Error(code,
+            fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail, target_name)),
       target_name_(std::move(target_name)),
       detail_(std::move(detail)) {}
 FfiError::~FfiError() = default;

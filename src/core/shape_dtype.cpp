@@ -16,12 +16,13 @@ namespace {
 
 size_t hash_type(DType dtype, std::span<const int64_t> shape, bool weak_type) {
   size_t hash = static_cast<size_t>(dtype) * 2 + (weak_type ? 1 : 0);
-  for (const int64_t dim : shape) hash = hash * 0x9E3779B97F4A7C15ull + static_cast<size_t>(dim) + 1;
+  for (const int64_t dim : shape)
+    hash = hash * 0x9E3779B97F4A7C15ull + static_cast<size_t>(dim) + 1;
   return hash;
 }
 
-// Elements, or -1 where they or their bytes do not fit into 63 bits. An empty array has none however
-// large its other dimensions are.
+// Elements, or -1 where they or their bytes do not fit into 63 bits. An empty array has none
+// however large its other dimensions are.
 int64_t count_elements(DType dtype, std::span<const int64_t> shape) {
   for (const int64_t dim : shape) {
     if (dim == 0) return 0;
@@ -84,8 +85,9 @@ ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_ty
                 fmt::format("a token has shape [], got {}", shape_to_string(shape)));
   }
   if (shape.size() > kMaxRank) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("shape {} has rank {}; at most {} is allowed",
-                                                         shape_to_string(shape), shape.size(), kMaxRank));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("shape {} has rank {}; at most {} is allowed", shape_to_string(shape),
+                            shape.size(), kMaxRank));
   }
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] < 0) {
@@ -104,8 +106,8 @@ ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_ty
     record_ = found;
     return;
   }
-  record_ = &interner.records.emplace_back(Record{
-      dtype, weak_type, Shape(shape.begin(), shape.end()), size, size * byte_width(dtype)});
+  record_ = &interner.records.emplace_back(
+      Record{dtype, weak_type, Shape(shape.begin(), shape.end()), size, size * byte_width(dtype)});
   interner.by_hash.emplace(hash, record_);
 }
 

@@ -54,8 +54,8 @@ enum class DTypeKind : uint8_t { kInvalid, kBool, kSigned, kUnsigned, kFloat, kC
 struct DTypeInfo {
   DType dtype;
   DTypeKind kind;
-  uint8_t bits;        // of one value
-  uint8_t byte_width;  // of one element in memory; types below eight bits take a byte each
+  uint8_t bits;                 // of one value
+  uint8_t byte_width;           // of one element in memory; types below eight bits take a byte each
   std::string_view name;        // numpy's or ml_dtypes' name: "float32"
   std::string_view short_name;  // in programs and messages: "f32"
   std::string_view stablehlo;   // element type in StableHLO text

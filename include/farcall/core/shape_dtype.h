@@ -22,7 +22,8 @@ class FARCALL_API ShapeDtype {
   // The type of no array: dtype kInvalid.
   ShapeDtype() = default;
   // Raises INVALID_ARGUMENT for a negative dimension, a rank above kMaxRank, a size that overflows,
-  // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers do.
+  // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers
+  // do.
   ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_type = false);
   ShapeDtype(DType dtype, std::initializer_list<int64_t> shape, bool weak_type = false)
       : ShapeDtype(dtype, std::span(shape.begin(), shape.size()), weak_type) {}
@@ -31,7 +32,7 @@ class FARCALL_API ShapeDtype {
   std::span<const int64_t> shape() const { return record_->shape; }
   size_t rank() const { return record_->shape.size(); }
   bool weak_type() const { return record_->weak_type; }
-  int64_t size() const { return record_->size; }    // elements
+  int64_t size() const { return record_->size; }  // elements
   size_t nbytes() const { return record_->nbytes; }
   bool is_token() const { return record_->dtype == DType::kToken; }
   bool is_valid() const { return record_->dtype != DType::kInvalid; }

@@ -49,8 +49,8 @@ class FARCALL_API Storage {
     std::atomic<uint32_t> count{1};
     void* data;
     size_t nbytes;
-    void* allocation;          // what malloc gave; the block itself lies there when owned
-    void (*release)(void*);    // null when owned
+    void* allocation;        // what malloc gave; the block itself lies there when owned
+    void (*release)(void*);  // null when owned
     void* context;
   };
 
