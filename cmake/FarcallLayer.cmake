@@ -27,3 +27,10 @@ foreach(_entry ffi.h abi.h handler)
 endforeach()
 add_library(farcall_handler INTERFACE)
 target_include_directories(farcall_handler INTERFACE ${_handler_root})
+
+# The parameters of the primitives, which the ops layer fills in and engines read.
+set(_primitives_root ${PROJECT_BINARY_DIR}/layers/primitives)
+file(MAKE_DIRECTORY ${_primitives_root}/farcall)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/farcall/primitives ${_primitives_root}/farcall/primitives SYMBOLIC)
+add_library(farcall_primitives INTERFACE)
+target_include_directories(farcall_primitives INTERFACE ${_primitives_root})

@@ -1,0 +1,43 @@
+// Parameters of elementwise primitives. Their operands have one shape; most have no parameters.
+#pragma once
+
+#include <cstdint>
+#include <tuple>
+
+#include <farcall/program/params.h>
+
+namespace farcall {
+
+// integer_pow: x to a whole power, by multiplication.
+struct IntegerPowParams {
+  int64_t y = 1;
+  static constexpr auto fields() { return std::tuple(field("y", &IntegerPowParams::y)); }
+};
+
+// convert_element_type: to another dtype. Floats become integers by truncation toward zero.
+struct ConvertElementTypeParams {
+  DType new_dtype = DType::kInvalid;
+  bool weak_type = false;
+  static constexpr auto fields() {
+    return std::tuple(field("new_dtype", &ConvertElementTypeParams::new_dtype),
+                      field("weak_type", &ConvertElementTypeParams::weak_type));
+  }
+};
+
+// bitcast_convert_type: the same bits as another dtype of the same width.
+struct BitcastConvertTypeParams {
+  DType new_dtype = DType::kInvalid;
+  static constexpr auto fields() {
+    return std::tuple(field("new_dtype", &BitcastConvertTypeParams::new_dtype));
+  }
+};
+
+// round: 0 away from zero at halves, 1 to even.
+struct RoundParams {
+  int64_t rounding_method = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("rounding_method", &RoundParams::rounding_method));
+  }
+};
+
+}  // namespace farcall

@@ -1,0 +1,62 @@
+// Engine and Executable: what runs programs. Tracing sees engines through these two classes only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/core/storage.h>
+#include <farcall/ffi/foreign_call.h>
+#include <farcall/program/program.h>
+
+namespace farcall {
+
+struct CompileOptions {
+  // Which inputs the caller gives away: their memory may be reused for results.
+  std::vector<bool> donated_inputs;
+};
+
+// Immutable and re-entrant: any number of threads may execute one executable at once.
+class FARCALL_API Executable {
+ public:
+  virtual ~Executable();
+
+  const Program& program() const { return *program_; }
+  const ProgramPtr& program_ptr() const { return program_; }
+  std::span<const ShapeDtype> input_types() const { return input_types_; }
+  std::span<const ShapeDtype> output_types() const { return output_types_; }
+
+  // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty and
+  // receive the results. Inputs are only read, unless donated at compile time and unique.
+  // Raises FfiError for a handler that fails; outputs then stay empty and the executable usable.
+  virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
+                       const ExecutionOptions& options) const = 0;
+
+ protected:
+  explicit Executable(ProgramPtr program);
+
+ private:
+  ProgramPtr program_;
+  std::vector<ShapeDtype> input_types_, output_types_;
+};
+
+class FARCALL_API Engine {
+ public:
+  virtual ~Engine();
+  virtual std::string_view name() const = 0;      // "native"
+  virtual std::string_view platform() const = 0;  // the platform whose handlers it calls: "cpu"
+  // Raises what compiling finds: a target that is not registered, an operation without a kernel, an
+  // error of a handler's instantiate stage.
+  virtual std::shared_ptr<const Executable> compile(ProgramPtr program,
+                                                    const CompileOptions& options) const = 0;
+};
+
+// Engines live until the process ends. The first one registered is the default.
+FARCALL_API void register_engine(const Engine& engine);
+FARCALL_API const Engine& default_engine();
+// Raises NOT_FOUND listing the engines that there are.
+FARCALL_API const Engine& find_engine(std::string_view name);
+
+}  // namespace farcall

@@ -1,0 +1,161 @@
+// Parameters of an equation: a struct described once by its fields. Printing, parsing, hashing and
+// comparing all follow from that description:
+//
+//   struct TransposeParams {
+//     std::vector<int64_t> permutation;
+//     static constexpr auto fields() {
+//       return std::tuple(field("permutation", &TransposeParams::permutation));
+//     }
+//   };
+#pragma once
+
+#include <bit>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/program/value.h>
+
+namespace farcall {
+
+// Immutable. A primitive without parameters has none of these (a null pointer).
+class FARCALL_API Params {
+ public:
+  virtual ~Params();
+  virtual bool equals(const Params& other) const = 0;
+  virtual size_t hash() const = 0;
+  // In the order of the description.
+  virtual std::vector<NamedValue> fields() const = 0;
+};
+using ParamsPtr = std::shared_ptr<const Params>;
+
+FARCALL_API bool params_equal(const Params* a, const Params* b);
+FARCALL_API size_t params_hash(const Params* params);
+
+template <class Struct, class T>
+struct Field {
+  std::string_view name;
+  T Struct::*member;
+};
+template <class Struct, class T>
+constexpr Field<Struct, T> field(std::string_view name, T Struct::*member) {
+  return {name, member};
+}
+
+namespace detail {
+
+inline void mix(size_t& hash, size_t value) {
+  hash ^= value + 0x9E3779B97F4A7C15ull + (hash << 6) + (hash >> 2);
+}
+inline size_t hash_of(bool v) { return v; }
+inline size_t hash_of(int64_t v) { return static_cast<size_t>(v); }
+inline size_t hash_of(double v) { return std::bit_cast<uint64_t>(v); }
+inline size_t hash_of(const std::string& v) { return std::hash<std::string>()(v); }
+inline size_t hash_of(DType v) { return static_cast<size_t>(v); }
+inline size_t hash_of(ShapeDtype v) { return v.hash(); }
+inline size_t hash_of(const Attributes& v) { return v.hash(); }
+inline size_t hash_of(const ProgramPtr& v) { return std::hash<ProgramPtr>()(v); }
+template <class T>
+size_t hash_of(const std::optional<T>& v);
+template <class A, class B>
+size_t hash_of(const std::pair<A, B>& v);
+template <class T>
+size_t hash_of(const std::vector<T>& v) {
+  size_t hash = v.size();
+  for (const auto& item : v) mix(hash, hash_of(item));
+  return hash;
+}
+template <class T>
+size_t hash_of(const std::optional<T>& v) {
+  return v ? hash_of(*v) + 1 : 0;
+}
+template <class A, class B>
+size_t hash_of(const std::pair<A, B>& v) {
+  size_t hash = hash_of(v.first);
+  mix(hash, hash_of(v.second));
+  return hash;
+}
+
+// Doubles compare by their bits, so that a program with a NaN equals itself.
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+  } else {
+    return a == b;
+  }
+}
+
+[[noreturn]] FARCALL_API void unknown_params(std::string_view wanted, const std::type_info* got);
+FARCALL_API const Value& find_field(std::span<const NamedValue> fields, std::string_view name);
+
+template <class Struct>
+class ParamsOf final : public Params {
+ public:
+  explicit ParamsOf(Struct value) : value_(std::move(value)) {}
+  const Struct& value() const { return value_; }
+
+  bool equals(const Params& other) const override {
+    const auto* same_kind = dynamic_cast<const ParamsOf*>(&other);
+    if (!same_kind) return false;
+    return std::apply(
+        [&](const auto&... f) {
+          return (same(value_.*(f.member), same_kind->value_.*(f.member)) && ...);
+        },
+        Struct::fields());
+  }
+  size_t hash() const override {
+    size_t hash = typeid(Struct).hash_code();
+    std::apply([&](const auto&... f) { (mix(hash, hash_of(value_.*(f.member))), ...); },
+               Struct::fields());
+    return hash;
+  }
+  std::vector<NamedValue> fields() const override {
+    std::vector<NamedValue> result;
+    std::apply(
+        [&](const auto&... f) {
+          (result.push_back({std::string(f.name), to_value(value_.*(f.member))}), ...);
+        },
+        Struct::fields());
+    return result;
+  }
+
+ private:
+  Struct value_;
+};
+
+}  // namespace detail
+
+template <class Struct>
+ParamsPtr make_params(Struct value) {
+  return std::make_shared<detail::ParamsOf<Struct>>(std::move(value));
+}
+
+// The struct inside; raises INTERNAL when the parameters are of another kind.
+template <class Struct>
+const Struct& params_as(const Params* params) {
+  const auto* typed = dynamic_cast<const detail::ParamsOf<Struct>*>(params);
+  if (!typed) detail::unknown_params(typeid(Struct).name(), params ? &typeid(*params) : nullptr);
+  return typed->value();
+}
+
+// From the fields that the text of a program gives; all must be there.
+template <class Struct>
+ParamsPtr parse_params(std::span<const NamedValue> fields) {
+  Struct value;
+  std::apply(
+      [&](const auto&... f) {
+        (from_value(detail::find_field(fields, f.name), value.*(f.member)), ...);
+      },
+      Struct::fields());
+  return make_params(std::move(value));
+}
+
+}  // namespace farcall

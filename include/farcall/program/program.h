@@ -1,0 +1,110 @@
+// Program: a typed list of equations, what recording a function gives and what engines compile.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/core/shape_dtype.h>
+#include <farcall/core/storage.h>
+#include <farcall/program/effects.h>
+#include <farcall/program/params.h>
+#include <farcall/program/primitive.h>
+
+namespace farcall {
+
+// The user's line from which an equation came.
+struct SourceLocation {
+  std::string file;
+  int line = 0;
+  std::string function;
+};
+using SourceLocationPtr = std::shared_ptr<const SourceLocation>;
+
+// A scalar written into an equation.
+struct Literal {
+  ShapeDtype type;  // of shape []
+  std::array<std::byte, 16> bytes{};
+
+  friend bool operator==(const Literal&, const Literal&) = default;
+};
+
+// What an equation reads: a variable of the program or one of its literals, by index.
+struct Atom {
+  enum class Kind : uint8_t { kVariable, kLiteral };
+  Kind kind = Kind::kVariable;
+  uint32_t index = 0;
+
+  static Atom variable(uint32_t index) { return {Kind::kVariable, index}; }
+  static Atom literal(uint32_t index) { return {Kind::kLiteral, index}; }
+  bool is_variable() const { return kind == Kind::kVariable; }
+  friend bool operator==(const Atom&, const Atom&) = default;
+};
+
+struct Equation {
+  const Primitive* primitive = nullptr;
+  ParamsPtr params;  // null for a primitive without parameters
+  std::vector<Atom> inputs;
+  std::vector<uint32_t> outputs;  // variables, each defined here and nowhere else
+  Effects effects = Effects::kNone;
+  SourceLocationPtr where;  // may be null
+};
+
+// An array that the function closed over: a variable with a value.
+struct Constant {
+  uint32_t variable = 0;
+  Storage storage;  // dense, row-major
+};
+
+// Variables are numbered from 0; each is an input, a constant or the output of one equation, and is
+// read only after that. A Program is built once (see ProgramBuilder) and then shared as
+// `ProgramPtr`, never changed.
+class FARCALL_API Program {
+ public:
+  std::string name;
+  std::vector<ShapeDtype> variable_types;
+  std::vector<Literal> literals;
+  std::vector<Constant> constants;
+  std::vector<uint32_t> inputs;
+  std::vector<Equation> equations;
+  std::vector<Atom> outputs;
+
+  ShapeDtype type_of(Atom atom) const {
+    return atom.is_variable() ? variable_types[atom.index] : literals[atom.index].type;
+  }
+  std::vector<ShapeDtype> input_types() const;
+  std::vector<ShapeDtype> output_types() const;
+  Effects effects() const;
+  // Of all equations, programs inside parameters included where their primitive says so.
+  Cost cost() const;
+};
+
+// Same equations, parameters, types and constants; names and source locations do not count.
+FARCALL_API bool operator==(const Program& a, const Program& b);
+
+// Adds variables and equations in order.
+class FARCALL_API ProgramBuilder {
+ public:
+  uint32_t add_variable(ShapeDtype type);
+  uint32_t add_input(ShapeDtype type);
+  Atom add_literal(const Literal& literal);
+  uint32_t add_constant(ShapeDtype type, Storage storage);
+  // Infers the types of the results; raises what the primitive's type rule raises.
+  std::vector<uint32_t> add_equation(const Primitive& primitive, ParamsPtr params,
+                                     std::span<const Atom> inputs, SourceLocationPtr where = nullptr);
+  ShapeDtype type_of(Atom atom) const { return program_.type_of(atom); }
+  ProgramPtr build(std::span<const Atom> outputs, std::string name = {});
+
+  // For the parser and for passes, which place equations with outputs of their own.
+  Program& program() { return program_; }
+
+ private:
+  Program program_;
+};
+
+}  // namespace farcall

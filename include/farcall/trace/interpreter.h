@@ -1,0 +1,61 @@
+// The interpreter stack: what happens when an operation is applied to arrays.
+//
+// Each thread has a current interpreter. At the bottom stands the evaluator, which runs an operation
+// at once. A transformation puts its own interpreter in its place while it calls the user's function,
+// and hands what it computes to the interpreter below (its parent): recording writes equations,
+// batching and differentiation apply the primitive's rule. Arrays of an interpreter that has ended
+// are refused wherever they turn up again.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/primitive.h>
+#include <farcall/program/program.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+
+class FARCALL_API Interpreter {
+ public:
+  virtual ~Interpreter();
+  // Results of one operation on arrays that are concrete or of an interpreter in use.
+  virtual std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
+                                     std::span<const Array> inputs) = 0;
+};
+
+FARCALL_API Interpreter& current_interpreter();
+// The bottom of every thread's stack: compiles a program of one equation, cached by primitive,
+// parameters and input types, and executes it.
+FARCALL_API Interpreter& evaluator();
+
+// Makes an interpreter current on this thread for the life of the scope.
+class FARCALL_API InterpreterScope {
+ public:
+  explicit InterpreterScope(Interpreter& interpreter);
+  ~InterpreterScope();
+  InterpreterScope(const InterpreterScope&) = delete;
+  InterpreterScope& operator=(const InterpreterScope&) = delete;
+
+ private:
+  Interpreter* previous_;
+};
+
+// Applies an operation under the current interpreter.
+FARCALL_API std::vector<Array> bind(const Primitive& primitive, ParamsPtr params,
+                                    std::span<const Array> inputs);
+// The same for a primitive with one result.
+FARCALL_API Array bind_one(const Primitive& primitive, ParamsPtr params,
+                           std::span<const Array> inputs);
+
+// Where the user's code stands, for equations and messages. A front (Python) installs a function that
+// finds its own line; null by default.
+using LocationProvider = SourceLocationPtr (*)();
+FARCALL_API void set_location_provider(LocationProvider provider);
+FARCALL_API SourceLocationPtr current_location();
+
+}  // namespace farcall

@@ -1,0 +1,25 @@
+// Recording: running a function on traced arrays to get its Program.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/program.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+
+using FlatFunction = std::function<std::vector<Array>(std::span<const Array>)>;
+
+// Calls `function` once on traced arrays of these types and returns what it did. Concrete arrays that
+// it closes over become constants (scalars become literals).
+FARCALL_API ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inputs,
+                              std::string name = {});
+
+// Applies a program's equations under the current interpreter.
+FARCALL_API std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs);
+
+}  // namespace farcall

@@ -1,0 +1,60 @@
+#include <farcall/program/engine.h>
+
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall {
+namespace {
+
+struct Engines {
+  std::mutex mutex;
+  std::vector<const Engine*> all;
+
+  static Engines& instance() {
+    static auto* engines = new Engines;
+    return *engines;
+  }
+};
+
+}  // namespace
+
+Executable::Executable(ProgramPtr program)
+    : program_(std::move(program)),
+      input_types_(program_->input_types()),
+      output_types_(program_->output_types()) {}
+Executable::~Executable() = default;
+
+Engine::~Engine() = default;
+
+void register_engine(const Engine& engine) {
+  Engines& engines = Engines::instance();
+  std::lock_guard lock(engines.mutex);
+  engines.all.push_back(&engine);
+}
+
+const Engine& default_engine() {
+  Engines& engines = Engines::instance();
+  std::lock_guard lock(engines.mutex);
+  if (engines.all.empty()) {
+    throw Error(ErrorCode::kFailedPrecondition, "this build of farcall contains no engine");
+  }
+  return *engines.all.front();
+}
+
+const Engine& find_engine(std::string_view name) {
+  Engines& engines = Engines::instance();
+  std::lock_guard lock(engines.mutex);
+  std::vector<std::string_view> names;
+  for (const Engine* engine : engines.all) {
+    if (engine->name() == name) return *engine;
+    names.push_back(engine->name());
+  }
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("there is no engine \"{}\"; there are: {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace farcall

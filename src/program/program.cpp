@@ -1,0 +1,120 @@
+#include <farcall/program/program.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall {
+namespace {
+
+bool same_constant(const Constant& a, const Constant& b) {
+  return a.variable == b.variable && a.storage.nbytes() == b.storage.nbytes() &&
+         (a.storage.nbytes() == 0 ||
+          std::memcmp(a.storage.data(), b.storage.data(), a.storage.nbytes()) == 0);
+}
+
+bool same_equation(const Equation& a, const Equation& b) {
+  return a.primitive == b.primitive && a.inputs == b.inputs && a.outputs == b.outputs &&
+         a.effects == b.effects && params_equal(a.params.get(), b.params.get());
+}
+
+}  // namespace
+
+std::vector<ShapeDtype> Program::input_types() const {
+  std::vector<ShapeDtype> types;
+  types.reserve(inputs.size());
+  for (const uint32_t input : inputs) types.push_back(variable_types[input]);
+  return types;
+}
+
+std::vector<ShapeDtype> Program::output_types() const {
+  std::vector<ShapeDtype> types;
+  types.reserve(outputs.size());
+  for (const Atom output : outputs) types.push_back(type_of(output));
+  return types;
+}
+
+Effects Program::effects() const {
+  Effects effects = Effects::kNone;
+  for (const Equation& equation : equations) effects |= equation.effects;
+  return effects;
+}
+
+Cost Program::cost() const {
+  Cost cost;
+  std::vector<ShapeDtype> in, out;
+  for (const Equation& equation : equations) {
+    in.clear();
+    out.clear();
+    for (const Atom atom : equation.inputs) in.push_back(type_of(atom));
+    for (const uint32_t output : equation.outputs) out.push_back(variable_types[output]);
+    int64_t elements = 0;
+    for (const ShapeDtype type : in) cost.bytes += static_cast<int64_t>(type.nbytes());
+    for (const ShapeDtype type : out) {
+      cost.bytes += static_cast<int64_t>(type.nbytes());
+      elements += type.size();
+    }
+    const auto flops = equation.primitive->flops;
+    cost.flops += flops ? flops(in, out, equation.params.get()) : elements;
+  }
+  return cost;
+}
+
+bool operator==(const Program& a, const Program& b) {
+  return a.variable_types == b.variable_types && a.literals == b.literals && a.inputs == b.inputs &&
+         a.outputs == b.outputs &&
+         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
+                    same_constant) &&
+         std::equal(a.equations.begin(), a.equations.end(), b.equations.begin(), b.equations.end(),
+                    same_equation);
+}
+
+uint32_t ProgramBuilder::add_variable(ShapeDtype type) {
+  program_.variable_types.push_back(type);
+  return static_cast<uint32_t>(program_.variable_types.size() - 1);
+}
+
+uint32_t ProgramBuilder::add_input(ShapeDtype type) {
+  program_.inputs.push_back(add_variable(type));
+  return program_.inputs.back();
+}
+
+Atom ProgramBuilder::add_literal(const Literal& literal) {
+  program_.literals.push_back(literal);
+  return Atom::literal(static_cast<uint32_t>(program_.literals.size() - 1));
+}
+
+uint32_t ProgramBuilder::add_constant(ShapeDtype type, Storage storage) {
+  const uint32_t variable = add_variable(type);
+  program_.constants.push_back({variable, std::move(storage)});
+  return variable;
+}
+
+std::vector<uint32_t> ProgramBuilder::add_equation(const Primitive& primitive, ParamsPtr params,
+                                                   std::span<const Atom> inputs,
+                                                   SourceLocationPtr where) {
+  std::vector<ShapeDtype> types;
+  types.reserve(inputs.size());
+  for (const Atom atom : inputs) types.push_back(type_of(atom));
+  const std::vector<ShapeDtype> result_types = infer_types(primitive, types, params.get());
+
+  Equation equation;
+  equation.primitive = &primitive;
+  equation.inputs.assign(inputs.begin(), inputs.end());
+  equation.effects = primitive.effects ? primitive.effects(params.get()) : Effects::kNone;
+  equation.params = std::move(params);
+  equation.where = std::move(where);
+  for (const ShapeDtype type : result_types) equation.outputs.push_back(add_variable(type));
+  program_.equations.push_back(std::move(equation));
+  return program_.equations.back().outputs;
+}
+
+ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name) {
+  program_.outputs.assign(outputs.begin(), outputs.end());
+  program_.name = std::move(name);
+  return std::make_shared<const Program>(std::move(program_));
+}
+
+}  // namespace farcall

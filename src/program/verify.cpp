@@ -1,0 +1,98 @@
+#include <farcall/program/verify.h>
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program)
+      : program_(program), defined_(program.variable_types.size(), false) {}
+
+  void run() {
+    for (const Literal& literal : program_.literals) {
+      if (literal.type.rank() != 0) fail("program", "a literal is not a scalar");
+    }
+    for (const uint32_t input : program_.inputs) define(input, "program");
+    for (const Constant& constant : program_.constants) {
+      define(constant.variable, "program");
+      const ShapeDtype type = program_.variable_types[constant.variable];
+      if (constant.storage.nbytes() != type.nbytes()) {
+        fail("program", fmt::format("constant {} has {} bytes, its type {} has {}", constant.variable,
+                                    constant.storage.nbytes(), type.to_string(), type.nbytes()));
+      }
+    }
+    for (size_t i = 0; i < program_.equations.size(); ++i) equation(i);
+    for (const Atom output : program_.outputs) read(output, "program outputs");
+  }
+
+ private:
+  void equation(size_t index) {
+    const Equation& equation = program_.equations[index];
+    if (!equation.primitive) fail(fmt::format("equation {}", index), "it has no primitive");
+    const std::string where = fmt::format("equation {} ({})", index, equation.primitive->name);
+    std::vector<ShapeDtype> types;
+    for (const Atom input : equation.inputs) {
+      read(input, where);
+      types.push_back(program_.type_of(input));
+    }
+    std::vector<ShapeDtype> results;
+    try {
+      results = infer_types(*equation.primitive, types, equation.params.get());
+    } catch (const Error& error) {
+      fail(where, error.message());
+    }
+    if (results.size() != equation.outputs.size()) {
+      fail(where, fmt::format("it defines {} variables, its primitive gives {} results",
+                              equation.outputs.size(), results.size()));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      define(equation.outputs[i], where);
+      const ShapeDtype declared = program_.variable_types[equation.outputs[i]];
+      if (declared != results[i]) {
+        fail(where, fmt::format("result {} is declared {}, its primitive gives {}", i,
+                                declared.to_string(), results[i].to_string()));
+      }
+    }
+    const auto effects = equation.primitive->effects;
+    if (equation.effects != (effects ? effects(equation.params.get()) : Effects::kNone)) {
+      fail(where, "its effects are not those of its primitive");
+    }
+  }
+
+  void define(uint32_t variable, const std::string& where) {
+    if (variable >= defined_.size()) {
+      fail(where, fmt::format("there is no variable {}", variable));
+    }
+    if (defined_[variable]) fail(where, fmt::format("variable {} is defined twice", variable));
+    defined_[variable] = true;
+  }
+
+  void read(Atom atom, const std::string& where) {
+    if (!atom.is_variable()) {
+      if (atom.index >= program_.literals.size()) {
+        fail(where, fmt::format("there is no literal {}", atom.index));
+      }
+    } else if (atom.index >= defined_.size() || !defined_[atom.index]) {
+      fail(where, fmt::format("variable {} is read before it is defined", atom.index));
+    }
+  }
+
+  [[noreturn]] static void fail(std::string_view where, std::string_view what) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("invalid program: {}: {}", where, what));
+  }
+
+  const Program& program_;
+  std::vector<bool> defined_;
+};
+
+}  // namespace
+
+void verify(const Program& program) { Verifier(program).run(); }
+
+}  // namespace farcall

@@ -1,0 +1,109 @@
+#include <farcall/trace/array.h>
+
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/core/element_text.h>
+
+namespace farcall {
+namespace {
+
+// Appends dimension `axis` of the array at `data` as nested brackets; a long dimension shows its
+// first and last three entries.
+void append_elements(std::string& out, ShapeDtype type, const std::byte*& data, size_t axis,
+                     bool shorten) {
+  const size_t width = byte_width(type.dtype());
+  if (axis == type.rank()) {
+    out += format_element(type.dtype(), data);
+    data += width;
+    return;
+  }
+  constexpr int64_t kEdge = 3;
+  const int64_t size = type.shape()[axis];
+  int64_t inner = static_cast<int64_t>(width);
+  for (const int64_t dim : type.shape().subspan(axis + 1)) inner *= dim;
+  out += '[';
+  for (int64_t i = 0; i < size; ++i) {
+    if (shorten && size > 2 * kEdge && i == kEdge) {
+      out += ", ...";
+      data += inner * (size - 2 * kEdge);
+      i = size - kEdge;
+    }
+    if (i > 0) out += ", ";
+    append_elements(out, type, data, axis + 1, shorten);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+ArrayNode::~ArrayNode() = default;
+
+Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
+  if (static_cast<int64_t>(count) != type.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Array: {} values were given for shape {}, which has {}", count,
+                            shape_to_string(type.shape()), type.size()));
+  }
+  Storage storage = Storage::allocate(type.nbytes());
+  if (type.nbytes() > 0) std::memcpy(storage.data(), values, type.nbytes());
+  return Array(type, std::move(storage));
+}
+
+Array Array::weak(ScalarNode::Number number) {
+  const auto make = [&](auto value) {
+    const ShapeDtype type(dtype_of<decltype(value)>(), {}, /*weak_type=*/true);
+    Storage storage = Storage::allocate(sizeof(value));
+    std::memcpy(storage.data(), &value, sizeof(value));
+    return Array(new ScalarNode(type, std::move(storage), number));
+  };
+  if (const auto* integer = std::get_if<int64_t>(&number)) {
+    const auto narrow = static_cast<int32_t>(*integer);
+    return narrow == *integer ? make(narrow) : make(*integer);
+  }
+  if (const auto* real = std::get_if<double>(&number)) return make(static_cast<float>(*real));
+  return make(std::complex<float>(std::get<std::complex<double>>(number)));
+}
+
+void Array::check_dtype(DType wanted) const {
+  if (dtype() != wanted) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Array: values of {} were asked for, the array is {}",
+                            dtype_name(wanted), type().to_string()));
+  }
+}
+
+void Array::check_single() const {
+  if (size() != 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Array: item() needs an array of one element, this one is {}",
+                            type().to_string()));
+  }
+}
+
+void Array::null_array() {
+  throw Error(ErrorCode::kFailedPrecondition,
+              "Array: this object refers to no array; it was default-constructed or moved from");
+}
+
+void Array::not_concrete() const {
+  throw Error(ErrorCode::kFailedPrecondition,
+              fmt::format("the values of a traced {} were asked for, but they are not known while the "
+                          "function is recorded. Compute with array operations only (where() in place "
+                          "of if), or call this part outside jit",
+                          type().to_string()));
+}
+
+std::string Array::to_string() const {
+  if (!is_concrete()) return fmt::format("traced {}", type().to_string());
+  if (type().is_token()) return "token";
+  constexpr int64_t kShowAll = 1000;
+  std::string out;
+  const auto* data = static_cast<const std::byte*>(this->data());
+  append_elements(out, type(), data, 0, size() > kShowAll);
+  return out;
+}
+
+}  // namespace farcall
