@@ -41,7 +41,8 @@ std::vector<int64_t> strides_of(std::span<const int64_t> shape, const Layout& la
   for (size_t i = shape.size(); i-- > 0;) {
     const int64_t axis = layout.major_to_minor[i];
     strides[axis] = stride;
-    stride *= shape[axis];
+    // Only the dimensions of an empty array can overflow here, and its strides are never used.
+    if (__builtin_mul_overflow(stride, shape[axis], &stride)) stride = 0;
   }
   return strides;
 }

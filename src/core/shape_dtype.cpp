@@ -1,5 +1,6 @@
 #include <farcall/core/shape_dtype.h>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -98,7 +99,7 @@ ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_ty
   const int64_t size = count_elements(dtype, shape);
   if (size < 0) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("shape {} of {} has more than 2^63 bytes", shape_to_string(shape),
+                fmt::format("shape {} of {} has 2^63 bytes or more", shape_to_string(shape),
                             dtype_name(dtype)));
   }
   std::unique_lock lock(interner.mutex);

@@ -42,13 +42,13 @@ Storage Storage::adopt(void* data, size_t nbytes, void (*release)(void*), void* 
 }
 
 void Storage::destroy(Block* block) {
-  if (!block->release) {
+  if (block->allocation) {
     void* allocation = block->allocation;
     block->~Block();
     std::free(allocation);
     return;
   }
-  block->release(block->context);
+  if (block->release) block->release(block->context);
   delete block;
 }
 

@@ -25,7 +25,7 @@ class FARCALL_API Storage {
   // `nbytes` uninitialised bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
   static Storage allocate(size_t nbytes);
   // Foreign memory: `release(context)` is called when the last reference goes, from whichever
-  // thread that happens on. `data` need not be aligned.
+  // thread that happens on; null for memory that outlives every use. `data` need not be aligned.
   static Storage adopt(void* data, size_t nbytes, void (*release)(void*), void* context);
 
   Storage(const Storage& other) : block_(other.block_) { retain(); }
@@ -42,15 +42,15 @@ class FARCALL_API Storage {
   // No other reference exists, so that the bytes may be overwritten.
   bool is_unique() const { return block_ && block_->count.load(std::memory_order_acquire) == 1; }
   // Allocated by us: the bytes may be written once unique. Adopted memory is never written.
-  bool is_owned() const { return block_ && block_->release == nullptr; }
+  bool is_owned() const { return block_ && block_->allocation != nullptr; }
 
  private:
   struct Block {
     std::atomic<uint32_t> count{1};
     void* data;
     size_t nbytes;
-    void* allocation;        // what malloc gave; the block itself lies there when owned
-    void (*release)(void*);  // null when owned
+    void* allocation;  // what malloc gave, with the block itself at its start; null when adopted
+    void (*release)(void*);
     void* context;
   };
 
