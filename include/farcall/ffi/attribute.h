@@ -1,0 +1,170 @@
+// Attributes: the constants that a foreign call hands its target, by name and with exact types.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/export.h>
+#include <farcall/core/storage.h>
+
+namespace farcall {
+
+class Attribute;
+
+// Named attributes, sorted bytewise by name as the binary interface wants them. Names are unique.
+class FARCALL_API Attributes {
+ public:
+  using value_type = std::pair<std::string, Attribute>;
+  using const_iterator = const value_type*;
+
+  Attributes();
+  // Sorts. Raises INVALID_ARGUMENT for a name given twice.
+  Attributes(std::initializer_list<value_type> entries);
+  explicit Attributes(std::vector<value_type> entries);
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
+
+  // Replaces the value of a name that is there already.
+  void set(std::string name, Attribute value);
+  // Null when there is none of this name; valid until the next change.
+  const Attribute* find(std::string_view name) const;
+
+  const_iterator begin() const;
+  const_iterator end() const;
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+
+  size_t hash() const;
+  // "{a=1:i64, b=\"x\"}"
+  std::string to_string() const;
+  friend FARCALL_API bool operator==(const Attributes& a, const Attributes& b);
+
+ private:
+  void sort_by_name();
+
+  std::vector<value_type> entries_;
+};
+
+namespace detail {
+
+template <typename T>
+constexpr DType attribute_dtype() {
+  if constexpr (std::same_as<T, bool>) return DType::kBool;
+  if constexpr (std::same_as<T, float>) return DType::kFloat32;
+  if constexpr (std::same_as<T, double>) return DType::kFloat64;
+  if constexpr (std::same_as<T, std::complex<float>>) return DType::kComplex64;
+  if constexpr (std::same_as<T, std::complex<double>>) return DType::kComplex128;
+  // char and its wide relatives are text, not numbers.
+  if constexpr (std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                std::same_as<T, char16_t> || std::same_as<T, char32_t>) {
+    return DType::kInvalid;
+  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    constexpr DType kSigned[] = {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
+    constexpr DType kUnsigned[] = {DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64};
+    constexpr size_t kLog2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::signed_integral<T> ? kSigned[kLog2] : kUnsigned[kLog2];
+  }
+  return DType::kInvalid;
+}
+
+template <typename T>
+inline constexpr bool kIsAttributeNumber = static_cast<int>(attribute_dtype<T>()) != 0;
+template <typename T>
+concept AttributeNumber = kIsAttributeNumber<T>;
+
+}  // namespace detail
+
+// An immutable value: a scalar or an array of one element type, a string of any bytes, or a
+// dictionary. Two are equal when kind, element type and bits are: 2:i32, 2:i64 and 2.0:f32 differ,
+// a nan equals itself, and 0.0 differs from -0.0. Copies share the bytes of an array.
+class FARCALL_API Attribute {
+ public:
+  enum class Kind : uint8_t { kScalar, kArray, kString, kDictionary };
+
+  template <detail::AttributeNumber T>
+  Attribute(T value)  // NOLINT: a number is an attribute
+      : Attribute(scalar(detail::attribute_dtype<T>(), std::as_bytes(std::span(&value, 1)))) {}
+  template <detail::AttributeNumber T>
+  Attribute(std::span<const T> values)  // NOLINT
+      : Attribute(array(detail::attribute_dtype<T>(), values.size(), std::as_bytes(values))) {}
+  template <detail::AttributeNumber T>
+  requires(!std::same_as<T, bool>) Attribute(const std::vector<T>& values)  // NOLINT
+      : Attribute(std::span<const T>(values)) {}
+  Attribute(std::string value);       // NOLINT
+  Attribute(std::string_view value);  // NOLINT
+  Attribute(const char* value);       // NOLINT
+  Attribute(Attributes dictionary);   // NOLINT
+
+  // From raw bytes, for element types that C++ has no name for. Raises INVALID_ARGUMENT when the
+  // number of bytes does not fit the type and the count, or the type is none of a number.
+  static Attribute scalar(DType dtype, std::span<const std::byte> bytes);
+  static Attribute array(DType dtype, size_t count, std::span<const std::byte> bytes);
+
+  Kind kind() const { return static_cast<Kind>(value_.index()); }
+  // Of a scalar or an array; kInvalid otherwise.
+  DType dtype() const;
+  // Of an array; 1 for a scalar, 0 otherwise.
+  size_t count() const;
+  // The bits of a scalar or an array, the text of a string. Lives as long as this attribute.
+  std::span<const std::byte> bytes() const;
+  // Raise INVALID_ARGUMENT for another kind.
+  const std::string& as_string() const;
+  const Attributes& as_dictionary() const;
+  // The value of a scalar of exactly this type; raises INVALID_ARGUMENT for any other.
+  template <detail::AttributeNumber T>
+  T as() const {
+    T value;
+    copy_scalar(detail::attribute_dtype<T>(), &value);
+    return value;
+  }
+
+  size_t hash() const;
+  // Stable and exact: "1e-05:f32", "[1,2]:i64", "true:bool", "(1.0+2.0j):c64", "\"abc\"",
+  // "{a=1:i64}". Numbers are the shortest decimals that read back to the same bits; types of eight
+  // bits and less that are no integers are written as their bits, "0x3c:f8_e5m2".
+  std::string to_string() const;
+  friend FARCALL_API bool operator==(const Attribute& a, const Attribute& b);
+
+ private:
+  struct Scalar {
+    DType dtype;
+    alignas(16) std::array<std::byte, 16> bytes;
+  };
+  struct Array {
+    DType dtype;
+    size_t count;
+    Storage storage;
+  };
+  using Value = std::variant<Scalar, Array, std::string, Attributes>;  // in the order of Kind
+
+  explicit Attribute(Value value);
+  void copy_scalar(DType dtype, void* out) const;
+
+  Value value_;
+};
+
+}  // namespace farcall
+
+template <>
+struct std::hash<farcall::Attribute> {
+  size_t operator()(const farcall::Attribute& attribute) const { return attribute.hash(); }
+};
+template <>
+struct std::hash<farcall::Attributes> {
+  size_t operator()(const farcall::Attributes& attributes) const { return attributes.hash(); }
+};

@@ -1,0 +1,122 @@
+// What a handler reaches through its call frame: the state of one call site in one execution.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <farcall/abi.h>
+#include <farcall/core/export.h>
+#include <farcall/ffi/attribute.h>
+#include <farcall/ffi/registry.h>
+#include <farcall/ffi/thread_pool.h>
+
+namespace farcall {
+
+class AttributeFrame;
+
+// Custom options, in the form in which handlers read them; made once, given to many executions.
+FARCALL_API std::shared_ptr<const AttributeFrame> make_custom_options(Attributes options);
+
+// A number that no other execution in this process has.
+FARCALL_API int64_t new_run_id();
+
+// What one execution offers to all its handlers. It must outlive the execution, and with it
+// everything that it points to.
+struct ExecutionOptions {
+  int64_t run_id = 0;  // 0: a fresh one for each Invocation::begin
+  int32_t device_ordinal = 0;
+  ThreadPool* thread_pool = nullptr;                 // null: ThreadPool::shared()
+  void* stream = nullptr;                            // of a device platform; never asked for on cpu
+  std::vector<std::pair<int64_t, void*>> user_data;  // by type id
+  std::shared_ptr<const AttributeFrame> custom_options;
+  const FARCALL_FFI_Extension* extensions = nullptr;
+};
+
+namespace runtime {
+
+// An object that a handler gave into our keeping.
+class FARCALL_API StateSlot {
+ public:
+  StateSlot() = default;
+  StateSlot(StateSlot&& other) noexcept
+      : type_id_(std::exchange(other.type_id_, 0)),
+        object_(std::exchange(other.object_, nullptr)),
+        deleter_(std::exchange(other.deleter_, nullptr)),
+        is_set_(std::exchange(other.is_set_, false)) {}
+  StateSlot& operator=(StateSlot&& other) = delete;
+  ~StateSlot() { reset(); }
+
+  bool is_set() const { return is_set_; }
+  int64_t type_id() const { return type_id_; }
+  void* object() const { return object_; }
+  void set(int64_t type_id, void* object, void (*deleter)(void*)) {
+    type_id_ = type_id;
+    object_ = object;
+    deleter_ = deleter;
+    is_set_ = true;
+  }
+  void reset() {
+    if (!is_set_) return;
+    is_set_ = false;
+    if (deleter_ != nullptr) deleter_(std::exchange(object_, nullptr));
+  }
+
+ private:
+  int64_t type_id_ = 0;
+  void* object_ = nullptr;
+  void (*deleter_)(void*) = nullptr;
+  bool is_set_ = false;
+};
+
+struct ScratchBlock;
+
+// Memory that a handler asked for and has not given back. Handlers may use it from several threads
+// at once; `first()` is for the thread that made the call, when the call is over.
+class FARCALL_API Scratch {
+ public:
+  Scratch() = default;
+  Scratch(Scratch&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  ~Scratch() { clear(); }
+
+  // Null when there is no memory. The alignment is a power of two.
+  void* allocate(size_t size, size_t alignment);
+  // False for an address that is not one of ours.
+  bool free(void* data);
+  // Frees everything; how many blocks there were.
+  size_t clear();
+  const ScratchBlock* first() const { return first_; }
+
+ private:
+  std::mutex mutex_;
+  ScratchBlock* first_ = nullptr;
+};
+
+// How an untyped function is called at one call site.
+struct UntypedCall {
+  int version = 0;
+  std::string opaque;
+  std::vector<void*> pointers;  // arguments, then results; filled anew for each call
+};
+
+}  // namespace runtime
+}  // namespace farcall
+
+// Belongs to an Invocation, or to the making of a ForeignCall. `options` is null in the instantiate
+// stage alone.
+struct FARCALL_FFI_ExecutionContext {
+  const farcall::Target* target = nullptr;
+  farcall::Stage stage = farcall::Stage::kExecute;
+  const farcall::ExecutionOptions* options = nullptr;
+  int64_t run_id = 0;
+  farcall::runtime::StateSlot* instantiate_state = nullptr;  // the call site's; shared, read only
+  farcall::runtime::StateSlot prepare_state;
+  farcall::runtime::StateSlot initialize_state;
+  farcall::runtime::Scratch scratch;
+  farcall::runtime::UntypedCall untyped;
+};

@@ -1,0 +1,44 @@
+// Attributes in the form in which handlers read them.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include <farcall/abi.h>
+#include <farcall/ffi/attribute.h>
+
+namespace farcall {
+
+// Owns its attributes and every struct that points into them, so `attrs()` is good while this
+// lives. It is immutable; handlers on any thread may read it. Stays where it is made.
+class AttributeFrame {
+ public:
+  explicit AttributeFrame(Attributes attributes);
+  AttributeFrame(const AttributeFrame&) = delete;
+  AttributeFrame& operator=(const AttributeFrame&) = delete;
+
+  const FARCALL_FFI_Attrs& attrs() const { return root_; }
+  const Attributes& attributes() const { return attributes_; }
+
+ private:
+  // The columns of one dictionary. A deque never moves its elements, hence all these deques.
+  struct Columns {
+    std::vector<FARCALL_FFI_AttrType> types;
+    std::vector<FARCALL_FFI_ByteSpan> spans;
+    std::vector<FARCALL_FFI_ByteSpan*> names;
+    std::vector<void*> values;
+  };
+
+  FARCALL_FFI_Attrs build(const Attributes& attributes);
+  void append(Columns& columns, const Attribute& value);
+
+  Attributes attributes_;
+  std::deque<Columns> columns_;
+  std::deque<FARCALL_FFI_Scalar> scalars_;
+  std::deque<FARCALL_FFI_Array> arrays_;
+  std::deque<FARCALL_FFI_ByteSpan> strings_;
+  std::deque<FARCALL_FFI_Attrs> dictionaries_;
+  FARCALL_FFI_Attrs root_;
+};
+
+}  // namespace farcall

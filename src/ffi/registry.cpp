@@ -1,0 +1,230 @@
+#include <farcall/ffi/registry.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <shared_mutex>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+
+#include "ffi/target_builder.h"
+
+namespace farcall {
+namespace {
+
+struct Key {
+  std::string platform;
+  bool is_untyped;  // the two kinds have a name space each
+  std::string name;
+
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+// Read when a call is compiled, never when it runs.
+struct Registry {
+  std::shared_mutex mutex;
+  std::map<Key, std::shared_ptr<const Target>> targets;
+};
+
+Registry& registry() {
+  static Registry* registry = new Registry;  // calls may be compiled until the process ends
+  return *registry;
+}
+
+void check_name(std::string_view name) {
+  if (name.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "registry: the name of a target is empty.");
+  }
+}
+
+// All platforms of an alias or none.
+void insert(std::vector<std::shared_ptr<Target>> wanted) {
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  for (const auto& target : wanted) {
+    const auto existing =
+        all.targets.find({target->platform(), target->is_untyped(), target->name()});
+    if (existing == all.targets.end()) continue;
+    const std::string differences = TargetBuilder::differences(*existing->second, *target);
+    if (differences.empty()) continue;
+    throw Error(ErrorCode::kAlreadyExists,
+                fmt::format("registry: \"{}\" on platform \"{}\" is registered already, with {}. "
+                            "Choose another name.",
+                            target->name(), target->platform(), differences));
+  }
+  for (auto& target : wanted) {
+    all.targets.emplace(Key{target->platform(), target->is_untyped(), target->name()},
+                        std::move(target));
+  }
+}
+
+template <typename Make>
+void register_on(std::string_view name, std::string_view platform, Make make) {
+  check_name(name);
+  std::vector<std::shared_ptr<Target>> targets;
+  for (const auto& canonical : parse_platform(platform)) targets.push_back(make(canonical));
+  insert(std::move(targets));
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The nearest three, best first.
+std::vector<std::string> near_names(const Registry& all, std::string_view name) {
+  const size_t limit = std::max<size_t>(2, name.size() / 3);
+  std::vector<std::pair<size_t, std::string>> near;
+  for (const auto& [key, target] : all.targets) {
+    const size_t distance = edit_distance(key.name, name);
+    if (distance > 0 && distance <= limit) near.emplace_back(distance, key.name);
+  }
+  std::ranges::sort(near);
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  if (near.size() > 3) near.resize(3);
+  std::vector<std::string> names;
+  for (auto& [distance, text] : near) names.push_back(fmt::format("\"{}\"", text));
+  return names;
+}
+
+std::string not_found_message(const Registry& all, std::string_view name,
+                              const std::string& platform, bool untyped) {
+  std::string text = fmt::format("registry: no {}target \"{}\" on platform \"{}\".",
+                                 untyped ? "untyped " : "", name, platform);
+  std::vector<std::string> platforms;
+  size_t on_platform = 0;
+  for (const auto& [key, target] : all.targets) {
+    on_platform += key.platform == platform && key.is_untyped == untyped;
+    if (key.name != name) continue;
+    if (key.is_untyped == untyped) {
+      platforms.push_back(key.platform);
+    } else if (key.platform == platform) {
+      text += untyped
+                  ? " It is registered as a typed target: use custom_call_api_version 4."
+                  : " It is registered as an untyped target: use custom_call_api_version 0 to 3.";
+    }
+  }
+  if (!platforms.empty())
+    text += fmt::format(" It is registered for {}.", fmt::join(platforms, ", "));
+  const auto near = near_names(all, name);
+  if (!near.empty()) text += fmt::format(" Near names: {}.", fmt::join(near, ", "));
+  return text + fmt::format(" {} such target(s) on this platform; register_ffi_target adds one.",
+                            on_platform);
+}
+
+}  // namespace
+
+void register_ffi_target(std::string_view name, const HandlerBundle& bundle,
+                         std::string_view platform, int api_version,
+                         FARCALL_FFI_Handler_Traits traits) {
+  if (api_version != 0 && api_version != 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("registry: \"{}\": api_version is 0 (untyped) or 1 (typed), got {}.",
+                            name, api_version));
+  }
+  if (api_version == 0) {
+    if (bundle.instantiate || bundle.prepare || bundle.initialize || bundle.record) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("registry: \"{}\": an untyped target (api_version 0) has the "
+                              "execute stage alone.",
+                              name));
+    }
+    return register_legacy_target(name, reinterpret_cast<void*>(bundle.execute), platform, traits);
+  }
+  register_on(name, platform, [&](const std::string& canonical) {
+    return TargetBuilder::typed(name, canonical, bundle, traits);
+  });
+}
+
+void register_ffi_target(std::string_view name, FARCALL_FFI_Handler* execute,
+                         std::string_view platform, int api_version,
+                         FARCALL_FFI_Handler_Traits traits) {
+  register_ffi_target(name, HandlerBundle{.execute = execute}, platform, api_version, traits);
+}
+
+void register_ffi_callable(std::string_view name, HandlerFunction callable,
+                           std::string_view platform, FARCALL_FFI_Handler_Traits traits) {
+  register_on(name, platform, [&](const std::string& canonical) {
+    return TargetBuilder::callable(name, canonical, callable, traits);
+  });
+}
+
+void register_legacy_target(std::string_view name, void* function, std::string_view platform,
+                            FARCALL_FFI_Handler_Traits traits) {
+  register_on(name, platform, [&](const std::string& canonical) {
+    return TargetBuilder::untyped(name, canonical, function, traits);
+  });
+}
+
+std::shared_ptr<const Target> make_target(std::string_view name, HandlerFunction callable,
+                                          std::string_view platform,
+                                          FARCALL_FFI_Handler_Traits traits) {
+  return TargetBuilder::callable(name, parse_platform(platform).front(), std::move(callable),
+                                 traits);
+}
+
+std::shared_ptr<const Target> make_target(std::string_view name, const HandlerBundle& bundle,
+                                          std::string_view platform,
+                                          FARCALL_FFI_Handler_Traits traits) {
+  return TargetBuilder::typed(name, parse_platform(platform).front(), bundle, traits);
+}
+
+std::shared_ptr<const Target> find_target(std::string_view name, std::string_view platform,
+                                          int custom_call_api_version) {
+  if (custom_call_api_version < 0 || custom_call_api_version > 4) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("ffi_call(\"{}\"): custom_call_api_version is 0 to 3 for untyped "
+                            "targets and 4 for typed ones, got {}.",
+                            name, custom_call_api_version));
+  }
+  const bool untyped = custom_call_api_version < 4;
+  const auto platforms = parse_platform(platform);
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  for (const auto& canonical : platforms) {
+    const auto found = all.targets.find({canonical, untyped, std::string(name)});
+    if (found == all.targets.end()) continue;
+    TargetBuilder::check_versions(*found->second);
+    return found->second;
+  }
+  throw Error(ErrorCode::kNotFound, not_found_message(all, name, platforms.front(), untyped));
+}
+
+bool is_registered(std::string_view name, std::string_view platform) {
+  Registry& all = registry();
+  const auto platforms = parse_platform(platform);
+  const std::shared_lock lock(all.mutex);
+  return std::ranges::any_of(platforms, [&](const std::string& canonical) {
+    return all.targets.contains({canonical, false, std::string(name)}) ||
+           all.targets.contains({canonical, true, std::string(name)});
+  });
+}
+
+std::vector<std::string> registered_targets(std::string_view platform) {
+  Registry& all = registry();
+  const auto platforms = parse_platform(platform);
+  std::vector<std::string> names;
+  const std::shared_lock lock(all.mutex);
+  for (const auto& [key, target] : all.targets) {
+    if (std::ranges::find(platforms, key.platform) != platforms.end()) names.push_back(key.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace farcall

@@ -1,0 +1,58 @@
+// Scratch memory: each block begins with a link, so that nothing is allocated beside it.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include <farcall/core/storage.h>
+#include <farcall/ffi/call_context.h>
+
+namespace farcall::runtime {
+
+// Lies right before the bytes that the handler sees.
+struct ScratchBlock {
+  ScratchBlock* next;
+  ScratchBlock* previous;
+  void* allocation;
+};
+
+namespace {
+
+void* data_of(ScratchBlock* block) { return block + 1; }
+
+}  // namespace
+
+void* Scratch::allocate(size_t size, size_t alignment) {
+  alignment = std::max(alignment, kAlignment);
+  size_t total;
+  if (__builtin_add_overflow(size, alignment + sizeof(ScratchBlock), &total)) return nullptr;
+  void* allocation = std::malloc(total);
+  if (allocation == nullptr) return nullptr;
+  const uintptr_t lowest = reinterpret_cast<uintptr_t>(allocation) + sizeof(ScratchBlock);
+  auto* data = reinterpret_cast<ScratchBlock*>((lowest + alignment - 1) & ~(alignment - 1));
+  ScratchBlock* block = data - 1;
+  const std::lock_guard lock(mutex_);
+  *block = {first_, nullptr, allocation};
+  if (first_ != nullptr) first_->previous = block;
+  first_ = block;
+  return data;
+}
+
+bool Scratch::free(void* data) {
+  const std::lock_guard lock(mutex_);
+  ScratchBlock* block = first_;
+  while (block != nullptr && data_of(block) != data) block = block->next;
+  if (block == nullptr) return false;
+  (block->previous ? block->previous->next : first_) = block->next;
+  if (block->next != nullptr) block->next->previous = block->previous;
+  std::free(block->allocation);
+  return true;
+}
+
+size_t Scratch::clear() {
+  const std::lock_guard lock(mutex_);
+  size_t count = 0;
+  for (; first_ != nullptr; ++count) std::free(std::exchange(first_, first_->next)->allocation);
+  return count;
+}
+
+}  // namespace farcall::runtime

@@ -1,0 +1,124 @@
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+
+#include "ffi/metadata.h"
+#include "ffi/target_builder.h"
+#include "ffi/trampolines.h"
+
+namespace farcall {
+namespace {
+
+[[noreturn]] void invalid(std::string message) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+std::array<FARCALL_FFI_Handler*, kNumStages> by_stage(const HandlerBundle& bundle) {
+  return {bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute, bundle.record};
+}
+
+}  // namespace
+
+Target::~Target() = default;
+
+int64_t Target::state_type_id() const {
+  // Asked each time: the type may have been registered after the target.
+  FARCALL_FFI_Handler* instantiate = handler(Stage::kInstantiate);
+  return instantiate ? runtime::query_metadata(instantiate).state_type_id : 0;
+}
+
+std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_view platform,
+                                             const HandlerBundle& bundle,
+                                             FARCALL_FFI_Handler_Traits traits) {
+  if (bundle.execute == nullptr) {
+    invalid(
+        fmt::format("registry: \"{}\" on platform \"{}\" has no execute stage.", name, platform));
+  }
+  std::shared_ptr<Target> target(new Target);
+  target->name_ = name;
+  target->platform_ = platform;
+  target->given_traits_ = traits;
+  target->traits_ = traits;
+  const auto handlers = by_stage(bundle);
+  for (int stage = 0; stage < kNumStages; ++stage) {
+    if (handlers[stage] == nullptr) continue;
+    const auto metadata = runtime::query_metadata(handlers[stage]);
+    target->stages_[stage] = {handlers[stage], metadata.version};
+    // What one stage says of itself need not hold for the others; execute is what gets recorded.
+    if (stage == static_cast<int>(Stage::kExecute)) target->traits_ |= metadata.traits;
+  }
+  return target;
+}
+
+std::shared_ptr<Target> TargetBuilder::callable(std::string_view name, std::string_view platform,
+                                                HandlerFunction function,
+                                                FARCALL_FFI_Handler_Traits traits) {
+  if (!function) {
+    invalid(
+        fmt::format("registry: \"{}\" on platform \"{}\": the callable is empty.", name, platform));
+  }
+  std::shared_ptr<Target> target(new Target);
+  target->name_ = name;
+  target->platform_ = platform;
+  target->given_traits_ = target->traits_ = traits;
+  target->callable_ = std::move(function);
+  target->stages_[static_cast<int>(Stage::kExecute)].handler = runtime::call_callable;
+  return target;
+}
+
+std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::string_view platform,
+                                               void* function, FARCALL_FFI_Handler_Traits traits) {
+  if (function == nullptr) {
+    invalid(fmt::format("registry: \"{}\" on platform \"{}\" has no function.", name, platform));
+  }
+  std::shared_ptr<Target> target(new Target);
+  target->name_ = name;
+  target->platform_ = platform;
+  target->given_traits_ = target->traits_ = traits;
+  target->untyped_ = function;
+  target->stages_[static_cast<int>(Stage::kExecute)].handler = runtime::call_untyped;
+  return target;
+}
+
+std::string TargetBuilder::differences(const Target& existing, const Target& wanted) {
+  std::vector<std::string> found;
+  if (existing.callable_ || wanted.callable_) {
+    found.push_back("another C++ callable");
+  } else {
+    for (int i = 0; i < kNumStages; ++i) {
+      const auto stage = static_cast<Stage>(i);
+      if (existing.handler(stage) == wanted.handler(stage)) continue;
+      const char* how = !existing.handler(stage) ? "no" : !wanted.handler(stage) ? "a" : "another";
+      found.push_back(fmt::format("{} {} handler", how, stage_name(stage)));
+    }
+    if (existing.untyped_ != wanted.untyped_) found.push_back("another untyped function");
+  }
+  if (existing.given_traits_ != wanted.given_traits_) {
+    found.push_back(
+        fmt::format("traits {} instead of {}", existing.given_traits_, wanted.given_traits_));
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
+void TargetBuilder::check_versions(const Target& target) {
+  for (int i = 0; i < kNumStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (!target.has_stage(stage)) continue;
+    const ApiVersion version = target.version(stage);
+    if (version.major_version == kRuntimeApiVersion.major_version &&
+        version <= kRuntimeApiVersion) {
+      continue;
+    }
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("registry: \"{}\" on platform \"{}\": its {} handler was built for "
+                            "version {} of the FFI interface, and this runtime has {}. Build it "
+                            "with an older header, or use a newer farcall.",
+                            target.name(), target.platform(), stage_name(stage),
+                            version_to_string(version), version_to_string(kRuntimeApiVersion)));
+  }
+}
+
+}  // namespace farcall
