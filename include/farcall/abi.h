@@ -236,10 +236,12 @@ typedef struct FARCALL_FFI_Handler_Bundle {
 /* ---- metadata query: a frame whose extension list holds this one asks, and calls nothing ---- */
 
 typedef struct FARCALL_FFI_Metadata {
-  size_t struct_size;                  /* 36 before state_type_id came (jaxlib 0.8) */
+  size_t struct_size;                  /* 36 in every version: never counts state_type_id */
   FARCALL_FFI_Api_Version api_version; /* out */
   FARCALL_FFI_Handler_Traits traits;   /* out */
-  FARCALL_FFI_TypeId state_type_id;    /* out: type of the state that an instantiate stage makes */
+  /* out: type of the state that the stage makes. Since jaxlib 0.8 (interface 0.1); a handler knows
+   * only from a runtime of 0.2 or later that the field is there. */
+  FARCALL_FFI_TypeId state_type_id;
 } FARCALL_FFI_Metadata;
 
 typedef struct FARCALL_FFI_Metadata_Extension {
@@ -292,7 +294,8 @@ typedef struct FARCALL_FFI_Stream_Get_Args {
 } FARCALL_FFI_Stream_Get_Args;
 typedef FARCALL_FFI_Error* FARCALL_FFI_Stream_Get(FARCALL_FFI_Stream_Get_Args* args);
 
-/* TypeId_Register up to version 0.1, without type_info. A type_id of 0 asks for a fresh id. */
+/* TypeId_Register up to version 0.1, without type_info. A type_id of 0 asks for a fresh id.
+ * struct_size counts up to type_id in every version, 40. */
 typedef struct FARCALL_FFI_Type_Register_Args {
   size_t struct_size;
   FARCALL_FFI_InternalExtension* extension_start;
