@@ -2,7 +2,8 @@
 """Fetches the XLA FFI headers of several jaxlib releases, one for each version of the interface.
 
 They go to <cache>/farcall/xla-headers/<release>/xla/ffi/api/*.h, and CMake takes that folder as
-FARCALL_XLA_HEADERS. Prints a line for each release, then the folder. Exits with 1 if one is missing.
+FARCALL_XLA_HEADERS. Prints a line for each release, then the folder; exits with 1 if a release is
+missing.
 """
 
 from __future__ import annotations
