@@ -48,16 +48,23 @@ std::vector<const Primitive*> all_primitives() {
   return result;
 }
 
+namespace {
+
+std::string with_name(const Primitive& primitive, const std::string& message) {
+  return message.starts_with(primitive.name) ? message
+                                             : fmt::format("{}: {}", primitive.name, message);
+}
+
+}  // namespace
+
 std::vector<ShapeDtype> infer_types(const Primitive& primitive, std::span<const ShapeDtype> inputs,
                                     const Params* params) {
   try {
     return primitive.type_rule(inputs, params);
   } catch (const TypeError& error) {
-    throw TypeError(fmt::format("{}: {}", primitive.name, error.message()));
-  } catch (const FfiError&) {
-    throw;
+    throw TypeError(with_name(primitive, error.message()));
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", primitive.name, error.message()));
+    throw Error(error.code(), with_name(primitive, error.message()));
   }
 }
 

@@ -144,7 +144,7 @@ std::vector<Array> evaluate(const Program& program, std::span<const Array> input
   for (const Equation& equation : program.equations) {
     operands.clear();
     for (const Atom atom : equation.inputs) operands.push_back(read(atom));
-    std::vector<Array> results = bind(*equation.primitive, equation.params, operands);
+    std::vector<Array> results = bind_primitive(*equation.primitive, equation.params, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       values[equation.outputs[i]] = std::move(results[i]);
     }

@@ -21,8 +21,8 @@ struct Cost {
 
 struct Primitive {
   std::string_view name;
-  // The types of the results; raises Error when the operands do not fit. Messages begin after
-  // "name: ", which the caller adds.
+  // The types of the results; raises Error when the operands do not fit. infer_types puts the name
+  // before messages that do not begin with it.
   std::vector<ShapeDtype> (*type_rule)(std::span<const ShapeDtype> inputs, const Params* params);
   // Parameters from program text; null for a primitive without parameters.
   ParamsPtr (*parse)(std::span<const NamedValue> fields) = nullptr;
@@ -40,7 +40,7 @@ FARCALL_API const Primitive* find_primitive(std::string_view name);
 // Sorted by name.
 FARCALL_API std::vector<const Primitive*> all_primitives();
 
-// type_rule with the primitive's name put before the message of an error.
+// The type rule, with the primitive's name in the message of an error.
 FARCALL_API std::vector<ShapeDtype> infer_types(const Primitive& primitive,
                                                 std::span<const ShapeDtype> inputs,
                                                 const Params* params);

@@ -46,7 +46,7 @@ class FARCALL_API InterpreterScope {
 };
 
 // Applies an operation under the current interpreter.
-FARCALL_API std::vector<Array> bind(const Primitive& primitive, ParamsPtr params,
+FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, ParamsPtr params,
                                     std::span<const Array> inputs);
 // The same for a primitive with one result.
 FARCALL_API Array bind_one(const Primitive& primitive, ParamsPtr params,

@@ -1,0 +1,17 @@
+// Everything that a C++ program needs: arrays, array functions, jit, foreign calls.
+#pragma once
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/error.h>
+#include <farcall/core/layout.h>
+#include <farcall/core/shape_dtype.h>
+#include <farcall/ffi/foreign_call.h>
+#include <farcall/ffi/registry.h>
+#include <farcall/ops/ffi_call.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/program/text.h>
+#include <farcall/program/verify.h>
+#include <farcall/trace/array.h>
+#include <farcall/trace/jit.h>
+#include <farcall/trace/record.h>

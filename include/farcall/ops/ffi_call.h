@@ -1,0 +1,66 @@
+// ffi_call: calling a registered target from a program.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/ffi/attribute.h>
+#include <farcall/primitives/ffi_call.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+
+struct FfiCallOptions {
+  // The call runs exactly once per execution, even when nobody reads its results.
+  bool has_side_effect = false;
+  // "sequential", "sequential_unrolled", "expand_dims", "broadcast_all" or "legacy_vectorized".
+  std::optional<std::string> vmap_method;
+  // Major to minor, one for each operand (result); nothing: row-major. Left out: all row-major.
+  std::optional<std::vector<MajorToMinor>> input_layouts;
+  std::optional<std::vector<MajorToMinor>> output_layouts;
+  // From the index of an operand to that of the result that takes over its memory.
+  std::map<int64_t, int64_t> input_output_aliases;
+  // 4 for handlers; 0 to 3 for untyped functions.
+  int custom_call_api_version = 4;
+  // The opaque string of untyped functions.
+  std::optional<std::string> legacy_backend_config;
+};
+
+// A target with the types of its results and options: callable, again and again, on concrete and on
+// traced arrays. Calls on concrete arrays run programs of one call, compiled once for each signature.
+// Immutable; copies share what was compiled; any thread may call.
+class FARCALL_API FfiCall {
+ public:
+  // Raises INVALID_ARGUMENT for options that no operands could fit, naming the target and the option.
+  FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
+          FfiCallOptions options = {});
+
+  const std::string& target_name() const;
+  const std::vector<ShapeDtype>& result_types() const;
+  const FfiCallOptions& options() const;
+
+  // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that the
+  // options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails.
+  std::vector<Array> operator()(std::span<const Array> operands,
+                                const Attributes& attributes = {}) const;
+  std::vector<Array> operator()(std::initializer_list<Array> operands,
+                                const Attributes& attributes = {}) const {
+    return (*this)(std::span(operands.begin(), operands.size()), attributes);
+  }
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+// For a target with one result.
+FARCALL_API Array ffi_call(const std::string& target_name, ShapeDtype result_type,
+                           std::span<const Array> operands, const Attributes& attributes = {},
+                           const FfiCallOptions& options = {});
+
+}  // namespace farcall

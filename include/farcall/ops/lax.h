@@ -1,0 +1,66 @@
+// The primitives as functions (namespace farcall::lax). They are strict: operands have one dtype, and
+// one shape or the shape [] of a scalar, as in JAX's lax. farcall::numpy promotes and broadcasts.
+//
+// All raise Error (INVALID_ARGUMENT) when the operands do not fit, naming the operation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::lax {
+
+// One or two operands, elementwise: neg, exp, add, lt and so on; see elementwise.def.
+#define FARCALL_OP_1(name) FARCALL_API Array name(const Array& x);
+#define FARCALL_OP_2(name) FARCALL_API Array name(const Array& x, const Array& y);
+#define FARCALL_OP(name, primitive, operands, kinds, result) FARCALL_OP_##operands(name)
+#include <farcall/ops/elementwise.def>
+#undef FARCALL_OP
+#undef FARCALL_OP_1
+#undef FARCALL_OP_2
+
+FARCALL_API Array integer_pow(const Array& x, int64_t y);
+FARCALL_API Array round(const Array& x, int64_t rounding_method = 0);
+// x itself where nothing changes.
+FARCALL_API Array convert_element_type(const Array& x, DType dtype, bool weak_type = false);
+FARCALL_API Array bitcast_convert_type(const Array& x, DType dtype);
+
+// cases[which] elementwise; `which` is bool (two cases) or int32, of the cases' shape or a scalar.
+FARCALL_API Array select_n(const Array& which, std::span<const Array> cases);
+FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);
+
+FARCALL_API Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,
+                                   std::span<const int64_t> broadcast_dimensions);
+FARCALL_API Array reshape(const Array& x, std::span<const int64_t> new_sizes);
+FARCALL_API Array transpose(const Array& x, std::span<const int64_t> permutation);
+// Strides default to 1.
+FARCALL_API Array slice(const Array& x, std::span<const int64_t> start_indices,
+                        std::span<const int64_t> limit_indices,
+                        std::span<const int64_t> strides = {});
+FARCALL_API Array concatenate(std::span<const Array> operands, int64_t dimension);
+FARCALL_API Array rev(const Array& x, std::span<const int64_t> dimensions);
+FARCALL_API Array iota(DType dtype, std::span<const int64_t> shape, int64_t dimension);
+
+FARCALL_API Array reduce_sum(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_prod(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_max(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_min(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_and(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_or(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array argmax(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
+FARCALL_API Array argmin(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
+
+FARCALL_API Array dot_general(const Array& lhs, const Array& rhs,
+                              std::span<const int64_t> lhs_contracting,
+                              std::span<const int64_t> rhs_contracting,
+                              std::span<const int64_t> lhs_batch = {},
+                              std::span<const int64_t> rhs_batch = {});
+
+// A fresh token.
+FARCALL_API Array create_token();
+
+}  // namespace farcall::lax

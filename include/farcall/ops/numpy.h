@@ -1,0 +1,164 @@
+// Array functions with numpy's names and meaning (namespace farcall::numpy), and the operators of
+// Array. Operands are promoted (promotion.h) and broadcast against each other.
+//
+// All raise Error (INVALID_ARGUMENT) naming the function for operands that do not fit. Axes may be
+// negative and then count from the last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+namespace numpy {
+
+using Axes = std::optional<std::vector<int64_t>>;  // nothing: all axes
+
+// ---- arithmetic ----
+FARCALL_API Array add(const Array& x, const Array& y);
+FARCALL_API Array subtract(const Array& x, const Array& y);
+FARCALL_API Array multiply(const Array& x, const Array& y);
+FARCALL_API Array divide(const Array& x, const Array& y);        // true division: floats
+FARCALL_API Array floor_divide(const Array& x, const Array& y);
+FARCALL_API Array remainder(const Array& x, const Array& y);     // sign of the divisor
+FARCALL_API Array power(const Array& x, const Array& y);
+FARCALL_API Array maximum(const Array& x, const Array& y);
+FARCALL_API Array minimum(const Array& x, const Array& y);
+FARCALL_API Array arctan2(const Array& x, const Array& y);
+FARCALL_API Array negative(const Array& x);
+FARCALL_API Array positive(const Array& x);
+FARCALL_API Array absolute(const Array& x);
+FARCALL_API Array sign(const Array& x);
+FARCALL_API Array square(const Array& x);
+FARCALL_API Array clip(const Array& x, const std::optional<Array>& low,
+                       const std::optional<Array>& high);
+FARCALL_API Array floor(const Array& x);
+FARCALL_API Array ceil(const Array& x);
+FARCALL_API Array rint(const Array& x);
+
+// ---- functions of floats; integers become float32 ----
+FARCALL_API Array exp(const Array& x);
+FARCALL_API Array exp2(const Array& x);
+FARCALL_API Array expm1(const Array& x);
+FARCALL_API Array log(const Array& x);
+FARCALL_API Array log1p(const Array& x);
+FARCALL_API Array sqrt(const Array& x);
+FARCALL_API Array cbrt(const Array& x);
+FARCALL_API Array sin(const Array& x);
+FARCALL_API Array cos(const Array& x);
+FARCALL_API Array tan(const Array& x);
+FARCALL_API Array arcsin(const Array& x);
+FARCALL_API Array arccos(const Array& x);
+FARCALL_API Array arctan(const Array& x);
+FARCALL_API Array sinh(const Array& x);
+FARCALL_API Array cosh(const Array& x);
+FARCALL_API Array tanh(const Array& x);
+FARCALL_API Array arcsinh(const Array& x);
+FARCALL_API Array arccosh(const Array& x);
+FARCALL_API Array arctanh(const Array& x);
+FARCALL_API Array isfinite(const Array& x);
+FARCALL_API Array isnan(const Array& x);
+FARCALL_API Array isinf(const Array& x);
+FARCALL_API Array real(const Array& x);
+FARCALL_API Array imag(const Array& x);
+FARCALL_API Array conjugate(const Array& x);
+
+// ---- comparison, logic, bits ----
+FARCALL_API Array equal(const Array& x, const Array& y);
+FARCALL_API Array not_equal(const Array& x, const Array& y);
+FARCALL_API Array less(const Array& x, const Array& y);
+FARCALL_API Array less_equal(const Array& x, const Array& y);
+FARCALL_API Array greater(const Array& x, const Array& y);
+FARCALL_API Array greater_equal(const Array& x, const Array& y);
+FARCALL_API Array logical_and(const Array& x, const Array& y);
+FARCALL_API Array logical_or(const Array& x, const Array& y);
+FARCALL_API Array logical_xor(const Array& x, const Array& y);
+FARCALL_API Array logical_not(const Array& x);
+FARCALL_API Array bitwise_and(const Array& x, const Array& y);
+FARCALL_API Array bitwise_or(const Array& x, const Array& y);
+FARCALL_API Array bitwise_xor(const Array& x, const Array& y);
+FARCALL_API Array bitwise_not(const Array& x);
+FARCALL_API Array left_shift(const Array& x, const Array& y);
+FARCALL_API Array right_shift(const Array& x, const Array& y);
+FARCALL_API Array where(const Array& condition, const Array& x, const Array& y);
+
+// ---- reductions ----
+FARCALL_API Array sum(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array prod(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array max(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array min(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array any(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array all(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array mean(const Array& x, const Axes& axes = {}, bool keepdims = false);
+FARCALL_API Array var(const Array& x, const Axes& axes = {}, bool keepdims = false,
+                      double ddof = 0);
+FARCALL_API Array std(const Array& x, const Axes& axes = {}, bool keepdims = false,
+                      double ddof = 0);
+// Of the flattened array without an axis.
+FARCALL_API Array argmax(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+FARCALL_API Array argmin(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+
+// ---- shapes ----
+FARCALL_API Array astype(const Array& x, DType dtype);
+// One size may be -1 and is worked out.
+FARCALL_API Array reshape(const Array& x, std::span<const int64_t> shape);
+FARCALL_API Array ravel(const Array& x);
+// Without axes, the order of all dimensions is turned round.
+FARCALL_API Array transpose(const Array& x, const Axes& axes = {});
+FARCALL_API Array swapaxes(const Array& x, int64_t axis1, int64_t axis2);
+FARCALL_API Array moveaxis(const Array& x, int64_t source, int64_t destination);
+FARCALL_API Array broadcast_to(const Array& x, std::span<const int64_t> shape);
+FARCALL_API Array expand_dims(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array squeeze(const Array& x, const Axes& axes = {});
+FARCALL_API Array concatenate(std::span<const Array> arrays, int64_t axis = 0);
+FARCALL_API Array stack(std::span<const Array> arrays, int64_t axis = 0);
+FARCALL_API Array flip(const Array& x, const Axes& axes = {});
+// The shape that all broadcast to; raises when they do not.
+FARCALL_API Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes);
+
+// ---- creation ----
+FARCALL_API Array zeros(std::span<const int64_t> shape, DType dtype = DType::kFloat32);
+FARCALL_API Array ones(std::span<const int64_t> shape, DType dtype = DType::kFloat32);
+// Without a dtype, that of the value.
+FARCALL_API Array full(std::span<const int64_t> shape, const Array& value,
+                       std::optional<DType> dtype = {});
+FARCALL_API Array zeros_like(const Array& x);
+FARCALL_API Array ones_like(const Array& x);
+FARCALL_API Array arange(double start, double stop, double step = 1,
+                         DType dtype = DType::kInt32);
+FARCALL_API Array eye(int64_t rows, std::optional<int64_t> columns = {},
+                      DType dtype = DType::kFloat32);
+
+// ---- products ----
+FARCALL_API Array matmul(const Array& x, const Array& y);
+FARCALL_API Array dot(const Array& x, const Array& y);
+FARCALL_API Array outer(const Array& x, const Array& y);
+
+// ---- indexing with constants ----
+struct Slice {
+  std::optional<int64_t> start, stop, step;
+};
+struct NewAxis {};
+struct Ellipsis {};
+using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis>;
+// x[indices], as numpy's basic indexing. Raises OUT_OF_RANGE for an integer outside its dimension.
+FARCALL_API Array take(const Array& x, std::span<const Index> indices);
+
+}  // namespace numpy
+
+inline Array operator+(const Array& x, const Array& y) { return numpy::add(x, y); }
+inline Array operator-(const Array& x, const Array& y) { return numpy::subtract(x, y); }
+inline Array operator*(const Array& x, const Array& y) { return numpy::multiply(x, y); }
+inline Array operator/(const Array& x, const Array& y) { return numpy::divide(x, y); }
+inline Array operator-(const Array& x) { return numpy::negative(x); }
+inline Array operator<(const Array& x, const Array& y) { return numpy::less(x, y); }
+inline Array operator<=(const Array& x, const Array& y) { return numpy::less_equal(x, y); }
+inline Array operator>(const Array& x, const Array& y) { return numpy::greater(x, y); }
+inline Array operator>=(const Array& x, const Array& y) { return numpy::greater_equal(x, y); }
+
+}  // namespace farcall

@@ -1,0 +1,100 @@
+// Elementwise primitives with parameters: casts, integer_pow, round.
+#include <farcall/primitives/elementwise.h>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/register.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+void check_number(ShapeDtype type) {
+  if (type.is_token()) type_error("a token has no elements to compute with");
+}
+
+std::vector<ShapeDtype> convert_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  check_number(inputs[0]);
+  const auto& p = params_as<ConvertElementTypeParams>(params);
+  if (p.new_dtype == DType::kToken) type_error("an array cannot become a token");
+  return {inputs[0].with_dtype(p.new_dtype, p.weak_type)};
+}
+
+std::vector<ShapeDtype> bitcast_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const DType to = params_as<BitcastConvertTypeParams>(params).new_dtype;
+  const DType from = inputs[0].dtype();
+  if (dtype_info(from).bits != dtype_info(to).bits) {
+    type_error(fmt::format("the dtypes must be of one width; got {} ({} bits) and {} ({} bits)",
+                           dtype_short_name(from), dtype_info(from).bits, dtype_short_name(to),
+                           dtype_info(to).bits));
+  }
+  return {inputs[0].with_dtype(to)};
+}
+
+std::vector<ShapeDtype> integer_pow_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const ShapeDtype type = inputs[0];
+  if (!is_integer(type.dtype()) && !is_floating(type.dtype()) && !is_complex(type.dtype())) {
+    type_error(fmt::format("takes numbers; got {}", type.to_string()));
+  }
+  if (is_integer(type.dtype()) && params_as<IntegerPowParams>(params).y < 0) {
+    type_error("integers cannot be raised to a negative power; convert them to floats first");
+  }
+  return {type};
+}
+
+std::vector<ShapeDtype> round_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  if (!is_floating(inputs[0].dtype())) {
+    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+  }
+  const int64_t method = params_as<RoundParams>(params).rounding_method;
+  if (method != 0 && method != 1) {
+    type_error(fmt::format("rounding_method is 0 (away from zero) or 1 (to even), got {}", method));
+  }
+  return {inputs[0]};
+}
+
+const Primitive kConvert = {.name = "convert_element_type",
+                            .type_rule = convert_rule,
+                            .parse = parse_params<ConvertElementTypeParams>};
+FARCALL_REGISTER_PRIMITIVE(kConvert);
+const Primitive kBitcast = {.name = "bitcast_convert_type",
+                            .type_rule = bitcast_rule,
+                            .parse = parse_params<BitcastConvertTypeParams>};
+FARCALL_REGISTER_PRIMITIVE(kBitcast);
+const Primitive kIntegerPow = {.name = "integer_pow",
+                               .type_rule = integer_pow_rule,
+                               .parse = parse_params<IntegerPowParams>};
+FARCALL_REGISTER_PRIMITIVE(kIntegerPow);
+const Primitive kRound = {.name = "round", .type_rule = round_rule, .parse = parse_params<RoundParams>};
+FARCALL_REGISTER_PRIMITIVE(kRound);
+
+}  // namespace
+
+namespace lax {
+
+Array convert_element_type(const Array& x, DType dtype, bool weak_type) {
+  if (x.dtype() == dtype && x.type().weak_type() == weak_type) return x;
+  return bind_one(kConvert, make_params(ConvertElementTypeParams{dtype, weak_type}), {&x, 1});
+}
+
+Array bitcast_convert_type(const Array& x, DType dtype) {
+  return bind_one(kBitcast, make_params(BitcastConvertTypeParams{dtype}), {&x, 1});
+}
+
+Array integer_pow(const Array& x, int64_t y) {
+  return bind_one(kIntegerPow, make_params(IntegerPowParams{y}), {&x, 1});
+}
+
+Array round(const Array& x, int64_t rounding_method) {
+  return bind_one(kRound, make_params(RoundParams{rounding_method}), {&x, 1});
+}
+
+}  // namespace lax
+}  // namespace farcall

@@ -1,0 +1,129 @@
+// The elementwise primitives without parameters, made from the list in elementwise.def.
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/register.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+enum Kinds : unsigned { B = 1, S = 2, U = 4, F = 8, C = 16 };
+enum class Result { kSame, kBool, kReal, kComplex };
+using enum Result;
+
+struct Row {
+  std::string_view name;
+  size_t operands;
+  unsigned kinds;
+  Result result;
+};
+
+constexpr Row kRows[] = {
+#define FARCALL_OP(function, primitive, operands, kinds, result) \
+  {primitive, operands, kinds, result},
+#include <farcall/ops/elementwise.def>
+#undef FARCALL_OP
+};
+constexpr size_t kNumRows = std::size(kRows);
+
+enum Index : size_t {
+#define FARCALL_OP(function, primitive, operands, kinds, result) kIndex_##function,
+#include <farcall/ops/elementwise.def>
+#undef FARCALL_OP
+};
+
+unsigned kind_bit(DType dtype) {
+  switch (dtype_info(dtype).kind) {
+    case DTypeKind::kBool: return B;
+    case DTypeKind::kSigned: return S;
+    case DTypeKind::kUnsigned: return U;
+    case DTypeKind::kFloat: return F;
+    case DTypeKind::kComplex: return C;
+    default: return 0;
+  }
+}
+
+std::string describe_kinds(unsigned kinds) {
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {
+      {B, "bool"}, {S, "signed integers"}, {U, "unsigned integers"}, {F, "floats"},
+      {C, "complex numbers"}};
+  std::string text;
+  for (const auto& [bit, name] : kNames) {
+    if (!(kinds & bit)) continue;
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+DType real_dtype(DType dtype) {
+  if (dtype == DType::kComplex64) return DType::kFloat32;
+  if (dtype == DType::kComplex128) return DType::kFloat64;
+  return dtype;
+}
+
+DType complex_dtype(DType dtype) {
+  if (dtype == DType::kFloat32) return DType::kComplex64;
+  if (dtype == DType::kFloat64) return DType::kComplex128;
+  type_error(fmt::format("complex numbers are made of f32 or f64, got {}", dtype_short_name(dtype)));
+}
+
+ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
+  check_operand_count(inputs, row.operands);
+  const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
+  if (!(row.kinds & kind_bit(type.dtype()))) {
+    type_error(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
+  }
+  switch (row.result) {
+    case kBool: return type.with_dtype(DType::kBool);
+    case kReal: return type.with_dtype(real_dtype(type.dtype()), type.weak_type());
+    case kComplex: return type.with_dtype(complex_dtype(type.dtype()), type.weak_type());
+    default: return type;
+  }
+}
+
+template <size_t I>
+std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  return {infer(kRows[I], inputs)};
+}
+
+const auto& primitives() {
+  static const auto* table = [] {
+    auto* made = new std::array<Primitive, kNumRows>;
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      (((*made)[I] = Primitive{.name = kRows[I].name, .type_rule = type_rule<I>}), ...);
+    }(std::make_index_sequence<kNumRows>());
+    return made;
+  }();
+  return *table;
+}
+
+const bool kRegistered = [] {
+  for (const Primitive& primitive : primitives()) register_primitive(primitive);
+  return true;
+}();
+
+Array apply(Index index, std::initializer_list<Array> operands) {
+  return bind_one(primitives()[index], nullptr, operands);
+}
+
+}  // namespace
+
+namespace lax {
+
+#define FARCALL_OP_1(function) \
+  Array function(const Array& x) { return apply(kIndex_##function, {x}); }
+#define FARCALL_OP_2(function) \
+  Array function(const Array& x, const Array& y) { return apply(kIndex_##function, {x, y}); }
+#define FARCALL_OP(function, primitive, operands, kinds, result) FARCALL_OP_##operands(function)
+#include <farcall/ops/elementwise.def>
+#undef FARCALL_OP
+
+}  // namespace lax
+}  // namespace farcall

@@ -1,0 +1,267 @@
+// The ffi_call primitive and its front.
+#include <farcall/ops/ffi_call.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/layout.h>
+#include <farcall/program/engine.h>
+#include <farcall/trace/interpreter.h>
+#include <farcall/trace/jit.h>
+
+#include "ops/register.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+constexpr std::array<std::string_view, 5> kVmapMethods = {
+    "broadcast_all", "expand_dims", "legacy_vectorized", "sequential", "sequential_unrolled"};
+
+template <class... Args>
+[[noreturn]] void fail(std::string_view target, fmt::format_string<Args...> format, Args&&... args) {
+  type_error(fmt::format("ffi_call(\"{}\"): {}", target,
+                         fmt::format(format, std::forward<Args>(args)...)));
+}
+
+void check_layouts(std::string_view target, std::string_view option, std::string_view what,
+                   std::span<const MajorToMinor> layouts, std::span<const ShapeDtype> types) {
+  if (layouts.size() != types.size()) {
+    fail(target, "{} has {} entries for {} {}s; give one for each, or None", option, layouts.size(),
+         types.size(), what);
+  }
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    if (!layouts[i]) continue;
+    if (layouts[i]->size() != types[i].rank()) {
+      fail(target, "{}[{}] is {}, of rank {}, but {} {} is {}, of rank {}", option, i,
+           shape_to_string(*layouts[i]), layouts[i]->size(), what, i, types[i].to_string(),
+           types[i].rank());
+    }
+    if (!is_permutation(*layouts[i])) {
+      fail(target, "{}[{}] is {}, which is not a permutation of 0 to {}, major to minor", option, i,
+           shape_to_string(*layouts[i]), types[i].rank() - 1);
+    }
+  }
+}
+
+bool same_layout(const MajorToMinor& a, const MajorToMinor& b, size_t rank) {
+  const auto row = row_major(rank).major_to_minor;
+  return a.value_or(row) == b.value_or(row);
+}
+
+void check_aliases(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
+  const auto num_inputs = static_cast<int64_t>(inputs.size());
+  const auto num_outputs = static_cast<int64_t>(p.result_types.size());
+  std::vector<bool> is_taken(p.result_types.size(), false);
+  for (const auto& [input, output] : p.input_output_aliases) {
+    if (input < 0 || input >= num_inputs) {
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}' with input index {} outside the range "
+           "[0, {})",
+           input, output, input, num_inputs);
+    }
+    if (output < 0 || output >= num_outputs) {
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}' with output index {} outside the range "
+           "[0, {})",
+           input, output, output, num_outputs);
+    }
+    if (is_taken[output]) {
+      fail(p.target_name, "input_output_aliases contains the mapping '{}:{}', but output {} is named "
+           "twice; one output can take over the memory of one input", input, output, output);
+    }
+    is_taken[output] = true;
+    const ShapeDtype in = inputs[input].strengthened(), out = p.result_types[output].strengthened();
+    if (in != out) {
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}' referring to an input of {} and an "
+           "output of {}; they must be equal in shape and dtype",
+           input, output, in.to_string(), out.to_string());
+    }
+    if (!same_layout(p.input_layouts[input], p.output_layouts[output], in.rank())) {
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}' referring to an input and an output "
+           "with different layouts",
+           input, output);
+    }
+  }
+}
+
+std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  const auto& p = params_as<FfiCallParams>(params);
+  check_layouts(p.target_name, "input_layouts", "operand", p.input_layouts, inputs);
+  check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
+  check_aliases(p, inputs);
+  return p.result_types;
+}
+
+Effects effects(const Params* params) {
+  return params_as<FfiCallParams>(params).has_side_effect ? Effects::kSideEffect : Effects::kNone;
+}
+
+int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
+
+const Primitive kFfiCall = {.name = "ffi_call",
+                            .type_rule = type_rule,
+                            .parse = parse_params<FfiCallParams>,
+                            .effects = effects,
+                            .flops = flops,
+                            .stablehlo = "stablehlo.custom_call"};
+FARCALL_REGISTER_PRIMITIVE(kFfiCall);
+
+// What depends on the options alone.
+void check_options(const std::string& target, std::span<const ShapeDtype> results,
+                   const FfiCallOptions& options) {
+  if (target.empty()) type_error("ffi_call: target_name is empty");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].is_valid()) fail(target, "result {} has no dtype", i);
+  }
+  if (options.vmap_method && std::ranges::find(kVmapMethods, *options.vmap_method) ==
+                                 kVmapMethods.end()) {
+    fail(target, "vmap_method must be one of {} or None, got \"{}\"", fmt::join(kVmapMethods, ", "),
+         *options.vmap_method);
+  }
+  const int version = options.custom_call_api_version;
+  if (version < 0 || version > 4) {
+    fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}", version);
+  }
+  if (version == 4 && options.legacy_backend_config) {
+    fail(target, "legacy_backend_config is for custom_call_api_version below 4; pass attributes as "
+         "keyword arguments of the call instead");
+  }
+  if (options.output_layouts) {
+    check_layouts(target, "output_layouts", "result", *options.output_layouts, results);
+  }
+}
+
+}  // namespace
+
+// Calls with the same attributes and number of operands share one node. Nodes are only ever added, in
+// front of a list that readers walk without a lock.
+struct FfiCall::Shared {
+  struct Node {
+    Attributes attributes;
+    size_t num_operands;
+    ParamsPtr params;
+    SignatureCache cache;
+    const Node* next = nullptr;
+  };
+  // Beyond so many different attributes the evaluator's cache, which is bounded, serves the call.
+  static constexpr size_t kMaxNodes = 64;
+
+  std::string target_name;
+  std::vector<ShapeDtype> result_types;
+  FfiCallOptions options;
+  std::atomic<Node*> first{nullptr};
+  std::atomic<size_t> num_nodes{0};
+
+  ~Shared() {
+    for (const Node* node = first.load(); node;) {
+      const Node* next = node->next;
+      delete node;
+      node = next;
+    }
+  }
+
+  Node* find(const Attributes& attributes, size_t num_operands) const {
+    for (Node* node = first.load(std::memory_order_acquire); node;
+         node = const_cast<Node*>(node->next)) {
+      if (node->num_operands == num_operands && node->attributes == attributes) return node;
+    }
+    return nullptr;
+  }
+
+  // Null when there are too many already.
+  Node* add(const Attributes& attributes, size_t num_operands, ParamsPtr params) {
+    if (num_nodes.fetch_add(1) >= kMaxNodes) {
+      num_nodes.fetch_sub(1);
+      return nullptr;
+    }
+    auto* node = new Node{attributes, num_operands, std::move(params), {}, nullptr};
+    Node* next = first.load(std::memory_order_relaxed);
+    do {
+      node->next = next;
+    } while (!first.compare_exchange_weak(next, node, std::memory_order_release,
+                                          std::memory_order_relaxed));
+    return node;
+  }
+
+  ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {
+    if (options.custom_call_api_version < 4 && !attributes.empty()) {
+      fail(target_name,
+           "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque string "
+           "as legacy_backend_config",
+           attributes.begin()->first, options.custom_call_api_version);
+    }
+    FfiCallParams p;
+    p.attributes = attributes;
+    p.custom_call_api_version = options.custom_call_api_version;
+    p.has_side_effect = options.has_side_effect;
+    p.input_layouts = options.input_layouts.value_or(std::vector<MajorToMinor>(num_operands));
+    p.input_output_aliases.assign(options.input_output_aliases.begin(),
+                                  options.input_output_aliases.end());
+    p.legacy_backend_config = options.legacy_backend_config;
+    p.output_layouts =
+        options.output_layouts.value_or(std::vector<MajorToMinor>(result_types.size()));
+    p.result_types = result_types;
+    p.target_name = target_name;
+    p.vmap_method = options.vmap_method;
+    return farcall::make_params(std::move(p));
+  }
+
+  std::shared_ptr<const Executable> compile(const ParamsPtr& params,
+                                            std::span<const Array> operands) const {
+    ProgramBuilder builder;
+    std::vector<Atom> inputs, outputs;
+    for (const Array& operand : operands) {
+      inputs.push_back(Atom::variable(builder.add_input(operand.type())));
+    }
+    for (const uint32_t output :
+         builder.add_equation(kFfiCall, params, inputs, current_location())) {
+      outputs.push_back(Atom::variable(output));
+    }
+    return default_engine().compile(builder.build(outputs, target_name), {});
+  }
+};
+
+FfiCall::FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
+                 FfiCallOptions options)
+    : shared_(std::make_shared<Shared>()) {
+  check_options(target_name, result_types, options);
+  shared_->target_name = std::move(target_name);
+  shared_->result_types = std::move(result_types);
+  shared_->options = std::move(options);
+}
+
+const std::string& FfiCall::target_name() const { return shared_->target_name; }
+const std::vector<ShapeDtype>& FfiCall::result_types() const { return shared_->result_types; }
+const FfiCallOptions& FfiCall::options() const { return shared_->options; }
+
+std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
+                                       const Attributes& attributes) const {
+  Shared::Node* node = shared_->find(attributes, operands.size());
+  if (!node) {
+    ParamsPtr params = shared_->make_params(attributes, operands.size());
+    node = shared_->add(attributes, operands.size(), params);
+    if (!node) return bind_primitive(kFfiCall, std::move(params), operands);
+  }
+  if (&current_interpreter() != &evaluator() ||
+      !std::ranges::all_of(operands, &Array::is_concrete)) {
+    return bind_primitive(kFfiCall, node->params, operands);
+  }
+  const Executable* executable = node->cache.find(operands);
+  if (!executable) executable = node->cache.insert(shared_->compile(node->params, operands));
+  return run(*executable, operands);
+}
+
+Array ffi_call(const std::string& target_name, ShapeDtype result_type,
+               std::span<const Array> operands, const Attributes& attributes,
+               const FfiCallOptions& options) {
+  return FfiCall(target_name, {result_type}, options)(operands, attributes)[0];
+}
+
+}  // namespace farcall

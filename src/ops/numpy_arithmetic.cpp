@@ -1,0 +1,259 @@
+// numpy's elementwise functions.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/lax.h>
+
+#include "ops/numpy_support.h"
+
+namespace farcall::numpy {
+namespace {
+
+Array broadcast_all_scalars(const Array& x, std::span<const int64_t> shape) {
+  return x.rank() == 0 && !shape.empty() ? lax::broadcast_in_dim(x, shape, {}) : x;
+}
+
+std::pair<Array, Array> meet(const Array& x, const Array& y, std::string_view function,
+                             PromotedDType (*promoted)(std::span<const ShapeDtype>)) {
+  const ShapeDtype types[] = {x.type(), y.type()};
+  try {
+    const PromotedDType to = promoted(std::span<const ShapeDtype>(types, 2));
+    const Array a = convert(x, to), b = convert(y, to);
+    if (a.rank() == 0 || b.rank() == 0 || std::ranges::equal(a.shape(), b.shape())) return {a, b};
+    const std::span<const int64_t> shapes[] = {a.shape(), b.shape()};
+    const Shape shape = broadcast_shapes(shapes);
+    return {broadcast_operand(a, shape), broadcast_operand(b, shape)};
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
+  }
+}
+
+template <auto op>
+Array unary_inexact(const Array& x, std::string_view function) {
+  return op(promote_inexact(x, function));
+}
+
+template <auto op>
+Array binary(const Array& x, const Array& y, std::string_view function) {
+  const auto [a, b] = promote(x, y, function);
+  return op(a, b);
+}
+
+Array as_bool(const Array& x) {
+  return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
+}
+
+// Zero, one, … in the dtype of x.
+Array constant_like(const Array& x, double value) {
+  return convert(Array(value), {x.dtype(), x.type().weak_type()});
+}
+Array integer_like(const Array& x, int64_t value) {
+  return convert(Array(value), {x.dtype(), x.type().weak_type()});
+}
+
+}  // namespace
+
+Array broadcast_operand(const Array& x, std::span<const int64_t> shape) {
+  return x.rank() == 0 ? x : broadcast_to(x, shape);
+}
+
+std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view function) {
+  return meet(x, y, function, promote_types);
+}
+std::pair<Array, Array> promote_inexact(const Array& x, const Array& y,
+                                        std::string_view function) {
+  return meet(x, y, function, promote_to_inexact);
+}
+Array promote_inexact(const Array& x, std::string_view function) {
+  const ShapeDtype type = x.type();
+  try {
+    return convert(x, promote_to_inexact({&type, 1}));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
+  }
+}
+
+Array add(const Array& x, const Array& y) { return binary<lax::add>(x, y, "add"); }
+Array subtract(const Array& x, const Array& y) { return binary<lax::sub>(x, y, "subtract"); }
+Array multiply(const Array& x, const Array& y) { return binary<lax::mul>(x, y, "multiply"); }
+Array maximum(const Array& x, const Array& y) { return binary<lax::max>(x, y, "maximum"); }
+Array minimum(const Array& x, const Array& y) { return binary<lax::min>(x, y, "minimum"); }
+
+Array divide(const Array& x, const Array& y) {
+  const auto [a, b] = promote_inexact(x, y, "divide");
+  return lax::div(a, b);
+}
+
+Array arctan2(const Array& x, const Array& y) {
+  const auto [a, b] = promote_inexact(x, y, "arctan2");
+  return lax::atan2(a, b);
+}
+
+Array remainder(const Array& x, const Array& y) {
+  const auto [a, b] = promote(x, y, "remainder");
+  const Array truncated = lax::rem(a, b);
+  const Array zero = integer_like(b, 0);
+  // Truncation gives the dividend's sign; where that is not the divisor's, one divisor is added.
+  const Array differs = lax::bitwise_and(lax::ne(truncated, zero),
+                                         lax::ne(lax::lt(truncated, zero), lax::lt(b, zero)));
+  const Array cases[] = {truncated, lax::add(truncated, b)};
+  const Shape shape(truncated.shape().begin(), truncated.shape().end());
+  const Array full[] = {cases[0], broadcast_all_scalars(cases[1], shape)};
+  return lax::select_n(differs, full);
+}
+
+Array floor_divide(const Array& x, const Array& y) {
+  const auto [a, b] = promote(x, y, "floor_divide");
+  if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
+  if (is_floating(a.dtype())) {
+    // (x - x mod y) / y is whole up to rounding.
+    const Array quotient = lax::div(lax::sub(a, remainder(a, b)), b);
+    return lax::round(quotient, 1);
+  }
+  const Array quotient = lax::div(a, b);
+  const Array remains = lax::ne(lax::rem(a, b), integer_like(a, 0));
+  const Array is_below = lax::bitwise_and(lax::ne(lax::sign(a), lax::sign(b)), remains);
+  const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
+  return lax::select_n(is_below, cases);
+}
+
+Array power(const Array& x, const Array& y) {
+  // A whole number of the host language is a chain of products.
+  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&y.node());
+      scalar && std::holds_alternative<int64_t>(scalar->number())) {
+    const int64_t exponent = std::get<int64_t>(scalar->number());
+    const bool is_inexact = is_floating(x.dtype()) || is_complex(x.dtype());
+    if (is_inexact || (is_integer(x.dtype()) && exponent >= 0)) {
+      return lax::integer_pow(x, exponent);
+    }
+  }
+  return binary<lax::pow>(x, y, "power");
+}
+
+Array negative(const Array& x) { return lax::neg(x); }
+Array positive(const Array& x) { return x; }
+Array absolute(const Array& x) { return x.dtype() == DType::kBool ? x : lax::abs(x); }
+Array sign(const Array& x) { return lax::sign(x); }
+Array square(const Array& x) {
+  return x.dtype() == DType::kBool ? multiply(x, x) : lax::integer_pow(x, 2);
+}
+
+Array clip(const Array& x, const std::optional<Array>& low, const std::optional<Array>& high) {
+  Array result = x;
+  if (low) result = maximum(result, *low);
+  if (high) result = minimum(result, *high);
+  return result;
+}
+
+namespace {
+
+// Integers are whole already.
+template <auto op>
+Array rounded(const Array& x) {
+  const bool is_whole = is_integer(x.dtype()) || x.dtype() == DType::kBool;
+  return is_whole ? x : op(x);
+}
+Array round_to_even(const Array& x) { return lax::round(x, 1); }
+
+}  // namespace
+
+Array floor(const Array& x) { return rounded<lax::floor>(x); }
+Array ceil(const Array& x) { return rounded<lax::ceil>(x); }
+Array rint(const Array& x) { return rounded<round_to_even>(x); }
+
+Array exp(const Array& x) { return unary_inexact<lax::exp>(x, "exp"); }
+Array exp2(const Array& x) { return unary_inexact<lax::exp2>(x, "exp2"); }
+Array expm1(const Array& x) { return unary_inexact<lax::expm1>(x, "expm1"); }
+Array log(const Array& x) { return unary_inexact<lax::log>(x, "log"); }
+Array log1p(const Array& x) { return unary_inexact<lax::log1p>(x, "log1p"); }
+Array sqrt(const Array& x) { return unary_inexact<lax::sqrt>(x, "sqrt"); }
+Array cbrt(const Array& x) { return unary_inexact<lax::cbrt>(x, "cbrt"); }
+Array sin(const Array& x) { return unary_inexact<lax::sin>(x, "sin"); }
+Array cos(const Array& x) { return unary_inexact<lax::cos>(x, "cos"); }
+Array tan(const Array& x) { return unary_inexact<lax::tan>(x, "tan"); }
+Array arcsin(const Array& x) { return unary_inexact<lax::asin>(x, "arcsin"); }
+Array arccos(const Array& x) { return unary_inexact<lax::acos>(x, "arccos"); }
+Array arctan(const Array& x) { return unary_inexact<lax::atan>(x, "arctan"); }
+Array sinh(const Array& x) { return unary_inexact<lax::sinh>(x, "sinh"); }
+Array cosh(const Array& x) { return unary_inexact<lax::cosh>(x, "cosh"); }
+Array tanh(const Array& x) { return unary_inexact<lax::tanh>(x, "tanh"); }
+Array arcsinh(const Array& x) { return unary_inexact<lax::asinh>(x, "arcsinh"); }
+Array arccosh(const Array& x) { return unary_inexact<lax::acosh>(x, "arccosh"); }
+Array arctanh(const Array& x) { return unary_inexact<lax::atanh>(x, "arctanh"); }
+
+Array isfinite(const Array& x) {
+  if (is_complex(x.dtype())) {
+    return lax::bitwise_and(lax::is_finite(lax::real(x)), lax::is_finite(lax::imag(x)));
+  }
+  return lax::is_finite(promote_inexact(x, "isfinite"));
+}
+Array isnan(const Array& x) {
+  const Array inexact = promote_inexact(x, "isnan");
+  return lax::ne(inexact, inexact);
+}
+Array isinf(const Array& x) {
+  if (is_complex(x.dtype())) return lax::bitwise_or(isinf(lax::real(x)), isinf(lax::imag(x)));
+  const Array inexact = promote_inexact(x, "isinf");
+  return lax::bitwise_not(lax::bitwise_or(lax::is_finite(inexact), lax::ne(inexact, inexact)));
+}
+
+Array real(const Array& x) { return is_complex(x.dtype()) ? lax::real(x) : x; }
+Array imag(const Array& x) {
+  return is_complex(x.dtype()) ? lax::imag(x) : lax::mul(x, constant_like(x, 0));
+}
+Array conjugate(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : x; }
+
+Array equal(const Array& x, const Array& y) { return binary<lax::eq>(x, y, "equal"); }
+Array not_equal(const Array& x, const Array& y) { return binary<lax::ne>(x, y, "not_equal"); }
+Array less(const Array& x, const Array& y) { return binary<lax::lt>(x, y, "less"); }
+Array less_equal(const Array& x, const Array& y) { return binary<lax::le>(x, y, "less_equal"); }
+Array greater(const Array& x, const Array& y) { return binary<lax::gt>(x, y, "greater"); }
+Array greater_equal(const Array& x, const Array& y) {
+  return binary<lax::ge>(x, y, "greater_equal");
+}
+
+Array logical_and(const Array& x, const Array& y) {
+  return binary<lax::bitwise_and>(as_bool(x), as_bool(y), "logical_and");
+}
+Array logical_or(const Array& x, const Array& y) {
+  return binary<lax::bitwise_or>(as_bool(x), as_bool(y), "logical_or");
+}
+Array logical_xor(const Array& x, const Array& y) {
+  return binary<lax::bitwise_xor>(as_bool(x), as_bool(y), "logical_xor");
+}
+Array logical_not(const Array& x) { return lax::bitwise_not(as_bool(x)); }
+Array bitwise_and(const Array& x, const Array& y) {
+  return binary<lax::bitwise_and>(x, y, "bitwise_and");
+}
+Array bitwise_or(const Array& x, const Array& y) {
+  return binary<lax::bitwise_or>(x, y, "bitwise_or");
+}
+Array bitwise_xor(const Array& x, const Array& y) {
+  return binary<lax::bitwise_xor>(x, y, "bitwise_xor");
+}
+Array bitwise_not(const Array& x) { return lax::bitwise_not(x); }
+Array left_shift(const Array& x, const Array& y) {
+  return binary<lax::shift_left>(x, y, "left_shift");
+}
+Array right_shift(const Array& x, const Array& y) {
+  const auto [a, b] = promote(x, y, "right_shift");
+  return dtype_info(a.dtype()).kind == DTypeKind::kUnsigned ? lax::shift_right_logical(a, b)
+                                                            : lax::shift_right_arithmetic(a, b);
+}
+
+Array where(const Array& condition, const Array& x, const Array& y) {
+  const auto [a, b] = promote(x, y, "where");
+  const Array chosen = as_bool(condition);
+  const std::span<const int64_t> shapes[] = {chosen.shape(), a.shape(), b.shape()};
+  Shape shape;
+  try {
+    shape = broadcast_shapes(shapes);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("where: {}", error.message()));
+  }
+  const Array cases[] = {broadcast_operand(b, shape), broadcast_operand(a, shape)};
+  return lax::select_n(broadcast_operand(chosen, shape), cases);
+}
+
+}  // namespace farcall::numpy

@@ -1,0 +1,167 @@
+#include <farcall/ops/promotion.h>
+
+#include <array>
+#include <bitset>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/core/element_text.h>
+#include <farcall/ops/lax.h>
+
+namespace farcall {
+namespace {
+
+// Nodes of the lattice: the dtypes by number, then the three weak ones.
+constexpr size_t kWeakInt = kNumDTypes, kWeakFloat = kNumDTypes + 1, kWeakComplex = kNumDTypes + 2;
+constexpr size_t kNumNodes = kNumDTypes + 3;
+using NodeSet = std::bitset<kNumNodes>;
+
+constexpr size_t node(DType dtype) { return static_cast<size_t>(dtype); }
+
+// An edge leads from a type to the next larger ones. Source: "Type promotion semantics" in the
+// documentation of JAX; narrow floats and integers below eight bits meet weak types only.
+const std::vector<std::pair<size_t, std::vector<size_t>>>& edges() {
+  using enum DType;
+  static const auto* list = new std::vector<std::pair<size_t, std::vector<size_t>>>{
+      {node(kBool), {kWeakInt}},
+      {kWeakInt, {node(kUInt8), node(kInt8), node(kInt4), node(kUInt4), node(kInt2), node(kUInt2),
+                  node(kInt1), node(kUInt1)}},
+      {node(kUInt8), {node(kInt16), node(kUInt16)}},
+      {node(kUInt16), {node(kInt32), node(kUInt32)}},
+      {node(kUInt32), {node(kInt64), node(kUInt64)}},
+      {node(kUInt64), {kWeakFloat}},
+      {node(kInt8), {node(kInt16)}},
+      {node(kInt16), {node(kInt32)}},
+      {node(kInt32), {node(kInt64)}},
+      {node(kInt64), {kWeakFloat}},
+      {kWeakFloat, {node(kFloat16), node(kBFloat16), node(kFloat8E5M2), node(kFloat8E4M3FN),
+                    node(kFloat8E4M3B11FNUZ), node(kFloat8E5M2FNUZ), node(kFloat8E4M3FNUZ),
+                    node(kFloat8E4M3), node(kFloat8E3M4), node(kFloat8E8M0FNU),
+                    node(kFloat4E2M1FN), kWeakComplex}},
+      {node(kFloat16), {node(kFloat32)}},
+      {node(kBFloat16), {node(kFloat32)}},
+      {node(kFloat32), {node(kFloat64), node(kComplex64)}},
+      {node(kFloat64), {node(kComplex128)}},
+      {kWeakComplex, {node(kComplex64)}},
+      {node(kComplex64), {node(kComplex128)}},
+  };
+  return *list;
+}
+
+// Everything that a type can be promoted to, itself included.
+const std::array<NodeSet, kNumNodes>& reachable() {
+  static const auto* sets = [] {
+    auto* made = new std::array<NodeSet, kNumNodes>;
+    for (size_t i = 0; i < kNumNodes; ++i) (*made)[i].set(i);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [from, targets] : edges()) {
+        const NodeSet before = (*made)[from];
+        for (const size_t to : targets) (*made)[from] |= (*made)[to];
+        changed = changed || before != (*made)[from];
+      }
+    }
+    return made;
+  }();
+  return *sets;
+}
+
+size_t node_of(ShapeDtype type) {
+  if (!type.weak_type()) return node(type.dtype());
+  if (is_complex(type.dtype())) return kWeakComplex;
+  if (is_floating(type.dtype())) return kWeakFloat;
+  return type.dtype() == DType::kBool ? node(DType::kBool) : kWeakInt;
+}
+
+PromotedDType dtype_of_node(size_t node, std::span<const ShapeDtype> types) {
+  if (node == kWeakFloat) return {DType::kFloat32, true};
+  if (node == kWeakComplex) return {DType::kComplex64, true};
+  if (node != kWeakInt) return {static_cast<DType>(node), false};
+  for (const ShapeDtype type : types) {
+    if (type.dtype() == DType::kInt64) return {DType::kInt64, true};
+  }
+  return {DType::kInt32, true};
+}
+
+// The least type that all can be promoted to; raises when there is none.
+size_t join(std::span<const ShapeDtype> types, NodeSet common) {
+  for (const ShapeDtype type : types) {
+    if (!type.is_token()) {
+      common &= reachable()[node_of(type)];
+      continue;
+    }
+    throw Error(ErrorCode::kInvalidArgument, "a token has no elements to compute with");
+  }
+  for (size_t i = 0; i < kNumNodes; ++i) {
+    if (common[i] && reachable()[i] == common) return i;
+  }
+  std::string text;
+  for (const ShapeDtype type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("operands ({}) have no common dtype: narrow types are not promoted to one "
+                          "another. Convert them with astype first",
+                          text));
+}
+
+template <class T>
+Array typed_scalar(T value, DType dtype, bool weak_type) {
+  // Through text for the types that C++ lacks: numbers of the host language are few and small.
+  const ShapeDtype type(dtype, {}, weak_type);
+  Storage storage = Storage::allocate(type.nbytes());
+  parse_element(dtype, format_element(dtype_of<T>(), &value), storage.data());
+  return Array(type, std::move(storage));
+}
+
+Array from_number(const ScalarNode::Number& number, PromotedDType to) {
+  const auto* integer = std::get_if<int64_t>(&number);
+  if (!integer && !is_floating(to.dtype) && !is_complex(to.dtype)) return {};
+  if (to.weak_type) return {};
+  if (integer && is_integer(to.dtype)) {
+    try {
+      return typed_scalar(*integer, to.dtype, to.weak_type);
+    } catch (const Error&) {
+      throw Error(ErrorCode::kOutOfRange, fmt::format("{} does not fit into {}", *integer,
+                                                      dtype_name(to.dtype)));
+    }
+  }
+  const auto make = [&](auto value) {
+    const ShapeDtype type(to.dtype, {}, to.weak_type);
+    Storage storage = Storage::allocate(type.nbytes());
+    std::memcpy(storage.data(), &value, sizeof(value));
+    return Array(type, std::move(storage));
+  };
+  if (const auto* complex = std::get_if<std::complex<double>>(&number)) {
+    if (to.dtype == DType::kComplex64) return make(std::complex<float>(*complex));
+    if (to.dtype == DType::kComplex128) return make(*complex);
+    return {};
+  }
+  const double real = integer ? static_cast<double>(*integer) : std::get<double>(number);
+  switch (to.dtype) {
+    case DType::kFloat32: return make(static_cast<float>(real));
+    case DType::kFloat64: return make(real);
+    case DType::kComplex64: return make(std::complex<float>(static_cast<float>(real)));
+    case DType::kComplex128: return make(std::complex<double>(real));
+    default: return {};
+  }
+}
+
+}  // namespace
+
+PromotedDType promote_types(std::span<const ShapeDtype> types) {
+  return dtype_of_node(join(types, NodeSet().set()), types);
+}
+
+PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {
+  return dtype_of_node(join(types, reachable()[kWeakFloat]), types);
+}
+
+Array convert(const Array& x, PromotedDType to) {
+  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node())) {
+    if (Array exact = from_number(scalar->number(), to); !exact.is_null()) return exact;
+  }
+  return lax::convert_element_type(x, to.dtype, to.weak_type);
+}
+
+}  // namespace farcall

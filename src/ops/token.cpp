@@ -1,0 +1,27 @@
+// Tokens: values without elements that order effects.
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/register.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+std::vector<ShapeDtype> token_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 0);
+  return {ShapeDtype(DType::kToken, {})};
+}
+
+const Primitive kCreateToken = {
+    .name = "create_token", .type_rule = token_rule, .stablehlo = "stablehlo.create_token"};
+FARCALL_REGISTER_PRIMITIVE(kCreateToken);
+
+}  // namespace
+
+namespace lax {
+
+Array create_token() { return bind_one(kCreateToken, nullptr, {}); }
+
+}  // namespace lax
+}  // namespace farcall
