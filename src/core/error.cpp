@@ -38,6 +38,18 @@ TypeError::TypeError(std::string message)
     : Error(ErrorCode::kInvalidArgument, std::move(message)) {}
 TypeError::~TypeError() = default;
 
+OverflowError::OverflowError(std::string message)
+    : Error(ErrorCode::kOutOfRange, std::move(message)) {}
+OverflowError::~OverflowError() = default;
+
+ConcretizationError::ConcretizationError(std::string message)
+    : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
+ConcretizationError::~ConcretizationError() = default;
+
+LeakedTracerError::LeakedTracerError(std::string message)
+    : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
+LeakedTracerError::~LeakedTracerError() = default;
+
 FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
     : Error(code,
             fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail, target_name)),

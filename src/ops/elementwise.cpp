@@ -1,4 +1,4 @@
-// The elementwise primitives without parameters, made from the list in elementwise.def.
+// The elementwise primitives without parameters, made from the list in elementwise_list.h.
 #include <array>
 #include <string>
 
@@ -27,14 +27,14 @@ struct Row {
 constexpr Row kRows[] = {
 #define FARCALL_OP(function, primitive, operands, kinds, result) \
   {primitive, operands, kinds, result},
-#include <farcall/ops/elementwise.def>
+#include <farcall/ops/elementwise_list.h>
 #undef FARCALL_OP
 };
 constexpr size_t kNumRows = std::size(kRows);
 
 enum Index : size_t {
 #define FARCALL_OP(function, primitive, operands, kinds, result) kIndex_##function,
-#include <farcall/ops/elementwise.def>
+#include <farcall/ops/elementwise_list.h>
 #undef FARCALL_OP
 };
 
@@ -122,7 +122,7 @@ namespace lax {
 #define FARCALL_OP_2(function) \
   Array function(const Array& x, const Array& y) { return apply(kIndex_##function, {x, y}); }
 #define FARCALL_OP(function, primitive, operands, kinds, result) FARCALL_OP_##operands(function)
-#include <farcall/ops/elementwise.def>
+#include <farcall/ops/elementwise_list.h>
 #undef FARCALL_OP
 
 }  // namespace lax

@@ -249,7 +249,7 @@ std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
     node = shared_->add(attributes, operands.size(), params);
     if (!node) return bind_primitive(kFfiCall, std::move(params), operands);
   }
-  if (&current_interpreter() != &evaluator() ||
+  if (!is_evaluating() ||
       !std::ranges::all_of(operands, &Array::is_concrete)) {
     return bind_primitive(kFfiCall, node->params, operands);
   }

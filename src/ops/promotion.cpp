@@ -122,8 +122,8 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
     try {
       return typed_scalar(*integer, to.dtype, to.weak_type);
     } catch (const Error&) {
-      throw Error(ErrorCode::kOutOfRange, fmt::format("{} does not fit into {}", *integer,
-                                                      dtype_name(to.dtype)));
+      throw OverflowError(
+          fmt::format("{} does not fit into {}", *integer, dtype_name(to.dtype)));
     }
   }
   const auto make = [&](auto value) {

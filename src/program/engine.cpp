@@ -22,10 +22,11 @@ struct Engines {
 
 }  // namespace
 
-Executable::Executable(ProgramPtr program)
+Executable::Executable(ProgramPtr program, bool is_brief)
     : program_(std::move(program)),
       input_types_(program_->input_types()),
-      output_types_(program_->output_types()) {}
+      output_types_(program_->output_types()),
+      is_brief_(is_brief) {}
 Executable::~Executable() = default;
 
 Engine::~Engine() = default;

@@ -96,8 +96,7 @@ class Evaluator final : public Interpreter {
                              std::span<const Array> inputs) override {
     for (const Array& input : inputs) {
       if (!input.is_concrete()) {
-        throw Error(ErrorCode::kFailedPrecondition,
-                    fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
+        throw LeakedTracerError(fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
                                 "function that was recorded. Return it from that function instead",
                                 primitive.name, input.type().to_string()));
       }

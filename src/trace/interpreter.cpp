@@ -18,6 +18,8 @@ Interpreter::~Interpreter() = default;
 
 Interpreter& current_interpreter() { return current ? *current : evaluator(); }
 
+bool is_evaluating() { return !current || current == &evaluator(); }
+
 InterpreterScope::InterpreterScope(Interpreter& interpreter) : previous_(current) {
   current = &interpreter;
 }

@@ -151,7 +151,7 @@ std::shared_ptr<const Executable> CompiledFunction::compile(
 }
 
 std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
-  if (&current_interpreter() != &evaluator()) return function_(inputs);
+  if (!is_evaluating()) return function_(inputs);
   const Executable* executable = cache_.find(inputs);
   if (!executable) {
     std::vector<ShapeDtype> types;

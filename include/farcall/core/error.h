@@ -54,6 +54,27 @@ class FARCALL_API TypeError : public Error {
   ~TypeError() override;
 };
 
+// A number that does not fit into its dtype; Python sees an OverflowError.
+class FARCALL_API OverflowError : public Error {
+ public:
+  explicit OverflowError(std::string message);
+  ~OverflowError() override;
+};
+
+// The values of a traced array were needed; Python sees a ConcretizationTypeError.
+class FARCALL_API ConcretizationError : public Error {
+ public:
+  explicit ConcretizationError(std::string message);
+  ~ConcretizationError() override;
+};
+
+// A traced array was met outside the function it belongs to; Python sees an UnexpectedTracerError.
+class FARCALL_API LeakedTracerError : public Error {
+ public:
+  explicit LeakedTracerError(std::string message);
+  ~LeakedTracerError() override;
+};
+
 // What a handler, or the call of one, reported. The message names the target and the code.
 class FARCALL_API FfiError : public Error {
  public:

@@ -14,11 +14,11 @@
 
 namespace farcall::lax {
 
-// One or two operands, elementwise: neg, exp, add, lt and so on; see elementwise.def.
+// One or two operands, elementwise: neg, exp, add, lt and so on; see elementwise_list.h.
 #define FARCALL_OP_1(name) FARCALL_API Array name(const Array& x);
 #define FARCALL_OP_2(name) FARCALL_API Array name(const Array& x, const Array& y);
 #define FARCALL_OP(name, primitive, operands, kinds, result) FARCALL_OP_##operands(name)
-#include <farcall/ops/elementwise.def>
+#include <farcall/ops/elementwise_list.h>
 #undef FARCALL_OP
 #undef FARCALL_OP_1
 #undef FARCALL_OP_2

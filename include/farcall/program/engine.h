@@ -28,6 +28,10 @@ class FARCALL_API Executable {
   std::span<const ShapeDtype> input_types() const { return input_types_; }
   std::span<const ShapeDtype> output_types() const { return output_types_; }
 
+  // A few instructions on a few numbers and no foreign code, so that a front need not make other
+  // threads run meanwhile.
+  bool is_brief() const { return is_brief_; }
+
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty and
   // receive the results. Inputs are only read, unless donated at compile time and unique.
   // Raises FfiError for a handler that fails; outputs then stay empty and the executable usable.
@@ -35,11 +39,12 @@ class FARCALL_API Executable {
                        const ExecutionOptions& options) const = 0;
 
  protected:
-  explicit Executable(ProgramPtr program);
+  Executable(ProgramPtr program, bool is_brief);
 
  private:
   ProgramPtr program_;
   std::vector<ShapeDtype> input_types_, output_types_;
+  bool is_brief_;
 };
 
 class FARCALL_API Engine {

@@ -23,14 +23,16 @@ class Interpreter;
 // What an Array refers to; counted, and immutable once shared.
 class FARCALL_API ArrayNode {
  public:
-  explicit ArrayNode(ShapeDtype type) : type_(type) {}
+  // `storage` is that of a concrete array, a member of the node itself.
+  explicit ArrayNode(ShapeDtype type, const Storage* storage = nullptr)
+      : type_(type), storage_(storage) {}
   ArrayNode(const ArrayNode&) = delete;
   ArrayNode& operator=(const ArrayNode&) = delete;
   virtual ~ArrayNode();
 
   ShapeDtype type() const { return type_; }
-  // Null for a concrete array.
-  virtual const Storage* storage() const { return nullptr; }
+  // Null unless the array is concrete.
+  const Storage* storage() const { return storage_; }
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void release() const {
@@ -40,15 +42,16 @@ class FARCALL_API ArrayNode {
  private:
   mutable std::atomic<uint32_t> count_{1};
   ShapeDtype type_;
+  const Storage* storage_;
 };
 
 class FARCALL_API ConcreteNode : public ArrayNode {
  public:
-  ConcreteNode(ShapeDtype type, Storage storage) : ArrayNode(type), storage_(std::move(storage)) {}
-  const Storage* storage() const override { return &storage_; }
+  ConcreteNode(ShapeDtype type, Storage storage)
+      : ArrayNode(type, &memory_), memory_(std::move(storage)) {}
 
  private:
-  Storage storage_;
+  Storage memory_;
 };
 
 // A weakly typed scalar that keeps the number it was made from, so that meeting a float64 array it

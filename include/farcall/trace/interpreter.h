@@ -33,6 +33,9 @@ FARCALL_API Interpreter& current_interpreter();
 // parameters and input types, and executes it.
 FARCALL_API Interpreter& evaluator();
 
+// Whether operations on this thread happen at once, no function being recorded or transformed.
+FARCALL_API bool is_evaluating();
+
 // Makes an interpreter current on this thread for the life of the scope.
 class FARCALL_API InterpreterScope {
  public:

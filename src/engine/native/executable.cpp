@@ -17,7 +17,7 @@ namespace {
 class NativeExecutable final : public Executable {
  public:
   NativeExecutable(ProgramPtr program, std::unique_ptr<const Plan> plan)
-      : Executable(std::move(program)), plan_(std::move(plan)), pool_(*plan_) {}
+      : Executable(std::move(program), is_brief(*plan)), plan_(std::move(plan)), pool_(*plan_) {}
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
@@ -38,6 +38,12 @@ class NativeExecutable final : public Executable {
   }
 
  private:
+  static bool is_brief(const Plan& plan) {
+    constexpr int64_t kBriefBytes = 1 << 14;
+    return plan.calls.empty() && plan.instructions.size() <= 16 &&
+           plan.program->cost().bytes + plan.program->cost().flops <= kBriefBytes;
+  }
+
   // Binds options that a caller gave for one execution.
   class Given {
    public:

@@ -281,8 +281,7 @@ class Planner {
     const Equation& equation = program_.equations[index];
     const auto& params = params_as<FfiCallParams>(equation.params.get());
     ForeignCallSpec spec;
-    spec.target = find_target(params.target_name, "cpu",
-                              static_cast<int>(params.custom_call_api_version));
+    spec.target = find(params);
     for (const Atom atom : equation.inputs) spec.arguments.push_back(program_.type_of(atom));
     spec.results = params.result_types;
     spec.attributes = params.attributes;
@@ -313,6 +312,17 @@ class Planner {
       ++plan_->statistics.layout_copies;
     }
     for (const auto& [place, nbytes] : temporaries) arena_.release(place.index, nbytes);
+  }
+
+  static std::shared_ptr<const Target> find(const FfiCallParams& params) {
+    try {
+      return find_target(params.target_name, "cpu",
+                         static_cast<int>(params.custom_call_api_version));
+    } catch (const FfiError&) {
+      throw;
+    } catch (const Error& error) {
+      throw FfiError(error.code(), params.target_name, error.message());
+    }
   }
 
   Place add_temporary(size_t nbytes, std::vector<std::pair<Place, size_t>>& temporaries) {
