@@ -114,7 +114,7 @@ need_built() {
 install_package() {
   # The wheel is made from the tree that is built already.
   pip install --no-deps --no-build-isolation --force-reinstall \
-    --config-settings=build-dir="$build" "${@/#-D/--config-settings=cmake.define.}" . && touch "$venv/farcall.stamp"
+    --config-settings=build-dir="$build" "${@/#-D/--config-settings=cmake.define.}" .
 }
 
 # need_package <cmake argument…>: the arguments that the tree was configured with.
@@ -124,7 +124,9 @@ need_package() {
     "$build/configured" -newer "$stamp" -not -name '*.pyc' -not -name __pycache__ -print -quit) ]]; then
     return
   fi
+  touch "$stamp.new" # the time before: a file that changes meanwhile is newer
   step "Install into .venv" install_package "$@"
+  mv "$stamp.new" "$stamp"
 }
 
 # need_farcall <cmake argument…>: one build tree serves the C++ tests, the examples and the package.
