@@ -1,0 +1,285 @@
+// What the context offers in which stage, and what it answers to mistakes.
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "testing.h"
+
+namespace farcall {
+namespace {
+
+using testing::answers_metadata;
+using testing::error_of;
+using testing::run_as_handler;
+using testing::text_of;
+
+// The answers to everything that a handler can ask for, one line each.
+std::string ask_for_all(FARCALL_FFI_CallFrame* frame) {
+  const FARCALL_FFI_Api* api = frame->api;
+  FARCALL_FFI_TypeId type = {12345};
+  FARCALL_FFI_Stream_Get_Args stream = {sizeof(stream), nullptr, frame->ctx, nullptr};
+  FARCALL_FFI_DeviceMemory_Allocate_Args memory = {sizeof(memory), nullptr, frame->ctx, 8, 8,
+                                                   nullptr};
+  int64_t threads = 0;
+  FARCALL_FFI_ThreadPool_NumThreads_Args pool = {sizeof(pool), nullptr, frame->ctx, &threads};
+  FARCALL_FFI_ExecutionContext_Get_Args data = {sizeof(data), nullptr, frame->ctx, &type, nullptr};
+  FARCALL_FFI_RunId_Get_Args run_id = {sizeof(run_id), nullptr, frame->ctx, 0};
+  FARCALL_FFI_DeviceOrdinal_Get_Args ordinal = {sizeof(ordinal), nullptr, frame->ctx, 0};
+  FARCALL_FFI_ExecutionContext_FindExtension_Args extension = {sizeof(extension), nullptr,
+                                                               frame->ctx, 1, nullptr};
+  FARCALL_FFI_CustomOptions_Get_Args options = {sizeof(options), nullptr, frame->ctx, nullptr};
+  std::string lines;
+  for (FARCALL_FFI_Error* error :
+       {api->Stream_Get(&stream), api->DeviceMemory_Allocate(&memory),
+        api->ThreadPool_NumThreads(&pool), api->ExecutionContext_Get(&data),
+        api->RunId_Get(&run_id), api->DeviceOrdinal_Get(&ordinal),
+        api->ExecutionContext_FindExtension(&extension), api->CustomOptions_Get(&options)}) {
+    lines += text_of(api, error) + "\n";
+  }
+  return lines;
+}
+
+std::string answers[kNumStages];
+
+FARCALL_FFI_Error* ask(FARCALL_FFI_CallFrame* frame) {
+  if (answers_metadata(frame)) return nullptr;
+  answers[frame->stage] = ask_for_all(frame);
+  return nullptr;
+}
+
+TEST(Context, EachStageOffersItsOwn) {
+  call_target(make_target("context", HandlerBundle{ask, ask, ask, ask, nullptr}), {}, {});
+  const std::string stream =
+      "FAILED_PRECONDITION: there is no stream: the GPU context is not available on platform "
+      "\"cpu\"\n";
+  const std::string running =
+      stream + "OK\nOK\nNOT_FOUND: this execution has no user data of type 12345\nOK\nOK\nOK\nOK\n";
+  EXPECT_EQ(answers[static_cast<int>(Stage::kExecute)], running);
+  EXPECT_EQ(answers[static_cast<int>(Stage::kInitialize)], running);
+  const std::string no = "FAILED_PRECONDITION: the prepare stage does not offer ";
+  EXPECT_EQ(answers[static_cast<int>(Stage::kPrepare)],
+            no + "the stream; these do: initialize, execute\n" + no +
+                "device memory; these do: initialize, execute\n" + no +
+                "the thread pool; these do: initialize, execute\n" +
+                "NOT_FOUND: this execution has no user data of type 12345\nOK\nOK\nOK\nOK\n");
+  EXPECT_NE(answers[static_cast<int>(Stage::kInstantiate)].find(
+                "the instantiate stage does not offer the run id; these do: prepare, initialize, "
+                "execute\n"),
+            std::string::npos);
+  EXPECT_EQ(answers[static_cast<int>(Stage::kInstantiate)].find("OK"), std::string::npos);
+}
+
+TEST(Context, MistakesAreErrors) {
+  run_as_handler([](FARCALL_FFI_CallFrame* frame) {
+    FARCALL_FFI_CallFrame none = *frame;
+    none.ctx = nullptr;
+    EXPECT_NE(ask_for_all(&none).find("INVALID_ARGUMENT: the run id needs the context of a call"),
+              std::string::npos);
+    FARCALL_FFI_RunId_Get_Args small = {16, nullptr, frame->ctx, 0};
+    EXPECT_EQ(text_of(frame->api, frame->api->RunId_Get(&small)),
+              "INVALID_ARGUMENT: RunId_Get: the arguments take 32 bytes at least, got 16. The "
+              "handler was not built with a header of this interface.");
+    FARCALL_FFI_DeviceMemory_Allocate_Args odd = {sizeof(odd), nullptr, frame->ctx, 8, 3, nullptr};
+    EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&odd)),
+              "INVALID_ARGUMENT: the alignment of memory is a power of two, got 3");
+    FARCALL_FFI_DeviceMemory_Allocate_Args huge = {sizeof(huge), nullptr, frame->ctx,
+                                                   SIZE_MAX - 8, 64,      nullptr};
+    EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&huge)),
+              "RESOURCE_EXHAUSTED: no memory for 18446744073709551607 bytes of scratch");
+    FARCALL_FFI_ThreadPool_Schedule_Args task = {sizeof(task), nullptr, frame->ctx, nullptr,
+                                                 nullptr};
+    EXPECT_EQ(text_of(frame->api, frame->api->ThreadPool_Schedule(&task)),
+              "INVALID_ARGUMENT: the task is null");
+  });
+}
+
+void* allocate(FARCALL_FFI_CallFrame* frame, size_t size, size_t alignment) {
+  FARCALL_FFI_DeviceMemory_Allocate_Args args = {sizeof(args), nullptr,   frame->ctx,
+                                                 size,         alignment, nullptr};
+  EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&args)), "OK");
+  return args.data;
+}
+
+std::string release(FARCALL_FFI_CallFrame* frame, void* data) {
+  FARCALL_FFI_DeviceMemory_Free_Args args = {sizeof(args), nullptr, frame->ctx, 8, data};
+  return text_of(frame->api, frame->api->DeviceMemory_Free(&args));
+}
+
+TEST(Context, Scratch) {
+  run_as_handler([](FARCALL_FFI_CallFrame* frame) {
+    void* first = allocate(frame, 100, 1);
+    void* second = allocate(frame, 0, 0);
+    void* third = allocate(frame, 10, 8192);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(second) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(third) % 8192, 0u);
+    EXPECT_NE(second, nullptr);
+    std::memset(first, 1, 100);
+    EXPECT_EQ(release(frame, second), "OK");
+    EXPECT_EQ(release(frame, first), "OK");
+    EXPECT_EQ(release(frame, nullptr), "OK");
+    int other;
+    for (void* wrong : {static_cast<void*>(&other), first}) {
+      EXPECT_EQ(release(frame, wrong),
+                "INVALID_ARGUMENT: the memory to free was not allocated by this call, or is free "
+                "already");
+    }
+    EXPECT_EQ(release(frame, third), "OK");
+  });
+}
+
+TEST(Context, ForgottenScratchIsFreedAndCounted) {
+  bool should_fail = false;
+  const auto target = make_target("scratch", [&](FARCALL_FFI_CallFrame* frame) {
+    allocate(frame, 10, 1);
+    allocate(frame, 20, 1);
+    return should_fail ? testing::fail(frame, FARCALL_FFI_Error_Code_ABORTED, "on purpose")
+                       : nullptr;
+  });
+  const ForeignCall call({.target = target});
+  Invocation invocation(call);
+  invocation.execute();
+  EXPECT_EQ(invocation.num_leaked_scratch_blocks(), 2u);
+  should_fail = true;
+  error_of(ErrorCode::kAborted, [&] { invocation.execute(); });
+  EXPECT_EQ(invocation.num_leaked_scratch_blocks(), 4u);
+}
+
+TEST(Context, ScratchIsOfTheHostAlone) {
+  run_as_handler(
+      [](FARCALL_FFI_CallFrame* frame) {
+        FARCALL_FFI_DeviceMemory_Allocate_Args args = {sizeof(args), nullptr, frame->ctx, 8, 8,
+                                                       nullptr};
+        EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&args)),
+                  "UNIMPLEMENTED: this runtime allocates memory on platform \"cpu\" alone, not on "
+                  "\"cuda\"");
+        FARCALL_FFI_Stream_Get_Args stream = {sizeof(stream), nullptr, frame->ctx, nullptr};
+        EXPECT_EQ(frame->api->Stream_Get(&stream), nullptr);
+        EXPECT_EQ(stream.stream, reinterpret_cast<void*>(0x40));
+      },
+      {.stream = reinterpret_cast<void*>(0x40)}, {}, "cuda");
+}
+
+int64_t run_id_of(FARCALL_FFI_CallFrame* frame) {
+  FARCALL_FFI_RunId_Get_Args args = {sizeof(args), nullptr, frame->ctx, 0};
+  EXPECT_EQ(text_of(frame->api, frame->api->RunId_Get(&args)), "OK");
+  return args.run_id;
+}
+
+TEST(Context, RunIds) {
+  int64_t id = 0;
+  const auto target = make_target("run_id", [&](FARCALL_FFI_CallFrame* frame) {
+    id = run_id_of(frame);
+    return static_cast<FARCALL_FFI_Error*>(nullptr);
+  });
+  const ForeignCall call({.target = target});
+  Invocation invocation(call);
+  const ExecutionOptions fresh, given = {.run_id = 77};
+  invocation.begin(fresh);
+  invocation.execute();
+  const int64_t first = id;
+  invocation.execute();
+  EXPECT_EQ(id, first);  // of the execution, not of the call
+  invocation.begin(fresh);
+  invocation.execute();
+  EXPECT_NE(id, first);
+  invocation.begin(given);
+  invocation.execute();
+  EXPECT_EQ(id, 77);
+}
+
+TEST(Context, CustomOptionsAreNeverNull) {
+  const auto size_of_options = [](const ExecutionOptions& options) {
+    int64_t size = -1;
+    run_as_handler(
+        [&](FARCALL_FFI_CallFrame* frame) {
+          FARCALL_FFI_CustomOptions_Get_Args args = {sizeof(args), nullptr, frame->ctx, nullptr};
+          EXPECT_EQ(frame->api->CustomOptions_Get(&args), nullptr);
+          size = args.attrs->size;
+        },
+        options);
+    return size;
+  };
+  EXPECT_EQ(size_of_options({}), 0);
+  EXPECT_EQ(size_of_options({.custom_options = make_custom_options({{"a", 1}, {"b", 2}})}), 2);
+}
+
+// ---- errors and futures ----
+
+TEST(Context, ErrorsAreReadAsFarAsTheHandlerKnowsThem) {
+  run_as_handler([](FARCALL_FFI_CallFrame* frame) {
+    FARCALL_FFI_Error* error =
+        testing::fail(frame, static_cast<FARCALL_FFI_Error_Code>(99), "text");
+    FARCALL_FFI_Error_GetDetails_Args old = {
+        FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_GetDetails_Args, message), nullptr, error,
+        nullptr, FARCALL_FFI_Error_Code_DATA_LOSS};
+    frame->api->Error_GetDetails(&old);
+    EXPECT_STREQ(old.message, "text");
+    EXPECT_EQ(old.errc, FARCALL_FFI_Error_Code_DATA_LOSS);  // beyond the struct: untouched
+    EXPECT_EQ(text_of(frame->api, error), "UNKNOWN: text");
+    EXPECT_EQ(text_of(frame->api, testing::fail(frame, FARCALL_FFI_Error_Code_OK, "")),
+              "UNKNOWN: ");
+  });
+}
+
+FARCALL_FFI_Future* new_future(FARCALL_FFI_CallFrame* frame) {
+  FARCALL_FFI_Future_Create_Args args = {
+      FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Future_Create_Args, extension_start), nullptr, nullptr};
+  EXPECT_EQ(frame->api->Future_Create(&args), nullptr);
+  return args.future;
+}
+
+TEST(Context, FuturesAreWaitedFor) {
+  const FARCALL_FFI_Api* api = ffi_api();
+  for (const bool should_fail : {false, true}) {
+    std::thread completer;
+    int value = 0;
+    const auto target = make_target("future", [&](FARCALL_FFI_CallFrame* frame) {
+      FARCALL_FFI_Future* future = frame->future = new_future(frame);
+      completer = std::thread([=, &value] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        value = 42;
+        if (should_fail) {
+          FARCALL_FFI_Error_Create_Args create = {sizeof(create), nullptr, "too late",
+                                                  FARCALL_FFI_Error_Code_DEADLINE_EXCEEDED};
+          FARCALL_FFI_Future_SetError_Args args = {sizeof(args), nullptr, future,
+                                                   api->Error_Create(&create)};
+          EXPECT_EQ(api->Future_SetError(&args), nullptr);
+        } else {
+          FARCALL_FFI_Future_SetAvailable_Args args = {sizeof(args), nullptr, future};
+          EXPECT_EQ(api->Future_SetAvailable(&args), nullptr);
+        }
+      });
+      return static_cast<FARCALL_FFI_Error*>(nullptr);
+    });
+    if (should_fail) {
+      EXPECT_EQ(error_of(ErrorCode::kDeadlineExceeded, [&] { call_target(target, {}, {}); }),
+                "DEADLINE_EXCEEDED: too late (ffi target \"future\")");
+    } else {
+      call_target(target, {}, {});
+    }
+    EXPECT_EQ(value, 42);
+    completer.join();
+  }
+}
+
+TEST(Context, AFutureOfThePastIsNotSeenAgain) {
+  const FARCALL_FFI_Api* api = ffi_api();
+  int calls = 0;
+  const auto target = make_target("future", [&](FARCALL_FFI_CallFrame* frame) {
+    EXPECT_EQ(frame->future, nullptr);
+    if (calls++ == 0) {
+      frame->future = new_future(frame);
+      FARCALL_FFI_Future_SetAvailable_Args args = {sizeof(args), nullptr, frame->future};
+      api->Future_SetAvailable(&args);
+    }
+    return static_cast<FARCALL_FFI_Error*>(nullptr);
+  });
+  const ForeignCall call({.target = target});
+  Invocation invocation(call);
+  for (int i = 0; i < 3; ++i) invocation.execute();
+  EXPECT_EQ(calls, 3);
+}
+
+}  // namespace
+}  // namespace farcall

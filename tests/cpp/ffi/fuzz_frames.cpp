@@ -1,0 +1,208 @@
+// Call frames with wrong counts, types, sizes and attributes, made from bytes and handed to
+// handlers that were built with published headers: they must answer with errors. Runs under
+// libFuzzer, or with fuzz_driver.cpp for a fixed number of runs.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/ffi/foreign_call.h>
+#include <farcall/ffi/library.h>
+
+namespace farcall {
+namespace {
+
+// Reads choices off the input; zeros when it is used up.
+class Choices {
+ public:
+  Choices(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  unsigned below(unsigned limit) {
+    const unsigned byte = at_ < size_ ? data_[at_++] : 0;
+    return byte % limit;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  size_t at_ = 0;
+};
+
+struct Handler {
+  std::shared_ptr<const Target> target;
+  int header;
+};
+
+// Those that fail on purpose by ways of their own are left out.
+constexpr const char* kHandlers[] = {"scale",  "scalars",     "sum_array", "nested",
+                                     "fail",   "enum_struct", "variadic",  "scratch",
+                                     "stream", "count",       "run_id",    "ordinal"};
+
+std::vector<Handler> load_handlers() {
+  std::vector<Handler> handlers;
+  if (!std::filesystem::exists(FARCALL_PORTABLE_DIR)) return handlers;
+  for (const auto& entry : std::filesystem::directory_iterator(FARCALL_PORTABLE_DIR)) {
+    const Library library = load_library(entry.path());
+    const int header = reinterpret_cast<int (*)()>(library.symbol("portable_header"))();
+    const auto type_id = [&](const char* function) {
+      return reinterpret_cast<FARCALL_FFI_TypeId* (*)()>(library.symbol(function))();
+    };
+    register_ffi_type(
+        "Counter" + entry.path().string(), type_id("portable_counter_id"),
+        reinterpret_cast<const void* (*)()>(library.symbol("portable_counter_info"))());
+    for (const char* name : kHandlers) {
+      const std::string symbol = std::string("portable_") + name;
+      if (!library.find_symbol(symbol)) continue;
+      HandlerBundle bundle = {.execute = library.handler(symbol)};
+      if (symbol == "portable_count") {
+        bundle.instantiate = library.handler("portable_count_instantiate");
+      }
+      handlers.push_back({make_target(entry.path().stem().string() + ":" + name, bundle), header});
+    }
+  }
+  return handlers;
+}
+
+const std::vector<Handler>& handlers() {
+  static const auto* loaded = new std::vector<Handler>(load_handlers());
+  return *loaded;
+}
+
+DType choose_dtype(Choices& choices) {
+  const auto all = all_dtypes();
+  // Mostly types that the handlers know, so that decoding gets far.
+  switch (choices.below(4)) {
+    case 0:
+      return DType::kFloat32;
+    case 1:
+      return DType::kInt64;
+    default:
+      return all[choices.below(static_cast<unsigned>(all.size()))].dtype;
+  }
+}
+
+// Up to eight elements, so that every buffer fits the memory that we hand out.
+ShapeDtype choose_type(Choices& choices) {
+  const DType dtype = choose_dtype(choices);
+  if (dtype == DType::kToken) return {dtype, {}};
+  Shape shape(choices.below(4));
+  for (auto& dim : shape) dim = choices.below(3);
+  return {dtype, shape};
+}
+
+constexpr const char* kNames[] = {"factor", "label", "values", "inner", "code",  "message",
+                                  "mode",   "range", "size",   "start", "value", "b"};
+
+Attribute choose_attribute(Choices& choices, int depth) {
+  switch (choices.below(depth > 2 ? 7 : 9)) {
+    case 0:
+      return 1.5f;
+    case 1:
+      return int64_t{choices.below(100)};
+    case 2:
+      return static_cast<int32_t>(choices.below(20));
+    case 3:
+      return "text";
+    case 4:
+      return std::vector<int64_t>(choices.below(5), 3);
+    case 5:
+      return true;
+    case 6: {
+      const DType dtype = choose_dtype(choices);
+      const std::vector<std::byte> bytes(byte_width(dtype) * 3);
+      if (dtype == DType::kToken) return 0.25;
+      return Attribute::array(dtype, 3, bytes);
+    }
+    default:
+      break;
+  }
+  Attributes dictionary;
+  for (unsigned i = choices.below(4); i > 0; --i) {
+    dictionary.set(kNames[choices.below(std::size(kNames))], choose_attribute(choices, depth + 1));
+  }
+  return dictionary;
+}
+
+// The attributes that the handlers bind: close to right gets further than random names.
+Attributes choose_attributes(Choices& choices) {
+  Attributes attributes;
+  switch (choices.below(6)) {
+    case 0:
+      attributes = {{"factor", 2.0f}, {"label", "x"}};
+      break;
+    case 1:
+      attributes = {{"values", std::vector<int64_t>{1, 2}}};
+      break;
+    case 2:
+      attributes = {{"size", int64_t{100}}, {"alignment", int64_t{64}}};
+      break;
+    case 3:
+      attributes = {{"start", int64_t{1}}};
+      break;
+    case 4:
+      attributes = {{"mode", 1}, {"range", Attributes{{"low", int64_t{1}}, {"high", int64_t{2}}}}};
+      break;
+    default:
+      break;
+  }
+  for (unsigned i = choices.below(3); i > 0; --i) {
+    attributes.set(kNames[choices.below(std::size(kNames))], choose_attribute(choices, 0));
+  }
+  // An alignment that no header checks before it divides is the handler's own bug, not a frame's.
+  if (attributes.find("alignment")) attributes.set("alignment", int64_t{64});
+  return attributes;
+}
+
+// The struct sizes are what the interface checks first; each handler is to refuse a wrong one.
+void call_with_wrong_size(const Target& target, Choices& choices) {
+  FARCALL_FFI_CallFrame frame = {};
+  frame.struct_size = choices.below(255);
+  frame.api = ffi_api(target.version().minor_version);
+  frame.stage = static_cast<FARCALL_FFI_ExecutionStage>(choices.below(6));
+  if (frame.struct_size == FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_CallFrame, attrs)) return;
+  FARCALL_FFI_Error* error = target.handler(Stage::kExecute)(&frame);
+  if (error == nullptr) std::abort();
+  FARCALL_FFI_Error_Destroy_Args args = {sizeof(args), nullptr, error};
+  frame.api->Error_Destroy(&args);
+}
+
+void fuzz_one(Choices choices) {
+  if (handlers().empty()) return;
+  const Handler& handler = handlers()[choices.below(static_cast<unsigned>(handlers().size()))];
+  if (choices.below(16) == 0) return call_with_wrong_size(*handler.target, choices);
+  std::vector<RawBuffer> arguments(choices.below(4)), results(choices.below(4));
+  // Eight elements of sixteen bytes at most; twice that for handlers that take no count for
+  // granted.
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  for (auto* buffers : {&arguments, &results}) {
+    for (auto& buffer : *buffers) {
+      buffer.type = choose_type(choices);
+      memory.push_back(std::make_unique<std::byte[]>(std::max<size_t>(1, buffer.type.nbytes())));
+      buffer.data = memory.back().get();
+    }
+  }
+  // `scale` trusts that its result is as large as its argument; that is no matter of the frame.
+  if (!arguments.empty() && !results.empty()) {
+    results[0].type = choices.below(2) ? arguments[0].type : ShapeDtype(DType::kInt64, {});
+    if (results[0].type != arguments[0].type && arguments[0].type.dtype() == DType::kFloat32) {
+      results[0].type = arguments[0].type;
+    }
+    memory.push_back(std::make_unique<std::byte[]>(std::max<size_t>(1, results[0].type.nbytes())));
+    results[0].data = memory.back().get();
+  }
+  try {
+    call_target(handler.target, arguments, results, choose_attributes(choices));
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+}  // namespace farcall
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  farcall::fuzz_one({data, size});
+  return 0;
+}
