@@ -33,7 +33,7 @@ step() {
   ((status == 0)) || result=failed
   printf '%-6s %4d.%d s\n' "$result" $((ms / 1000)) $((ms % 1000 / 100))
   if ((status != 0)); then
-    tail -n 40 "$log" | sed 's/^/  | /'
+    tail -n 40 "$log" | cut -c 1-400 | sed 's/^/  | /'
     printf '  the whole log: %s\n' "$log"
   fi
   return $status
