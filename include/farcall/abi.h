@@ -19,6 +19,13 @@
 #define FARCALL_FFI_STRUCT_SIZE(type, last_field) \
   (offsetof(type, last_field) + sizeof(((type*)0)->last_field))
 
+/* In C++ an enumeration needs a fixed type for a reader to look at a number that it does not know. */
+#ifdef __cplusplus
+#define FARCALL_FFI_ENUM enum : int
+#else
+#define FARCALL_FFI_ENUM enum
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,12 +36,12 @@ typedef struct FARCALL_FFI_Api FARCALL_FFI_Api;
 typedef struct FARCALL_FFI_InternalApi FARCALL_FFI_InternalApi;
 typedef struct FARCALL_FFI_Error FARCALL_FFI_Error;
 typedef struct FARCALL_FFI_Future FARCALL_FFI_Future;
-/* The runtime's side of one call; ExecutionContext up to version 0.4, InvokeContext since. */
+/* The runtime's side of one call; ExecutionContext up to version 0.3, InvokeContext since. */
 typedef struct FARCALL_FFI_ExecutionContext FARCALL_FFI_ExecutionContext;
 
 /* ---- enumerations ------------------------------------------------------------------------- */
 
-typedef enum {
+typedef FARCALL_FFI_ENUM {
   FARCALL_FFI_Error_Code_OK = 0,
   FARCALL_FFI_Error_Code_CANCELLED = 1,
   FARCALL_FFI_Error_Code_UNKNOWN = 2,
@@ -54,7 +61,7 @@ typedef enum {
   FARCALL_FFI_Error_Code_UNAUTHENTICATED = 16
 } FARCALL_FFI_Error_Code;
 
-typedef enum {
+typedef FARCALL_FFI_ENUM {
   FARCALL_FFI_DataType_INVALID = 0,
   FARCALL_FFI_DataType_PRED = 1,
   FARCALL_FFI_DataType_S8 = 2,
@@ -89,17 +96,17 @@ typedef enum {
   FARCALL_FFI_DataType_F8E8M0FNU = 33
 } FARCALL_FFI_DataType;
 
-typedef enum { FARCALL_FFI_ArgType_BUFFER = 1 } FARCALL_FFI_ArgType;
-typedef enum { FARCALL_FFI_RetType_BUFFER = 1 } FARCALL_FFI_RetType;
+typedef FARCALL_FFI_ENUM { FARCALL_FFI_ArgType_BUFFER = 1 } FARCALL_FFI_ArgType;
+typedef FARCALL_FFI_ENUM { FARCALL_FFI_RetType_BUFFER = 1 } FARCALL_FFI_RetType;
 
-typedef enum {
+typedef FARCALL_FFI_ENUM {
   FARCALL_FFI_AttrType_ARRAY = 1,      /* attrs[i] is a FARCALL_FFI_Array* */
   FARCALL_FFI_AttrType_DICTIONARY = 2, /* attrs[i] is a FARCALL_FFI_Attrs* */
   FARCALL_FFI_AttrType_SCALAR = 3,     /* attrs[i] is a FARCALL_FFI_Scalar* */
   FARCALL_FFI_AttrType_STRING = 4      /* attrs[i] is a FARCALL_FFI_ByteSpan* */
 } FARCALL_FFI_AttrType;
 
-typedef enum {
+typedef FARCALL_FFI_ENUM {
   FARCALL_FFI_ExecutionStage_INSTANTIATE = 0, /* once per executable; attributes only */
   FARCALL_FFI_ExecutionStage_PREPARE = 1,     /* once per execution */
   FARCALL_FFI_ExecutionStage_INITIALIZE = 2,  /* once per execution, after prepare */
@@ -107,7 +114,7 @@ typedef enum {
   FARCALL_FFI_ExecutionStage_RECORD = 4       /* while a device command buffer is recorded */
 } FARCALL_FFI_ExecutionStage;
 
-typedef enum { FARCALL_FFI_Extension_Metadata = 1 } FARCALL_FFI_InternalExtension_Type;
+typedef FARCALL_FFI_ENUM { FARCALL_FFI_Extension_Metadata = 1 } FARCALL_FFI_InternalExtension_Type;
 
 enum { FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE = 1u << 0 };
 typedef uint32_t FARCALL_FFI_Handler_Traits;

@@ -47,8 +47,7 @@ struct MemberTypes {
         "farcall: a member listed in FARCALL_ATTR_STRUCT has a type that cannot be decoded "
         "from an attribute");
     return {name,
-            {{ms.name, &AttrDecoding<typename WithoutOptional<Ts>::type>::kType, kIsOptional<Ts>,
-              0}...}};
+            {{ms.name, attr_type<typename WithoutOptional<Ts>::type>(), kIsOptional<Ts>, 0}...}};
   }
 };
 

@@ -2,11 +2,11 @@
 //
 // AttrDecoding<T> is open: specialise it to take a type of your own,
 //   template <> struct farcall::ffi::AttrDecoding<Color> {
+//     static constexpr TypeDesc kType = custom_type<Color>("color");  // as messages say it
 //     static bool decode(FARCALL_FFI_AttrType kind, const void* attribute, Color& out);
-//     static constexpr TypeDesc kType = {TypeKind::kCustom, ...};
 //   };
-// decode() says whether the value fits; kType is what messages print. Enums and structs need only
-// FARCALL_ATTR_ENUM and FARCALL_ATTR_STRUCT.
+// decode() says whether the value fits. Enums and structs need only FARCALL_ATTR_ENUM and
+// FARCALL_ATTR_STRUCT.
 #pragma once
 
 #include <farcall/handler/dtype.h>
@@ -95,16 +95,38 @@ struct AttrDecoding : detail::BuiltinAttrDecoding<T> {};
 
 namespace detail {
 
+template <typename T>
+FARCALL_FFI_COLD bool accepts(FARCALL_FFI_AttrType kind, const void* attribute) {
+  T ignored{};
+  return AttrDecoding<T>::decode(kind, attribute, ignored);
+}
+
+}  // namespace detail
+
+template <typename T>
+constexpr TypeDesc custom_type(const char* name) {
+  return {TypeKind::kCustom, DataType::INVALID, -1, name, nullptr, 0, &detail::accepts<T>};
+}
+
+namespace detail {
+
 template <typename T, typename = void>
 inline constexpr bool kIsDecodable = true;
 template <typename T>
 inline constexpr bool kIsDecodable<T, std::void_t<decltype(AttrDecoding<T>::kMissing)>> = false;
 
+// Null where T is refused, so that the refusal is the only thing the compiler complains of.
+template <typename T>
+constexpr const TypeDesc* attr_type() {
+  if constexpr (kIsDecodable<T>) return &AttrDecoding<T>::kType;
+  return nullptr;
+}
+
 template <typename... Ts>
 struct VariantTypes {
   static_assert((kIsDecodable<Ts> && ...),
                 "farcall: an alternative of this std::variant cannot be decoded from an attribute");
-  static constexpr NamedType kAlternatives[] = {{"", &AttrDecoding<Ts>::kType, false, 0}...};
+  static constexpr NamedType kAlternatives[] = {{"", attr_type<Ts>(), false, 0}...};
 };
 
 // std::variant, known by its shape: the first alternative that fits wins.

@@ -86,10 +86,7 @@ template <typename T, typename = void>
 struct Param {
   static constexpr ParamKind kKind = ParamKind::kAttribute;
   static constexpr bool kIsBindable = kIsDecodable<T>;
-  static constexpr const TypeDesc* type() {
-    if constexpr (kIsDecodable<T>) return &AttrDecoding<T>::kType;
-    return nullptr;
-  }
+  static constexpr const TypeDesc* type() { return attr_type<T>(); }
   using Stored = T;
 };
 

@@ -17,7 +17,7 @@
 // ffi::kRecord; without one it is execute), and traits (ffi::kCmdBufferCompatible).
 // ffi::all_attributes in place of names gives all of them to one Dictionary or struct. A function
 // that takes no attributes ignores them; so do the stages before execute with arguments and
-// results.
+// results. Stands outside unnamed namespaces, which would keep the symbol from being exported.
 #define FARCALL_DEFINE_HANDLER(symbol, ...)                                                 \
   namespace {                                                                               \
   struct farcall_definition_##symbol {                                                      \

@@ -195,7 +195,7 @@ FARCALL_FFI_COLD inline bool attribute_fits(const TypeDesc& type, FARCALL_FFI_At
       return found == attrs->size;
     }
     case TypeKind::kCustom:
-      return type.accepts == nullptr || type.accepts(kind, attribute);
+      return type.accepts(kind, attribute);
   }
   return false;
 }

@@ -34,9 +34,10 @@ struct NameTable {
   bool has_duplicates = false;
 
   constexpr explicit NameTable(const std::string_view* declared) {
-    for (size_t i = 0; i < n; ++i) {
+    // "!=", because nvcc complains of an unsigned number that is less than zero.
+    for (size_t i = 0; i != n; ++i) {
       names[i] = declared[i];
-      for (size_t j = 0; j < n; ++j) {
+      for (size_t j = 0; j != n; ++j) {
         if (declared[j] < declared[i]) ++rank[i];
         if (i != j && declared[j] == declared[i]) has_duplicates = true;
       }

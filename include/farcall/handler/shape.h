@@ -35,11 +35,11 @@ struct Shape<Def, TypeList<Ps...>> {
   static constexpr size_t count(ParamKind kind, size_t before) {
     constexpr ParamKind kinds[] = {kKindOf<Ps>..., ParamKind::kContext};
     size_t found = 0;
-    for (size_t i = 0; i < before; ++i) found += kinds[i] == kind ? 1 : 0;
+    for (size_t i = 0; i != before; ++i) found += kinds[i] == kind ? 1 : 0;
     return found;
   }
   static constexpr size_t count(ParamKind kind) { return count(kind, sizeof...(Ps)); }
-  static constexpr size_t count_required(ParamKind kind) {
+  static constexpr size_t count_required([[maybe_unused]] ParamKind kind) {
     return (size_t{0} + ... + (kKindOf<Ps> == kind && !kIsOptional<Bare<Ps>> ? 1 : 0));
   }
   // Required buffers come before optional ones, those before the remaining ones.
@@ -47,7 +47,7 @@ struct Shape<Def, TypeList<Ps...>> {
     constexpr ParamKind kinds[] = {kKindOf<Ps>..., ParamKind::kContext};
     constexpr bool optional[] = {kIsOptional<Bare<Ps>>..., false};
     int phase = 0;
-    for (size_t i = 0; i < sizeof...(Ps); ++i) {
+    for (size_t i = 0; i != sizeof...(Ps); ++i) {
       if (kinds[i] != kind && kinds[i] != rest) continue;
       const int next = kinds[i] == rest ? 2 : optional[i] ? 1 : 0;
       if (next < phase || (phase == 2 && next == 2)) return false;
@@ -105,9 +105,8 @@ struct Shape<Def, TypeList<Ps...>> {
                 "farcall: ffi::all_attributes goes with exactly one attribute parameter, a "
                 "Dictionary or a struct, and with no names");
   static constexpr bool kParametersAreOk = (CheckParameter<Ps>::kOk & ... & true);
-  static constexpr bool kIsOk =
-      kParametersAreOk &&
-      (Spec::kTakesAll || CheckNames<Spec::kNumNames, count(ParamKind::kAttribute)>::kOk);
+  static constexpr bool kIsOk = kParametersAreOk && CheckNames < Spec::kNumNames,
+                        Spec::kTakesAll ? 0 : count(ParamKind::kAttribute) > ::kOk;
 
   // ---- attributes ---------------------------------------------------------------------------
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Compile time of farcall/ffi.h against that of XLA's header: each alone, and with one handler bound.
+
+  benchmarks/compile_time.py --xla <folder that holds xla/ffi/api/ffi.h> [--compiler g++] [--repeat 7]
+
+Prints the least user time of several runs, in turn, and the ratio.
+"""
+
+import argparse
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+FARCALL_HANDLER = """
+namespace ffi = farcall::ffi;
+ffi::Error scale(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float factor) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = factor * x.typed_data()[i];
+  return ffi::Error::Success();
+}
+FARCALL_DEFINE_HANDLER(scale_handler, scale, "factor");
+"""
+XLA_HANDLER = """
+namespace ffi = xla::ffi;
+ffi::Error scale(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float factor) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = factor * x.typed_data()[i];
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    scale_handler, scale,
+    ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>().Attr<float>("factor"));
+"""
+
+
+def user_seconds(command):
+    """User time of one run of a command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--xla", required=True, type=pathlib.Path)
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--repeat", type=int, default=7)
+    args = parser.parse_args()
+    include = pathlib.Path(__file__).resolve().parent.parent / "include"
+
+    cases = {
+        "header alone, -fsyntax-only": (["-fsyntax-only"], "", ""),
+        "one handler, -fsyntax-only": (["-fsyntax-only"], FARCALL_HANDLER, XLA_HANDLER),
+        "one handler, -O2 -c": (["-O2", "-c"], FARCALL_HANDLER, XLA_HANDLER),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for name, (flags, ours, theirs) in cases.items():
+            best = {}
+            sources = {
+                "farcall": (include, "#include <farcall/ffi.h>\n" + ours),
+                "xla": (args.xla, '#include "xla/ffi/api/ffi.h"\n' + theirs),
+            }
+            for _ in range(args.repeat):
+                for header, (root, text) in sources.items():
+                    source = folder / f"{header}.cpp"
+                    source.write_text(text)
+                    command = [args.compiler, "-std=c++17", "-w", f"-I{root}", *flags, str(source)]
+                    if "-c" in flags:
+                        command += ["-o", str(folder / f"{header}.o")]
+                    best[header] = min(best.get(header, 1e9), user_seconds(command))
+            ratio = best["farcall"] / best["xla"]
+            print(
+                f"{name:30} farcall {best['farcall']:.3f} s   xla {best['xla']:.3f} s   ratio {ratio:.2f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+# Compiles refusals.cpp once for each of its REFUSAL lines: the compiler must fail and say the words.
+# cmake -Dcompiler=<c++> -Dflags=<list> -Dsource=<refusals.cpp> -P run.cmake
+function(compile number result output)
+  execute_process(COMMAND ${compiler} ${flags} -fsyntax-only -DREFUSAL=${number} ${source}
+    RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  set(${result} ${status} PARENT_SCOPE)
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+
+compile(0 status text)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the control does not compile:\n${text}")
+endif()
+
+file(STRINGS ${source} lines REGEX "// REFUSAL [0-9]+: ")
+set(failed "")
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "// REFUSAL ([0-9]+): (.*)$" _ "${line}")
+  set(number ${CMAKE_MATCH_1})
+  set(words "${CMAKE_MATCH_2}")
+  compile(${number} status text)
+  string(FIND "${text}" "${words}" position)
+  if(status EQUAL 0)
+    string(APPEND failed "${number}: it compiled\n")
+  elseif(position EQUAL -1)
+    string(APPEND failed "${number}: nobody said \"${words}\":\n${text}\n")
+  endif()
+endforeach()
+if(failed)
+  message(FATAL_ERROR "${failed}")
+endif()
