@@ -5,52 +5,13 @@
 #include <farcall/core/error.h>
 
 #include "ffi/attribute_frame.h"
+#include "ffi/check_spec.h"
 #include "ffi/error_value.h"
 #include "ffi/future.h"
 #include "ffi/metadata.h"
-#include "ffi/target_builder.h"
 
 namespace farcall {
 namespace {
-
-[[noreturn]] void invalid(const ForeignCallSpec& spec, std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("ffi_call(\"{}\"): {}", spec.target->name(), what));
-}
-
-void check_types(const ForeignCallSpec& spec, const std::vector<ShapeDtype>& types,
-                 std::string_view what) {
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (!types[i].is_valid()) invalid(spec, fmt::format("{} {} has no type", what, i));
-  }
-}
-
-void check(const ForeignCallSpec& spec) {
-  if (spec.target == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "ffi_call: the target is null");
-  }
-  const int version = spec.custom_call_api_version;
-  if (version < 0 || version > 4) {
-    invalid(spec, fmt::format("custom_call_api_version is 0 to 4, got {}", version));
-  }
-  if (spec.target->is_untyped() != (version < 4)) {
-    invalid(spec, spec.target->is_untyped()
-                      ? "the target is untyped: use custom_call_api_version 0 to 3, got 4"
-                      : fmt::format("the target is typed: use custom_call_api_version 4, got {}",
-                                    version));
-  }
-  if (version < 4 && !spec.attributes.empty()) {
-    invalid(spec, fmt::format("attributes {} are for custom_call_api_version 4, not {}; use "
-                              "legacy_backend_config",
-                              spec.attributes.to_string(), version));
-  }
-  if (version == 4 && !spec.legacy_backend_config.empty()) {
-    invalid(spec, "legacy_backend_config is for custom_call_api_version 0 to 3; use attributes");
-  }
-  check_types(spec, spec.arguments, "argument");
-  check_types(spec, spec.results, "result");
-  TargetBuilder::check_versions(*spec.target);
-}
 
 FARCALL_FFI_CallFrame attribute_frame(Stage stage, const Target& target,
                                       FARCALL_FFI_ExecutionContext* ctx,
@@ -103,7 +64,7 @@ const ExecutionOptions& default_options() {
 // ---- ForeignCall ----
 
 ForeignCall::ForeignCall(ForeignCallSpec spec) : spec_(std::move(spec)) {
-  check(spec_);
+  runtime::check_spec(spec_);
   attributes_ = std::make_unique<const AttributeFrame>(spec_.attributes);
   if (target().has_stage(Stage::kInstantiate)) instantiate();
 }

@@ -9,7 +9,7 @@
 
 #include <farcall/core/error.h>
 
-extern "C" void XlaCustomCallStatusSetFailure(struct XlaCustomCallStatus*, const char*, size_t);
+#include "ffi/custom_call_status.h"
 
 namespace farcall {
 namespace {

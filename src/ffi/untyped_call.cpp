@@ -1,9 +1,9 @@
 // Untyped targets: the calling conventions that were before the typed interface.
+#include <cstring>
 #include <optional>
 #include <string>
 
-#include <cstring>
-
+#include "ffi/custom_call_status.h"
 #include "ffi/error_value.h"
 #include "ffi/trampolines.h"
 
@@ -15,19 +15,12 @@ struct XlaCustomCallStatus {
   std::optional<std::string> failure;
 };
 
-extern "C" {
+void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status) { status->failure.reset(); }
 
-FARCALL_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status) {
-  status->failure.reset();
+void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
+                                   size_t message_length) {
+  status->failure.emplace(message ? message : "", message ? strnlen(message, message_length) : 0);
 }
-
-// The message ends at a null byte, too.
-FARCALL_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
-                                               size_t message_length) {
-  status->failure.emplace(message, message ? strnlen(message, message_length) : 0);
-}
-
-}  // extern "C"
 
 namespace farcall::runtime {
 namespace {

@@ -172,6 +172,27 @@ TEST_P(AllVersions, WrongOperandsAreTheHandlersErrors) {
   call("scale", {{kF32, x}}, {{kF32, y}}, attributes);  // usable after all that
 }
 
+// Headers of 0.0 crash on the name of an element type that is younger than they are.
+TEST_P(AllVersions, YoungerElementTypes) {
+  char byte = 0;
+  const RawBuffer young = {ShapeDtype(DType::kFloat8E3M4, {}), &byte};
+  const std::string text =
+      error_of(ErrorCode::kInvalidArgument, [&] { call("scale", {young}, {young}); });
+  if (GetParam().minor_version == 0) {
+    EXPECT_EQ(text, "ffi_call(\"" + name("scale") +
+                        "\"): argument 0 has the element type float8_e3m4, which handlers of "
+                        "version 0.0 of the FFI interface do not know. Build the handler with a "
+                        "newer header.");
+    error_of(ErrorCode::kInvalidArgument, [&] {
+      const std::byte bits{};
+      call("nested", {}, {},
+           {{"inner", Attributes{{"x", Attribute::scalar(DType::kInt4, {&bits, 1})}}}});
+    });
+  } else {
+    EXPECT_NE(text.find("Wrong number of attributes"), std::string::npos) << text;
+  }
+}
+
 TEST_P(AllVersions, ScalarsOfEveryType) {
   EXPECT_EQ(value_of("scalars", {{"b", true},
                                  {"i8", int8_t{-8}},

@@ -1,13 +1,10 @@
 // Untyped targets: each calling convention, and how it reports failure.
 #include <cstring>
 
-#include "testing.h"
+#include <farcall/ffi/library.h>
 
-extern "C" {
-struct XlaCustomCallStatus;
-void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status);
-void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message, size_t length);
-}
+#include "ffi/custom_call_status.h"
+#include "testing.h"
 
 namespace farcall {
 namespace {
@@ -117,6 +114,16 @@ TEST_F(Untyped, OfADevice) {
   EXPECT_EQ(run("untyped.device", 3, 1, "", "cuda"), 38);
   EXPECT_EQ(error_of(ErrorCode::kInternal, [&] { run("untyped.device", 3, 1, "no", "cuda"); }),
             "INTERNAL: no (ffi target \"untyped.device\")");
+}
+
+// Built outside, the library finds the status functions of the runtime.
+TEST_F(Untyped, OfALibrary) {
+  const Library library = load_library(FARCALL_UNTYPED_LIBRARY);
+  register_legacy_target("untyped.negate", library.symbol("untyped_negate"));
+  EXPECT_EQ(run("untyped.negate", 2), -40);
+  a_ = 0;
+  EXPECT_EQ(error_of(ErrorCode::kInternal, [&] { run("untyped.negate", 2); }),
+            "INTERNAL: zero (ffi target \"untyped.negate\")");
 }
 
 TEST_F(Untyped, RefusesWhatIsForTypedTargets) {

@@ -1,0 +1,17 @@
+// How untyped handlers report failure: two functions that their libraries expect to find by name.
+#pragma once
+
+#include <cstddef>
+
+#include <farcall/core/export.h>
+
+struct XlaCustomCallStatus;
+
+extern "C" {
+
+FARCALL_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status);
+// Copies the message, which ends at a null byte too.
+FARCALL_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
+                                               size_t message_length);
+
+}  // extern "C"
