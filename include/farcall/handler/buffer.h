@@ -53,11 +53,11 @@ class AnyBuffer : public detail::BufferBase {
   DataType element_type() const { return static_cast<DataType>(buffer_->dtype); }
   size_t size_bytes() const { return ByteWidth(element_type()) * element_count(); }
 
+  // T is the element's native type; any byte for elements below a byte.
   template <typename T>
   T* typed_data() const {
     assert(detail::kDataTypeOf<T> == element_type() ||
-           detail::integer_dtype<T>() == DataType::INVALID ||
-           sizeof(T) == ByteWidth(element_type()));
+           (sizeof(T) == 1 && BitWidth(element_type()) < 8));
     return static_cast<T*>(buffer_->data);
   }
 };

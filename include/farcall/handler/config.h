@@ -1,8 +1,8 @@
 // Compiler differences and the build switches of the handler header.
 //
 // FARCALL_FFI_VERSION_MINOR is the newest interface version (0.1 to 0.5) that handlers may speak. A
-// handler speaks the older of this and of the runtime that calls it, so there is seldom a reason to
-// lower it.
+// handler speaks the older of this and of the runtime that calls it. Leave it alone: XLA's runtimes
+// read state in their own version's layout only, so a lower number breaks stateful handlers there.
 #pragma once
 
 #include <farcall/abi.h>

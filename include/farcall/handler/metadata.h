@@ -11,16 +11,13 @@
 
 namespace farcall::ffi::detail {
 
-// Of a handler that makes state: how its type becomes known to a runtime.
-struct StateType {
-  TypeNumbers* numbers;
-  const TypeInfo* info;
-};
+// Of a handler that makes state: makes its type known to a runtime. Null for all others.
+using StateType = ErrorOr<TypeId> (*)(const FARCALL_FFI_Api* api);
 
 FARCALL_FFI_COLD inline FARCALL_FFI_Error* answer_metadata(const FARCALL_FFI_Api* api,
                                                            FARCALL_FFI_Metadata* metadata,
                                                            const HandlerDesc& handler,
-                                                           const StateType& state) {
+                                                           StateType state) {
   metadata->api_version = {sizeof(FARCALL_FFI_Api_Version), nullptr, FARCALL_FFI_API_MAJOR,
                            spoken_version(api)};
   metadata->traits = handler.traits;
@@ -29,8 +26,8 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* answer_metadata(const FARCALL_FFI_Api
       metadata->struct_size >= sizeof(*metadata) || (api && api->api_version.minor_version >= 2);
   if (!has_state_type) return nullptr;
   metadata->state_type_id = {0};
-  if (state.numbers == nullptr || api == nullptr) return nullptr;
-  ErrorOr<TypeId> type_id = state.numbers->get(api, state.info);
+  if (state == nullptr || api == nullptr) return nullptr;
+  ErrorOr<TypeId> type_id = state(api);
   if (type_id.has_error()) {
     return named_error(api, type_id.error().code(), handler.name, type_id.error().message());
   }
@@ -46,7 +43,7 @@ FARCALL_FFI_COLD inline std::string_view stage_name(int64_t stage) {
 
 // A frame that is not plainly a call of this handler. False: `result` is the answer.
 FARCALL_FFI_COLD inline bool admit(FARCALL_FFI_CallFrame* frame, const HandlerDesc& handler,
-                                   const StateType& state, FARCALL_FFI_Error*& result) {
+                                   StateType state, FARCALL_FFI_Error*& result) {
   constexpr size_t kNeeded = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_CallFrame, attrs);
   Text text;
   if (frame->struct_size < kNeeded) {

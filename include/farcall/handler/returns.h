@@ -80,7 +80,7 @@ FARCALL_FFI_Error* return_state(FARCALL_FFI_CallFrame* frame, const char* handle
     error = Error::Internal("the handler returned no state");
   } else {
     using Record = TypeRecord<T>;
-    ErrorOr<TypeId> type_id = Record::numbers.get(frame->api, &Record::info);
+    ErrorOr<TypeId> type_id = Record::id_in(frame->api);
     error = type_id.has_error()
                 ? std::move(type_id).error()
                 : set_state(Context(frame), stage, *type_id, object, Record::info.deleter);

@@ -162,10 +162,9 @@ struct Shape<Def, TypeList<Ps...>> {
 
   static constexpr StateType state_type() {
     if constexpr (Returns::kIsState) {
-      using Record = TypeRecord<typename OwnerTraits<typename Returns::Owner>::Object>;
-      return {&Record::numbers, &Record::info};
+      return &TypeRecord<typename OwnerTraits<typename Returns::Owner>::Object>::id_in;
     } else {
-      return {nullptr, nullptr};
+      return nullptr;
     }
   }
   static constexpr StateType kStateType = state_type();

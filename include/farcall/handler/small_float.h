@@ -116,8 +116,8 @@ class SmallFloat {
 };
 
 // A power of two without a sign: eight bits of exponent, 0xff is NaN. Zero and negative numbers
-// become NaN; ties round up. (Of the floats below 2^-126, ml_dtypes rounds up all above 2^-127; this
-// rounds to the nearer.)
+// become NaN; ties round up. (Of the floats below 2^-126, ml_dtypes rounds up all above 2^-127;
+// this rounds to the nearer.)
 class PowerOfTwo {
  public:
   PowerOfTwo() = default;

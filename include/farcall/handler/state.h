@@ -102,8 +102,7 @@ struct CtxDecoding<State<T, stage>> {
                                        : stage == ExecutionStage::kInitialize ? "initialize state"
                                                                               : "state";
   static ErrorOr<State<T, stage>> decode(const Context& context) {
-    using Record = detail::TypeRecord<T>;
-    ErrorOr<TypeId> type_id = Record::numbers.get(context.api(), &Record::info);
+    ErrorOr<TypeId> type_id = detail::TypeRecord<T>::id_in(context.api());
     if (type_id.has_error()) return std::move(type_id).error();
     ErrorOr<void*> state = detail::get_state(context, stage, *type_id);
     if (state.has_error()) return std::move(state).error();

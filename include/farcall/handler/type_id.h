@@ -28,23 +28,27 @@ FARCALL_FFI_HIDDEN void delete_object(void* object) {
 }
 
 // The numbers of one type. Hidden, so that equal names in two libraries stay two types.
+//
+// A runtime may hand out several tables, for handlers of several versions, but it makes its errors
+// with one function: that function stands for the runtime.
 class TypeNumbers {
  public:
   ErrorOr<TypeId> get(const FARCALL_FFI_Api* api, const TypeInfo* info) {
+    FARCALL_FFI_Error_Create* const runtime = api->Error_Create;
     for (Entry& entry : entries_) {
-      const FARCALL_FFI_Api* owner = entry.api.load(std::memory_order_acquire);
+      FARCALL_FFI_Error_Create* owner = entry.runtime.load(std::memory_order_acquire);
       if (owner == nullptr &&
-          entry.api.compare_exchange_strong(owner, api, std::memory_order_acq_rel)) {
-        owner = api;
+          entry.runtime.compare_exchange_strong(owner, runtime, std::memory_order_acq_rel)) {
+        owner = runtime;
       }
-      if (owner == api) return number(entry, api, info);
+      if (owner == runtime) return number(entry, api, info);
     }
     return Error::ResourceExhausted("more than 8 runtimes in one process use this type");
   }
 
  private:
   struct Entry {
-    std::atomic<const FARCALL_FFI_Api*> api{nullptr};
+    std::atomic<FARCALL_FFI_Error_Create*> runtime{nullptr};
     std::atomic<int64_t> number{0};
   };
 
@@ -84,6 +88,8 @@ struct TypeRecord {
   FARCALL_FFI_HIDDEN static TypeNumbers numbers;
   FARCALL_FFI_HIDDEN static TypeId exported_id;
   FARCALL_FFI_HIDDEN static const TypeInfo info;
+
+  static ErrorOr<TypeId> id_in(const FARCALL_FFI_Api* api) { return numbers.get(api, &info); }
 };
 template <typename T>
 TypeNumbers TypeRecord<T>::numbers;

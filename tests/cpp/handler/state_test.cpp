@@ -205,11 +205,26 @@ TEST(Metadata, TellsTheTypeOfTheStateWhereTheFieldExists) {
   }
 }
 
+TEST(Metadata, ATypeHasOneNumberInARuntimeThatHasSeveralTables) {
+  const FARCALL_FFI_Api other_table = *api_of(5);
+  EXPECT_EQ(ask(make_counter, &other_table).metadata.state_type_id.type_id,
+            ask(make_counter, api_of(5)).metadata.state_type_id.type_id);
+  EXPECT_NE(ask(make_counter, api_of(4)).metadata.state_type_id.type_id,
+            ask(make_counter, api_of(5)).metadata.state_type_id.type_id);
+}
+
 TEST(Metadata, IsFoundBehindOtherExtensions) {
+  FARCALL_FFI_Metadata metadata = {};
+  metadata.struct_size = 36;
+  FARCALL_FFI_Metadata_Extension query = {{sizeof(query), FARCALL_FFI_Extension_Metadata, nullptr},
+                                          &metadata};
   FARCALL_FFI_InternalExtension other = {
-      sizeof(other), static_cast<FARCALL_FFI_InternalExtension_Type>(99), nullptr};
+      sizeof(other), static_cast<FARCALL_FFI_InternalExtension_Type>(99), &query.extension_base};
   Frame frame;
   frame.frame.extension_start = &other;
+  EXPECT_EQ(frame.call_as_it_is(traced), ok());
+  EXPECT_EQ(metadata.api_version.minor_version, 5);
+  other.next = nullptr;
   EXPECT_EQ(frame.call(traced), ok()) << "an unknown extension alone leaves a call a call";
 }
 
@@ -218,6 +233,10 @@ TEST(Metadata, IsFoundBehindOtherExtensions) {
 void Described(ffi::State<Counter>, ffi::BufferR2<ffi::F32>, std::optional<ffi::AnyBuffer>,
                ffi::RemainingArgs, ffi::ResultBuffer<ffi::BF16>, float, std::optional<int64_t>) {}
 FARCALL_DEFINE_HANDLER(described, Described, "eps", ffi::attr("axis"), ffi::kCmdBufferCompatible);
+
+// Tools read these structs from libraries of other builds: a change needs a new HandlerDesc::version.
+static_assert(sizeof(ffi::HandlerDesc) == 56 && sizeof(ffi::ParamDesc) == 24);
+static_assert(sizeof(ffi::TypeDesc) == 48 && sizeof(ffi::NamedType) == 32);
 
 TEST(Description, TellsWhatTheHandlerTakes) {
   const ffi::HandlerDesc& desc = farcall_handler_described;
