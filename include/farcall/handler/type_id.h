@@ -89,7 +89,9 @@ struct TypeRecord {
   FARCALL_FFI_HIDDEN static TypeId exported_id;
   FARCALL_FFI_HIDDEN static const TypeInfo info;
 
-  static ErrorOr<TypeId> id_in(const FARCALL_FFI_Api* api) { return numbers.get(api, &info); }
+  FARCALL_FFI_HIDDEN static ErrorOr<TypeId> id_in(const FARCALL_FFI_Api* api) {
+    return numbers.get(api, &info);
+  }
 };
 template <typename T>
 TypeNumbers TypeRecord<T>::numbers;
