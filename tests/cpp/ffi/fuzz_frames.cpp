@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,28 +42,50 @@ constexpr const char* kHandlers[] = {"scale",  "scalars",     "sum_array", "nest
                                      "fail",   "enum_struct", "variadic",  "scratch",
                                      "stream", "count",       "run_id",    "ordinal"};
 
+void add_portable(const std::filesystem::path& path, std::vector<Handler>& handlers) {
+  const Library library = load_library(path);
+  const int header = reinterpret_cast<int (*)()>(library.symbol("portable_header"))();
+  auto* type_id =
+      reinterpret_cast<FARCALL_FFI_TypeId* (*)()>(library.symbol("portable_counter_id"));
+  auto* info = reinterpret_cast<const void* (*)()>(library.symbol("portable_counter_info"));
+  register_ffi_type("Counter" + path.string(), type_id(), info());
+  for (const char* name : kHandlers) {
+    const std::string symbol = std::string("portable_") + name;
+    if (!library.find_symbol(symbol)) continue;
+    HandlerBundle bundle = {.execute = library.handler(symbol)};
+    if (symbol == "portable_count") {
+      bundle.instantiate = library.handler("portable_count_instantiate");
+    }
+    handlers.push_back({make_target(path.stem().string() + ":" + name, bundle), header});
+  }
+}
+
+constexpr int kOwnHeader = 10000;  // knows every element type
+
+void add_own(const std::filesystem::path& path, std::vector<Handler>& handlers) {
+  const Library library = load_library(path);
+  for (const char* name : {"own_scale", "own_sum_array", "own_count", "own_scratch", "own_ids"}) {
+    HandlerBundle bundle = {.execute = library.handler(name)};
+    if (name == std::string("own_count")) {
+      bundle.instantiate = library.handler("own_count_instantiate");
+    }
+    handlers.push_back({make_target(path.stem().string() + ":" + name, bundle), kOwnHeader});
+  }
+}
+
+template <typename Add>
+void for_libraries_in(const char* folder, Add add) {
+  if (!std::filesystem::exists(folder)) return;
+  // In an order of their own, so that the same input means the same handler everywhere.
+  std::set<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.insert(entry.path());
+  for (const auto& path : paths) add(path);
+}
+
 std::vector<Handler> load_handlers() {
   std::vector<Handler> handlers;
-  if (!std::filesystem::exists(FARCALL_PORTABLE_DIR)) return handlers;
-  for (const auto& entry : std::filesystem::directory_iterator(FARCALL_PORTABLE_DIR)) {
-    const Library library = load_library(entry.path());
-    const int header = reinterpret_cast<int (*)()>(library.symbol("portable_header"))();
-    const auto type_id = [&](const char* function) {
-      return reinterpret_cast<FARCALL_FFI_TypeId* (*)()>(library.symbol(function))();
-    };
-    register_ffi_type(
-        "Counter" + entry.path().string(), type_id("portable_counter_id"),
-        reinterpret_cast<const void* (*)()>(library.symbol("portable_counter_info"))());
-    for (const char* name : kHandlers) {
-      const std::string symbol = std::string("portable_") + name;
-      if (!library.find_symbol(symbol)) continue;
-      HandlerBundle bundle = {.execute = library.handler(symbol)};
-      if (symbol == "portable_count") {
-        bundle.instantiate = library.handler("portable_count_instantiate");
-      }
-      handlers.push_back({make_target(entry.path().stem().string() + ":" + name, bundle), header});
-    }
-  }
+  for_libraries_in(FARCALL_PORTABLE_DIR, [&](auto& path) { add_portable(path, handlers); });
+  for_libraries_in(FARCALL_OWN_DIR, [&](auto& path) { add_own(path, handlers); });
   return handlers;
 }
 
