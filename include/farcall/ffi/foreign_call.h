@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <farcall/abi.h>
+#include <farcall/core/error.h>
 #include <farcall/core/export.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ffi/attribute.h>
