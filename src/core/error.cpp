@@ -33,22 +33,33 @@ std::string_view error_code_name(ErrorCode code) {
 
 Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 Error::~Error() = default;
+void Error::raise_with(std::string message) const { throw Error(code_, std::move(message)); }
 
 TypeError::TypeError(std::string message)
     : Error(ErrorCode::kInvalidArgument, std::move(message)) {}
 TypeError::~TypeError() = default;
+void TypeError::raise_with(std::string message) const { throw TypeError(std::move(message)); }
 
 OverflowError::OverflowError(std::string message)
     : Error(ErrorCode::kOutOfRange, std::move(message)) {}
 OverflowError::~OverflowError() = default;
+void OverflowError::raise_with(std::string message) const {
+  throw OverflowError(std::move(message));
+}
 
 ConcretizationError::ConcretizationError(std::string message)
     : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
 ConcretizationError::~ConcretizationError() = default;
+void ConcretizationError::raise_with(std::string message) const {
+  throw ConcretizationError(std::move(message));
+}
 
 LeakedTracerError::LeakedTracerError(std::string message)
     : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
 LeakedTracerError::~LeakedTracerError() = default;
+void LeakedTracerError::raise_with(std::string message) const {
+  throw LeakedTracerError(std::move(message));
+}
 
 FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
     : Error(code,
@@ -56,6 +67,14 @@ FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
       target_name_(std::move(target_name)),
       detail_(std::move(detail)) {}
 FfiError::~FfiError() = default;
+// The text that comes is the whole message; the new detail is what it adds to the old one.
+void FfiError::raise_with(std::string message) const {
+  const size_t at = message.find(this->message());
+  if (at == std::string::npos) throw FfiError(code(), target_name_, std::move(message));
+  const std::string before = message.substr(0, at);
+  const std::string after = message.substr(at + this->message().size());
+  throw FfiError(code(), target_name_, before + detail_ + after);
+}
 
 namespace detail {
 

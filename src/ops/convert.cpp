@@ -68,11 +68,11 @@ const Primitive kBitcast = {.name = "bitcast_convert_type",
                             .type_rule = bitcast_rule,
                             .parse = parse_params<BitcastConvertTypeParams>};
 FARCALL_REGISTER_PRIMITIVE(kBitcast);
-const Primitive kIntegerPow = {.name = "integer_pow",
-                               .type_rule = integer_pow_rule,
-                               .parse = parse_params<IntegerPowParams>};
+const Primitive kIntegerPow = {
+    .name = "integer_pow", .type_rule = integer_pow_rule, .parse = parse_params<IntegerPowParams>};
 FARCALL_REGISTER_PRIMITIVE(kIntegerPow);
-const Primitive kRound = {.name = "round", .type_rule = round_rule, .parse = parse_params<RoundParams>};
+const Primitive kRound = {
+    .name = "round", .type_rule = round_rule, .parse = parse_params<RoundParams>};
 FARCALL_REGISTER_PRIMITIVE(kRound);
 
 }  // namespace

@@ -27,10 +27,11 @@ void check_dimensions(ShapeDtype lhs, ShapeDtype rhs, std::span<const int64_t> l
                              lhs.to_string(), right[i], rhs.to_string()));
     }
     if (lhs.shape()[left[i]] != rhs.shape()[right[i]]) {
-      type_error(fmt::format("{} dimensions must agree in size: dimension {} of {} is {}, dimension "
-                             "{} of {} is {}",
-                             what, left[i], lhs.to_string(), lhs.shape()[left[i]], right[i],
-                             rhs.to_string(), rhs.shape()[right[i]]));
+      type_error(
+          fmt::format("{} dimensions must agree in size: dimension {} of {} is {}, dimension "
+                      "{} of {} is {}",
+                      what, left[i], lhs.to_string(), lhs.shape()[left[i]], right[i],
+                      rhs.to_string(), rhs.shape()[right[i]]));
     }
   }
 }

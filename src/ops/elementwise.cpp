@@ -40,19 +40,27 @@ enum Index : size_t {
 
 unsigned kind_bit(DType dtype) {
   switch (dtype_info(dtype).kind) {
-    case DTypeKind::kBool: return B;
-    case DTypeKind::kSigned: return S;
-    case DTypeKind::kUnsigned: return U;
-    case DTypeKind::kFloat: return F;
-    case DTypeKind::kComplex: return C;
-    default: return 0;
+    case DTypeKind::kBool:
+      return B;
+    case DTypeKind::kSigned:
+      return S;
+    case DTypeKind::kUnsigned:
+      return U;
+    case DTypeKind::kFloat:
+      return F;
+    case DTypeKind::kComplex:
+      return C;
+    default:
+      return 0;
   }
 }
 
 std::string describe_kinds(unsigned kinds) {
-  constexpr std::pair<unsigned, std::string_view> kNames[] = {
-      {B, "bool"}, {S, "signed integers"}, {U, "unsigned integers"}, {F, "floats"},
-      {C, "complex numbers"}};
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {{B, "bool"},
+                                                              {S, "signed integers"},
+                                                              {U, "unsigned integers"},
+                                                              {F, "floats"},
+                                                              {C, "complex numbers"}};
   std::string text;
   for (const auto& [bit, name] : kNames) {
     if (!(kinds & bit)) continue;
@@ -71,7 +79,8 @@ DType real_dtype(DType dtype) {
 DType complex_dtype(DType dtype) {
   if (dtype == DType::kFloat32) return DType::kComplex64;
   if (dtype == DType::kFloat64) return DType::kComplex128;
-  type_error(fmt::format("complex numbers are made of f32 or f64, got {}", dtype_short_name(dtype)));
+  type_error(
+      fmt::format("complex numbers are made of f32 or f64, got {}", dtype_short_name(dtype)));
 }
 
 ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
@@ -81,10 +90,14 @@ ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
     type_error(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
   }
   switch (row.result) {
-    case kBool: return type.with_dtype(DType::kBool);
-    case kReal: return type.with_dtype(real_dtype(type.dtype()), type.weak_type());
-    case kComplex: return type.with_dtype(complex_dtype(type.dtype()), type.weak_type());
-    default: return type;
+    case kBool:
+      return type.with_dtype(DType::kBool);
+    case kReal:
+      return type.with_dtype(real_dtype(type.dtype()), type.weak_type());
+    case kComplex:
+      return type.with_dtype(complex_dtype(type.dtype()), type.weak_type());
+    default:
+      return type;
   }
 }
 
@@ -98,7 +111,8 @@ const auto& primitives() {
     auto* made = new std::array<Primitive, kNumRows>;
     [&]<size_t... I>(std::index_sequence<I...>) {
       (((*made)[I] = Primitive{.name = kRows[I].name, .type_rule = type_rule<I>}), ...);
-    }(std::make_index_sequence<kNumRows>());
+    }
+    (std::make_index_sequence<kNumRows>());
     return made;
   }();
   return *table;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
@@ -23,7 +25,8 @@ constexpr std::array<std::string_view, 5> kVmapMethods = {
     "broadcast_all", "expand_dims", "legacy_vectorized", "sequential", "sequential_unrolled"};
 
 template <class... Args>
-[[noreturn]] void fail(std::string_view target, fmt::format_string<Args...> format, Args&&... args) {
+[[noreturn]] void fail(std::string_view target, fmt::format_string<Args...> format,
+                       Args&&... args) {
   type_error(fmt::format("ffi_call(\"{}\"): {}", target,
                          fmt::format(format, std::forward<Args>(args)...)));
 }
@@ -59,20 +62,24 @@ void check_aliases(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
   std::vector<bool> is_taken(p.result_types.size(), false);
   for (const auto& [input, output] : p.input_output_aliases) {
     if (input < 0 || input >= num_inputs) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}' with input index {} outside the range "
-           "[0, {})",
-           input, output, input, num_inputs);
+      fail(
+          p.target_name,
+          "input_output_aliases contains the mapping '{}:{}' with input index {} outside the range "
+          "[0, {})",
+          input, output, input, num_inputs);
     }
     if (output < 0 || output >= num_outputs) {
       fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}' with output index {} outside the range "
+           "input_output_aliases contains the mapping '{}:{}' with output index {} outside the "
+           "range "
            "[0, {})",
            input, output, output, num_outputs);
     }
     if (is_taken[output]) {
-      fail(p.target_name, "input_output_aliases contains the mapping '{}:{}', but output {} is named "
-           "twice; one output can take over the memory of one input", input, output, output);
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}', but output {} is named "
+           "twice; one output can take over the memory of one input",
+           input, output, output);
     }
     is_taken[output] = true;
     const ShapeDtype in = inputs[input].strengthened(), out = p.result_types[output].strengthened();
@@ -120,17 +127,19 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].is_valid()) fail(target, "result {} has no dtype", i);
   }
-  if (options.vmap_method && std::ranges::find(kVmapMethods, *options.vmap_method) ==
-                                 kVmapMethods.end()) {
+  if (options.vmap_method &&
+      std::ranges::find(kVmapMethods, *options.vmap_method) == kVmapMethods.end()) {
     fail(target, "vmap_method must be one of {} or None, got \"{}\"", fmt::join(kVmapMethods, ", "),
          *options.vmap_method);
   }
   const int version = options.custom_call_api_version;
   if (version < 0 || version > 4) {
-    fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}", version);
+    fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}",
+         version);
   }
   if (version == 4 && options.legacy_backend_config) {
-    fail(target, "legacy_backend_config is for custom_call_api_version below 4; pass attributes as "
+    fail(target,
+         "legacy_backend_config is for custom_call_api_version below 4; pass attributes as "
          "keyword arguments of the call instead");
   }
   if (options.output_layouts) {
@@ -140,17 +149,18 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 
 }  // namespace
 
-// Calls with the same attributes and number of operands share one node. Nodes are only ever added, in
-// front of a list that readers walk without a lock.
+// Calls with the same attributes and number of operands share one node. Nodes are only ever added,
+// in front of a list that readers walk without a lock.
 struct FfiCall::Shared {
   struct Node {
     Attributes attributes;
     size_t num_operands;
     ParamsPtr params;
     SignatureCache cache;
-    const Node* next = nullptr;
+    Node* next = nullptr;
   };
-  // Beyond so many different attributes the evaluator's cache, which is bounded, serves the call.
+
+  // Beyond so many, the evaluator's cache, which is bounded, serves the call.
   static constexpr size_t kMaxNodes = 64;
 
   std::string target_name;
@@ -160,40 +170,30 @@ struct FfiCall::Shared {
   std::atomic<size_t> num_nodes{0};
 
   ~Shared() {
-    for (const Node* node = first.load(); node;) {
-      const Node* next = node->next;
-      delete node;
-      node = next;
-    }
-  }
-
-  Node* find(const Attributes& attributes, size_t num_operands) const {
-    for (Node* node = first.load(std::memory_order_acquire); node;
-         node = const_cast<Node*>(node->next)) {
-      if (node->num_operands == num_operands && node->attributes == attributes) return node;
-    }
-    return nullptr;
+    for (Node* node = first.load(); node;) delete std::exchange(node, node->next);
   }
 
   // Null when there are too many already.
-  Node* add(const Attributes& attributes, size_t num_operands, ParamsPtr params) {
-    if (num_nodes.fetch_add(1) >= kMaxNodes) {
-      num_nodes.fetch_sub(1);
-      return nullptr;
+  Node* find_or_add(const Attributes& attributes, size_t num_operands) {
+    for (Node* node = first.load(std::memory_order_acquire); node; node = node->next) {
+      if (node->num_operands == num_operands && node->attributes == attributes) return node;
     }
-    auto* node = new Node{attributes, num_operands, std::move(params), {}, nullptr};
-    Node* next = first.load(std::memory_order_relaxed);
-    do {
-      node->next = next;
-    } while (!first.compare_exchange_weak(next, node, std::memory_order_release,
-                                          std::memory_order_relaxed));
+    if (num_nodes.load(std::memory_order_relaxed) >= kMaxNodes) return nullptr;
+    auto* node =
+        new Node{attributes, num_operands, make_params(attributes, num_operands), {}, nullptr};
+    node->next = first.load(std::memory_order_relaxed);
+    while (!first.compare_exchange_weak(node->next, node, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+    num_nodes.fetch_add(1, std::memory_order_relaxed);
     return node;
   }
 
   ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {
     if (options.custom_call_api_version < 4 && !attributes.empty()) {
       fail(target_name,
-           "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque string "
+           "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque "
+           "string "
            "as legacy_backend_config",
            attributes.begin()->first, options.custom_call_api_version);
     }
@@ -243,19 +243,28 @@ const FfiCallOptions& FfiCall::options() const { return shared_->options; }
 
 std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
                                        const Attributes& attributes) const {
-  Shared::Node* node = shared_->find(attributes, operands.size());
-  if (!node) {
-    ParamsPtr params = shared_->make_params(attributes, operands.size());
-    node = shared_->add(attributes, operands.size(), params);
-    if (!node) return bind_primitive(kFfiCall, std::move(params), operands);
+  // To a foreign function a weak scalar is a scalar of its dtype.
+  if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
+    std::vector<Array> strong(operands.begin(), operands.end());
+    for (Array& operand : strong) operand = strengthen(operand);
+    return (*this)(strong, attributes);
   }
-  if (!is_evaluating() ||
-      !std::ranges::all_of(operands, &Array::is_concrete)) {
-    return bind_primitive(kFfiCall, node->params, operands);
+  if (is_evaluating() && std::ranges::all_of(operands, &Array::is_concrete)) {
+    if (const Executable* compiled = executable(operands, attributes)) {
+      return run(*compiled, operands);
+    }
   }
+  Shared::Node* node = shared_->find_or_add(attributes, operands.size());
+  return bind_primitive(
+      kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
+}
+
+const Executable* FfiCall::executable(std::span<const Array> operands,
+                                      const Attributes& attributes) const {
+  Shared::Node* node = shared_->find_or_add(attributes, operands.size());
+  if (!node) return nullptr;
   const Executable* executable = node->cache.find(operands);
-  if (!executable) executable = node->cache.insert(shared_->compile(node->params, operands));
-  return run(*executable, operands);
+  return executable ? executable : node->cache.insert(shared_->compile(node->params, operands));
 }
 
 Array ffi_call(const std::string& target_name, ShapeDtype result_type,

@@ -1,7 +1,6 @@
 // numpy's elementwise functions.
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <array>
 
 #include <farcall/ops/lax.h>
 
@@ -16,17 +15,15 @@ Array broadcast_all_scalars(const Array& x, std::span<const int64_t> shape) {
 
 std::pair<Array, Array> meet(const Array& x, const Array& y, std::string_view function,
                              PromotedDType (*promoted)(std::span<const ShapeDtype>)) {
-  const ShapeDtype types[] = {x.type(), y.type()};
-  try {
-    const PromotedDType to = promoted(std::span<const ShapeDtype>(types, 2));
+  return with_error_prefix(function, [&]() -> std::pair<Array, Array> {
+    const std::array<ShapeDtype, 2> types = {x.type(), y.type()};
+    const PromotedDType to = promoted(types);
     const Array a = convert(x, to), b = convert(y, to);
     if (a.rank() == 0 || b.rank() == 0 || std::ranges::equal(a.shape(), b.shape())) return {a, b};
     const std::span<const int64_t> shapes[] = {a.shape(), b.shape()};
     const Shape shape = broadcast_shapes(shapes);
     return {broadcast_operand(a, shape), broadcast_operand(b, shape)};
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
-  }
+  });
 }
 
 template <auto op>
@@ -61,17 +58,12 @@ Array broadcast_operand(const Array& x, std::span<const int64_t> shape) {
 std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view function) {
   return meet(x, y, function, promote_types);
 }
-std::pair<Array, Array> promote_inexact(const Array& x, const Array& y,
-                                        std::string_view function) {
+std::pair<Array, Array> promote_inexact(const Array& x, const Array& y, std::string_view function) {
   return meet(x, y, function, promote_to_inexact);
 }
 Array promote_inexact(const Array& x, std::string_view function) {
   const ShapeDtype type = x.type();
-  try {
-    return convert(x, promote_to_inexact({&type, 1}));
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
-  }
+  return with_error_prefix(function, [&] { return convert(x, promote_to_inexact({&type, 1})); });
 }
 
 Array add(const Array& x, const Array& y) { return binary<lax::add>(x, y, "add"); }
@@ -246,12 +238,7 @@ Array where(const Array& condition, const Array& x, const Array& y) {
   const auto [a, b] = promote(x, y, "where");
   const Array chosen = as_bool(condition);
   const std::span<const int64_t> shapes[] = {chosen.shape(), a.shape(), b.shape()};
-  Shape shape;
-  try {
-    shape = broadcast_shapes(shapes);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("where: {}", error.message()));
-  }
+  const Shape shape = with_error_prefix("where", [&] { return broadcast_shapes(shapes); });
   const Array cases[] = {broadcast_operand(b, shape), broadcast_operand(a, shape)};
   return lax::select_n(broadcast_operand(chosen, shape), cases);
 }

@@ -10,8 +10,8 @@
 namespace farcall::numpy {
 namespace {
 
-// What the indices ask of the array: one slice for each dimension, dimensions to turn round, and the
-// shape in the end.
+// What the indices ask of the array: one slice for each dimension, dimensions to turn round, and
+// the shape in the end.
 struct Plan {
   std::vector<int64_t> starts, limits, strides;
   std::vector<int64_t> reversed;
@@ -43,7 +43,8 @@ void add_slice(Plan& plan, const Array& x, const Slice& slice, size_t axis) {
   const int64_t step = slice.step.value_or(1);
   if (step == 0) fail(ErrorCode::kInvalidArgument, x, "a slice cannot have step 0");
   // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
-  const auto clamped = [&](std::optional<int64_t> bound, int64_t missing, int64_t low, int64_t high) {
+  const auto clamped = [&](std::optional<int64_t> bound, int64_t missing, int64_t low,
+                           int64_t high) {
     if (!bound) return missing;
     return std::clamp(*bound < 0 ? *bound + size : *bound, low, high);
   };

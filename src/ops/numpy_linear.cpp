@@ -22,12 +22,10 @@ void require_rank(const Array& x, const Array& y, std::string_view function) {
 // Both in their common dtype, each with its own shape.
 std::pair<Array, Array> promote_dtypes(const Array& x, const Array& y, std::string_view function) {
   const ShapeDtype types[] = {x.type(), y.type()};
-  try {
+  return with_error_prefix(function, [&] {
     const PromotedDType to = promote_types(types);
-    return {convert(x, to), convert(y, to)};
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
-  }
+    return std::pair(convert(x, to), convert(y, to));
+  });
 }
 
 }  // namespace

@@ -22,14 +22,12 @@ std::vector<Array> promote_all(std::span<const Array> arrays, std::string_view f
   if (arrays.empty()) fail(function, "needs at least one array");
   std::vector<ShapeDtype> types;
   for (const Array& array : arrays) types.push_back(array.type());
-  try {
+  return with_error_prefix(function, [&] {
     const PromotedDType to = promote_types(types);
     std::vector<Array> result;
     for (const Array& array : arrays) result.push_back(convert(array, to));
     return result;
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", function, error.message()));
-  }
+  });
 }
 
 }  // namespace
@@ -68,10 +66,11 @@ Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes) {
       if (size != 1) {
         std::string text;
         for (const auto each : shapes) text += (text.empty() ? "" : ", ") + shape_to_string(each);
-        throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("shapes {} cannot be broadcast: dimension {} from the last is {} and "
-                                "{}",
-                                text, shape.size() - i, size, shape[i]));
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format("shapes {} cannot be broadcast: dimension {} from the last is {} and "
+                        "{}",
+                        text, shape.size() - i, size, shape[i]));
       }
       size = shape[i];
     }
@@ -187,8 +186,8 @@ Array stack(std::span<const Array> arrays, int64_t axis) {
   const int64_t where = normalize_axis(axis, operands[0].rank() + 1, "stack");
   for (Array& operand : operands) {
     if (!std::ranges::equal(operand.shape(), arrays[0].shape())) {
-      fail("stack", "all arrays must have one shape; got {} and {}",
-           arrays[0].type().to_string(), operand.type().to_string());
+      fail("stack", "all arrays must have one shape; got {} and {}", arrays[0].type().to_string(),
+           operand.type().to_string());
     }
     operand = expand_dims(operand, std::span(&where, 1));
   }

@@ -26,8 +26,9 @@ const std::vector<std::pair<size_t, std::vector<size_t>>>& edges() {
   using enum DType;
   static const auto* list = new std::vector<std::pair<size_t, std::vector<size_t>>>{
       {node(kBool), {kWeakInt}},
-      {kWeakInt, {node(kUInt8), node(kInt8), node(kInt4), node(kUInt4), node(kInt2), node(kUInt2),
-                  node(kInt1), node(kUInt1)}},
+      {kWeakInt,
+       {node(kUInt8), node(kInt8), node(kInt4), node(kUInt4), node(kInt2), node(kUInt2),
+        node(kInt1), node(kUInt1)}},
       {node(kUInt8), {node(kInt16), node(kUInt16)}},
       {node(kUInt16), {node(kInt32), node(kUInt32)}},
       {node(kUInt32), {node(kInt64), node(kUInt64)}},
@@ -36,10 +37,10 @@ const std::vector<std::pair<size_t, std::vector<size_t>>>& edges() {
       {node(kInt16), {node(kInt32)}},
       {node(kInt32), {node(kInt64)}},
       {node(kInt64), {kWeakFloat}},
-      {kWeakFloat, {node(kFloat16), node(kBFloat16), node(kFloat8E5M2), node(kFloat8E4M3FN),
-                    node(kFloat8E4M3B11FNUZ), node(kFloat8E5M2FNUZ), node(kFloat8E4M3FNUZ),
-                    node(kFloat8E4M3), node(kFloat8E3M4), node(kFloat8E8M0FNU),
-                    node(kFloat4E2M1FN), kWeakComplex}},
+      {kWeakFloat,
+       {node(kFloat16), node(kBFloat16), node(kFloat8E5M2), node(kFloat8E4M3FN),
+        node(kFloat8E4M3B11FNUZ), node(kFloat8E5M2FNUZ), node(kFloat8E4M3FNUZ), node(kFloat8E4M3),
+        node(kFloat8E3M4), node(kFloat8E8M0FNU), node(kFloat4E2M1FN), kWeakComplex}},
       {node(kFloat16), {node(kFloat32)}},
       {node(kBFloat16), {node(kFloat32)}},
       {node(kFloat32), {node(kFloat64), node(kComplex64)}},
@@ -99,10 +100,11 @@ size_t join(std::span<const ShapeDtype> types, NodeSet common) {
   }
   std::string text;
   for (const ShapeDtype type : types) text += (text.empty() ? "" : ", ") + type.to_string();
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("operands ({}) have no common dtype: narrow types are not promoted to one "
-                          "another. Convert them with astype first",
-                          text));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("operands ({}) have no common dtype: narrow types are not promoted to one "
+                  "another. Convert them with astype first",
+                  text));
 }
 
 template <class T>
@@ -122,8 +124,7 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
     try {
       return typed_scalar(*integer, to.dtype, to.weak_type);
     } catch (const Error&) {
-      throw OverflowError(
-          fmt::format("{} does not fit into {}", *integer, dtype_name(to.dtype)));
+      throw OverflowError(fmt::format("{} does not fit into {}", *integer, dtype_name(to.dtype)));
     }
   }
   const auto make = [&](auto value) {
@@ -139,11 +140,16 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
   }
   const double real = integer ? static_cast<double>(*integer) : std::get<double>(number);
   switch (to.dtype) {
-    case DType::kFloat32: return make(static_cast<float>(real));
-    case DType::kFloat64: return make(real);
-    case DType::kComplex64: return make(std::complex<float>(static_cast<float>(real)));
-    case DType::kComplex128: return make(std::complex<double>(real));
-    default: return {};
+    case DType::kFloat32:
+      return make(static_cast<float>(real));
+    case DType::kFloat64:
+      return make(real);
+    case DType::kComplex64:
+      return make(std::complex<float>(static_cast<float>(real)));
+    case DType::kComplex128:
+      return make(std::complex<double>(real));
+    default:
+      return {};
   }
 }
 
@@ -162,6 +168,12 @@ Array convert(const Array& x, PromotedDType to) {
     if (Array exact = from_number(scalar->number(), to); !exact.is_null()) return exact;
   }
   return lax::convert_element_type(x, to.dtype, to.weak_type);
+}
+
+Array strengthen(const Array& x) {
+  if (!x.type().weak_type()) return x;
+  if (x.is_concrete()) return Array(x.type().strengthened(), x.storage());
+  return lax::convert_element_type(x, x.dtype());
 }
 
 }  // namespace farcall

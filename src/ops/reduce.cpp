@@ -26,9 +26,7 @@ ShapeDtype without_axes(ShapeDtype type, std::span<const int64_t> axes) {
   return type.with_shape(shape);
 }
 
-bool is_number(DType dtype) {
-  return is_integer(dtype) || is_floating(dtype) || is_complex(dtype);
-}
+bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
 bool is_ordered(DType dtype) {
   return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
 }
@@ -67,10 +65,8 @@ int64_t reduce_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDt
 }
 
 constexpr Primitive reduction(std::string_view name, decltype(Primitive::type_rule) rule) {
-  return {.name = name,
-          .type_rule = rule,
-          .parse = parse_params<ReduceParams>,
-          .flops = reduce_flops};
+  return {
+      .name = name, .type_rule = rule, .parse = parse_params<ReduceParams>, .flops = reduce_flops};
 }
 constexpr Primitive position(std::string_view name) {
   return {.name = name,

@@ -10,6 +10,6 @@ struct RegisterPrimitive {
 };
 
 #define FARCALL_REGISTER_PRIMITIVE(primitive) \
-  const ::farcall::RegisterPrimitive register_##primitive{primitive}
+  const ::farcall::RegisterPrimitive register_##primitive { primitive }
 
 }  // namespace farcall

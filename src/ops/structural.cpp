@@ -31,9 +31,10 @@ std::vector<ShapeDtype> broadcast_rule(std::span<const ShapeDtype> inputs, const
   for (size_t i = 0; i < x.rank(); ++i) {
     const int64_t to = p.shape[p.broadcast_dimensions[i]];
     if (x.shape()[i] != 1 && x.shape()[i] != to) {
-      type_error(fmt::format("dimension {} of {} has size {} and cannot become {}: only size 1 can "
-                             "be broadcast",
-                             i, x.to_string(), x.shape()[i], to));
+      type_error(
+          fmt::format("dimension {} of {} has size {} and cannot become {}: only size 1 can "
+                      "be broadcast",
+                      i, x.to_string(), x.shape()[i], to));
     }
   }
   return {x.with_shape(p.shape)};
@@ -74,8 +75,8 @@ std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Par
   for (size_t i = 0; i < x.rank(); ++i) {
     const int64_t start = p.start_indices[i], limit = p.limit_indices[i], stride = p.strides[i];
     if (start < 0 || limit < start || limit > x.shape()[i] || stride < 1) {
-      type_error(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit, stride, i,
-                             x.to_string()));
+      type_error(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit, stride,
+                             i, x.to_string()));
     }
     shape.push_back((limit - start + stride - 1) / stride);
   }
@@ -115,8 +116,8 @@ std::vector<ShapeDtype> iota_rule(std::span<const ShapeDtype> inputs, const Para
     type_error(fmt::format("counts in numbers, not in {}", dtype_short_name(p.dtype)));
   }
   if (p.dimension < 0 || p.dimension >= static_cast<int64_t>(p.shape.size())) {
-    type_error(
-        fmt::format("dimension {} does not lie in shape {}", p.dimension, shape_to_string(p.shape)));
+    type_error(fmt::format("dimension {} does not lie in shape {}", p.dimension,
+                           shape_to_string(p.shape)));
   }
   return {ShapeDtype(p.dtype, p.shape)};
 }
@@ -171,10 +172,11 @@ Array transpose(const Array& x, std::span<const int64_t> permutation) {
 
 Array slice(const Array& x, std::span<const int64_t> start_indices,
             std::span<const int64_t> limit_indices, std::span<const int64_t> strides) {
-  return apply(kSlice,
-               SliceParams{to_vector(start_indices), to_vector(limit_indices),
-                           strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_vector(strides)},
-               {&x, 1});
+  return apply(
+      kSlice,
+      SliceParams{to_vector(start_indices), to_vector(limit_indices),
+                  strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_vector(strides)},
+      {&x, 1});
 }
 
 Array concatenate(std::span<const Array> operands, int64_t dimension) {

@@ -54,8 +54,8 @@ const Engine& find_engine(std::string_view name) {
     if (engine->name() == name) return *engine;
     names.push_back(engine->name());
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("there is no engine \"{}\"; there are: {}", name, fmt::join(names, ", ")));
+  throw Error(ErrorCode::kNotFound, fmt::format("there is no engine \"{}\"; there are: {}", name,
+                                                fmt::join(names, ", ")));
 }
 
 }  // namespace farcall

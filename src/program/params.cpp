@@ -6,17 +6,15 @@ namespace farcall {
 
 Params::~Params() = default;
 
-bool params_equal(const Params* a, const Params* b) {
-  return a == b || (a && b && a->equals(*b));
-}
+bool params_equal(const Params* a, const Params* b) { return a == b || (a && b && a->equals(*b)); }
 
 size_t params_hash(const Params* params) { return params ? params->hash() : 0; }
 
 namespace detail {
 
 void unknown_params(std::string_view wanted, const std::type_info* got) {
-  throw Error(ErrorCode::kInternal, fmt::format("parameters of kind {} were expected, got {}", wanted,
-                                                got ? got->name() : "none"));
+  throw Error(ErrorCode::kInternal, fmt::format("parameters of kind {} were expected, got {}",
+                                                wanted, got ? got->name() : "none"));
 }
 
 const Value& find_field(std::span<const NamedValue> fields, std::string_view name) {

@@ -219,7 +219,8 @@ class Parser {
     const auto [name, type] = binder();
     in_.expect('=');
     if (in_.accept_exact("...")) {
-      in_.fail(fmt::format("the values of constant \"{}\" were left out when this was printed", name));
+      in_.fail(
+          fmt::format("the values of constant \"{}\" were left out when this was printed", name));
     }
     in_.expect('[');
     Storage storage = Storage::allocate(type.nbytes());
@@ -302,8 +303,8 @@ class Parser {
       in_.fail(error.message());
     }
     if (results.size() != outputs.size()) {
-      in_.fail(fmt::format("{} gives {} results, {} are named", name, results.size(),
-                           outputs.size()));
+      in_.fail(
+          fmt::format("{} gives {} results, {} are named", name, results.size(), outputs.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype inferred = builder_.type_of(Atom::variable(results[i]));

@@ -48,24 +48,9 @@ std::vector<const Primitive*> all_primitives() {
   return result;
 }
 
-namespace {
-
-std::string with_name(const Primitive& primitive, const std::string& message) {
-  return message.starts_with(primitive.name) ? message
-                                             : fmt::format("{}: {}", primitive.name, message);
-}
-
-}  // namespace
-
 std::vector<ShapeDtype> infer_types(const Primitive& primitive, std::span<const ShapeDtype> inputs,
                                     const Params* params) {
-  try {
-    return primitive.type_rule(inputs, params);
-  } catch (const TypeError& error) {
-    throw TypeError(with_name(primitive, error.message()));
-  } catch (const Error& error) {
-    throw Error(error.code(), with_name(primitive, error.message()));
-  }
+  return with_error_prefix(primitive.name, [&] { return primitive.type_rule(inputs, params); });
 }
 
 }  // namespace farcall

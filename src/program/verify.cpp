@@ -23,8 +23,9 @@ class Verifier {
       define(constant.variable, "program");
       const ShapeDtype type = program_.variable_types[constant.variable];
       if (constant.storage.nbytes() != type.nbytes()) {
-        fail("program", fmt::format("constant {} has {} bytes, its type {} has {}", constant.variable,
-                                    constant.storage.nbytes(), type.to_string(), type.nbytes()));
+        fail("program",
+             fmt::format("constant {} has {} bytes, its type {} has {}", constant.variable,
+                         constant.storage.nbytes(), type.to_string(), type.nbytes()));
       }
     }
     for (size_t i = 0; i < program_.equations.size(); ++i) equation(i);

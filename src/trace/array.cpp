@@ -90,10 +90,10 @@ void Array::null_array() {
 
 void Array::not_concrete() const {
   throw ConcretizationError(
-              fmt::format("the values of a traced {} were asked for, but they are not known while the "
-                          "function is recorded. Compute with array operations only (where() in place "
-                          "of if), or call this part outside jit",
-                          type().to_string()));
+      fmt::format("the values of a traced {} were asked for, but they are not known while the "
+                  "function is recorded. Compute with array operations only (where() in place "
+                  "of if), or call this part outside jit",
+                  type().to_string()));
 }
 
 std::string Array::to_string() const {

@@ -43,7 +43,8 @@ std::shared_ptr<const Executable> compile(const Primitive& primitive, const Para
                                           std::span<const Array> inputs) {
   ProgramBuilder builder;
   std::vector<Atom> atoms;
-  for (const Array& input : inputs) atoms.push_back(Atom::variable(builder.add_input(input.type())));
+  for (const Array& input : inputs)
+    atoms.push_back(Atom::variable(builder.add_input(input.type())));
   std::vector<Atom> outputs;
   for (const uint32_t output : builder.add_equation(primitive, params, atoms, current_location())) {
     outputs.push_back(Atom::variable(output));
@@ -96,9 +97,10 @@ class Evaluator final : public Interpreter {
                              std::span<const Array> inputs) override {
     for (const Array& input : inputs) {
       if (!input.is_concrete()) {
-        throw LeakedTracerError(fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
-                                "function that was recorded. Return it from that function instead",
-                                primitive.name, input.type().to_string()));
+        throw LeakedTracerError(
+            fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
+                        "function that was recorded. Return it from that function instead",
+                        primitive.name, input.type().to_string()));
       }
     }
     const auto executable = cache_.find_or_compile(primitive, params, inputs);

@@ -26,7 +26,7 @@ InterpreterScope::InterpreterScope(Interpreter& interpreter) : previous_(current
 InterpreterScope::~InterpreterScope() { current = previous_; }
 
 std::vector<Array> bind_primitive(const Primitive& primitive, ParamsPtr params,
-                        std::span<const Array> inputs) {
+                                  std::span<const Array> inputs) {
   return current_interpreter().process(primitive, params, inputs);
 }
 

@@ -65,10 +65,11 @@ class Recorder final : public Interpreter {
     if (const Storage* storage = array.node().storage()) return constant(array, *storage);
     const auto* recorded = dynamic_cast<const RecordedNode*>(&array.node());
     if (!recorded || recorded->recorder() != id_) {
-      throw LeakedTracerError(fmt::format("leaked traced array {} met while {} was recorded: it belongs to a "
-                              "function whose recording has ended, or is another one's. Pass it as an "
-                              "argument, or return it, instead of keeping it in a variable outside",
-                              array.type().to_string(), name_.empty() ? "a function" : name_));
+      throw LeakedTracerError(
+          fmt::format("leaked traced array {} met while {} was recorded: it belongs to a "
+                      "function whose recording has ended, or is another one's. Pass it as an "
+                      "argument, or return it, instead of keeping it in a variable outside",
+                      array.type().to_string(), name_.empty() ? "a function" : name_));
     }
     return recorded->atom();
   }

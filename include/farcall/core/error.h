@@ -42,6 +42,10 @@ class FARCALL_API Error : public std::exception {
   const std::string& message() const { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
+  // Raises an error of the same class and code with another text, for callers that know more about
+  // where it happened.
+  [[noreturn]] virtual void raise_with(std::string message) const;
+
  private:
   ErrorCode code_;
   std::string message_;
@@ -52,6 +56,7 @@ class FARCALL_API TypeError : public Error {
  public:
   explicit TypeError(std::string message);
   ~TypeError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
 };
 
 // A number that does not fit into its dtype; Python sees an OverflowError.
@@ -59,6 +64,7 @@ class FARCALL_API OverflowError : public Error {
  public:
   explicit OverflowError(std::string message);
   ~OverflowError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
 };
 
 // The values of a traced array were needed; Python sees a ConcretizationTypeError.
@@ -66,6 +72,7 @@ class FARCALL_API ConcretizationError : public Error {
  public:
   explicit ConcretizationError(std::string message);
   ~ConcretizationError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
 };
 
 // A traced array was met outside the function it belongs to; Python sees an UnexpectedTracerError.
@@ -73,6 +80,7 @@ class FARCALL_API LeakedTracerError : public Error {
  public:
   explicit LeakedTracerError(std::string message);
   ~LeakedTracerError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
 };
 
 // What a handler, or the call of one, reported. The message names the target and the code.
@@ -81,6 +89,7 @@ class FARCALL_API FfiError : public Error {
   // `detail` is the handler's own text.
   FfiError(ErrorCode code, std::string target_name, std::string detail);
   ~FfiError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
 
   const std::string& target_name() const { return target_name_; }
   const std::string& detail() const { return detail_; }
@@ -89,6 +98,18 @@ class FARCALL_API FfiError : public Error {
   std::string target_name_;
   std::string detail_;
 };
+
+// Runs `f`; an Error that it raises gets "name: " before its text, unless the text begins with it.
+template <class F>
+auto with_error_prefix(std::string_view name, F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (error.message().starts_with(name)) throw;
+    error.raise_with(std::string(name) + ": " + error.message());
+    throw;  // not reached; raise_with does not return
+  }
+}
 
 namespace detail {
 // A broken promise of the library itself, never of the user: INTERNAL with the place.

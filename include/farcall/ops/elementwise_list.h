@@ -1,6 +1,6 @@
 // The elementwise primitives: FARCALL_OP(function, primitive, operands, accepted kinds, result).
-// Kinds: B bool, S signed, U unsigned, F float, C complex. Results: kSame as the operands, kBool, kReal
-// the real type of a complex one, kComplex the complex type of a real one.
+// Kinds: B bool, S signed, U unsigned, F float, C complex. Results: kSame as the operands, kBool,
+// kReal the real type of a complex one, kComplex the complex type of a real one.
 
 FARCALL_OP(neg, "neg", 1, S | U | F | C, kSame)
 FARCALL_OP(abs, "abs", 1, S | U | F | C, kReal)

@@ -11,6 +11,7 @@
 #include <farcall/core/export.h>
 #include <farcall/ffi/attribute.h>
 #include <farcall/primitives/ffi_call.h>
+#include <farcall/program/engine.h>
 #include <farcall/trace/array.h>
 
 namespace farcall {
@@ -32,11 +33,12 @@ struct FfiCallOptions {
 };
 
 // A target with the types of its results and options: callable, again and again, on concrete and on
-// traced arrays. Calls on concrete arrays run programs of one call, compiled once for each signature.
-// Immutable; copies share what was compiled; any thread may call.
+// traced arrays. Calls on concrete arrays run programs of one call, compiled once for each
+// signature. Immutable; copies share what was compiled; any thread may call.
 class FARCALL_API FfiCall {
  public:
-  // Raises INVALID_ARGUMENT for options that no operands could fit, naming the target and the option.
+  // Raises INVALID_ARGUMENT for options that no operands could fit, naming the target and the
+  // option.
   FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
           FfiCallOptions options = {});
 
@@ -44,14 +46,20 @@ class FARCALL_API FfiCall {
   const std::vector<ShapeDtype>& result_types() const;
   const FfiCallOptions& options() const;
 
-  // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that the
-  // options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails.
+  // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that
+  // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails.
   std::vector<Array> operator()(std::span<const Array> operands,
                                 const Attributes& attributes = {}) const;
   std::vector<Array> operator()(std::initializer_list<Array> operands,
                                 const Attributes& attributes = {}) const {
     return (*this)(std::span(operands.begin(), operands.size()), attributes);
   }
+
+  // The program of this one call, compiled for concrete operands of these types and kept as long as
+  // this object; null when calls had too many different attributes to keep a program for each,
+  // which operator() serves nevertheless. Raises what a call raises before the target runs.
+  const Executable* executable(std::span<const Array> operands,
+                               const Attributes& attributes = {}) const;
 
  private:
   struct Shared;

@@ -1,5 +1,6 @@
-// The primitives as functions (namespace farcall::lax). They are strict: operands have one dtype, and
-// one shape or the shape [] of a scalar, as in JAX's lax. farcall::numpy promotes and broadcasts.
+// The primitives as functions (namespace farcall::lax). They are strict: operands have one dtype,
+// and one shape or the shape [] of a scalar, as in JAX's lax. farcall::numpy promotes and
+// broadcasts.
 //
 // All raise Error (INVALID_ARGUMENT) when the operands do not fit, naming the operation.
 #pragma once

@@ -23,9 +23,9 @@ using Axes = std::optional<std::vector<int64_t>>;  // nothing: all axes
 FARCALL_API Array add(const Array& x, const Array& y);
 FARCALL_API Array subtract(const Array& x, const Array& y);
 FARCALL_API Array multiply(const Array& x, const Array& y);
-FARCALL_API Array divide(const Array& x, const Array& y);        // true division: floats
+FARCALL_API Array divide(const Array& x, const Array& y);  // true division: floats
 FARCALL_API Array floor_divide(const Array& x, const Array& y);
-FARCALL_API Array remainder(const Array& x, const Array& y);     // sign of the divisor
+FARCALL_API Array remainder(const Array& x, const Array& y);  // sign of the divisor
 FARCALL_API Array power(const Array& x, const Array& y);
 FARCALL_API Array maximum(const Array& x, const Array& y);
 FARCALL_API Array minimum(const Array& x, const Array& y);
@@ -129,8 +129,7 @@ FARCALL_API Array full(std::span<const int64_t> shape, const Array& value,
                        std::optional<DType> dtype = {});
 FARCALL_API Array zeros_like(const Array& x);
 FARCALL_API Array ones_like(const Array& x);
-FARCALL_API Array arange(double start, double stop, double step = 1,
-                         DType dtype = DType::kInt32);
+FARCALL_API Array arange(double start, double stop, double step = 1, DType dtype = DType::kInt32);
 FARCALL_API Array eye(int64_t rows, std::optional<int64_t> columns = {},
                       DType dtype = DType::kFloat32);
 

@@ -1,5 +1,5 @@
-// Promotion: the dtype in which operands of different dtypes meet. JAX's lattice with 64-bit types on;
-// weakly typed operands (numbers of the host language) give way to arrays.
+// Promotion: the dtype in which operands of different dtypes meet. JAX's lattice with 64-bit types
+// on; weakly typed operands (numbers of the host language) give way to arrays.
 #pragma once
 
 #include <span>
@@ -25,5 +25,8 @@ FARCALL_API PromotedDType promote_to_inexact(std::span<const ShapeDtype> types);
 // x in another dtype. A weak scalar that still knows its number is converted from that number, so
 // nothing is lost on the way; raises OUT_OF_RANGE when an integer does not fit.
 FARCALL_API Array convert(const Array& x, PromotedDType to);
+
+// The same array without weak type; copies nothing.
+FARCALL_API Array strengthen(const Array& x);
 
 }  // namespace farcall

@@ -19,7 +19,7 @@ struct FfiCallParams {
   Attributes attributes;
   int64_t custom_call_api_version = 4;
   bool has_side_effect = false;
-  std::vector<MajorToMinor> input_layouts;   // one for each operand
+  std::vector<MajorToMinor> input_layouts;                        // one for each operand
   std::vector<std::pair<int64_t, int64_t>> input_output_aliases;  // (input, output), sorted
   std::optional<std::string> legacy_backend_config;
   std::vector<MajorToMinor> output_layouts;  // one for each result
@@ -29,15 +29,14 @@ struct FfiCallParams {
 
   static constexpr auto fields() {
     using P = FfiCallParams;
-    return std::tuple(field("attributes", &P::attributes),
-                      field("custom_call_api_version", &P::custom_call_api_version),
-                      field("has_side_effect", &P::has_side_effect),
-                      field("input_layouts", &P::input_layouts),
-                      field("input_output_aliases", &P::input_output_aliases),
-                      field("legacy_backend_config", &P::legacy_backend_config),
-                      field("output_layouts", &P::output_layouts),
-                      field("result_types", &P::result_types),
-                      field("target_name", &P::target_name), field("vmap_method", &P::vmap_method));
+    return std::tuple(
+        field("attributes", &P::attributes),
+        field("custom_call_api_version", &P::custom_call_api_version),
+        field("has_side_effect", &P::has_side_effect), field("input_layouts", &P::input_layouts),
+        field("input_output_aliases", &P::input_output_aliases),
+        field("legacy_backend_config", &P::legacy_backend_config),
+        field("output_layouts", &P::output_layouts), field("result_types", &P::result_types),
+        field("target_name", &P::target_name), field("vmap_method", &P::vmap_method));
   }
 };
 

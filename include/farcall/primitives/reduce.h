@@ -10,8 +10,8 @@
 namespace farcall {
 
 // reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or: the dimensions in `axes`,
-// sorted, disappear. Over no elements sum is 0, prod 1, and true, or false, max the lowest and min the
-// highest value of the dtype (infinities for floats). A NaN makes max and min NaN.
+// sorted, disappear. Over no elements sum is 0, prod 1, and true, or false, max the lowest and min
+// the highest value of the dtype (infinities for floats). A NaN makes max and min NaN.
 struct ReduceParams {
   std::vector<int64_t> axes;
   static constexpr auto fields() { return std::tuple(field("axes", &ReduceParams::axes)); }

@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// broadcast_in_dim: dimension i of the operand becomes broadcast_dimensions[i] of the result; it has
-// the result's size there, or 1. broadcast_dimensions increases strictly.
+// broadcast_in_dim: dimension i of the operand becomes broadcast_dimensions[i] of the result; it
+// has the result's size there, or 1. broadcast_dimensions increases strictly.
 struct BroadcastInDimParams {
   Shape shape;
   std::vector<int64_t> broadcast_dimensions;

@@ -5,8 +5,8 @@
 
 namespace farcall {
 
-// A set of effects. An equation with any effect runs exactly once per execution and is never removed
-// or merged; equations with an ordered effect keep their order among themselves.
+// A set of effects. An equation with any effect runs exactly once per execution and is never
+// removed or merged; equations with an ordered effect keep their order among themselves.
 enum class Effects : uint8_t { kNone = 0, kSideEffect = 1, kOrdered = 2 };
 
 constexpr Effects operator|(Effects a, Effects b) {

@@ -32,8 +32,8 @@ class FARCALL_API Executable {
   // threads run meanwhile.
   bool is_brief() const { return is_brief_; }
 
-  // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty and
-  // receive the results. Inputs are only read, unless donated at compile time and unique.
+  // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
+  // and receive the results. Inputs are only read, unless donated at compile time and unique.
   // Raises FfiError for a handler that fails; outputs then stay empty and the executable usable.
   virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const = 0;

@@ -96,7 +96,8 @@ class FARCALL_API ProgramBuilder {
   uint32_t add_constant(ShapeDtype type, Storage storage);
   // Infers the types of the results; raises what the primitive's type rule raises.
   std::vector<uint32_t> add_equation(const Primitive& primitive, ParamsPtr params,
-                                     std::span<const Atom> inputs, SourceLocationPtr where = nullptr);
+                                     std::span<const Atom> inputs,
+                                     SourceLocationPtr where = nullptr);
   ShapeDtype type_of(Atom atom) const { return program_.type_of(atom); }
   ProgramPtr build(std::span<const Atom> outputs, std::string name = {});
 

@@ -6,9 +6,9 @@
 
 namespace farcall {
 
-// Raises INVALID_ARGUMENT naming the first equation that breaks a rule: a variable read before it is
-// defined, or defined twice; an index out of range; operands that the primitive refuses; results of
-// another number or type than it gives; effects that differ; a constant of another size.
+// Raises INVALID_ARGUMENT naming the first equation that breaks a rule: a variable read before it
+// is defined, or defined twice; an index out of range; operands that the primitive refuses; results
+// of another number or type than it gives; effects that differ; a constant of another size.
 FARCALL_API void verify(const Program& program);
 
 }  // namespace farcall

@@ -1,5 +1,5 @@
-// Array: an immutable n-dimensional array, concrete (it has memory) or traced (it stands for a value
-// of a function that is being transformed or recorded).
+// Array: an immutable n-dimensional array, concrete (it has memory) or traced (it stands for a
+// value of a function that is being transformed or recorded).
 #pragma once
 
 #include <atomic>
@@ -70,11 +70,16 @@ class FARCALL_API ScalarNode final : public ConcreteNode {
 // The C++ scalar types that have a dtype.
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  else if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, std::complex<float>>) return DType::kComplex64;
-  else if constexpr (std::is_same_v<T, std::complex<double>>) return DType::kComplex128;
+  if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kFloat64;
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    return DType::kComplex64;
+  else if constexpr (std::is_same_v<T, std::complex<double>>)
+    return DType::kComplex128;
   else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
     return sizeof(T) == 1   ? DType::kInt8
            : sizeof(T) == 2 ? DType::kInt16
@@ -98,12 +103,13 @@ class FARCALL_API Array {
   explicit Array(const ArrayNode* node) : node_(node) {}
   Array(ShapeDtype type, Storage storage) : node_(new ConcreteNode(type, std::move(storage))) {}
 
-  // A scalar. Bools, ints and floats of C++ are weakly typed, as Python's are: in arithmetic they take
-  // the dtype of the array they meet.
+  // A scalar. Bools, ints and floats of C++ are weakly typed, as Python's are: in arithmetic they
+  // take the dtype of the array they meet.
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Array(T value) : Array(weak_scalar(value)) {}
 
-  // A copy of dense, row-major values. Raises INVALID_ARGUMENT when their number is not the shape's.
+  // A copy of dense, row-major values. Raises INVALID_ARGUMENT when their number is not the
+  // shape's.
   template <class T>
   static Array of(std::span<const T> values, std::span<const int64_t> shape) {
     return copy_of(values.data(), values.size(), ShapeDtype(dtype_of<T>(), shape));

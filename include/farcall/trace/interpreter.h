@@ -1,10 +1,10 @@
 // The interpreter stack: what happens when an operation is applied to arrays.
 //
-// Each thread has a current interpreter. At the bottom stands the evaluator, which runs an operation
-// at once. A transformation puts its own interpreter in its place while it calls the user's function,
-// and hands what it computes to the interpreter below (its parent): recording writes equations,
-// batching and differentiation apply the primitive's rule. Arrays of an interpreter that has ended
-// are refused wherever they turn up again.
+// Each thread has a current interpreter. At the bottom stands the evaluator, which runs an
+// operation at once. A transformation puts its own interpreter in its place while it calls the
+// user's function, and hands what it computes to the interpreter below (its parent): recording
+// writes equations, batching and differentiation apply the primitive's rule. Arrays of an
+// interpreter that has ended are refused wherever they turn up again.
 #pragma once
 
 #include <memory>
@@ -50,13 +50,13 @@ class FARCALL_API InterpreterScope {
 
 // Applies an operation under the current interpreter.
 FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, ParamsPtr params,
-                                    std::span<const Array> inputs);
+                                              std::span<const Array> inputs);
 // The same for a primitive with one result.
 FARCALL_API Array bind_one(const Primitive& primitive, ParamsPtr params,
                            std::span<const Array> inputs);
 
-// Where the user's code stands, for equations and messages. A front (Python) installs a function that
-// finds its own line; null by default.
+// Where the user's code stands, for equations and messages. A front (Python) installs a function
+// that finds its own line; null by default.
 using LocationProvider = SourceLocationPtr (*)();
 FARCALL_API void set_location_provider(LocationProvider provider);
 FARCALL_API SourceLocationPtr current_location();

@@ -80,9 +80,8 @@ Result unflatten_results(std::vector<Array> flat) {
   } else if constexpr (std::is_same_v<Result, std::vector<Array>>) {
     return flat;
   } else {
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      return Result{std::move(flat[I])...};
-    }(std::make_index_sequence<std::tuple_size_v<Result>>());
+    return [&]<size_t... I>(std::index_sequence<I...>) { return Result{std::move(flat[I])...}; }
+    (std::make_index_sequence<std::tuple_size_v<Result>>());
   }
 }
 
@@ -106,7 +105,7 @@ struct Arity<R (C::*)(Args...) const> : Arity<R(Args...)> {};
 template <class C, class R, class... Args>
 struct Arity<R (C::*)(Args...)> : Arity<R(Args...)> {};
 template <class F>
-  requires requires { &F::operator(); }
+requires requires { &F::operator(); }
 struct Arity<F> : Arity<decltype(&F::operator())> {};
 
 }  // namespace detail

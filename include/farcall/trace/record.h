@@ -14,8 +14,8 @@ namespace farcall {
 
 using FlatFunction = std::function<std::vector<Array>(std::span<const Array>)>;
 
-// Calls `function` once on traced arrays of these types and returns what it did. Concrete arrays that
-// it closes over become constants (scalars become literals).
+// Calls `function` once on traced arrays of these types and returns what it did. Concrete arrays
+// that it closes over become constants (scalars become literals).
 FARCALL_API ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                               std::string name = {});
 

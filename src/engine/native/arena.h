@@ -29,7 +29,8 @@ class Arena {
 
   void release(size_t offset, size_t nbytes) {
     auto it = free_.emplace(offset, rounded(nbytes)).first;
-    if (const auto next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
+    if (const auto next = std::next(it);
+        next != free_.end() && it->first + it->second == next->first) {
       it->second += next->second;
       free_.erase(next);
     }

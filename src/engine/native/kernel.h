@@ -11,9 +11,9 @@
 
 namespace farcall::native {
 
-// `operands` are the data pointers of the inputs, then of the outputs, each dense and row-major and at
-// least as aligned as its element; `scratch` is kAlignment-aligned and has the bytes that the kernel
-// asked for. The data of a tensor of size zero may be null.
+// `operands` are the data pointers of the inputs, then of the outputs, each dense and row-major and
+// at least as aligned as its element; `scratch` is kAlignment-aligned and has the bytes that the
+// kernel asked for. The data of a tensor of size zero may be null.
 struct KernelCall {
   void* const* operands;
   void* scratch;
@@ -29,8 +29,8 @@ struct Kernel {
   bool can_run_in_place = false;
 };
 
-// Makes the kernel for one primitive on operands of these types, which satisfy its type rule. Returns
-// one without `run` when the dtype has no kernel.
+// Makes the kernel for one primitive on operands of these types, which satisfy its type rule.
+// Returns one without `run` when the dtype has no kernel.
 using KernelFactory = Kernel (*)(std::span<const ShapeDtype> inputs,
                                  std::span<const ShapeDtype> outputs, const Params* params);
 

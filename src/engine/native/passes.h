@@ -5,8 +5,8 @@
 
 namespace farcall::native {
 
-// Without the equations whose results nobody reads, but for those with effects. Variables keep their
-// numbers.
+// Without the equations whose results nobody reads, but for those with effects. Variables keep
+// their numbers.
 ProgramPtr remove_dead_code(const ProgramPtr& program);
 
 }  // namespace farcall::native

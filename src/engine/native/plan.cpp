@@ -1,5 +1,5 @@
-// From a program to a plan, in three steps: which values share memory, where that memory is, and the
-// instructions.
+// From a program to a plan, in three steps: which values share memory, where that memory is, and
+// the instructions.
 #include "engine/native/plan.h"
 
 #include <algorithm>
@@ -23,17 +23,13 @@ constexpr size_t kNever = SIZE_MAX;
 // Adds the user's line to an error that compiling an equation gave.
 template <class F>
 auto with_location(const Equation& equation, F&& compile) {
-  const auto place = [&] {
-    return equation.where ? fmt::format("\n  at {}:{} ({})", equation.where->file,
-                                        equation.where->line, equation.where->function)
-                          : std::string();
-  };
   try {
     return compile();
-  } catch (const FfiError& error) {
-    throw FfiError(error.code(), error.target_name(), error.detail() + place());
   } catch (const Error& error) {
-    throw Error(error.code(), error.message() + place());
+    if (!equation.where) throw;
+    error.raise_with(fmt::format("{}\n  at {}:{} ({})", error.message(), equation.where->file,
+                                 equation.where->line, equation.where->function));
+    throw;  // not reached; raise_with does not return
   }
 }
 
@@ -119,8 +115,8 @@ class Planner {
     last_use_[representative] = std::max(last_use_[representative], last_use_[variable]);
   }
 
-  // Whether a foreign call may write over this operand: the memory is the plan's own, nobody reads it
-  // later, and the call itself reads it through this operand alone.
+  // Whether a foreign call may write over this operand: the memory is the plan's own, nobody reads
+  // it later, and the call itself reads it through this operand alone.
   bool may_take_over(const Equation& equation, size_t index, int64_t input) const {
     const Atom atom = equation.inputs[input];
     if (!atom.is_variable() || !is_ours_[root(atom.index)]) return false;
@@ -170,8 +166,7 @@ class Planner {
   Place define(uint32_t variable) {
     Place& place = places_[root(variable)];
     if (place.kind == Place::Kind::kNone) {
-      place = {Place::Kind::kArena,
-               arena_.allocate(program_.variable_types[variable].nbytes())};
+      place = {Place::Kind::kArena, arena_.allocate(program_.variable_types[variable].nbytes())};
     }
     return place;
   }
@@ -271,10 +266,14 @@ class Planner {
     const auto strides = [&](const MajorToMinor& layout) {
       return strides_of(type.shape(), layout ? Layout{*layout} : row_major(type.rank()));
     };
+    Kernel kernel;
+    kernel.data = std::make_shared<const StridedCopy>(byte_width(type.dtype()), type.shape(),
+                                                      strides(from_layout), strides(to_layout));
+    kernel.run = [](const KernelCall& call) {
+      static_cast<const StridedCopy*>(call.data)->run(call.operands[0], call.operands[1]);
+    };
     const Place operands[] = {from, to};
-    add_kernel(strided_copy_kernel(byte_width(type.dtype()), type.shape(), strides(from_layout),
-                                   strides(to_layout)),
-               operands);
+    add_kernel(std::move(kernel), operands);
   }
 
   void plan_foreign_call(size_t index) {
@@ -408,6 +407,8 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<const Plan> make_plan(ProgramPtr program) { return Planner(std::move(program)).run(); }
+std::unique_ptr<const Plan> make_plan(ProgramPtr program) {
+  return Planner(std::move(program)).run();
+}
 
 }  // namespace farcall::native

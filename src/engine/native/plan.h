@@ -60,8 +60,8 @@ struct Plan {
   std::vector<Storage> constants;
   std::vector<PlannedOutput> outputs;
   size_t num_operands = 0;
-  std::vector<PointerUse> pointers;        // all
-  std::vector<PointerUse> run_pointers;    // those that change from run to run
+  std::vector<PointerUse> pointers;      // all
+  std::vector<PointerUse> run_pointers;  // those that change from run to run
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
   bool has_execution_stages = false;

@@ -5,9 +5,12 @@ namespace {
 
 void* address(const Plan& plan, const State& state, Place place) {
   switch (place.kind) {
-    case Place::Kind::kArena: return static_cast<std::byte*>(state.memory.data()) + place.index;
-    case Place::Kind::kConstant: return plan.constants[place.index].data();
-    default: return nullptr;  // set for each run
+    case Place::Kind::kArena:
+      return static_cast<std::byte*>(state.memory.data()) + place.index;
+    case Place::Kind::kConstant:
+      return plan.constants[place.index].data();
+    default:
+      return nullptr;  // set for each run
   }
 }
 

@@ -1,5 +1,5 @@
-// State: what one run of a plan writes. Kept from run to run, so that a run allocates nothing but its
-// results; a running call has a state to itself.
+// State: what one run of a plan writes. Kept from run to run, so that a run allocates nothing but
+// its results; a running call has a state to itself.
 #pragma once
 
 #include <array>
@@ -17,16 +17,16 @@ namespace farcall::native {
 struct State {
   explicit State(const Plan& plan);
 
-  Storage memory;                      // arena, then scratch
-  std::vector<void*> operands;         // of all kernels
-  std::vector<Invocation> invocations; // one for each foreign call
-  ExecutionOptions options;            // what invocations see unless the caller gives others
+  Storage memory;                       // arena, then scratch
+  std::vector<void*> operands;          // of all kernels
+  std::vector<Invocation> invocations;  // one for each foreign call
+  ExecutionOptions options;             // what invocations see unless the caller gives others
   int64_t run_id_base;
   int64_t num_runs = 0;
 };
 
-// States that no call is using. Taking and returning one is a single exchange on a slot that a thread
-// comes back to; no lock, and no line of memory that all threads write.
+// States that no call is using. Taking and returning one is a single exchange on a slot that a
+// thread comes back to; no lock, and no line of memory that all threads write.
 class StatePool {
  public:
   explicit StatePool(const Plan& plan) : plan_(plan) {}

@@ -1,0 +1,28 @@
+"""farcall: array programs that call foreign functions at the cost of a function call."""
+
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
+from importlib.metadata import version as _version
+
+from farcall import dtypes as dtypes
+from farcall import ffi as ffi
+from farcall import lax as lax
+from farcall import numpy as numpy
+from farcall import tree as tree
+from farcall import tree_util as tree_util
+from farcall._array import Array as Array
+from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
+from farcall._array import block_until_ready as block_until_ready
+from farcall._core import ConcretizationTypeError as ConcretizationTypeError
+from farcall._core import FfiError as FfiError
+from farcall._core import Program as Program
+from farcall._core import UnexpectedTracerError as UnexpectedTracerError
+from farcall._core import parse_program as parse_program
+from farcall._jit import eval_shape as eval_shape
+from farcall._jit import jit as jit
+from farcall._jit import make_jaxpr as make_jaxpr
+from farcall._jit import make_program as make_program
+
+try:
+    __version__ = _version("farcall")
+except _PackageNotFoundError:  # run from a build tree
+    __version__ = "0.0.0"

@@ -1,0 +1,121 @@
+"""Array and the descriptions of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from farcall import _core
+
+Array = _core.Array
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array, without values.
+
+    Args:
+      shape: a whole number or a sequence of them.
+      dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or ``"token"``.
+      weak_type: whether the dtype gives way in promotion.
+
+    Raises:
+      TypeError: for a dtype that farcall does not have.
+    """
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: Any, dtype: Any, *, weak_type: bool = False) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be given")
+        self.shape: tuple[int, ...] = (
+            (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
+        )
+        is_token = isinstance(dtype, str) and dtype == "token"
+        self.dtype: Any = dtype if is_token else np.dtype(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.shape, self.dtype, self.weak_type)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype}{weak})"
+
+
+def block_until_ready(x: Any) -> Any:
+    """Returns ``x``: results are there when a call returns. For programs written for JAX."""
+    return x
+
+
+def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
+    """The array that was pickled as ``value``."""
+    array = _core.numpy.array_from_numpy(value, False)
+    return _core.with_weak_type(array, True) if weak_type else array
+
+
+def _install_methods() -> None:
+    """Gives Array numpy's methods, which are the functions of farcall.numpy."""
+    functions = _core.numpy
+
+    def method(name: str) -> Any:
+        function = getattr(functions, name)
+
+        def call(self: Array, *args: Any, **kwargs: Any) -> Array:
+            return function(self, *args, **kwargs)
+
+        call.__name__ = name
+        call.__doc__ = f"farcall.numpy.{name} of this array."
+        return call
+
+    names = "sum prod max min any all mean var std argmax argmin ravel squeeze swapaxes astype clip"
+    for name in names.split():
+        setattr(Array, name, method(name))
+
+    def shape_of(args: tuple[Any, ...]) -> Any:
+        return args[0] if len(args) == 1 else args
+
+    def reshape(self: Array, *shape: Any) -> Array:
+        """This array in another shape; one size may be -1."""
+        return functions.reshape(self, shape_of(shape))
+
+    def transpose(self: Array, *axes: Any) -> Array:
+        """This array with its dimensions permuted, turned round without axes."""
+        return functions.transpose(self, shape_of(axes) if axes else None)
+
+    def tolist(self: Array) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return np.asarray(self).tolist()
+
+    def ready(self: Array) -> Array:
+        """This array: its values are there already."""
+        return self
+
+    for function in (reshape, transpose, tolist):
+        setattr(Array, function.__name__, function)
+    Array.block_until_ready = ready
+    Array.T = property(functions.transpose, doc="The dimensions in the opposite order.")
+    Array.mT = property(lambda self: functions.swapaxes(self, -1, -2), doc="Each matrix transposed.")
+    Array.real = property(functions.real, doc="The real part.")
+    Array.imag = property(functions.imag, doc="The imaginary part.")
+    Array.aval = property(
+        lambda self: ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak_type),
+        doc="Shape and dtype.",
+    )
+
+
+_install_methods()

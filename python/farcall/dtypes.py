@@ -1,0 +1,19 @@
+"""The element types, as numpy dtypes: ``float32``, ``bfloat16``, ``int4`` and so on.
+
+``bool_`` stands for bool. Types below eight bits take a byte for each element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farcall import _core
+
+names: tuple[str, ...] = tuple(_core._dtype_names())
+
+for _name in names:
+    globals()["bool_" if _name == "bool" else _name] = _core._numpy_dtype(_name)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"farcall.dtypes has no {name!r}; it has {', '.join(names)}")

@@ -1,0 +1,189 @@
+"""Foreign functions: registering handlers and calling them from programs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from farcall import _core
+from farcall._array import ShapeDtypeStruct
+from farcall._core import FfiError as FfiError
+
+_functions = _core.ffi
+FfiCall = _functions.FfiCall
+
+# Stands for a token among the results of ffi_call.
+abstract_token = ShapeDtypeStruct((), "token")
+
+_OPTIONS = (
+    "has_side_effect",
+    "vmap_method",
+    "input_layouts",
+    "output_layouts",
+    "input_output_aliases",
+    "custom_call_api_version",
+    "legacy_backend_config",
+)
+
+
+def ffi_call(
+    target_name: str,
+    result_shape_dtypes: Any,
+    *,
+    has_side_effect: bool = False,
+    vmap_method: str | None = None,
+    input_layouts: Sequence[Any] | None = None,
+    output_layouts: Any = None,
+    input_output_aliases: Mapping[int, int] | None = None,
+    custom_call_api_version: int = 4,
+    legacy_backend_config: str | None = None,
+    **deprecated: Any,
+) -> Any:
+    """A callable that calls the registered target ``target_name``.
+
+    ``call(*arrays, **attributes)`` runs the target at once, or records the call while a function is
+    being traced. The callable can be kept and inspected: ``target_name``, ``result_shape_dtypes`` and
+    each option are its attributes, and ``replace(**options)`` makes a changed copy.
+
+    Args:
+      target_name: as given to register_ffi_target.
+      result_shape_dtypes: an object with ``shape`` and ``dtype``, or a list or tuple of them; the
+        call returns one array, a list or a tuple accordingly. ``abstract_token`` stands for a token.
+      has_side_effect: the target is called exactly once per execution, also when nobody reads its
+        results.
+      vmap_method: how the call behaves under vmap: ``sequential``, ``sequential_unrolled``,
+        ``expand_dims``, ``broadcast_all`` or ``legacy_vectorized``; None refuses.
+      input_layouts: for each operand None (row-major), a sequence of dimensions from major to minor,
+        or an object with ``major_to_minor``.
+      output_layouts: the same for the results; one layout where there is one result.
+      input_output_aliases: from an operand's index to that of the result that takes over its memory.
+        The caller's array is never changed: it is copied where somebody may still read it.
+      custom_call_api_version: 4 for handlers; 0 to 3 for untyped functions.
+      legacy_backend_config: the opaque string of untyped functions.
+
+    Raises:
+      ValueError: for options that do not fit one another, here; for operands that do not fit them,
+        at the call.
+      TypeError: at the call, for an attribute that cannot be passed, or an operand that is no array.
+      FfiError: at the call, when the target is not registered, or fails.
+    """
+    if "vectorized" in deprecated:
+        vectorized = deprecated.pop("vectorized")
+        warnings.warn(
+            "ffi_call: vectorized is deprecated; use vmap_method='legacy_vectorized' for True and "
+            "'sequential' for False",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if vmap_method is not None:
+            raise ValueError(
+                f'ffi_call("{target_name}"): vectorized and vmap_method cannot both be given'
+            )
+        if vectorized is not None:
+            vmap_method = "legacy_vectorized" if vectorized else "sequential"
+    if deprecated:
+        name = next(iter(deprecated))
+        raise TypeError(
+            f"ffi_call() got an unexpected keyword argument {name!r}; attributes of the target are "
+            "passed to the callable that ffi_call returns"
+        )
+    if vmap_method is not None and not isinstance(vmap_method, str):
+        raise ValueError(f'ffi_call("{target_name}"): vmap_method must be a string or None')
+    options = dict(
+        has_side_effect=has_side_effect,
+        vmap_method=vmap_method,
+        input_layouts=input_layouts,
+        output_layouts=output_layouts,
+        input_output_aliases=None if input_output_aliases is None else dict(input_output_aliases),
+        custom_call_api_version=custom_call_api_version,
+        legacy_backend_config=legacy_backend_config,
+    )
+    call = _functions.make_ffi_call(target_name, result_shape_dtypes, **options)
+    call.__dict__.update(options)
+    return call
+
+
+def _replace(self: Any, **options: Any) -> Any:
+    """The same call with other options; ``target_name`` and ``result_shape_dtypes`` count as such."""
+    known = {name: self.__dict__[name] for name in _OPTIONS}
+    known["target_name"] = self.target_name
+    known["result_shape_dtypes"] = self.result_shape_dtypes
+    return ffi_call(**{**known, **options})
+
+
+FfiCall.replace = _replace
+
+
+def register_ffi_target(
+    name: str, fn: Any, platform: str = "cpu", api_version: int = 1, **kwargs: Any
+) -> None:
+    """Registers a handler under ``name``.
+
+    Args:
+      fn: a PyCapsule of the handler (see ``pycapsule``), or a dict of capsules by stage:
+        ``instantiate``, ``prepare``, ``initialize``, ``execute``, ``record``.
+      platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both of these), ``tpu``; in any case.
+      api_version: 1 for handlers; 0 for untyped functions.
+      traits: bit 0 marks a handler that may be recorded into a command buffer.
+
+    Raises:
+      RuntimeError: when another handler has this name on the platform; the same one again is no
+        error.
+      ValueError: for an unknown platform or stage, or a bundle without ``execute``.
+      TypeError: when ``fn`` holds something else than capsules.
+    """
+    traits = kwargs.pop("traits", 0)
+    if kwargs:
+        raise TypeError(
+            f"register_ffi_target() got an unexpected keyword argument {next(iter(kwargs))!r}"
+        )
+    _functions.register_target(name, fn, platform, api_version, traits)
+
+
+def register_ffi_type(
+    name: str, type_registration: Mapping[str, Any], platform: str = "cpu"
+) -> None:
+    """Registers a type of handlers' state or user data.
+
+    Args:
+      name: the type's name.
+      type_registration: a dict with a capsule ``type_id`` and, where the type is a state, a capsule
+        ``type_info``.
+      platform: accepted for symmetry; types belong to the process.
+    """
+    del platform
+    unknown = set(type_registration) - {"type_id", "type_info"}
+    if unknown or "type_id" not in type_registration:
+        raise ValueError(
+            f'register_ffi_type("{name}"): expected a dict with keys type_id and type_info, got '
+            f"{sorted(type_registration)}"
+        )
+    _functions.register_type(
+        name, type_registration["type_id"], type_registration.get("type_info")
+    )
+
+
+def registered_targets(platform: str = "cpu") -> list[str]:
+    """The names that are registered on a platform, sorted."""
+    return _functions.registered_targets(platform)
+
+
+def pycapsule(funcptr: Any) -> Any:
+    """A PyCapsule of a ctypes function or a ctypes pointer."""
+    if not isinstance(funcptr, ctypes._CFuncPtr | ctypes.c_void_p):
+        raise TypeError(
+            f"pycapsule: expected a ctypes function, such as ctypes.CDLL(path).my_handler, got "
+            f"{funcptr!r}"
+        )
+    address = ctypes.cast(funcptr, ctypes.c_void_p).value
+    if not address:
+        raise ValueError("pycapsule: the function's address is null")
+    return _functions.pycapsule(address)
+
+
+def include_dir() -> str:
+    """The folder to give to the compiler, where farcall/ffi.h lies."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

@@ -1,0 +1,58 @@
+"""Functions of pytrees: nested tuples, lists, dicts, named tuples and registered classes."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from farcall import _core
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
+    """The leaves of ``tree`` and its structure. None is a container without leaves."""
+    return _core.tree_flatten(tree, is_leaf)
+
+
+def unflatten(treedef: Any, leaves: Any) -> Any:
+    """The tree of this structure with these leaves; ValueError for another number of them."""
+    return treedef.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of ``tree``."""
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The structure of ``tree``."""
+    return flatten(tree, is_leaf)[1]
+
+
+def map(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """``f`` of corresponding leaves, in the structure of the first tree.
+
+    Raises:
+      ValueError: when another tree does not have the first one's structure.
+    """
+    first, treedef = flatten(tree, is_leaf)
+    others = [treedef.flatten_up_to(other) for other in rest]
+    return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
+
+
+def reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    *initializer: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """functools.reduce over the leaves."""
+    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
+
+
+def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether all leaves are true."""
+    return builtins.all(leaves(tree, is_leaf))

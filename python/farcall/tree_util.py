@@ -1,0 +1,80 @@
+"""The functions of farcall.tree under JAX's longer names, and registration of classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from farcall import _core
+from farcall.tree import all as tree_all
+from farcall.tree import flatten as tree_flatten
+from farcall.tree import leaves as tree_leaves
+from farcall.tree import map as tree_map
+from farcall.tree import reduce as tree_reduce
+from farcall.tree import structure as tree_structure
+from farcall.tree import unflatten as tree_unflatten
+
+__all__ = [
+    "PyTreeDef",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "tree_all",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_reduce",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+PyTreeDef = _core.PyTreeDef
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Sequence[Any], Any]],
+    unflatten_func: Callable[[Any, Sequence[Any]], Any],
+) -> None:
+    """Makes ``nodetype`` a container.
+
+    Args:
+      flatten_func: from an object to (children, auxiliary data); the data must be comparable.
+      unflatten_func: from (auxiliary data, children) to an object.
+
+    Raises:
+      ValueError: when the class is registered already.
+    """
+    _core.register_pytree_node(nodetype, flatten_func, unflatten_func)
+
+
+def register_pytree_node_class(cls: Any) -> Any:
+    """Decorator for a class with ``tree_flatten(self)`` and classmethod ``tree_unflatten``."""
+    register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)
+    return cls
+
+
+def register_dataclass(
+    nodetype: Any,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+) -> Any:
+    """Makes a dataclass a container; ``meta_fields`` are constants of its structure."""
+    if data_fields is None:
+        names = [field.name for field in dataclasses.fields(nodetype) if field.init]
+        meta = tuple(meta_fields or ())
+        data = tuple(name for name in names if name not in meta)
+    else:
+        data, meta = tuple(data_fields), tuple(meta_fields or ())
+
+    def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(getattr(node, n) for n in data), tuple(getattr(node, n) for n in meta)
+
+    def unflatten(values: tuple[Any, ...], children: Sequence[Any]) -> Any:
+        return nodetype(
+            **dict(zip(data, children, strict=True)), **dict(zip(meta, values, strict=True))
+        )
+
+    register_pytree_node(nodetype, flatten, unflatten)
+    return nodetype

@@ -1,0 +1,419 @@
+#include "array_object.h"
+
+#include <structmember.h>
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/numpy.h>
+
+#include "convert.h"
+#include "errors.h"
+
+namespace farcall::python {
+
+PyTypeObject* array_type = nullptr;
+
+PyObject* wrap(Array array) noexcept {
+  auto* object = PyObject_New(ArrayObject, array_type);
+  if (!object) return nullptr;
+  new (&object->value) Array(std::move(array));
+  object->weak_references = nullptr;
+  return reinterpret_cast<PyObject*>(object);
+}
+
+nb::object wrap_object(Array array) {
+  PyObject* object = wrap(std::move(array));
+  if (!object) nb::raise_python_error();
+  return nb::steal(object);
+}
+
+namespace {
+
+// Runs a function that may raise and gives what it returns, or null with the Python error set.
+template <class F>
+PyObject* guarded(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+void deallocate(PyObject* self) {
+  auto* object = reinterpret_cast<ArrayObject*>(self);
+  if (object->weak_references) PyObject_ClearWeakRefs(self);
+  PyTypeObject* type = Py_TYPE(self);
+  object->value.~Array();
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+// ---- operators: numpy's functions; NotImplemented where the other operand is no array ----
+
+template <auto function>
+PyObject* binary(PyObject* left, PyObject* right) {
+  return guarded([&]() -> PyObject* {
+    const Array x = try_to_array(left), y = try_to_array(right);
+    if (x.is_null() || y.is_null()) return Py_NewRef(Py_NotImplemented);
+    return wrap(function(x, y));
+  });
+}
+
+template <auto function>
+PyObject* unary(PyObject* self) {
+  return guarded([&] { return wrap(function(array_of(self))); });
+}
+
+PyObject* power(PyObject* base, PyObject* exponent, PyObject* modulus) {
+  if (modulus != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "pow() of arrays takes no modulus");
+    return nullptr;
+  }
+  return binary<numpy::power>(base, exponent);
+}
+
+PyObject* divmod(PyObject* left, PyObject* right) {
+  nb::object quotient = nb::steal(binary<numpy::floor_divide>(left, right));
+  if (!quotient.is_valid() || quotient.ptr() == Py_NotImplemented) return quotient.release().ptr();
+  nb::object rest = nb::steal(binary<numpy::remainder>(left, right));
+  return rest.is_valid() ? PyTuple_Pack(2, quotient.ptr(), rest.ptr()) : nullptr;
+}
+
+PyObject* compare(PyObject* left, PyObject* right, int operation) {
+  switch (operation) {
+    case Py_EQ:
+      return binary<numpy::equal>(left, right);
+    case Py_NE:
+      return binary<numpy::not_equal>(left, right);
+    case Py_LT:
+      return binary<numpy::less>(left, right);
+    case Py_LE:
+      return binary<numpy::less_equal>(left, right);
+    case Py_GT:
+      return binary<numpy::greater>(left, right);
+    default:
+      return binary<numpy::greater_equal>(left, right);
+  }
+}
+
+// ---- conversion to Python's numbers ----
+
+// The one element as a Python number, through numpy, which knows every dtype.
+nb::object as_number(PyObject* self) {
+  const Array& array = array_of(self);
+  if (!array.is_concrete()) array.storage();  // raises
+  if (array.size() != 1) {
+    throw TypeError(fmt::format("only an array of one element can become a number, this one is {}",
+                                array.type().to_string()));
+  }
+  nb::object as_array = nb::steal(as_numpy(self));
+  if (!as_array.is_valid()) nb::raise_python_error();
+  return as_array.attr("item")();
+}
+
+int is_true(PyObject* self) {
+  try {
+    const Array& array = array_of(self);
+    if (!array.is_concrete()) array.storage();  // raises
+    if (array.size() != 1) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("the truth value of {} is not defined; use .any() or .all()",
+                              array.type().to_string()));
+    }
+    return PyObject_IsTrue(as_number(self).ptr());
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+template <auto convert>
+PyObject* number(PyObject* self) {
+  return guarded([&] { return convert(as_number(self).ptr()); });
+}
+
+PyObject* index(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Array& array = array_of(self);
+    if (!is_integer(array.dtype()) || array.rank() != 0) {
+      throw TypeError(fmt::format("only an integer scalar can be an index, this array is {}",
+                                  array.type().to_string()));
+    }
+    return PyNumber_Index(as_number(self).ptr());
+  });
+}
+
+PyObject* as_complex(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    nb::object value = as_number(self);
+    return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), value.ptr());
+  });
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return guarded([&] { return as_number(self).release().ptr(); });
+}
+
+// ---- sequence and mapping ----
+
+Py_ssize_t length(PyObject* self) {
+  const Array& array = array_of(self);
+  if (array.rank() == 0) {
+    PyErr_SetString(PyExc_TypeError, "a scalar array has no len()");
+    return -1;
+  }
+  return static_cast<Py_ssize_t>(array.shape()[0]);
+}
+
+std::optional<int64_t> optional_integer(PyObject* object) {
+  if (object == Py_None) return std::nullopt;
+  const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // clips, as slices do
+  if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return value;
+}
+
+numpy::Index to_index(PyObject* object) {
+  if (object == Py_None) return numpy::NewAxis();
+  if (object == Py_Ellipsis) return numpy::Ellipsis();
+  if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return numpy::Slice{optional_integer(slice->start), optional_integer(slice->stop),
+                        optional_integer(slice->step)};
+  }
+  if (PyIndex_Check(object) && !PyBool_Check(object)) {
+    nb::object whole = nb::steal(PyNumber_Index(object));
+    if (!whole.is_valid()) nb::raise_python_error();
+    return static_cast<int64_t>(PyLong_AsLongLong(whole.ptr()));
+  }
+  throw TypeError(
+      fmt::format("an array can be indexed by integers, slices, None and ...; got {} of "
+                  "type {}",
+                  nb::repr(nb::handle(object)).c_str(), Py_TYPE(object)->tp_name));
+}
+
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return guarded([&] {
+    std::vector<numpy::Index> indices;
+    if (PyTuple_Check(key)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+        indices.push_back(to_index(PyTuple_GET_ITEM(key, i)));
+      }
+    } else {
+      indices.push_back(to_index(key));
+    }
+    return wrap(numpy::take(array_of(self), indices));
+  });
+}
+
+PyObject* sequence_item(PyObject* self, Py_ssize_t at) {
+  return guarded([&] {
+    const numpy::Index indices[] = {static_cast<int64_t>(at)};
+    return wrap(numpy::take(array_of(self), indices));
+  });
+}
+
+int no_assignment(PyObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "arrays are immutable; make a new one, for instance with farcall.numpy.where");
+  return -1;
+}
+
+PyObject* iterate(PyObject* self) {
+  if (array_of(self).rank() == 0) {
+    PyErr_SetString(PyExc_TypeError, "a scalar array cannot be iterated over");
+    return nullptr;
+  }
+  return PySeqIter_New(self);
+}
+
+// ---- attributes ----
+
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] { return to_tuple(array_of(self).shape()).release().ptr(); });
+}
+PyObject* get_dtype(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Array& array = array_of(self);
+    if (array.type().is_token()) return PyUnicode_FromString("token");
+    return numpy_dtype(array.dtype()).release().ptr();
+  });
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromSize_t(array_of(self).rank()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).size()); }
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromSize_t(array_of(self).type().nbytes());
+}
+PyObject* get_itemsize(PyObject* self, void*) {
+  return PyLong_FromSize_t(byte_width(array_of(self).dtype()));
+}
+PyObject* get_weak_type(PyObject* self, void*) {
+  return PyBool_FromLong(array_of(self).type().weak_type());
+}
+PyObject* get_is_traced(PyObject* self, void*) {
+  return PyBool_FromLong(!array_of(self).is_concrete());
+}
+PyObject* get_pointer(PyObject* self, PyObject*) {
+  return guarded([&] { return PyLong_FromVoidPtr(const_cast<void*>(array_of(self).data())); });
+}
+
+PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                          PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    // __array__(dtype=None, copy=None)
+    PyObject* dtype = nargs > 0 ? args[0] : Py_None;
+    PyObject* copy = nargs > 1 ? args[1] : Py_None;
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
+      PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+      if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0) {
+        dtype = args[nargs + i];
+      } else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) {
+        copy = args[nargs + i];
+      } else {
+        throw TypeError(fmt::format("__array__() got an unexpected keyword argument {}",
+                                    nb::repr(nb::handle(name)).c_str()));
+      }
+    }
+    nb::object made = nb::steal(as_numpy(self));
+    if (!made.is_valid()) return nullptr;
+    const bool is_same = dtype == Py_None || nb::handle(dtype).equal(made.attr("dtype"));
+    if (!is_same) {
+      if (copy == Py_False) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "__array__: another dtype needs a copy, and copy=False was given");
+      }
+      return made.attr("astype")(nb::handle(dtype)).release().ptr();
+    }
+    return copy == Py_True ? made.attr("copy")().release().ptr() : made.release().ptr();
+  });
+}
+
+PyObject* representation(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Array& array = array_of(self);
+    if (!array.is_concrete()) {
+      return PyUnicode_FromFormat("Traced<%s>", array.type().to_string().c_str());
+    }
+    if (array.type().is_token()) return PyUnicode_FromString("Array(token)");
+    // numpy's own layout of the numbers, under our name.
+    nb::object numpy = nb::module_::import_("numpy");
+    nb::object text = numpy.attr("array2string")(nb::steal(as_numpy(self)), "separator"_a = ", ",
+                                                 "prefix"_a = "Array(");
+    const std::string weak = array.type().weak_type() ? ", weak_type=True" : "";
+    return PyUnicode_FromFormat("Array(%U, dtype=%s%s)", text.ptr(),
+                                std::string(dtype_name(array.dtype())).c_str(), weak.c_str());
+  });
+}
+
+PyObject* string(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    if (!array_of(self).is_concrete() || array_of(self).type().is_token()) {
+      return representation(self);
+    }
+    return PyObject_Str(nb::object(nb::steal(as_numpy(self))).ptr());
+  });
+}
+
+PyObject* reduce(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    nb::object rebuild = nb::module_::import_("farcall._array").attr("_rebuild");
+    nb::object value = nb::steal(as_numpy(self)).attr("copy")();
+    const bool weak = array_of(self).type().weak_type();
+    return nb::make_tuple(rebuild, nb::make_tuple(value, weak)).release().ptr();
+  });
+}
+
+PyGetSetDef getters[] = {
+    {"shape", get_shape, nullptr, "The sizes of the dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "The element type, a numpy.dtype.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"size", get_size, nullptr, "The number of elements.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "The bytes of all elements.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "The bytes of one element.", nullptr},
+    {"weak_type", get_weak_type, nullptr, "Whether the dtype gives way in promotion.", nullptr},
+    {"is_traced", get_is_traced, nullptr, "Whether this stands for a value not known yet.",
+     nullptr},
+    {}};
+
+template <class F>
+PyCFunction as_c_function(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef methods[] = {
+    {"__array__", as_c_function(as_numpy_method), METH_FASTCALL | METH_KEYWORDS,
+     "The values as a numpy array that shares this memory, read-only."},
+    {"__dlpack__", as_c_function(to_dlpack), METH_VARARGS | METH_KEYWORDS,
+     "A DLPack capsule that shares this memory."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): the CPU."},
+    {"__complex__", as_complex, METH_NOARGS, nullptr},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"item", item, METH_NOARGS, "The one element as a Python number."},
+    {"unsafe_buffer_pointer", get_pointer, METH_NOARGS, "The address of the first element."},
+    {}};
+
+PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weak_references), READONLY, nullptr},
+    {}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("An immutable n-dimensional array. Made by farcall.numpy.array, "
+                                  "by operations and by calls.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_getset, getters},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_repr, reinterpret_cast<void*>(representation)},
+    {Py_tp_str, reinterpret_cast<void*>(string)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+    {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+    {Py_tp_iter, reinterpret_cast<void*>(iterate)},
+    {Py_nb_add, reinterpret_cast<void*>(binary<numpy::add>)},
+    {Py_nb_subtract, reinterpret_cast<void*>(binary<numpy::subtract>)},
+    {Py_nb_multiply, reinterpret_cast<void*>(binary<numpy::multiply>)},
+    {Py_nb_true_divide, reinterpret_cast<void*>(binary<numpy::divide>)},
+    {Py_nb_floor_divide, reinterpret_cast<void*>(binary<numpy::floor_divide>)},
+    {Py_nb_remainder, reinterpret_cast<void*>(binary<numpy::remainder>)},
+    {Py_nb_divmod, reinterpret_cast<void*>(divmod)},
+    {Py_nb_power, reinterpret_cast<void*>(power)},
+    {Py_nb_matrix_multiply, reinterpret_cast<void*>(binary<numpy::matmul>)},
+    {Py_nb_and, reinterpret_cast<void*>(binary<numpy::bitwise_and>)},
+    {Py_nb_or, reinterpret_cast<void*>(binary<numpy::bitwise_or>)},
+    {Py_nb_xor, reinterpret_cast<void*>(binary<numpy::bitwise_xor>)},
+    {Py_nb_lshift, reinterpret_cast<void*>(binary<numpy::left_shift>)},
+    {Py_nb_rshift, reinterpret_cast<void*>(binary<numpy::right_shift>)},
+    {Py_nb_negative, reinterpret_cast<void*>(unary<numpy::negative>)},
+    {Py_nb_positive, reinterpret_cast<void*>(unary<numpy::positive>)},
+    {Py_nb_absolute, reinterpret_cast<void*>(unary<numpy::absolute>)},
+    {Py_nb_invert, reinterpret_cast<void*>(unary<numpy::bitwise_not>)},
+    {Py_nb_bool, reinterpret_cast<void*>(is_true)},
+    {Py_nb_int, reinterpret_cast<void*>(number<PyNumber_Long>)},
+    {Py_nb_float, reinterpret_cast<void*>(number<PyNumber_Float>)},
+    {Py_nb_index, reinterpret_cast<void*>(index)},
+    {Py_mp_length, reinterpret_cast<void*>(length)},
+    {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(no_assignment)},
+    {Py_sq_length, reinterpret_cast<void*>(length)},
+    {Py_sq_item, reinterpret_cast<void*>(sequence_item)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+    {0, nullptr}};
+
+PyType_Spec spec = {"farcall.Array", sizeof(ArrayObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+void bind_array_type(nb::module_& module) {
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) nb::raise_python_error();
+  array_type = reinterpret_cast<PyTypeObject*>(made);
+  // Operators of numpy arrays leave ours to us.
+  nb::handle(made).attr("__array_priority__") = 100;
+  nb::handle(made).attr("__array_ufunc__") = nb::none();
+  module.attr("Array") = nb::handle(made);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,47 @@
+// farcall.Array in Python: a plain CPython object that holds a farcall::Array.
+//
+// Written against the C API rather than through the binding library, because a call of a few
+// hundred nanoseconds makes one of these.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+#include <farcall/trace/array.h>
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+using namespace nanobind::literals;
+
+struct ArrayObject {
+  PyObject_HEAD Array value;
+  PyObject* weak_references;
+};
+
+extern PyTypeObject* array_type;  // set by bind_array_type
+
+inline bool is_array(PyObject* object) { return Py_TYPE(object) == array_type; }
+inline const Array& array_of(PyObject* object) {
+  return reinterpret_cast<ArrayObject*>(object)->value;
+}
+
+// A new reference; null with a Python error when there is no memory.
+PyObject* wrap(Array array) noexcept;
+nb::object wrap_object(Array array);
+
+void bind_array_type(nb::module_& module);
+
+// ---- protocols (array_protocols.cpp) ----
+
+// The numpy array that shares this array's memory, read-only; a new reference, or null with an
+// error.
+PyObject* as_numpy(PyObject* self);
+int get_buffer(PyObject* self, Py_buffer* view, int flags);
+PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* dlpack_device(PyObject* self, PyObject*);
+// From anything with __dlpack__.
+Array from_dlpack(nb::handle object, std::optional<bool> copy);
+
+}  // namespace farcall::python

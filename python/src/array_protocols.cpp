@@ -1,0 +1,284 @@
+// How other libraries see an array's memory: numpy, the buffer protocol, DLPack.
+#include "numpy_api.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/layout.h>
+#include <farcall/trace/interpreter.h>
+
+#include "array_object.h"
+#include "convert.h"
+#include "errors.h"
+
+namespace farcall::python {
+namespace {
+
+// ---- DLPack's structs, version 1.0 and before; facts of that interface ----
+
+struct DLDevice {
+  int32_t device_type;
+  int32_t device_id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t* shape;
+  int64_t* strides;  // elements; null: dense
+  uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManagedTensor*);
+};
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(DLManagedTensorVersioned*);
+  uint64_t flags;
+  DLTensor tensor;
+};
+constexpr int32_t kDLCPU = 1;
+constexpr uint64_t kDLReadOnly = 1;
+constexpr const char* kOldName = "dltensor";
+constexpr const char* kNewName = "dltensor_versioned";
+
+// An exported tensor keeps the array alive.
+template <class Managed>
+struct Exported {
+  Managed managed;
+  Array array;
+  std::vector<int64_t> strides;
+};
+
+template <class Managed>
+Exported<Managed>* export_tensor(const Array& array) {
+  const DTypeInfo& info = dtype_info(array.dtype());
+  if (info.dlpack_code == 255) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("DLPack has no type for {}", dtype_name(array.dtype())));
+  }
+  auto* exported =
+      new Exported<Managed>{{}, array, strides_of(array.shape(), row_major(array.rank()))};
+  Managed& managed = exported->managed;
+  managed.context = exported;
+  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
+  managed.tensor.data = const_cast<void*>(array.data());
+  managed.tensor.device = {kDLCPU, 0};
+  managed.tensor.ndim = static_cast<int32_t>(array.rank());
+  managed.tensor.dtype = {info.dlpack_code, info.bits, 1};
+  managed.tensor.shape = const_cast<int64_t*>(array.shape().data());
+  managed.tensor.strides = exported->strides.data();
+  managed.tensor.byte_offset = 0;
+  return exported;
+}
+
+template <class Managed>
+void destroy_unused(PyObject* capsule, const char* name) {
+  // A consumer renames the capsule and takes the tensor over.
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+
+PyObject* versioned_capsule(const Array& array) {
+  auto* exported = export_tensor<DLManagedTensorVersioned>(array);
+  exported->managed.major = 1;
+  exported->managed.minor = 0;
+  exported->managed.flags = kDLReadOnly;
+  return PyCapsule_New(&exported->managed, kNewName, [](PyObject* capsule) {
+    destroy_unused<DLManagedTensorVersioned>(capsule, kNewName);
+  });
+}
+
+PyObject* old_capsule(const Array& array) {
+  auto* exported = export_tensor<DLManagedTensor>(array);
+  return PyCapsule_New(&exported->managed, kOldName, [](PyObject* capsule) {
+    destroy_unused<DLManagedTensor>(capsule, kOldName);
+  });
+}
+
+// ---- import ----
+
+DType dtype_of_dlpack(DLDataType type) {
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (info.dlpack_code == type.code && info.bits == type.bits && type.lanes == 1) {
+      return info.dtype;
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("from_dlpack: no dtype has DLPack code {}, {} bits and {} lanes",
+                          type.code, type.bits, type.lanes));
+}
+
+bool is_dense(const DLTensor& tensor) {
+  if (!tensor.strides) return true;
+  int64_t stride = 1;
+  for (int32_t i = tensor.ndim; i-- > 0;) {
+    if (tensor.shape[i] != 1 && tensor.strides[i] != stride) return false;
+    stride *= tensor.shape[i];
+  }
+  return true;
+}
+
+void copy_strided(const DLTensor& tensor, size_t width, int32_t axis, const std::byte* from,
+                  std::byte*& to) {
+  if (axis == tensor.ndim) {
+    std::memcpy(to, from, width);
+    to += width;
+    return;
+  }
+  for (int64_t i = 0; i < tensor.shape[axis]; ++i) {
+    copy_strided(tensor, width, axis + 1,
+                 from + i * tensor.strides[axis] * static_cast<int64_t>(width), to);
+  }
+}
+
+template <class Managed>
+Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, bool share) {
+  const DLTensor& tensor = managed->tensor;
+  if (tensor.device.device_type != kDLCPU) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("from_dlpack: the array is on DLPack device type {}; copy it to the CPU "
+                    "first",
+                    tensor.device.device_type));
+  }
+  const ShapeDtype type(dtype_of_dlpack(tensor.dtype),
+                        std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim)));
+  auto* data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  if (share && is_dense(tensor) && is_aligned(data) && type.nbytes() > 0) {
+    PyCapsule_SetName(capsule, used_name);  // the tensor is ours now
+    return Array(type, Storage::adopt(
+                           data, type.nbytes(),
+                           [](void* context) {
+                             auto* taken = static_cast<Managed*>(context);
+                             if (!taken->deleter || !Py_IsInitialized()) return;
+                             const PyGILState_STATE state = PyGILState_Ensure();
+                             taken->deleter(taken);
+                             PyGILState_Release(state);
+                           },
+                           managed));
+  }
+  Storage storage = Storage::allocate(type.nbytes());
+  if (type.nbytes() > 0 && is_dense(tensor)) {
+    std::memcpy(storage.data(), data, type.nbytes());
+  } else if (type.nbytes() > 0) {
+    auto* to = static_cast<std::byte*>(storage.data());
+    copy_strided(tensor, byte_width(type.dtype()), 0, data, to);
+  }
+  return Array(type, std::move(storage));
+}
+
+}  // namespace
+
+PyObject* as_numpy(PyObject* self) {
+  try {
+    const Array& array = array_of(self);
+    const Storage& storage = array.storage();  // raises for a traced array
+    nb::object descriptor = numpy_dtype(array.dtype());
+    PyObject* made = PyArray_NewFromDescr(
+        &PyArray_Type, reinterpret_cast<PyArray_Descr*>(descriptor.release().ptr()),
+        static_cast<int>(array.rank()), reinterpret_cast<npy_intp const*>(array.shape().data()),
+        nullptr, storage.data(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, nullptr);
+    if (!made) return nullptr;
+    if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(made), Py_NewRef(self)) < 0) {
+      Py_DECREF(made);
+      return nullptr;
+    }
+    return made;
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  // numpy's array serves the request; it keeps ours alive.
+  nb::object numpy = nb::steal(as_numpy(self));
+  if (!numpy.is_valid()) {
+    if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
+      nb::object error = nb::steal(PyErr_Occurred() ? Py_NewRef(PyErr_Occurred()) : nullptr);
+      PyErr_Clear();
+      PyErr_SetString(PyExc_BufferError, "the values of this array are not to be had as a buffer");
+    }
+    return -1;
+  }
+  return PyObject_GetBuffer(numpy.ptr(), view, flags);
+}
+
+PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", kDLCPU, 0); }
+
+PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
+  PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", const_cast<char**>(names), &stream,
+                                   &max_version, &device, &copy)) {
+    return nullptr;
+  }
+  try {
+    if (stream != Py_None) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "__dlpack__: the CPU has no streams; stream must be None");
+    }
+    if (device != Py_None) {
+      const auto [type, id] = nb::cast<std::pair<int, int>>(nb::handle(device));
+      if (type != kDLCPU || id != 0) {
+        PyErr_SetString(PyExc_BufferError, "__dlpack__: this array is on the CPU, device (1, 0)");
+        return nullptr;
+      }
+    }
+    Array array = array_of(self);
+    if (copy == Py_True) {
+      Storage storage = Storage::allocate(array.type().nbytes());
+      if (array.type().nbytes() > 0) {
+        std::memcpy(storage.data(), array.data(), array.type().nbytes());
+      }
+      array = Array(array.type(), std::move(storage));
+    }
+    const bool is_new = max_version != Py_None && PyTuple_Check(max_version) &&
+                        PyTuple_GET_SIZE(max_version) > 0 &&
+                        PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;
+    return is_new ? versioned_capsule(array) : old_capsule(array);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+Array from_dlpack(nb::handle object, std::optional<bool> copy) {
+  nb::object capsule;
+  try {
+    capsule = object.attr("__dlpack__")("max_version"_a = nb::make_tuple(1, 0));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+    capsule = object.attr("__dlpack__")();  // a producer from before versions
+  }
+  const bool share = !copy.value_or(false) && is_evaluating();
+  if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {
+    auto* managed =
+        static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));
+    if (managed->major != 1) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("from_dlpack: version {}.{} of DLPack is not known here",
+                              managed->major, managed->minor));
+    }
+    return import_tensor(managed, capsule.ptr(), "used_dltensor_versioned", share);
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), kOldName)) {
+    auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kOldName));
+    return import_tensor(managed, capsule.ptr(), "used_dltensor", share);
+  }
+  throw TypeError("from_dlpack: __dlpack__() returned no DLPack capsule");
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,27 @@
+// Conversions that the Python side of Array needs.
+#include "bind.h"
+
+#include <nanobind/stl/optional.h>
+
+#include <farcall/core/error.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+
+void bind_arrays(nb::module_& module) {
+  module.def(
+      "from_dlpack",
+      [](nb::handle object, std::optional<bool> copy) {
+        return wrap_object(from_dlpack(object, copy));
+      },
+      nb::arg("x"), nb::arg("copy").none() = nb::none());
+  // For unpickling: the same values, weakly typed or not.
+  module.def("with_weak_type", [](nb::handle object, bool weak_type) {
+    const Array array = to_array(object, "with_weak_type: array");
+    return wrap_object(Array(ShapeDtype(array.dtype(), array.shape(), weak_type), array.storage()));
+  });
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,98 @@
+// Registration of foreign targets and types.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ffi/registry.h>
+
+namespace farcall::python {
+namespace {
+
+// Any name will do: jaxlib names its capsules, ctypes users name theirs otherwise.
+void* capsule_pointer(nb::handle capsule, const std::string& what) {
+  if (!PyCapsule_CheckExact(capsule.ptr())) {
+    throw TypeError(
+        fmt::format("{} must be a PyCapsule, got {} of type {}. Make one of a ctypes "
+                    "function with farcall.ffi.pycapsule",
+                    what, nb::repr(capsule).c_str(), Py_TYPE(capsule.ptr())->tp_name));
+  }
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
+  if (!pointer) nb::raise_python_error();
+  return pointer;
+}
+
+FARCALL_FFI_Handler* handler(nb::handle capsule, const std::string& what) {
+  return reinterpret_cast<FARCALL_FFI_Handler*>(capsule_pointer(capsule, what));
+}
+
+HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
+  const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
+  HandlerBundle bundle;
+  if (!PyDict_Check(fn.ptr())) {
+    bundle.execute = handler(fn, who + ": fn");
+    return bundle;
+  }
+  const std::array<std::pair<const char*, FARCALL_FFI_Handler**>, 5> stages = {{
+      {"instantiate", &bundle.instantiate},
+      {"prepare", &bundle.prepare},
+      {"initialize", &bundle.initialize},
+      {"execute", &bundle.execute},
+      {"record", &bundle.record},
+  }};
+  for (auto [key, value] : nb::borrow<nb::dict>(fn)) {
+    const std::string stage = nb::str(key).c_str();
+    const auto found = std::find_if(stages.begin(), stages.end(),
+                                    [&](const auto& entry) { return stage == entry.first; });
+    if (found == stages.end()) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: \"{}\" is no stage; the keys are instantiate, prepare, initialize, "
+                      "execute and record",
+                      who, stage));
+    }
+    if (!value.is_none()) *found->second = handler(value, fmt::format("{}: {}", who, stage));
+  }
+  return bundle;
+}
+
+void register_target(const std::string& name, nb::handle fn, const std::string& platform,
+                     int api_version, uint32_t traits) {
+  if (api_version == 0) {
+    const std::string who = fmt::format("register_ffi_target(\"{}\"): fn", name);
+    register_legacy_target(name, capsule_pointer(fn, who), platform, traits);
+    return;
+  }
+  register_ffi_target(name, to_bundle(name, fn), platform, api_version, traits);
+}
+
+void register_type(const std::string& name, nb::handle type_id, nb::handle type_info) {
+  const std::string who = fmt::format("register_ffi_type(\"{}\")", name);
+  register_ffi_type(
+      name, static_cast<FARCALL_FFI_TypeId*>(capsule_pointer(type_id, who + ": type_id")),
+      type_info.is_none() ? nullptr : capsule_pointer(type_info, who + ": type_info"));
+}
+
+}  // namespace
+
+void bind_ffi(nb::module_& module) {
+  module.def("register_target", register_target, nb::arg("name"), nb::arg("fn"),
+             nb::arg("platform"), nb::arg("api_version"), nb::arg("traits"));
+  module.def("register_type", register_type, nb::arg("name"), nb::arg("type_id"),
+             nb::arg("type_info").none());
+  module.def("registered_targets",
+             [](const std::string& platform) { return registered_targets(platform); });
+  module.def("is_registered", [](const std::string& name, const std::string& platform) {
+    return is_registered(name, platform);
+  });
+  module.def("pycapsule", [](size_t address) {
+    return nb::steal(PyCapsule_New(reinterpret_cast<void*>(address), nullptr, nullptr));
+  });
+}
+
+}  // namespace farcall::python

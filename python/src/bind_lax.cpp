@@ -1,0 +1,217 @@
+// farcall.lax: the primitives as functions.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+Array argument(nb::handle object, const std::string& function, const char* name) {
+  return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
+// Numbers of Python take the dtype of the array that they meet.
+std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& function) {
+  Array a = argument(x, function, "x"), b = argument(y, function, "y");
+  if (a.dtype() != b.dtype() || a.type().weak_type() != b.type().weak_type()) {
+    if (a.type().weak_type() && !b.type().weak_type()) a = convert(a, {b.dtype(), false});
+    if (b.type().weak_type() && !a.type().weak_type()) b = convert(b, {a.dtype(), false});
+  }
+  return {a, b};
+}
+
+// lax's own names where they are not the C++ functions'.
+std::string lax_name(const char* primitive) {
+  const std::string name = primitive;
+  if (name == "not" || name == "and" || name == "or" || name == "xor") return "bitwise_" + name;
+  return name;
+}
+
+void bind_elementwise(nb::module_& module) {
+#define FARCALL_OP_1(function, primitive)                                                   \
+  module.def(                                                                               \
+      lax_name(primitive).c_str(),                                                          \
+      [](nb::handle x) { return wrap_object(lax::function(argument(x, primitive, "x"))); }, \
+      nb::arg("x"));
+#define FARCALL_OP_2(function, primitive)              \
+  module.def(                                          \
+      lax_name(primitive).c_str(),                     \
+      [](nb::handle x, nb::handle y) {                 \
+        const auto [a, b] = operands(x, y, primitive); \
+        return wrap_object(lax::function(a, b));       \
+      },                                               \
+      nb::arg("x"), nb::arg("y"));
+#define FARCALL_OP(function, primitive, operands, kinds, result) \
+  FARCALL_OP_##operands(function, primitive)
+#include <farcall/ops/elementwise_list.h>
+#undef FARCALL_OP
+#undef FARCALL_OP_1
+#undef FARCALL_OP_2
+}
+
+using Reduction = Array (*)(const Array&, std::span<const int64_t>);
+
+void bind_reductions(nb::module_& module) {
+  const std::pair<const char*, Reduction> reductions[] = {
+      {"reduce_sum", lax::reduce_sum}, {"reduce_prod", lax::reduce_prod},
+      {"reduce_max", lax::reduce_max}, {"reduce_min", lax::reduce_min},
+      {"reduce_and", lax::reduce_and}, {"reduce_or", lax::reduce_or},
+  };
+  for (const auto& [name, function] : reductions) {
+    module.def(
+        name,
+        [name = std::string(name), function = function](nb::handle x, nb::handle axes) {
+          return wrap_object(
+              function(argument(x, name, "operand"), to_sizes(axes, name + ": axes")));
+        },
+        nb::arg("operand"), nb::arg("axes"));
+  }
+  const auto def_position = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, int64_t axis, nb::handle dtype) {
+          return wrap_object(function(argument(x, name, "operand"), axis, to_dtype(dtype)));
+        },
+        nb::arg("operand"), nb::arg("axis"), nb::arg("index_dtype"));
+  };
+  def_position("argmax", lax::argmax);
+  def_position("argmin", lax::argmin);
+}
+
+void bind_structural(nb::module_& module) {
+  module.def(
+      "broadcast_in_dim",
+      [](nb::handle x, nb::handle shape, nb::handle dimensions) {
+        return wrap_object(lax::broadcast_in_dim(
+            argument(x, "broadcast_in_dim", "operand"), to_sizes(shape, "broadcast_in_dim: shape"),
+            to_sizes(dimensions, "broadcast_in_dim: broadcast_dimensions")));
+      },
+      nb::arg("operand"), nb::arg("shape"), nb::arg("broadcast_dimensions"));
+  module.def(
+      "reshape",
+      [](nb::handle x, nb::handle sizes) {
+        return wrap_object(
+            lax::reshape(argument(x, "reshape", "operand"), to_sizes(sizes, "reshape: new_sizes")));
+      },
+      nb::arg("operand"), nb::arg("new_sizes"));
+  module.def(
+      "transpose",
+      [](nb::handle x, nb::handle permutation) {
+        return wrap_object(lax::transpose(argument(x, "transpose", "operand"),
+                                          to_sizes(permutation, "transpose: permutation")));
+      },
+      nb::arg("operand"), nb::arg("permutation"));
+  module.def(
+      "slice",
+      [](nb::handle x, nb::handle starts, nb::handle limits, nb::handle strides) {
+        return wrap_object(lax::slice(
+            argument(x, "slice", "operand"), to_sizes(starts, "slice: start_indices"),
+            to_sizes(limits, "slice: limit_indices"),
+            strides.is_none() ? std::vector<int64_t>() : to_sizes(strides, "slice: strides")));
+      },
+      nb::arg("operand"), nb::arg("start_indices"), nb::arg("limit_indices"),
+      nb::arg("strides").none() = nb::none());
+  module.def(
+      "concatenate",
+      [](nb::sequence arrays, int64_t dimension) {
+        std::vector<Array> all;
+        for (nb::handle array : arrays) all.push_back(argument(array, "concatenate", "operands"));
+        return wrap_object(lax::concatenate(all, dimension));
+      },
+      nb::arg("operands"), nb::arg("dimension"));
+  module.def(
+      "rev",
+      [](nb::handle x, nb::handle dimensions) {
+        return wrap_object(
+            lax::rev(argument(x, "rev", "operand"), to_sizes(dimensions, "rev: dimensions")));
+      },
+      nb::arg("operand"), nb::arg("dimensions"));
+  module.def(
+      "broadcasted_iota",
+      [](nb::handle dtype, nb::handle shape, int64_t dimension) {
+        return wrap_object(
+            lax::iota(to_dtype(dtype), to_sizes(shape, "broadcasted_iota: shape"), dimension));
+      },
+      nb::arg("dtype"), nb::arg("shape"), nb::arg("dimension"));
+}
+
+void bind_others(nb::module_& module) {
+  module.def(
+      "integer_pow",
+      [](nb::handle x, int64_t y) {
+        return wrap_object(lax::integer_pow(argument(x, "integer_pow", "x"), y));
+      },
+      nb::arg("x"), nb::arg("y"));
+  module.def(
+      "round",
+      [](nb::handle x, int64_t method) {
+        return wrap_object(lax::round(argument(x, "round", "x"), method));
+      },
+      nb::arg("x"), nb::arg("rounding_method") = 0);
+  module.def(
+      "convert_element_type",
+      [](nb::handle x, nb::handle dtype) {
+        return wrap_object(
+            convert(argument(x, "convert_element_type", "operand"), {to_dtype(dtype), false}));
+      },
+      nb::arg("operand"), nb::arg("new_dtype"));
+  module.def(
+      "bitcast_convert_type",
+      [](nb::handle x, nb::handle dtype) {
+        return wrap_object(lax::bitcast_convert_type(argument(x, "bitcast_convert_type", "operand"),
+                                                     to_dtype(dtype)));
+      },
+      nb::arg("operand"), nb::arg("new_dtype"));
+  module.def(
+      "select_n",
+      [](nb::handle which, nb::args cases) {
+        std::vector<Array> all;
+        for (nb::handle array : cases) all.push_back(argument(array, "select_n", "cases"));
+        return wrap_object(lax::select_n(argument(which, "select_n", "which"), all));
+      },
+      nb::arg("which"), nb::arg("cases"));
+  module.def(
+      "clamp",
+      [](nb::handle low, nb::handle x, nb::handle high) {
+        const Array middle = argument(x, "clamp", "x");
+        const auto bound = [&](nb::handle value, const char* name) {
+          const Array array = argument(value, "clamp", name);
+          return array.type().weak_type() ? convert(array, {middle.dtype(), false}) : array;
+        };
+        return wrap_object(lax::clamp(bound(low, "min"), middle, bound(high, "max")));
+      },
+      nb::arg("min"), nb::arg("x"), nb::arg("max"));
+  module.def(
+      "dot_general",
+      [](nb::handle lhs, nb::handle rhs, nb::tuple dimension_numbers) {
+        const auto part = [&](size_t i, size_t j) {
+          return to_sizes(nb::object(nb::object(dimension_numbers[i])[j]),
+                          "dot_general: dimension_numbers");
+        };
+        return wrap_object(lax::dot_general(argument(lhs, "dot_general", "lhs"),
+                                            argument(rhs, "dot_general", "rhs"), part(0, 0),
+                                            part(0, 1), part(1, 0), part(1, 1)));
+      },
+      nb::arg("lhs"), nb::arg("rhs"), nb::arg("dimension_numbers"));
+  module.def("create_token", [] { return wrap_object(lax::create_token()); });
+}
+
+}  // namespace
+
+void bind_lax(nb::module_& module) {
+  bind_elementwise(module);
+  bind_reductions(module);
+  bind_structural(module);
+  bind_others(module);
+}
+
+}  // namespace farcall::python

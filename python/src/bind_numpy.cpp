@@ -1,0 +1,324 @@
+// farcall.numpy: the array functions.
+#include "bind.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "numpy_api.h"
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/numpy.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+using Unary = Array (*)(const Array&);
+using Binary = Array (*)(const Array&, const Array&);
+using Reduction = Array (*)(const Array&, const numpy::Axes&, bool);
+
+Array argument(nb::handle object, const std::string& function, const char* name) {
+  return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
+numpy::Axes to_axes(nb::handle axes, const std::string& function) {
+  if (axes.is_none()) return std::nullopt;
+  return to_sizes(axes, function + ": axis");
+}
+
+void def_unary(nb::module_& module, const char* name, Unary function) {
+  module.def(
+      name,
+      [name = std::string(name), function](nb::handle x) {
+        return wrap_object(function(argument(x, name, "x")));
+      },
+      nb::arg("x").none());
+}
+
+void def_binary(nb::module_& module, const char* name, Binary function) {
+  module.def(
+      name,
+      [name = std::string(name), function](nb::handle x, nb::handle y) {
+        return wrap_object(function(argument(x, name, "x"), argument(y, name, "y")));
+      },
+      nb::arg("x").none(), nb::arg("y").none());
+}
+
+void def_reduction(nb::module_& module, const char* name, Reduction function) {
+  module.def(
+      name,
+      [name = std::string(name), function](nb::handle x, nb::handle axis, bool keepdims) {
+        return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), keepdims));
+      },
+      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
+}
+
+void bind_elementwise(nb::module_& module) {
+  const std::pair<const char*, Unary> unary[] = {
+      {"negative", numpy::negative},
+      {"positive", numpy::positive},
+      {"abs", numpy::absolute},
+      {"absolute", numpy::absolute},
+      {"sign", numpy::sign},
+      {"square", numpy::square},
+      {"floor", numpy::floor},
+      {"ceil", numpy::ceil},
+      {"rint", numpy::rint},
+      {"exp", numpy::exp},
+      {"exp2", numpy::exp2},
+      {"expm1", numpy::expm1},
+      {"log", numpy::log},
+      {"log1p", numpy::log1p},
+      {"sqrt", numpy::sqrt},
+      {"cbrt", numpy::cbrt},
+      {"sin", numpy::sin},
+      {"cos", numpy::cos},
+      {"tan", numpy::tan},
+      {"arcsin", numpy::arcsin},
+      {"arccos", numpy::arccos},
+      {"arctan", numpy::arctan},
+      {"sinh", numpy::sinh},
+      {"cosh", numpy::cosh},
+      {"tanh", numpy::tanh},
+      {"arcsinh", numpy::arcsinh},
+      {"arccosh", numpy::arccosh},
+      {"arctanh", numpy::arctanh},
+      {"isfinite", numpy::isfinite},
+      {"isnan", numpy::isnan},
+      {"isinf", numpy::isinf},
+      {"real", numpy::real},
+      {"imag", numpy::imag},
+      {"conj", numpy::conjugate},
+      {"conjugate", numpy::conjugate},
+      {"logical_not", numpy::logical_not},
+      {"bitwise_not", numpy::bitwise_not},
+      {"invert", numpy::bitwise_not},
+  };
+  for (const auto& [name, function] : unary) def_unary(module, name, function);
+  const std::pair<const char*, Binary> binary[] = {
+      {"add", numpy::add},
+      {"subtract", numpy::subtract},
+      {"multiply", numpy::multiply},
+      {"divide", numpy::divide},
+      {"true_divide", numpy::divide},
+      {"floor_divide", numpy::floor_divide},
+      {"remainder", numpy::remainder},
+      {"mod", numpy::remainder},
+      {"power", numpy::power},
+      {"maximum", numpy::maximum},
+      {"minimum", numpy::minimum},
+      {"arctan2", numpy::arctan2},
+      {"equal", numpy::equal},
+      {"not_equal", numpy::not_equal},
+      {"less", numpy::less},
+      {"less_equal", numpy::less_equal},
+      {"greater", numpy::greater},
+      {"greater_equal", numpy::greater_equal},
+      {"logical_and", numpy::logical_and},
+      {"logical_or", numpy::logical_or},
+      {"logical_xor", numpy::logical_xor},
+      {"bitwise_and", numpy::bitwise_and},
+      {"bitwise_or", numpy::bitwise_or},
+      {"bitwise_xor", numpy::bitwise_xor},
+      {"left_shift", numpy::left_shift},
+      {"right_shift", numpy::right_shift},
+      {"matmul", numpy::matmul},
+      {"dot", numpy::dot},
+      {"outer", numpy::outer},
+  };
+  for (const auto& [name, function] : binary) def_binary(module, name, function);
+  module.def(
+      "where",
+      [](nb::handle condition, nb::handle x, nb::handle y) {
+        return wrap_object(numpy::where(argument(condition, "where", "condition"),
+                                        argument(x, "where", "x"), argument(y, "where", "y")));
+      },
+      nb::arg("condition"), nb::arg("x"), nb::arg("y"));
+  module.def(
+      "clip",
+      [](nb::handle x, nb::handle low, nb::handle high) {
+        const auto bound = [](nb::handle value, const char* name) -> std::optional<Array> {
+          if (value.is_none()) return std::nullopt;
+          return argument(value, "clip", name);
+        };
+        return wrap_object(
+            numpy::clip(argument(x, "clip", "arr"), bound(low, "min"), bound(high, "max")));
+      },
+      nb::arg("arr"), nb::arg("min").none() = nb::none(), nb::arg("max").none() = nb::none());
+}
+
+void bind_reductions(nb::module_& module) {
+  const std::pair<const char*, Reduction> reductions[] = {
+      {"sum", numpy::sum}, {"prod", numpy::prod}, {"max", numpy::max},   {"min", numpy::min},
+      {"any", numpy::any}, {"all", numpy::all},   {"mean", numpy::mean},
+  };
+  for (const auto& [name, function] : reductions) def_reduction(module, name, function);
+  const auto def_spread = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, nb::handle axis, double ddof,
+                                             bool keepdims) {
+          return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), keepdims, ddof));
+        },
+        nb::arg("a"), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
+        nb::arg("keepdims") = false);
+  };
+  def_spread("var", numpy::var);
+  def_spread("std", numpy::std);
+  const auto def_position = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis,
+                                             bool keepdims) {
+          return wrap_object(function(argument(x, name, "a"), axis, keepdims));
+        },
+        nb::arg("a"), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
+  };
+  def_position("argmax", numpy::argmax);
+  def_position("argmin", numpy::argmin);
+}
+
+std::vector<Array> to_arrays(nb::handle arrays, const std::string& function) {
+  if (is_array(arrays.ptr()) || !PySequence_Check(arrays.ptr())) {
+    throw TypeError(fmt::format("{}: argument arrays must be a sequence of arrays, got {}",
+                                function, nb::repr(arrays).c_str()));
+  }
+  std::vector<Array> result;
+  for (nb::handle array : nb::borrow<nb::sequence>(arrays)) {
+    result.push_back(to_array(array, fmt::format("{}: arrays[{}]", function, result.size())));
+  }
+  return result;
+}
+
+void bind_shapes(nb::module_& module) {
+  module.def(
+      "reshape",
+      [](nb::handle x, nb::handle shape) {
+        return wrap_object(
+            numpy::reshape(argument(x, "reshape", "a"), to_sizes(shape, "reshape: shape")));
+      },
+      nb::arg("a"), nb::arg("shape"));
+  module.def(
+      "transpose",
+      [](nb::handle x, nb::handle axes) {
+        return wrap_object(
+            numpy::transpose(argument(x, "transpose", "a"), to_axes(axes, "transpose")));
+      },
+      nb::arg("a"), nb::arg("axes").none() = nb::none());
+  module.def(
+      "broadcast_to",
+      [](nb::handle x, nb::handle shape) {
+        return wrap_object(numpy::broadcast_to(argument(x, "broadcast_to", "array"),
+                                               to_sizes(shape, "broadcast_to: shape")));
+      },
+      nb::arg("array"), nb::arg("shape"));
+  module.def(
+      "expand_dims",
+      [](nb::handle x, nb::handle axis) {
+        return wrap_object(numpy::expand_dims(argument(x, "expand_dims", "a"),
+                                              to_sizes(axis, "expand_dims: axis")));
+      },
+      nb::arg("a"), nb::arg("axis"));
+  module.def(
+      "squeeze",
+      [](nb::handle x, nb::handle axis) {
+        return wrap_object(numpy::squeeze(argument(x, "squeeze", "a"), to_axes(axis, "squeeze")));
+      },
+      nb::arg("a"), nb::arg("axis").none() = nb::none());
+  module.def(
+      "flip",
+      [](nb::handle x, nb::handle axis) {
+        return wrap_object(numpy::flip(argument(x, "flip", "m"), to_axes(axis, "flip")));
+      },
+      nb::arg("m"), nb::arg("axis").none() = nb::none());
+  def_unary(module, "ravel", numpy::ravel);
+  module.def(
+      "swapaxes",
+      [](nb::handle x, int64_t a, int64_t b) {
+        return wrap_object(numpy::swapaxes(argument(x, "swapaxes", "a"), a, b));
+      },
+      nb::arg("a"), nb::arg("axis1"), nb::arg("axis2"));
+  module.def(
+      "moveaxis",
+      [](nb::handle x, int64_t from, int64_t to) {
+        return wrap_object(numpy::moveaxis(argument(x, "moveaxis", "a"), from, to));
+      },
+      nb::arg("a"), nb::arg("source"), nb::arg("destination"));
+  module.def(
+      "concatenate",
+      [](nb::handle arrays, int64_t axis) {
+        return wrap_object(numpy::concatenate(to_arrays(arrays, "concatenate"), axis));
+      },
+      nb::arg("arrays"), nb::arg("axis") = 0);
+  module.def(
+      "stack",
+      [](nb::handle arrays, int64_t axis) {
+        return wrap_object(numpy::stack(to_arrays(arrays, "stack"), axis));
+      },
+      nb::arg("arrays"), nb::arg("axis") = 0);
+  module.def(
+      "astype",
+      [](nb::handle x, nb::handle dtype) {
+        return wrap_object(numpy::astype(argument(x, "astype", "x"), to_dtype(dtype)));
+      },
+      nb::arg("x"), nb::arg("dtype"));
+}
+
+DType dtype_or(nb::handle dtype, DType otherwise) {
+  return dtype.is_none() ? otherwise : to_dtype(dtype);
+}
+
+void bind_creation(nb::module_& module) {
+  module.def(
+      "zeros",
+      [](nb::handle shape, nb::handle dtype) {
+        return wrap_object(
+            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, DType::kFloat32)));
+      },
+      nb::arg("shape"), nb::arg("dtype").none() = nb::none());
+  module.def(
+      "ones",
+      [](nb::handle shape, nb::handle dtype) {
+        return wrap_object(
+            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, DType::kFloat32)));
+      },
+      nb::arg("shape"), nb::arg("dtype").none() = nb::none());
+  module.def(
+      "full",
+      [](nb::handle shape, nb::handle value, nb::handle dtype) {
+        std::optional<DType> as;
+        if (!dtype.is_none()) as = to_dtype(dtype);
+        return wrap_object(
+            numpy::full(to_sizes(shape, "full: shape"), argument(value, "full", "fill_value"), as));
+      },
+      nb::arg("shape"), nb::arg("fill_value"), nb::arg("dtype").none() = nb::none());
+  module.def(
+      "eye",
+      [](int64_t rows, std::optional<int64_t> columns, nb::handle dtype) {
+        return wrap_object(numpy::eye(rows, columns, dtype_or(dtype, DType::kFloat32)));
+      },
+      nb::arg("N"), nb::arg("M").none() = nb::none(), nb::arg("dtype").none() = nb::none());
+  // A numpy array as an array, sharing memory where that can be done, or never.
+  module.def("array_from_numpy", [](nb::handle array, bool share) {
+    if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
+    return wrap_object(array_from_numpy(array.ptr(), share));
+  });
+  module.def("as_array", [](nb::handle object, const std::string& what) {
+    return wrap_object(to_array(object, what));
+  });
+}
+
+}  // namespace
+
+void bind_numpy(nb::module_& module) {
+  bind_elementwise(module);
+  bind_reductions(module);
+  bind_shapes(module);
+  bind_creation(module);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,76 @@
+// Programs as Python values.
+#include "bind.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <farcall/program/program.h>
+#include <farcall/program/text.h>
+#include <farcall/program/verify.h>
+#include <farcall/trace/jit.h>
+
+#include "array_object.h"
+#include "call.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+nb::list type_list(std::span<const ShapeDtype> types) {
+  nb::object make = nb::module_::import_("farcall").attr("ShapeDtypeStruct");
+  nb::list list;
+  for (const ShapeDtype type : types) {
+    nb::object dtype = type.is_token() ? nb::object(nb::str("token")) : numpy_dtype(type.dtype());
+    list.append(make(to_tuple(type.shape()), dtype, "weak_type"_a = type.weak_type()));
+  }
+  return list;
+}
+
+// Runs a program as it stands, for programs that came from text.
+nb::list run_program(const Program& self, nb::args args) {
+  std::vector<Array> inputs;
+  for (nb::handle arg : args) {
+    inputs.push_back(to_array(arg, "program: input " + std::to_string(inputs.size())));
+  }
+  nb::list list;
+  for (Array& output : evaluate(self, inputs)) list.append(wrap_object(std::move(output)));
+  return list;
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+  nb::class_<Program>(module, "Program", "A typed list of equations, made by recording a function.")
+      .def("__str__",
+           [](const Program& self) { return to_text(self, {.max_constant_elements = 16}); })
+      .def("__repr__",
+           [](const Program& self) { return to_text(self, {.max_constant_elements = 16}); })
+      .def(
+          "to_text", [](const Program& self) { return to_text(self); },
+          "The text from which parse_program makes an equal program.")
+      .def("__eq__",
+           [](const Program& self, nb::handle other) {
+             return nb::isinstance<Program>(other) && self == nb::cast<const Program&>(other);
+           })
+      .def("__hash__",
+           [](const Program& self) {
+             return static_cast<Py_hash_t>(std::hash<std::string>()(to_text(self)) >> 1);
+           })
+      .def("__call__", run_program, "Evaluates the equations; returns the list of outputs.")
+      .def("verify", [](const Program& self) { verify(self); })
+      .def_prop_ro("in_avals", [](const Program& self) { return type_list(self.input_types()); })
+      .def_prop_ro("out_avals", [](const Program& self) { return type_list(self.output_types()); })
+      .def_prop_ro("num_equations", [](const Program& self) { return self.equations.size(); })
+      .def_prop_ro("primitives", [](const Program& self) {
+        std::vector<std::string> names;
+        for (const Equation& equation : self.equations)
+          names.emplace_back(equation.primitive->name);
+        return names;
+      });
+  module.def("parse_program", [](const std::string& text) {
+    return std::const_pointer_cast<Program>(parse_program(text));
+  });
+}
+
+}  // namespace farcall::python

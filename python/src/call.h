@@ -1,0 +1,68 @@
+// Running executables from Python: the shared end of jitted and eager calls.
+#pragma once
+
+#include <Python.h>
+
+#include <span>
+
+#include <farcall/program/engine.h>
+
+#include "array_object.h"
+
+namespace farcall::python {
+
+inline constexpr size_t kMaxFastArguments = 8;
+inline constexpr size_t kMaxFastResults = 8;
+
+// Runs with the interpreter lock dropped, unless the program is so short that this would cost more
+// than it gives.
+inline void execute(const Executable& executable, std::span<const Storage* const> inputs,
+                    std::span<Storage> outputs) {
+  static const ExecutionOptions kOptions;
+  if (executable.is_brief()) {
+    executable.execute(inputs, outputs, kOptions);
+    return;
+  }
+  struct WithoutLock {
+    PyThreadState* state = PyEval_SaveThread();
+    ~WithoutLock() { PyEval_RestoreThread(state); }
+  } without_lock;
+  executable.execute(inputs, outputs, kOptions);
+}
+
+// The storages of arguments that are all concrete arrays; false otherwise.
+inline bool collect(PyObject* const* args, size_t nargs, const Storage** storages) {
+  for (size_t i = 0; i < nargs; ++i) {
+    if (!is_array(args[i])) return false;
+    storages[i] = array_of(args[i]).node().storage();
+    if (!storages[i]) return false;
+  }
+  return true;
+}
+
+// How results are handed out where they are no deeper than one container.
+enum class ResultForm : uint8_t { kSingle, kTuple, kList, kTree };
+
+// Results in a form other than kTree; a new reference, or null with an error.
+inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
+                              Storage* outputs) {
+  if (form == ResultForm::kSingle) return wrap(Array(types[0], std::move(outputs[0])));
+  const auto size = static_cast<Py_ssize_t>(types.size());
+  PyObject* container = form == ResultForm::kTuple ? PyTuple_New(size) : PyList_New(size);
+  if (!container) return nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = wrap(Array(types[static_cast<size_t>(i)], std::move(outputs[i])));
+    if (!item) {
+      Py_DECREF(container);
+      return nullptr;
+    }
+    if (form == ResultForm::kTuple) {
+      PyTuple_SET_ITEM(container, i, item);
+    } else {
+      PyList_SET_ITEM(container, i, item);
+    }
+  }
+  return container;
+}
+
+}  // namespace farcall::python

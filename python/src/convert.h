@@ -1,0 +1,43 @@
+// From Python objects to arrays, dtypes and shapes.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/shape_dtype.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+
+// Arrays; numbers of Python (weakly typed); numpy arrays and scalars; whatever has __array__ or
+// __dlpack__. Not lists. The memory of a numpy array is shared where it is aligned and dense and
+// where operations happen at once, else copied. Null when the object is no array.
+Array try_to_array(nb::handle object);
+// Raises TypeError naming `what`.
+Array to_array(nb::handle object, std::string_view what);
+// Never shares memory unless `share`.
+Array array_from_numpy(PyObject* numpy_array, bool share);
+
+// What numpy.dtype accepts, the scalar types of ml_dtypes included. Raises TypeError.
+DType to_dtype(nb::handle object);
+std::optional<DType> try_to_dtype(nb::handle object);
+// A new reference to the numpy.dtype.
+nb::object numpy_dtype(DType dtype);
+int numpy_type_number(DType dtype);
+DType dtype_of_number(int type_number);  // kInvalid when there is none
+
+// A whole number or a sequence of them. Raises TypeError naming `what`.
+std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
+nb::tuple to_tuple(std::span<const int64_t> values);
+// From .shape and .dtype. Raises ValueError naming `what`.
+ShapeDtype to_shape_dtype(nb::handle object, const std::string& what);
+
+void bind_dtypes(nb::module_& module);
+
+}  // namespace farcall::python

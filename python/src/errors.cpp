@@ -1,0 +1,105 @@
+#include "errors.h"
+
+#include <new>
+
+#include <farcall/core/error.h>
+
+namespace farcall::python {
+namespace {
+
+// Owned by the module for the life of the process.
+PyObject* ffi_error_class = nullptr;
+PyObject* concretization_class = nullptr;
+PyObject* leaked_tracer_class = nullptr;
+
+PyObject* class_of(const Error& error) {
+  if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
+  if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
+  if (dynamic_cast<const ConcretizationError*>(&error)) return concretization_class;
+  if (dynamic_cast<const LeakedTracerError*>(&error)) return leaked_tracer_class;
+  switch (error.code()) {
+    case ErrorCode::kInvalidArgument:
+      return PyExc_ValueError;
+    case ErrorCode::kOutOfRange:
+      return PyExc_IndexError;
+    case ErrorCode::kUnimplemented:
+      return PyExc_NotImplementedError;
+    case ErrorCode::kResourceExhausted:
+      return PyExc_MemoryError;
+    default:
+      return PyExc_RuntimeError;
+  }
+}
+
+void set_ffi_error(const FfiError& error) {
+  try {
+    nb::object value = nb::handle(ffi_error_class)(error.what());
+    const std::string_view code = error_code_name(error.code());
+    value.attr("code") = nb::str(code.data(), code.size());
+    value.attr("target_name") = nb::str(error.target_name().c_str());
+    value.attr("message") = nb::steal(PyUnicode_DecodeUTF8(
+        error.detail().data(), static_cast<Py_ssize_t>(error.detail().size()), "replace"));
+    PyErr_SetObject(ffi_error_class, value.ptr());
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  }
+}
+
+void set_error(const Error& error) {
+  if (const auto* ffi = dynamic_cast<const FfiError*>(&error)) return set_ffi_error(*ffi);
+  // The text may hold whatever bytes a handler put into it.
+  nb::object text = nb::steal(PyUnicode_DecodeUTF8(
+      error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "replace"));
+  if (text.is_valid()) PyErr_SetObject(class_of(error), text.ptr());
+}
+
+PyObject* add_class(nb::module_& module, const char* name, PyObject* base, const char* doc) {
+  const std::string full = std::string("farcall.") + name;
+  PyObject* made = PyErr_NewExceptionWithDoc(full.c_str(), doc, base, nullptr);
+  if (!made) nb::raise_python_error();
+  module.attr(name) = nb::handle(made);
+  return made;
+}
+
+}  // namespace
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  } catch (const Error& error) {
+    set_error(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "a C++ exception of an unknown type was raised");
+  }
+}
+
+void bind_errors(nb::module_& module) {
+  ffi_error_class = add_class(module, "FfiError", PyExc_RuntimeError,
+                              "A foreign call failed.\n\n"
+                              "Attributes: code (the canonical name, such as 'INVALID_ARGUMENT'), "
+                              "target_name, and message,\n"
+                              "the handler's own text.");
+  concretization_class =
+      add_class(module, "ConcretizationTypeError", PyExc_TypeError,
+                "The value of a traced array was needed while a function was recorded.");
+  leaked_tracer_class =
+      add_class(module, "UnexpectedTracerError", PyExc_RuntimeError,
+                "A traced array was used outside the function that it belongs to.");
+  nb::register_exception_translator(
+      [](const std::exception_ptr& pointer, void*) {
+        try {
+          std::rethrow_exception(pointer);
+        } catch (const Error& error) {
+          set_error(error);
+        }
+      },
+      nullptr);
+}
+
+}  // namespace farcall::python

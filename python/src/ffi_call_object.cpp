@@ -1,0 +1,255 @@
+#include "ffi_call_object.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <structmember.h>
+
+#include <new>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/ffi_call.h>
+#include <farcall/ops/promotion.h>
+#include <farcall/trace/interpreter.h>
+
+#include "attributes.h"
+#include "call.h"
+#include "convert.h"
+#include "errors.h"
+
+namespace farcall::python {
+namespace {
+
+struct FfiCallObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  FfiCall call;
+  ResultForm form;
+  PyObject* result_shape_dtypes;  // as the user gave it
+  PyObject* dict;                 // the options in Python's form, set by the front
+};
+
+PyTypeObject* ffi_call_type = nullptr;
+
+FfiCallObject* object_of(PyObject* self) { return reinterpret_cast<FfiCallObject*>(self); }
+
+Attributes keyword_attributes(PyObject* const* values, PyObject* kwnames) {
+  std::vector<std::pair<std::string, Attribute>> entries;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
+    std::string name = nb::cast<std::string>(nb::handle(PyTuple_GET_ITEM(kwnames, i)));
+    Attribute value = to_attribute(values[i], name);
+    entries.emplace_back(std::move(name), std::move(value));
+  }
+  return Attributes(std::move(entries));
+}
+
+PyObject* wrap_arrays(ResultForm form, std::vector<Array> results) {
+  if (form == ResultForm::kSingle) return wrap(std::move(results[0]));
+  nb::list list;
+  for (Array& result : results) list.append(wrap_object(std::move(result)));
+  return form == ResultForm::kList ? list.release().ptr() : nb::tuple(list).release().ptr();
+}
+
+PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  FfiCallObject* object = object_of(self);
+  try {
+    const Attributes attributes =
+        kwnames ? keyword_attributes(args + nargs, kwnames) : Attributes();
+    std::vector<Array> operands;
+    operands.reserve(nargs);
+    const bool evaluating = is_evaluating();
+    bool is_concrete = true;
+    for (size_t i = 0; i < nargs; ++i) {
+      Array operand = is_array(args[i])
+                          ? array_of(args[i])
+                          : to_array(args[i], fmt::format("ffi_call(\"{}\"): argument {}",
+                                                          object->call.target_name(), i));
+      is_concrete = is_concrete && operand.is_concrete();
+      operands.push_back(std::move(operand));
+    }
+    for (Array& operand : operands) operand = strengthen(operand);
+    const Executable* executable =
+        evaluating && is_concrete ? object->call.executable(operands, attributes) : nullptr;
+    if (!executable) return wrap_arrays(object->form, object->call(operands, attributes));
+    const auto types = executable->output_types();
+    const Storage* few[kMaxFastArguments];
+    std::vector<const Storage*> many;
+    const Storage** storages = few;
+    if (nargs > kMaxFastArguments) {
+      many.resize(nargs);
+      storages = many.data();
+    }
+    for (size_t i = 0; i < nargs; ++i) storages[i] = &operands[i].storage();
+    Storage few_outputs[kMaxFastResults];
+    std::vector<Storage> many_outputs;
+    Storage* outputs = few_outputs;
+    if (types.size() > kMaxFastResults) {
+      many_outputs.resize(types.size());
+      outputs = many_outputs.data();
+    }
+    execute(*executable, {storages, nargs}, {outputs, types.size()});
+    return wrap_results(object->form, types, outputs);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  PyTypeObject* type = Py_TYPE(self);
+  FfiCallObject* object = object_of(self);
+  object->call.~FfiCall();
+  Py_CLEAR(object->result_shape_dtypes);
+  Py_CLEAR(object->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(object_of(self)->result_shape_dtypes);
+  Py_VISIT(object_of(self)->dict);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(object_of(self)->result_shape_dtypes);
+  Py_CLEAR(object_of(self)->dict);
+  return 0;
+}
+
+PyObject* get_target_name(PyObject* self, void*) {
+  return PyUnicode_FromString(object_of(self)->call.target_name().c_str());
+}
+PyObject* get_result_shape_dtypes(PyObject* self, void*) {
+  return Py_NewRef(object_of(self)->result_shape_dtypes);
+}
+PyObject* representation(PyObject* self) {
+  return PyUnicode_FromFormat("<ffi_call \"%s\">", object_of(self)->call.target_name().c_str());
+}
+
+PyGetSetDef getters[] = {
+    {"target_name", get_target_name, nullptr, "The name of the target.", nullptr},
+    {"result_shape_dtypes", get_result_shape_dtypes, nullptr, "As given to ffi_call.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FfiCallObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(FfiCallObject, dict), READONLY, nullptr},
+    {}};
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("A foreign call with its options; call it with arrays, and with "
+                                  "attributes as keyword arguments.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_repr, reinterpret_cast<void*>(representation)},
+    {Py_tp_getset, getters},
+    {Py_tp_members, members},
+    {0, nullptr}};
+PyType_Spec spec = {"farcall.ffi.FfiCall", sizeof(FfiCallObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+MajorToMinor to_layout(nb::handle layout, const std::string& what) {
+  if (layout.is_none()) return std::nullopt;
+  if (!nb::hasattr(layout, "major_to_minor")) return to_sizes(layout, what);
+  if (nb::hasattr(layout, "tiling") && !layout.attr("tiling").is_none() &&
+      nb::len(nb::object(layout.attr("tiling"))) > 0) {
+    throw Error(ErrorCode::kInvalidArgument, what +
+                                                 ": layouts with tiling are for the insides of "
+                                                 "compilers; handlers get dense buffers");
+  }
+  return to_sizes(layout.attr("major_to_minor"), what);
+}
+
+std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, const std::string& what) {
+  if (layouts.is_none()) return std::nullopt;
+  if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) {
+    throw TypeError(fmt::format("{} must be a sequence with one layout for each array, got {}",
+                                what, nb::repr(layouts).c_str()));
+  }
+  std::vector<MajorToMinor> result;
+  for (nb::handle layout : nb::borrow<nb::sequence>(layouts)) {
+    result.push_back(to_layout(layout, fmt::format("{}[{}]", what, result.size())));
+  }
+  return result;
+}
+
+std::map<int64_t, int64_t> to_aliases(nb::handle aliases, const std::string& what) {
+  std::map<int64_t, int64_t> result;
+  if (aliases.is_none()) return result;
+  if (!PyDict_Check(aliases.ptr())) {
+    throw TypeError(fmt::format("{} must be a dict from input to output index, got {}", what,
+                                nb::repr(aliases).c_str()));
+  }
+  for (auto [input, output] : nb::borrow<nb::dict>(aliases)) {
+    result[to_sizes(input, what).at(0)] = to_sizes(output, what).at(0);
+  }
+  return result;
+}
+
+nb::object make_ffi_call(std::string target_name, nb::object result_shape_dtypes,
+                         bool has_side_effect, std::optional<std::string> vmap_method,
+                         nb::object input_layouts, nb::object output_layouts, nb::object aliases,
+                         int64_t api_version, std::optional<std::string> backend_config) {
+  const std::string who = fmt::format("ffi_call(\"{}\")", target_name);
+  ResultForm form = ResultForm::kSingle;
+  std::vector<ShapeDtype> types;
+  if (PyList_Check(result_shape_dtypes.ptr()) || PyTuple_Check(result_shape_dtypes.ptr())) {
+    form = PyList_Check(result_shape_dtypes.ptr()) ? ResultForm::kList : ResultForm::kTuple;
+    for (nb::handle item : nb::borrow<nb::sequence>(result_shape_dtypes)) {
+      types.push_back(
+          to_shape_dtype(item, fmt::format("{}: result_shape_dtypes[{}]", who, types.size())));
+    }
+  } else {
+    types.push_back(to_shape_dtype(result_shape_dtypes, who + ": result_shape_dtypes"));
+  }
+  FfiCallOptions options;
+  options.has_side_effect = has_side_effect;
+  options.vmap_method = std::move(vmap_method);
+  options.input_layouts = to_layouts(input_layouts, who + ": input_layouts");
+  const bool one_layout =
+      form == ResultForm::kSingle && !output_layouts.is_none() &&
+      (nb::hasattr(output_layouts, "major_to_minor") || nb::len(output_layouts) == 0 ||
+       PyIndex_Check(nb::object(output_layouts[0]).ptr()));
+  options.output_layouts = one_layout
+                               ? std::vector{to_layout(output_layouts, who + ": output_layouts")}
+                               : to_layouts(output_layouts, who + ": output_layouts");
+  options.input_output_aliases = to_aliases(aliases, who + ": input_output_aliases");
+  options.custom_call_api_version = static_cast<int>(api_version);
+  options.legacy_backend_config = std::move(backend_config);
+  FfiCall call(std::move(target_name), std::move(types), std::move(options));
+
+  PyObject* made = ffi_call_type->tp_alloc(ffi_call_type, 0);
+  if (!made) nb::raise_python_error();
+  FfiCallObject* object = object_of(made);
+  object->vectorcall = ffi_call_call;
+  new (&object->call) FfiCall(std::move(call));
+  object->form = form;
+  object->result_shape_dtypes = result_shape_dtypes.release().ptr();
+  return nb::steal(made);
+}
+
+}  // namespace
+
+void bind_ffi_call(nb::module_& module) {
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) nb::raise_python_error();
+  ffi_call_type = reinterpret_cast<PyTypeObject*>(made);
+  module.attr("FfiCall") = nb::handle(made);
+  module.def("make_ffi_call", make_ffi_call, nb::arg("target_name"), nb::arg("result_shape_dtypes"),
+             nb::arg("has_side_effect"), nb::arg("vmap_method").none(),
+             nb::arg("input_layouts").none(), nb::arg("output_layouts").none(),
+             nb::arg("input_output_aliases").none(), nb::arg("custom_call_api_version"),
+             nb::arg("legacy_backend_config").none());
+}
+
+}  // namespace farcall::python

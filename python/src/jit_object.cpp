@@ -1,0 +1,399 @@
+#include "jit_object.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <structmember.h>
+
+#include <new>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/program/text.h>
+#include <farcall/trace/interpreter.h>
+
+#include "call.h"
+#include "convert.h"
+#include "errors.h"
+#include "traced_function.h"
+
+namespace farcall::python {
+namespace {
+
+// One compiled signature.
+struct Entry {
+  std::shared_ptr<const Executable> executable;
+  TreeDefPtr result_tree;
+  ResultForm form = ResultForm::kTree;
+};
+
+ResultForm form_of(const TreeDef& tree) {
+  const TreeNode& root = tree.root();
+  if (root.kind == TreeNode::Kind::kLeaf) return ResultForm::kSingle;
+  for (const TreeNode& child : root.children) {
+    if (child.kind != TreeNode::Kind::kLeaf) return ResultForm::kTree;
+  }
+  if (root.kind == TreeNode::Kind::kTuple) return ResultForm::kTuple;
+  if (root.kind == TreeNode::Kind::kList) return ResultForm::kList;
+  return ResultForm::kTree;
+}
+
+// What tells signatures apart: structure, types of the leaves, values of static arguments.
+struct Key {
+  TreeDefPtr tree;
+  std::vector<ShapeDtype> types;
+  std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
+
+  bool operator==(const Key& other) const {
+    if (types != other.types || statics.size() != other.statics.size() || !(*tree == *other.tree)) {
+      return false;
+    }
+    for (size_t i = 0; i < statics.size(); ++i) {
+      // 1, 1.0 and True are equal to Python but make different programs.
+      if (Py_TYPE(statics[i].ptr()) != Py_TYPE(other.statics[i].ptr()) ||
+          !statics[i].equal(other.statics[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    size_t hash = key.tree->hash();
+    for (const ShapeDtype type : key.types) detail::mix(hash, type.hash());
+    for (const nb::object& object : key.statics) {
+      detail::mix(hash, static_cast<size_t>(PyObject_Hash(object.ptr())));
+    }
+    return hash;
+  }
+};
+
+// A signature of arrays alone, found by comparing addresses of interned types.
+struct FastEntry {
+  size_t nargs;
+  const void* types[kMaxFastArguments];
+  const Executable* executable;
+  ResultForm form;
+};
+
+struct JitState {
+  nb::object function;
+  std::string name;
+  StaticArguments statics;
+  std::unordered_map<Key, Entry, KeyHash> entries;
+  std::vector<FastEntry> fast;
+};
+
+struct JitObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  JitState* state;
+  PyObject* dict;
+  PyObject* weak_references;
+};
+
+PyTypeObject* jit_type = nullptr;
+
+JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
+
+Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
+  Key key{arguments.tree, std::move(types), {}};
+  for (size_t i = 0; i < arguments.positional.size(); ++i) {
+    if (arguments.is_static[i]) key.statics.push_back(arguments.positional[i]);
+  }
+  nb::list names = arguments.static_keywords.keys();
+  names.sort();
+  for (nb::handle name : names) {
+    key.statics.push_back(nb::borrow(name));
+    key.statics.push_back(nb::object(arguments.static_keywords[name]));
+  }
+  return key;
+}
+
+const Entry& find_or_compile(JitState& state, const CallArguments& arguments,
+                             std::vector<ShapeDtype> types) {
+  Key key = make_key(arguments, types);
+  if (const auto it = state.entries.find(key); it != state.entries.end()) return it->second;
+  TracedProgram traced = trace(state.function, state.name, arguments, key.types);
+  Entry entry;
+  entry.executable = default_engine().compile(traced.program, {});
+  entry.result_tree = traced.result_tree;
+  entry.form = form_of(*entry.result_tree);
+  if (entry.form != ResultForm::kTree &&
+      entry.executable->output_types().size() > kMaxFastResults) {
+    entry.form = ResultForm::kTree;
+  }
+  return state.entries.emplace(std::move(key), std::move(entry)).first->second;
+}
+
+nb::object run_entry(const Entry& entry, std::span<const Array> inputs) {
+  std::vector<const Storage*> storages;
+  storages.reserve(inputs.size());
+  for (const Array& input : inputs) storages.push_back(&input.storage());
+  std::vector<Storage> outputs(entry.executable->output_types().size());
+  execute(*entry.executable, storages, outputs);
+  std::vector<nb::object> leaves;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    leaves.push_back(
+        wrap_object(Array(entry.executable->output_types()[i], std::move(outputs[i]))));
+  }
+  return entry.result_tree->unflatten(leaves);
+}
+
+void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const Entry& entry) {
+  constexpr size_t kMaxFastEntries = 16;
+  if (entry.form == ResultForm::kTree || nargs > kMaxFastArguments ||
+      state.fast.size() >= kMaxFastEntries) {
+    return;
+  }
+  FastEntry fast{nargs, {}, entry.executable.get(), entry.form};
+  for (size_t i = 0; i < nargs; ++i) {
+    if (!is_array(args[i])) return;
+    fast.types[i] = array_of(args[i]).type().id();
+  }
+  state.fast.push_back(fast);
+}
+
+PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  JitState& state = state_of(self);
+  const CallArguments arguments = sort_arguments(state.name, state.statics, args, nargs, kwnames);
+  const std::vector<Array> inputs = leaves_to_arrays(state.name, arguments);
+  std::vector<ShapeDtype> types;
+  types.reserve(inputs.size());
+  for (const Array& input : inputs) types.push_back(input.type());
+  const Entry& entry = find_or_compile(state, arguments, std::move(types));
+  const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
+  if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
+  return run_entry(entry, inputs).release().ptr();
+}
+
+PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  JitState& state = state_of(self);
+  try {
+    // Inside another function that is being recorded this one is inlined.
+    if (!is_evaluating()) return PyObject_Vectorcall(state.function.ptr(), args, nargsf, kwnames);
+    const Storage* storages[kMaxFastArguments];
+    if (!kwnames && nargs <= kMaxFastArguments && collect(args, nargs, storages)) {
+      for (const FastEntry& entry : state.fast) {
+        if (entry.nargs != nargs) continue;
+        size_t i = 0;
+        while (i < nargs && array_of(args[i]).type().id() == entry.types[i]) ++i;
+        if (i < nargs) continue;
+        const auto types = entry.executable->output_types();
+        Storage outputs[kMaxFastResults];
+        execute(*entry.executable, {storages, nargs}, {outputs, types.size()});
+        return wrap_results(entry.form, types, outputs);
+      }
+    }
+    return slow_call(self, args, nargs, kwnames);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// ---- the type ----
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  auto* object = reinterpret_cast<JitObject*>(self);
+  Py_VISIT(object->dict);
+  if (object->state) Py_VISIT(object->state->function.ptr());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* object = reinterpret_cast<JitObject*>(self);
+  Py_CLEAR(object->dict);
+  if (object->state) object->state->function.reset();
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  auto* object = reinterpret_cast<JitObject*>(self);
+  if (object->weak_references) PyObject_ClearWeakRefs(self);
+  PyTypeObject* type = Py_TYPE(self);
+  Py_CLEAR(object->dict);
+  delete object->state;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// A jitted function in a class becomes a method.
+PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
+  return instance ? PyMethod_New(self, instance) : Py_NewRef(self);
+}
+
+PyObject* representation(PyObject* self) {
+  return PyUnicode_FromFormat("<jitted %s>", state_of(self).name.c_str());
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(JitObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weak_references), READONLY, nullptr},
+    {}};
+
+PyGetSetDef getters[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {}};
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("A function made by farcall.jit.")},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_descr_get, reinterpret_cast<void*>(bind_method)},
+                       {Py_tp_repr, reinterpret_cast<void*>(representation)},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, getters},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"farcall.JitFunction", sizeof(JitObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t> static_numbers,
+                    std::vector<std::string> static_names) {
+  PyObject* made = jit_type->tp_alloc(jit_type, 0);
+  if (!made) nb::raise_python_error();
+  nb::object owner = nb::steal(made);
+  auto* object = reinterpret_cast<JitObject*>(made);
+  object->vectorcall = jit_call;
+  object->state = new JitState{
+      function, std::move(name), {std::move(static_numbers), std::move(static_names)}, {}, {}};
+  return owner;
+}
+
+JitState& checked_state(nb::handle object) {
+  if (Py_TYPE(object.ptr()) != jit_type) throw TypeError("expected a jitted function");
+  return state_of(object.ptr());
+}
+
+// Positional and keyword arguments in the form in which vectorcall has them.
+struct VectorArguments {
+  VectorArguments(nb::args args, nb::kwargs kwargs) : names(nb::steal<nb::tuple>(PyTuple_New(0))) {
+    for (nb::handle arg : args) all.push_back(arg.ptr());
+    count = all.size();
+    nb::list keys;
+    for (auto [key, value] : kwargs) {
+      keys.append(key);
+      all.push_back(value.ptr());
+    }
+    names = nb::tuple(keys);
+  }
+  std::vector<PyObject*> all;
+  size_t count = 0;
+  nb::tuple names;
+};
+
+CallArguments sort(const std::string& name, const StaticArguments& statics, nb::args args,
+                   nb::kwargs kwargs) {
+  const VectorArguments vector(args, kwargs);
+  return sort_arguments(name, statics, vector.all.data(), vector.count, vector.names.ptr());
+}
+
+// ---- lower and compile ----
+
+struct Lowered {
+  TracedProgram traced;
+  std::string name;
+  StaticArguments statics;
+  TreeDefPtr argument_tree;
+};
+
+struct Compiled {
+  Entry entry;
+  std::string name;
+  StaticArguments statics;
+  TreeDefPtr argument_tree;
+
+  nb::object operator()(nb::args args, nb::kwargs kwargs) const {
+    const CallArguments arguments = sort(name, statics, args, kwargs);
+    if (!(*arguments.tree == *argument_tree)) {
+      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}", name,
+                                  argument_tree->to_string(), arguments.tree->to_string()));
+    }
+    const std::vector<Array> inputs = leaves_to_arrays(name, arguments);
+    const auto types = entry.executable->input_types();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].type().strengthened() != types[i].strengthened()) {
+        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", name, i,
+                                    types[i].to_string(), inputs[i].type().to_string()));
+      }
+    }
+    return run_entry(entry, inputs);
+  }
+};
+
+Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
+  JitState& state = checked_state(function);
+  const CallArguments arguments = sort(state.name, state.statics, args, kwargs);
+  const auto types = leaves_to_types(state.name, arguments);
+  return {trace(state.function, state.name, arguments, types), state.name, state.statics,
+          arguments.tree};
+}
+
+nb::dict cost_dict(const Program& program) {
+  const Cost cost = program.cost();
+  nb::dict dict;
+  dict["flops"] = static_cast<double>(cost.flops);
+  dict["bytes accessed"] = static_cast<double>(cost.bytes);
+  return dict;
+}
+
+}  // namespace
+
+void bind_jit(nb::module_& module) {
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) nb::raise_python_error();
+  jit_type = reinterpret_cast<PyTypeObject*>(made);
+  module.attr("JitFunction") = nb::handle(made);
+
+  module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
+             nb::arg("static_argnames"));
+  module.def("jit_cache_size", [](nb::handle f) { return checked_state(f).entries.size(); });
+  module.def("jit_clear_cache", [](nb::handle f) {
+    JitState& state = checked_state(f);
+    state.fast.clear();
+    state.entries.clear();
+  });
+  module.def("jit_lower", lower);
+  // The program of any function, and the structure of its result.
+  module.def("trace", [](nb::callable function, std::string name, std::vector<int64_t> numbers,
+                         nb::args args, nb::kwargs kwargs) {
+    const CallArguments arguments = sort(name, {std::move(numbers), {}}, args, kwargs);
+    const auto types = leaves_to_types(name, arguments);
+    TracedProgram traced = trace(function, name, arguments, types);
+    return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
+                          std::const_pointer_cast<TreeDef>(traced.result_tree));
+  });
+
+  nb::class_<Lowered>(module, "Lowered", "A program recorded by jit(f).lower(...).")
+      .def("as_text", [](const Lowered& self) { return to_text(*self.traced.program); })
+      .def(
+          "compile",
+          [](const Lowered& self) {
+            Entry entry{default_engine().compile(self.traced.program, {}), self.traced.result_tree};
+            return Compiled{std::move(entry), self.name, self.statics, self.argument_tree};
+          })
+      .def("cost_analysis", [](const Lowered& self) { return cost_dict(*self.traced.program); })
+      .def_prop_ro("program", [](const Lowered& self) {
+        return std::const_pointer_cast<Program>(self.traced.program);
+      });
+  nb::class_<Compiled>(module, "Compiled", "An executable with the structure of its arguments.")
+      .def("__call__", &Compiled::operator())
+      .def("as_text",
+           [](const Compiled& self) { return to_text(self.entry.executable->program()); })
+      .def("cost_analysis",
+           [](const Compiled& self) { return cost_dict(self.entry.executable->program()); });
+}
+
+}  // namespace farcall::python

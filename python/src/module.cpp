@@ -1,0 +1,47 @@
+// The extension module: everything that Python sees of the core.
+#include <dlfcn.h>
+
+#include <farcall/core/error.h>
+
+#include "array_object.h"
+#include "bind.h"
+#include "convert.h"
+#include "errors.h"
+#include "ffi_call_object.h"
+#include "jit_object.h"
+#include "location.h"
+#include "tree.h"
+
+namespace {
+
+// Untyped handlers report failure through functions that they expect the process to export. Python
+// loads extensions privately, so the library is made global here.
+void export_library_symbols() {
+  Dl_info info;
+  void* address = reinterpret_cast<void*>(
+      static_cast<std::string_view (*)(farcall::ErrorCode)>(farcall::error_code_name));
+  if (dladdr(address, &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  using namespace farcall::python;
+  nanobind::set_leak_warnings(false);
+  export_library_symbols();
+  bind_dtypes(module);
+  bind_errors(module);
+  bind_array_type(module);
+  bind_arrays(module);
+  bind_tree(module);
+  bind_program(module);
+  bind_jit(module);
+  nanobind::module_ lax = module.def_submodule("lax");
+  bind_lax(lax);
+  nanobind::module_ numpy = module.def_submodule("numpy");
+  bind_numpy(numpy);
+  nanobind::module_ ffi = module.def_submodule("ffi");
+  bind_ffi(ffi);
+  bind_ffi_call(ffi);
+  install_location_provider();
+}

@@ -1,0 +1,113 @@
+// numpy's dtypes and ours.
+#define FARCALL_IMPORT_NUMPY
+#include "numpy_api.h"
+
+#include <array>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include <farcall/core/error.h>
+
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+// By DType; owned for the life of the process. Null for tokens, which numpy does not have.
+std::array<PyArray_Descr*, kNumDTypes> descriptors{};
+std::unordered_map<int, DType>& by_number() {
+  static auto* map = new std::unordered_map<int, DType>;
+  return *map;
+}
+
+void load_descriptors() {
+  nb::module_ ml_dtypes = nb::module_::import_("ml_dtypes");
+  nb::object numpy_dtype = nb::module_::import_("numpy").attr("dtype");
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (info.kind == DTypeKind::kToken) continue;
+    const std::string name(info.name);
+    nb::object source = nb::str(name.c_str());
+    if (nb::hasattr(ml_dtypes, name.c_str())) source = ml_dtypes.attr(name.c_str());
+    nb::object descriptor;
+    try {
+      descriptor = numpy_dtype(source);
+    } catch (nb::python_error&) {
+      continue;  // an ml_dtypes without this type: arrays of it cannot go to numpy
+    }
+    auto* raw = reinterpret_cast<PyArray_Descr*>(descriptor.release().ptr());
+    descriptors[static_cast<size_t>(info.dtype)] = raw;
+    by_number()[raw->type_num] = info.dtype;
+  }
+  // Two of C's integer types have the same size; both numbers occur.
+  by_number()[NPY_LONGLONG] = DType::kInt64;
+  by_number()[NPY_ULONGLONG] = DType::kUInt64;
+  by_number()[NPY_LONG] = sizeof(long) == 8 ? DType::kInt64 : DType::kInt32;
+  by_number()[NPY_ULONG] = sizeof(long) == 8 ? DType::kUInt64 : DType::kUInt32;
+}
+
+}  // namespace
+
+nb::object numpy_dtype(DType dtype) {
+  PyArray_Descr* descriptor = descriptors[static_cast<size_t>(dtype)];
+  if (!descriptor) {
+    throw TypeError(fmt::format("numpy has no dtype for {}{}", dtype_name(dtype),
+                                dtype == DType::kToken ? "" : "; a newer ml_dtypes may have it"));
+  }
+  return nb::borrow(reinterpret_cast<PyObject*>(descriptor));
+}
+
+int numpy_type_number(DType dtype) {
+  numpy_dtype(dtype);  // raises where there is none
+  return descriptors[static_cast<size_t>(dtype)]->type_num;
+}
+
+DType dtype_of_number(int type_number) {
+  const auto it = by_number().find(type_number);
+  return it == by_number().end() ? DType::kInvalid : it->second;
+}
+
+std::optional<DType> try_to_dtype(nb::handle object) {
+  // numpy reads None as float64, which nobody means who leaves a dtype out.
+  if (object.is_none()) return std::nullopt;
+  PyArray_Descr* descriptor = nullptr;
+  if (!PyArray_DescrConverter(object.ptr(), &descriptor)) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const DType dtype = dtype_of_number(descriptor->type_num);
+  const bool is_native = PyArray_ISNBO(descriptor->byteorder);
+  Py_DECREF(descriptor);
+  if (dtype == DType::kInvalid || !is_native) return std::nullopt;
+  return dtype;
+}
+
+DType to_dtype(nb::handle object) {
+  if (const auto dtype = try_to_dtype(object)) return *dtype;
+  throw TypeError(
+      fmt::format("{} is not a dtype of farcall; use a numpy or ml_dtypes dtype of bool, "
+                  "integers, floats or complex numbers",
+                  nb::repr(object).c_str()));
+}
+
+void bind_dtypes(nb::module_& module) {
+  if (_import_array() < 0) nb::raise_python_error();
+  load_descriptors();
+  module.def("_dtype_names", [] {
+    nb::list names;
+    for (const DTypeInfo& info : all_dtypes()) {
+      if (descriptors[static_cast<size_t>(info.dtype)]) {
+        names.append(nb::str(info.name.data(), info.name.size()));
+      }
+    }
+    return names;
+  });
+  module.def("_numpy_dtype", [](const std::string& name) {
+    const auto dtype = parse_dtype(name);
+    if (!dtype) throw TypeError(fmt::format("there is no dtype \"{}\"", name));
+    return numpy_dtype(*dtype);
+  });
+}
+
+}  // namespace farcall::python

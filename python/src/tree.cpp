@@ -1,0 +1,318 @@
+#include "tree.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall::python {
+namespace {
+
+using Kind = TreeNode::Kind;
+
+// Classes that users registered, with their two functions; a dict that lives as long as the
+// process.
+nb::dict& registry() {
+  static auto* classes = new nb::dict;
+  return *classes;
+}
+
+bool is_named_tuple(nb::handle object) {
+  return PyTuple_Check(object.ptr()) && !PyTuple_CheckExact(object.ptr()) &&
+         nb::hasattr(object, "_fields");
+}
+
+nb::list sorted_keys(nb::handle dict) {
+  nb::object keys = nb::steal(PyDict_Keys(dict.ptr()));
+  if (PyList_Sort(keys.ptr()) < 0) {
+    PyErr_Clear();
+    throw TypeError(
+        fmt::format("the keys of a dict in a pytree must be comparable to one another, got "
+                    "{}",
+                    nb::repr(keys).c_str()));
+  }
+  return nb::borrow<nb::list>(keys);
+}
+
+class Flattener {
+ public:
+  Flattener(std::vector<nb::object>& leaves, nb::handle is_leaf)
+      : leaves_(leaves), is_leaf_(is_leaf) {}
+
+  TreeNode flatten(nb::handle object) {
+    if (Py_EnterRecursiveCall(" while flattening a pytree")) nb::raise_python_error();
+    struct Leave {
+      ~Leave() { Py_LeaveRecursiveCall(); }
+    } leave;
+    if (is_leaf_.is_valid() && !is_leaf_.is_none() && nb::cast<bool>(is_leaf_(object))) {
+      return leaf(object);
+    }
+    PyObject* const raw = object.ptr();
+    if (raw == Py_None) return finish({Kind::kNone, {}, {}, {}, 0});
+    if (PyTuple_CheckExact(raw)) return sequence(Kind::kTuple, object);
+    if (PyList_CheckExact(raw)) return sequence(Kind::kList, object);
+    if (PyDict_CheckExact(raw)) return dict(object, {});
+    nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(raw));
+    if (registry().contains(type)) return custom(object, type);
+    if (is_named_tuple(object)) {
+      TreeNode node = sequence(Kind::kNamedTuple, object);
+      node.type = nb::borrow(type);
+      return node;
+    }
+    return leaf(object);
+  }
+
+ private:
+  TreeNode leaf(nb::handle object) {
+    leaves_.push_back(nb::borrow(object));
+    return {};
+  }
+  static TreeNode finish(TreeNode node) {
+    node.num_leaves = 0;
+    for (const TreeNode& child : node.children) node.num_leaves += child.num_leaves;
+    return node;
+  }
+  TreeNode sequence(Kind kind, nb::handle object) {
+    TreeNode node{kind, {}, {}, {}, 0};
+    for (nb::handle item : nb::borrow<nb::sequence>(object)) node.children.push_back(flatten(item));
+    return finish(std::move(node));
+  }
+  TreeNode dict(nb::handle object, nb::object type) {
+    nb::list keys = sorted_keys(object);
+    TreeNode node{Kind::kDict, std::move(type), keys, {}, 0};
+    for (nb::handle key : keys) {
+      PyObject* value = PyDict_GetItemWithError(object.ptr(), key.ptr());
+      if (!value) nb::raise_python_error();
+      node.children.push_back(flatten(value));
+    }
+    return finish(std::move(node));
+  }
+  TreeNode custom(nb::handle object, nb::handle type) {
+    nb::object parts = registry()[type][0](object);
+    if (!PyTuple_Check(parts.ptr()) || nb::len(parts) != 2) {
+      throw TypeError(
+          fmt::format("the flatten function registered for {} must return a pair (children, "
+                      "auxiliary data), got {}",
+                      nb::repr(type).c_str(), nb::repr(parts).c_str()));
+    }
+    TreeNode node{Kind::kCustom, nb::borrow(type), nb::object(parts[1]), {}, 0};
+    for (nb::handle child : nb::object(parts[0])) node.children.push_back(flatten(child));
+    return finish(std::move(node));
+  }
+
+  std::vector<nb::object>& leaves_;
+  nb::handle is_leaf_;
+};
+
+nb::object build(const TreeNode& node, std::span<const nb::object>& leaves) {
+  if (node.kind == Kind::kLeaf) {
+    nb::object leaf = leaves.front();
+    leaves = leaves.subspan(1);
+    return leaf;
+  }
+  if (node.kind == Kind::kNone) return nb::none();
+  if (node.kind == Kind::kList) {
+    nb::list list;
+    for (const TreeNode& child : node.children) list.append(build(child, leaves));
+    return list;
+  }
+  if (node.kind == Kind::kDict) {
+    nb::dict dict;
+    size_t i = 0;
+    for (nb::handle key : node.data) dict[key] = build(node.children[i++], leaves);
+    return dict;
+  }
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(node.children.size()));
+  if (!tuple) nb::raise_python_error();
+  nb::tuple children = nb::steal<nb::tuple>(tuple);
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i),
+                     build(node.children[i], leaves).release().ptr());
+  }
+  if (node.kind == Kind::kTuple) return children;
+  if (node.kind == Kind::kNamedTuple) return node.type(*children);
+  return registry()[node.type][1](node.data, children);
+}
+
+std::string describe(const TreeNode& node) {
+  const auto list = [&](std::string open, std::string close) {
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      open += (i > 0 ? ", " : "") + describe(node.children[i]);
+    }
+    return open + close;
+  };
+  switch (node.kind) {
+    case Kind::kLeaf:
+      return "*";
+    case Kind::kNone:
+      return "None";
+    case Kind::kTuple:
+      return list("(", node.children.size() == 1 ? ",)" : ")");
+    case Kind::kList:
+      return list("[", "]");
+    case Kind::kDict: {
+      std::string text = "{";
+      size_t i = 0;
+      for (nb::handle key : node.data) {
+        text += (i > 0 ? ", " : "") + std::string(nb::repr(key).c_str()) + ": " +
+                describe(node.children[i]);
+        ++i;
+      }
+      return text + "}";
+    }
+    default: {
+      const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
+      std::string aux = node.kind == Kind::kCustom && !node.data.is_none()
+                            ? "[" + std::string(nb::repr(node.data).c_str()) + "]"
+                            : "";
+      return list(name + aux + "(", ")");
+    }
+  }
+}
+
+bool same(const TreeNode& a, const TreeNode& b) {
+  if (a.kind != b.kind || a.num_leaves != b.num_leaves || a.children.size() != b.children.size() ||
+      a.type.ptr() != b.type.ptr()) {
+    return false;
+  }
+  if (a.data.is_valid() != b.data.is_valid()) return false;
+  if (a.data.is_valid() && !a.data.equal(b.data)) return false;
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    if (!same(a.children[i], b.children[i])) return false;
+  }
+  return true;
+}
+
+size_t hash_node(const TreeNode& node) {
+  size_t hash = static_cast<size_t>(node.kind) * 31 + node.children.size();
+  hash = hash * 1000003 + reinterpret_cast<uintptr_t>(node.type.ptr());
+  for (const TreeNode& child : node.children) hash = hash * 1000003 + hash_node(child);
+  return hash;
+}
+
+// Appends the path to leaf number `leaf` below this node.
+void append_path(const TreeNode& node, size_t leaf, std::string& path) {
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    if (leaf >= node.children[i].num_leaves) {
+      leaf -= node.children[i].num_leaves;
+      continue;
+    }
+    if (node.kind == Kind::kDict) {
+      path += fmt::format("[{}]", nb::repr(nb::object(node.data[i])).c_str());
+    } else if (node.kind == Kind::kNamedTuple) {
+      path += fmt::format(".{}", nb::str(nb::object(node.type.attr("_fields")[i])).c_str());
+    } else {
+      path += fmt::format("[{}]", i);
+    }
+    return append_path(node.children[i], leaf, path);
+  }
+}
+
+// The parts of `tree` that stand where `node` has leaves.
+void flatten_up_to(const TreeNode& node, nb::handle tree, std::vector<nb::object>& parts) {
+  if (node.kind == Kind::kLeaf) {
+    parts.push_back(nb::borrow(tree));
+    return;
+  }
+  std::vector<nb::object> children;
+  nb::object top = nb::borrow(tree);
+  nb::object only_children = nb::cpp_function(
+      [top](nb::handle object) { return object.ptr() != top.ptr(); }, nb::arg("x").none());
+  const TreeDefPtr found = flatten_tree(tree, children, only_children);
+  const TreeNode& other = found->root();
+  if (other.kind != node.kind || other.children.size() != node.children.size() ||
+      other.type.ptr() != node.type.ptr() ||
+      (node.data.is_valid() && !node.data.equal(other.data))) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("expected a pytree of structure {}, got {}", describe(node),
+                            nb::repr(tree).c_str()));
+  }
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    flatten_up_to(node.children[i], children[i], parts);
+  }
+}
+
+}  // namespace
+
+nb::object TreeDef::unflatten(std::span<const nb::object> leaves) const {
+  if (leaves.size() != num_leaves()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} has {} leaves, got {}", to_string(), num_leaves(), leaves.size()));
+  }
+  return build(root_, leaves);
+}
+
+std::string TreeDef::to_string() const { return "PyTreeDef(" + describe(root_) + ")"; }
+size_t TreeDef::hash() const { return hash_node(root_); }
+bool TreeDef::operator==(const TreeDef& other) const { return same(root_, other.root_); }
+
+TreeDefPtr flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf) {
+  return std::make_shared<const TreeDef>(Flattener(leaves, is_leaf).flatten(tree));
+}
+
+std::string leaf_path(const TreeDef& tree, size_t leaf) {
+  std::string path;
+  append_path(tree.root(), leaf, path);
+  return path;
+}
+
+void bind_tree(nb::module_& module) {
+  nb::class_<TreeDef>(module, "PyTreeDef",
+                      "The structure of a pytree: its containers, not its leaves.")
+      .def_prop_ro("num_leaves", &TreeDef::num_leaves)
+      .def("unflatten",
+           [](const TreeDef& self, nb::iterable leaves) {
+             std::vector<nb::object> all;
+             for (nb::handle leaf : leaves) all.push_back(nb::borrow(leaf));
+             return self.unflatten(all);
+           })
+      .def(
+          "flatten_up_to",
+          [](const TreeDef& self, nb::object tree) {
+            std::vector<nb::object> parts;
+            flatten_up_to(self.root(), tree, parts);
+            return parts;
+          },
+          nb::arg("tree").none())
+      .def("children",
+           [](const TreeDef& self) {
+             std::vector<TreeDefPtr> children;
+             for (const TreeNode& child : self.root().children) {
+               children.push_back(std::make_shared<const TreeDef>(child));
+             }
+             return children;
+           })
+      .def(
+          "__eq__",
+          [](const TreeDef& self, nb::handle other) {
+            return nb::isinstance<TreeDef>(other) && self == nb::cast<const TreeDef&>(other);
+          },
+          nb::arg("other").none())
+      .def("__hash__", [](const TreeDef& self) { return static_cast<Py_hash_t>(self.hash() >> 1); })
+      .def("__repr__", &TreeDef::to_string);
+
+  module.def(
+      "tree_flatten",
+      [](nb::object tree, nb::object is_leaf) {
+        std::vector<nb::object> leaves;
+        TreeDefPtr structure = flatten_tree(tree, leaves, is_leaf);
+        return nb::make_tuple(nb::cast(leaves),
+                              nb::cast(std::const_pointer_cast<TreeDef>(structure)));
+      },
+      nb::arg("tree").none(), nb::arg("is_leaf").none() = nb::none());
+  module.def(
+      "register_pytree_node",
+      [](nb::type_object type, nb::callable flatten, nb::callable unflatten) {
+        if (registry().contains(type)) {
+          throw Error(ErrorCode::kInvalidArgument,
+                      fmt::format("{} is registered as a pytree already", nb::repr(type).c_str()));
+        }
+        registry()[type] = nb::make_tuple(flatten, unflatten);
+      },
+      nb::arg("nodetype"), nb::arg("flatten_func"), nb::arg("unflatten_func"));
+}
+
+}  // namespace farcall::python

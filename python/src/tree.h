@@ -1,0 +1,53 @@
+// Pytrees: nested containers of arrays, and their structure without the leaves.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+
+// A node of a structure. Dictionaries are ordered by key; None is a node without children.
+struct TreeNode {
+  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kList, kDict, kNamedTuple, kCustom };
+  Kind kind = Kind::kLeaf;
+  nb::object type;  // kNamedTuple, kCustom: the class. kDict: the class, where it is not dict
+  nb::object data;  // kDict: the list of keys. kCustom: the auxiliary data
+  std::vector<TreeNode> children;
+  size_t num_leaves = 1;
+};
+
+class TreeDef {
+ public:
+  explicit TreeDef(TreeNode root) : root_(std::move(root)) {}
+
+  const TreeNode& root() const { return root_; }
+  size_t num_leaves() const { return root_.num_leaves; }
+  bool is_leaf() const { return root_.kind == TreeNode::Kind::kLeaf; }
+  // The object with these leaves; raises ValueError for another number of them.
+  nb::object unflatten(std::span<const nb::object> leaves) const;
+  // "PyTreeDef((*, {'a': *}))"
+  std::string to_string() const;
+  size_t hash() const;
+  bool operator==(const TreeDef& other) const;
+
+ private:
+  TreeNode root_;
+};
+using TreeDefPtr = std::shared_ptr<const TreeDef>;
+
+// Adds the leaves of `tree` to `leaves`. With `is_leaf`, objects for which it is true are leaves.
+TreeDefPtr flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf = {});
+
+// The path to a leaf, "[0]['a'].x", for messages.
+std::string leaf_path(const TreeDef& tree, size_t leaf);
+
+void bind_tree(nb::module_& module);
+
+}  // namespace farcall::python

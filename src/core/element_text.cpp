@@ -1,0 +1,233 @@
+#include <farcall/core/element_text.h>
+
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/handler/small_float.h>
+
+namespace farcall {
+namespace {
+
+[[noreturn]] void not_a_value(DType dtype, std::string_view text) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is not a value of {}.", text, dtype_name(dtype)));
+}
+
+[[noreturn]] void no_elements(DType dtype) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} has no elements that could be text.", dtype_name(dtype)));
+}
+
+template <class T>
+T load(const void* element) {
+  T value;
+  std::memcpy(static_cast<void*>(&value), element, sizeof(T));
+  return value;
+}
+template <class T>
+void store(T value, void* element) {
+  std::memcpy(element, &value, sizeof(T));
+}
+
+// Calls visit with an object of the C++ type whose elements have the dtype; integers below eight
+// bits are those of the byte that holds them.
+template <class Visit>
+auto visit_dtype(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kBool:
+      return visit(bool());
+    case DType::kInt1:
+    case DType::kInt2:
+    case DType::kInt4:
+    case DType::kInt8:
+      return visit(int8_t());
+    case DType::kInt16:
+      return visit(int16_t());
+    case DType::kInt32:
+      return visit(int32_t());
+    case DType::kInt64:
+      return visit(int64_t());
+    case DType::kUInt1:
+    case DType::kUInt2:
+    case DType::kUInt4:
+    case DType::kUInt8:
+      return visit(uint8_t());
+    case DType::kUInt16:
+      return visit(uint16_t());
+    case DType::kUInt32:
+      return visit(uint32_t());
+    case DType::kUInt64:
+      return visit(uint64_t());
+    case DType::kFloat16:
+      return visit(ffi::float16());
+    case DType::kBFloat16:
+      return visit(ffi::bfloat16());
+    case DType::kFloat32:
+      return visit(float());
+    case DType::kFloat64:
+      return visit(double());
+    case DType::kComplex64:
+      return visit(std::complex<float>());
+    case DType::kComplex128:
+      return visit(std::complex<double>());
+    case DType::kFloat8E5M2:
+      return visit(ffi::float8_e5m2());
+    case DType::kFloat8E4M3:
+      return visit(ffi::float8_e4m3());
+    case DType::kFloat8E3M4:
+      return visit(ffi::float8_e3m4());
+    case DType::kFloat8E4M3FN:
+      return visit(ffi::float8_e4m3fn());
+    case DType::kFloat8E4M3B11FNUZ:
+      return visit(ffi::float8_e4m3b11fnuz());
+    case DType::kFloat8E5M2FNUZ:
+      return visit(ffi::float8_e5m2fnuz());
+    case DType::kFloat8E4M3FNUZ:
+      return visit(ffi::float8_e4m3fnuz());
+    case DType::kFloat8E8M0FNU:
+      return visit(ffi::float8_e8m0fnu());
+    case DType::kFloat4E2M1FN:
+      return visit(ffi::float4_e2m1fn());
+    case DType::kInvalid:
+    case DType::kToken:
+      break;
+  }
+  no_elements(dtype);
+}
+
+template <class T>
+constexpr bool kIsComplex = requires(T x) {
+  x.imag();
+};
+
+// ---- text
+// -----------------------------------------------------------------------------------------
+std::string with_point(std::string text) {
+  const bool is_plain =
+      text.find_first_of(".en") == std::string::npos;  // "inf" and "nan" have an n
+  return is_plain ? text + ".0" : text;
+}
+
+template <class T>
+std::string shortest(T value) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return with_point(std::string(buffer, end.ptr));
+}
+
+// The fewest digits that come back as the same bits; the exact value where that is no longer.
+template <class T>
+std::string shortest_narrow(T element) {
+  const auto value = static_cast<float>(element);
+  if (!std::isfinite(value)) return shortest(value);
+  for (int precision = 1; precision <= std::numeric_limits<float>::max_digits10; ++precision) {
+    char buffer[64];
+    const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value,
+                                   std::chars_format::scientific, precision - 1);
+    double decimal = 0;
+    std::from_chars(buffer, end.ptr, decimal);
+    if (T(static_cast<float>(decimal)).bits() != element.bits()) continue;
+    std::string text = shortest(decimal), exact = shortest(value);
+    return exact.size() <= text.size() ? exact : text;
+  }
+  return shortest(value);
+}
+
+template <class T>
+std::string format_value(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "True" : "False";
+  } else if constexpr (std::is_integral_v<T>) {
+    return fmt::format("{}", value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return shortest(value);
+  } else if constexpr (kIsComplex<T>) {
+    const std::string imag = shortest(value.imag());
+    return fmt::format("({}{}{}j)", shortest(value.real()), imag[0] == '-' ? "" : "+", imag);
+  } else {
+    return shortest_narrow(value);
+  }
+}
+
+// ---- and back
+// -------------------------------------------------------------------------------------
+template <class T>
+bool parse_number(std::string_view text, T& value) {
+  const auto end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+template <class T>
+bool parse_value(std::string_view text, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = text == "True";
+    return value || text == "False";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return parse_number(text, value);
+  } else if constexpr (kIsComplex<T>) {
+    if (!text.starts_with('(') || !text.ends_with("j)")) return false;
+    text = text.substr(1, text.size() - 3);
+    // The sign between the parts: neither the first one nor that of an exponent.
+    size_t split = text.find_last_of("+-");
+    if (split != std::string_view::npos && split > 0 && text[split - 1] == 'e') {
+      split = text.find_last_of("+-", split - 1);
+    }
+    if (split == std::string_view::npos || split == 0) return false;
+    std::string_view imag_text = text.substr(split);
+    if (imag_text[0] == '+') imag_text.remove_prefix(1);
+    typename T::value_type real, imag;
+    if (!parse_number(text.substr(0, split), real) || !parse_number(imag_text, imag)) return false;
+    value = T(real, imag);
+    return true;
+  } else {
+    float parsed;
+    if (!parse_number(text, parsed)) return false;
+    value = T(parsed);
+    // What the narrow float cannot hold has become something else; float4 saturates: up to 7, where
+    // the next value would be 8, is nearest to its largest one.
+    if (std::is_same_v<T, ffi::float4_e2m1fn> && !(std::fabs(parsed) < 7)) return false;
+    const auto got = static_cast<float>(value);
+    return std::isnan(got) == std::isnan(parsed) && std::isinf(got) == std::isinf(parsed);
+  }
+}
+
+// Integers below eight bits are parsed as bytes.
+bool is_in_range(const DTypeInfo& info, int64_t value) {
+  if (info.kind == DTypeKind::kSigned) {
+    const int64_t limit = int64_t{1} << (info.bits - 1);
+    return value >= -limit && value < limit;
+  }
+  return value < int64_t{1} << info.bits;
+}
+
+}  // namespace
+
+std::string format_element(DType dtype, const void* element) {
+  return visit_dtype(dtype, [&](auto sample) -> std::string {
+    using T = decltype(sample);
+    if constexpr (std::is_same_v<T, bool>) return format_value(load<uint8_t>(element) != 0);
+    return format_value(load<T>(element));
+  });
+}
+
+void parse_element(DType dtype, std::string_view text, void* element) {
+  visit_dtype(dtype, [&](auto sample) {
+    using T = decltype(sample);
+    T value{};
+    if (!parse_value(text, value)) not_a_value(dtype, text);
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 1) {
+      if (!is_in_range(dtype_info(dtype), value)) not_a_value(dtype, text);
+    }
+    store(value, element);
+  });
+}
+
+}  // namespace farcall
