@@ -1,0 +1,107 @@
+// Arithmetic on single elements that C++ leaves undefined or does in another way than arrays do.
+#pragma once
+
+#include <bit>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <farcall/core/dtype.h>
+
+namespace farcall::native {
+
+template <class T>
+concept Float = std::same_as<T, float> || std::same_as<T, double>;
+template <class T>
+concept Complex = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+concept Signed = Integer<T> && std::is_signed_v<T>;
+template <class T>
+concept Unsigned = Integer<T> && std::is_unsigned_v<T>;
+
+// The unsigned type in which T's additions and products wrap. Types below 32 bits would become int,
+// whose products overflow.
+template <Integer T>
+using Wrapping = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
+
+template <class T>
+T add(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <class T>
+T subtract(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  } else {
+    return a - b;
+  }
+}
+
+// Complex products by the plain formula: std::complex tests each one for NaN.
+template <class T>
+T multiply(T a, T b) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else if constexpr (Complex<T>) {
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  } else {
+    return a * b;
+  }
+}
+
+// NaN wins, and zero is above minus zero. Complex numbers are ordered by the real, then the
+// imaginary part.
+template <class T>
+T maximum(T a, T b) {
+  if constexpr (Float<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    if (a != a || b != b) return a + b;
+    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
+    return a > b ? a : b;
+  } else if constexpr (Complex<T>) {
+    if (a != a) return a;
+    if (b != b) return b;
+    return a.real() > b.real() || (a.real() == b.real() && a.imag() >= b.imag()) ? a : b;
+  } else {
+    return a > b ? a : b;
+  }
+}
+
+template <class T>
+T minimum(T a, T b) {
+  if constexpr (Float<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    if (a != a || b != b) return a + b;
+    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
+    return a < b ? a : b;
+  } else if constexpr (Complex<T>) {
+    if (a != a) return a;
+    if (b != b) return b;
+    return a.real() < b.real() || (a.real() == b.real() && a.imag() <= b.imag()) ? a : b;
+  } else {
+    return a < b ? a : b;
+  }
+}
+
+// Base to a whole exponent >= 0, by squaring.
+template <class T>
+T power_by_squaring(T base, uint64_t exponent) {
+  T result = T(1);
+  while (true) {
+    if (exponent & 1) result = multiply(result, base);
+    exponent >>= 1;
+    if (exponent == 0) return result;
+    base = multiply(base, base);
+  }
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,231 @@
+// Elementwise operations of one operand that need arithmetic only.
+#include <cmath>
+
+#include <farcall/primitives/elementwise.h>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native {
+namespace {
+
+struct Neg {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x) const {
+    if constexpr (Integer<T>) {
+      return subtract(T(0), x);
+    } else {
+      return -x;
+    }
+  }
+};
+
+struct Abs {
+  template <class T>
+  requires Signed<T> || Float<T> T operator()(T x) const {
+    if constexpr (Integer<T>) {
+      return x < 0 ? subtract(T(0), x) : x;
+    } else {
+      return std::fabs(x);
+    }
+  }
+  template <Unsigned T>
+  T operator()(T x) const {
+    return x;
+  }
+  template <Float T>
+  T operator()(std::complex<T> x) const {
+    return std::abs(x);
+  }
+};
+
+// Zeros and NaN are their own sign.
+struct Sign {
+  template <class T>
+  requires Integer<T> || Float<T> T operator()(T x) const {
+    return x > T(0) ? T(1) : (x < T(0) ? T(-1) : x);
+  }
+  template <Complex T>
+  T operator()(T x) const {
+    if (x == T(0)) return x;
+    const auto length = std::abs(x);
+    return length == length ? x / length : T(length, length);
+  }
+};
+
+struct Square {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x) const {
+    return multiply(x, x);
+  }
+};
+
+// A negative exponent is the reciprocal of the power; integers take none.
+struct IntegerPow {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, int64_t y) const {
+    if constexpr (Integer<T>) {
+      return power_by_squaring(x, static_cast<uint64_t>(y));
+    } else {
+      const uint64_t magnitude = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
+      const T power = power_by_squaring(x, magnitude);
+      return y < 0 ? T(1) / power : power;
+    }
+  }
+};
+
+struct Floor {
+  template <Float T>
+  T operator()(T x) const {
+    return std::floor(x);
+  }
+};
+struct Ceil {
+  template <Float T>
+  T operator()(T x) const {
+    return std::ceil(x);
+  }
+};
+struct RoundAway {
+  template <Float T>
+  T operator()(T x) const {
+    return std::round(x);
+  }
+};
+struct RoundEven {
+  template <Float T>
+  T operator()(T x) const {
+    return std::nearbyint(x);
+  }
+};
+struct IsFinite {
+  template <Float T>
+  bool operator()(T x) const {
+    return std::fabs(x) <= std::numeric_limits<T>::max();
+  }
+};
+
+struct Not {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
+};
+struct LogicalNot {
+  uint8_t operator()(uint8_t x) const { return x == 0; }
+};
+struct PopulationCount {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x) const {
+    return static_cast<T>(std::popcount(x));
+  }
+};
+// `unused` bits of the type are above the value.
+struct CountLeadingZeros {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, int64_t unused) const {
+    return static_cast<T>(std::countl_zero(x) - unused);
+  }
+};
+
+struct Real {
+  template <Float T>
+  T operator()(T x) const {
+    return x;
+  }
+  template <Float T>
+  T operator()(std::complex<T> x) const {
+    return x.real();
+  }
+};
+struct Imag {
+  template <Float T>
+  T operator()(T) const {
+    return T(0);
+  }
+  template <Float T>
+  T operator()(std::complex<T> x) const {
+    return x.imag();
+  }
+};
+struct Conj {
+  template <Float T>
+  T operator()(T x) const {
+    return x;
+  }
+  template <Complex T>
+  T operator()(T x) const {
+    return std::conj(x);
+  }
+};
+
+using Types = std::span<const ShapeDtype>;
+
+Kernel make_not(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() != DType::kBool) return make_unary<Not>(inputs, outputs, params);
+  const TypedLoop loop = {unary_loop<LogicalNot, uint8_t>, DType::kBool};
+  return make_elementwise(inputs, outputs[0], {.loop = loop, .loads = {DType::kBool}});
+}
+
+Kernel make_round(Types inputs, Types outputs, const Params* params) {
+  const bool is_to_even = params_as<RoundParams>(params).rounding_method == 1;
+  return is_to_even ? make_unary<RoundEven>(inputs, outputs, params)
+                    : make_unary<RoundAway>(inputs, outputs, params);
+}
+
+Kernel make_integer_pow(Types inputs, Types outputs, const Params* params) {
+  const int64_t y = params_as<IntegerPowParams>(params).y;
+  const DType dtype = inputs[0].dtype();
+  if (dtype == DType::kBool || (is_integer(dtype) && y < 0)) return {};
+  if (y == 2) return make_unary<Square>(inputs, outputs, params);
+  return make_elementwise(inputs, outputs[0], unary_loops<IntegerPow>(), dtype, y);
+}
+
+// Counts the bits of the value as it is without a sign.
+template <class Op>
+Kernel make_count(Types inputs, Types outputs, const Params*) {
+  const DType dtype = inputs[0].dtype();
+  if (!is_integer(dtype)) return {};
+  const DType load = unsigned_dtype(dtype), compute = compute_dtype(load);
+  return make_elementwise(inputs, outputs[0],
+                          {.loop = unary_loops<Op>()[static_cast<size_t>(compute)],
+                           .loads = {load},
+                           .extra = dtype_info(compute).bits - dtype_info(load).bits});
+}
+
+// Arithmetic is for numbers: bools have none.
+template <class Op>
+Kernel make_number(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  return make_unary<Op>(inputs, outputs, params);
+}
+
+constexpr KernelRow kRows[] = {
+    {"abs", make_number<Abs>},
+    {"ceil", make_unary<Ceil>},
+    {"clz", make_count<CountLeadingZeros>},
+    {"conj", make_unary<Conj>},
+    {"floor", make_unary<Floor>},
+    {"imag", make_unary<Imag>},
+    {"integer_pow", make_integer_pow},
+    {"is_finite", make_unary<IsFinite>},
+    {"neg", make_number<Neg>},
+    {"not", make_not},
+    {"population_count", make_count<PopulationCount>},
+    {"real", make_unary<Real>},
+    {"round", make_round},
+    {"sign", make_number<Sign>},
+    {"square", make_number<Square>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> basic_unary_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,265 @@
+// Elementwise operations of two operands.
+#include <cmath>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/special.h"
+
+namespace farcall::native {
+namespace {
+
+struct Add {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return add(x, y);
+  }
+};
+struct Sub {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return subtract(x, y);
+  }
+};
+struct Mul {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return multiply(x, y);
+  }
+};
+
+// Integers divided by zero give -1, all bits set; the lowest one divided by -1 is itself.
+struct Div {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y == 0) return static_cast<T>(-1);
+    if (Signed<T> && y == static_cast<T>(-1)) return subtract(T(0), x);
+    return static_cast<T>(x / y);
+  }
+  template <class T>
+  requires Float<T> || Complex<T> T operator()(T x, T y) const { return x / y; }
+};
+// The sign is that of the dividend.
+struct Rem {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y == 0) return x;
+    if (Signed<T> && y == static_cast<T>(-1)) return 0;
+    return static_cast<T>(x % y);
+  }
+  template <Float T>
+  T operator()(T x, T y) const {
+    return std::fmod(x, y);
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T x, T y) const {
+    return maximum(x, y);
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T x, T y) const {
+    return minimum(x, y);
+  }
+};
+
+struct Pow {
+  template <Integer T>
+  T operator()(T x, T y) const {
+    if (y < 0) {
+      if (x == 1) return 1;
+      return static_cast<T>(x == static_cast<T>(-1) ? ((y & 1) ? -1 : 1) : 0);
+    }
+    return power_by_squaring(x, static_cast<uint64_t>(y));
+  }
+  template <Float T>
+  T operator()(T x, T y) const {
+    return std::pow(x, y);
+  }
+  template <Complex T>
+  T operator()(T x, T y) const {
+    return T(complex_pow(std::complex<double>(x), std::complex<double>(y)));
+  }
+};
+struct Atan2 {
+  template <Float T>
+  T operator()(T y, T x) const {
+    return std::atan2(y, x);
+  }
+  // -i log((x + iy) / sqrt(x^2 + y^2))
+  template <Complex T>
+  T operator()(T y_in, T x_in) const {
+    const std::complex<double> x(x_in), y(y_in), i(0, 1);
+    return T(-i * std::log((x + i * y) / std::sqrt(x * x + y * y)));
+  }
+};
+struct Nextafter {
+  template <Float T>
+  T operator()(T x, T y) const {
+    return std::nextafter(x, y);
+  }
+};
+
+struct And {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x & y;
+  }
+};
+struct Or {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x | y;
+  }
+};
+struct Xor {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T y) const {
+    return x ^ y;
+  }
+};
+
+// By the width or more, a negative number being a large one, nothing but the sign is left.
+template <class T>
+bool is_shifted_out(T count) {
+  return static_cast<std::make_unsigned_t<T>>(count) >= 8 * sizeof(T);
+}
+struct ShiftLeft {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T count) const {
+    return is_shifted_out(count) ? T(0) : static_cast<T>(static_cast<Wrapping<T>>(x) << count);
+  }
+};
+struct ShiftRightLogical {
+  static constexpr bool kSignless = true;
+  template <Unsigned T>
+  T operator()(T x, T count) const {
+    return is_shifted_out(count) ? T(0) : static_cast<T>(x >> count);
+  }
+};
+struct ShiftRightArithmetic {
+  template <Signed T>
+  T operator()(T x, T count) const {
+    return static_cast<T>(x >> (is_shifted_out(count) ? 8 * sizeof(T) - 1 : count));
+  }
+};
+
+struct MakeComplex {
+  template <Float T>
+  std::complex<T> operator()(T real, T imag) const {
+    return {real, imag};
+  }
+};
+
+using Types = std::span<const ShapeDtype>;
+
+// On bools a sum is "or" and a product "and".
+template <class Op, class BoolOp>
+Kernel make_arithmetic(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() == DType::kBool) {
+    const auto& loop = binary_loops<BoolOp>()[static_cast<size_t>(DType::kUInt8)].loop;
+    return make_elementwise(inputs, outputs[0],
+                            {.loop = {loop, DType::kBool}, .loads = {DType::kBool, DType::kBool}});
+  }
+  return make_binary<Op>(inputs, outputs, params);
+}
+
+template <class Op>
+Kernel make_number(Types inputs, Types outputs, const Params* params) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  return make_binary<Op>(inputs, outputs, params);
+}
+
+// The value as it is with, or without, a sign; the count as a large number when it is negative.
+template <class Op, DType (*load_dtype)(DType)>
+Kernel make_shift(Types inputs, Types outputs, const Params*) {
+  const DType dtype = inputs[0].dtype();
+  if (!is_integer(dtype)) return {};
+  const DType load = load_dtype(dtype);
+  return make_elementwise(inputs, outputs[0],
+                          {.loop = binary_loops<Op>()[static_cast<size_t>(compute_dtype(load))],
+                           .loads = {load, compute_dtype(dtype)}});
+}
+
+// ---- nextafter of narrow floats: a step in the order of their bits
+// ---------------------------------
+struct NarrowFormat {
+  uint32_t sign;  // the bit; 0 when there are no negative values
+  bool has_minus_zero;
+};
+
+uint32_t narrow_step(uint32_t bits, float x, float y, uint32_t nan, NarrowFormat format) {
+  if (x != x || y != y) return nan;
+  if (x == y) return bits;
+  if (x == 0 && format.sign) return y > 0 ? 1 : (format.sign | 1);
+  const bool is_away_from_zero = (x < 0) == (y < x);
+  const uint32_t next = is_away_from_zero ? bits + 1 : bits - 1;
+  return next == format.sign && !format.has_minus_zero ? 0 : next;
+}
+
+template <class Bits>
+void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64_t extra) {
+  const auto dtype = static_cast<DType>(extra);
+  const auto& info = dtype_info(dtype);
+  const auto widen = narrow_to_float(dtype);
+  const bool is_fnuz = info.name.ends_with("fnuz");
+  const NarrowFormat format = {dtype == DType::kFloat8E8M0FNU ? 0 : 1u << (info.bits - 1),
+                               !is_fnuz};
+  Bits nan = 0;
+  const float float_nan = std::numeric_limits<float>::quiet_NaN();
+  float_to_narrow(dtype)(&float_nan, &nan, 1, {});
+  float x[kBlock], y[kBlock];
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t count = std::min(size - start, kBlock);
+    const auto* bits = static_cast<const Bits*>(inputs[0]) + start;
+    widen(bits, x, count, {});
+    widen(static_cast<const Bits*>(inputs[1]) + start, y, count, {});
+    auto* result = static_cast<Bits*>(output) + start;
+    for (int64_t i = 0; i < count; ++i) {
+      result[i] = static_cast<Bits>(narrow_step(bits[i], x[i], y[i], nan, format));
+    }
+  }
+}
+
+Kernel make_nextafter(Types inputs, Types outputs, const Params* params) {
+  const DType dtype = inputs[0].dtype();
+  if (!is_narrow_float(dtype)) return make_binary<Nextafter>(inputs, outputs, params);
+  const Loop loop = byte_width(dtype) == 1 ? nextafter_loop<uint8_t> : nextafter_loop<uint16_t>;
+  return make_elementwise(
+      inputs, outputs[0],
+      {.loop = {loop, dtype}, .loads = {dtype, dtype}, .extra = static_cast<int64_t>(dtype)});
+}
+
+constexpr KernelRow kRows[] = {
+    {"add", make_arithmetic<Add, Or>},
+    {"and", make_binary<And>},
+    {"atan2", make_binary<Atan2>},
+    {"complex", make_binary<MakeComplex>},
+    {"div", make_number<Div>},
+    {"max", make_binary<Max>},
+    {"min", make_binary<Min>},
+    {"mul", make_arithmetic<Mul, And>},
+    {"nextafter", make_nextafter},
+    {"or", make_binary<Or>},
+    {"pow", make_number<Pow>},
+    {"rem", make_number<Rem>},
+    {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},
+    {"shift_right_arithmetic", make_shift<ShiftRightArithmetic, signed_dtype>},
+    {"shift_right_logical", make_shift<ShiftRightLogical, unsigned_dtype>},
+    {"sub", make_number<Sub>},
+    {"xor", make_binary<Xor>},
+};
+
+}  // namespace
+
+std::span<const KernelRow> binary_rows() { return kRows; }
+
+}  // namespace farcall::native

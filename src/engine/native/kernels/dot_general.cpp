@@ -1,0 +1,413 @@
+// dot_general: for each index of the batch dimensions one matrix product, done by BLAS where it has
+// the type. Operands are used where they lie when their dimensions form a matrix of any order
+// there, else rearranged into scratch.
+#include <algorithm>
+#include <climits>
+#include <complex>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <cblas.h>
+
+#include <farcall/core/layout.h>
+#include <farcall/core/storage.h>
+#include <farcall/primitives/dot_general.h>
+
+#include "engine/native/kernels/arithmetic.h"
+#include "engine/native/kernels/convert.h"
+#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/strided_copy.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+using Indices = std::vector<int64_t>;
+
+// One matrix in memory, strides in elements.
+struct Matrix {
+  const void* data;
+  int64_t row_stride, column_stride;
+};
+
+// C, dense and row-major, becomes A B; A is m by k, B k by n.
+struct Product {
+  int64_t m, k, n;
+  Matrix a, b;
+  void* c;
+};
+using Multiply = void (*)(const Product& product);
+
+// ---- BLAS
+// -----------------------------------------------------------------------------------------
+template <class T>
+struct Blas;
+template <>
+struct Blas<float> {
+  static constexpr auto gemm = cblas_sgemm;
+  static constexpr auto gemv = cblas_sgemv;
+  static constexpr float kOne = 1, kZero = 0;
+};
+template <>
+struct Blas<double> {
+  static constexpr auto gemm = cblas_dgemm;
+  static constexpr auto gemv = cblas_dgemv;
+  static constexpr double kOne = 1, kZero = 0;
+};
+template <>
+struct Blas<std::complex<float>> {
+  static constexpr auto gemm = cblas_cgemm;
+  static constexpr auto gemv = cblas_cgemv;
+  static constexpr float kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
+  static constexpr const void* kOne = kOneValue;
+  static constexpr const void* kZero = kZeroValue;
+};
+template <>
+struct Blas<std::complex<double>> {
+  static constexpr auto gemm = cblas_zgemm;
+  static constexpr auto gemv = cblas_zgemv;
+  static constexpr double kOneValue[2] = {1, 0}, kZeroValue[2] = {0, 0};
+  static constexpr const void* kOne = kOneValue;
+  static constexpr const void* kZero = kZeroValue;
+};
+
+// How BLAS names a matrix: row-major, or the transpose of one, with a leading dimension.
+struct BlasMatrix {
+  CBLAS_TRANSPOSE transpose;
+  blasint leading;
+};
+
+BlasMatrix blas_matrix(const Matrix& matrix) {
+  if (matrix.column_stride == 1) {
+    return {CblasNoTrans, static_cast<blasint>(matrix.row_stride)};
+  }
+  return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
+}
+
+// y = A x, where y is dense. Only adds to y: not every gemv clears what it is told to ignore.
+template <class T>
+void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
+                     int64_t x_stride, void* y) {
+  const auto [transpose, leading] = blas_matrix(a);
+  const bool is_transposed = transpose == CblasTrans;
+  std::memset(y, 0, static_cast<size_t>(rows) * sizeof(T));
+  Blas<T>::gemv(CblasRowMajor, transpose, static_cast<blasint>(is_transposed ? columns : rows),
+                static_cast<blasint>(is_transposed ? rows : columns), Blas<T>::kOne,
+                static_cast<const T*>(a.data), leading, static_cast<const T*>(x),
+                static_cast<blasint>(x_stride), Blas<T>::kOne, static_cast<T*>(y), 1);
+}
+
+template <class T>
+void multiply_blas(const Product& p) {
+  if (p.n == 1) {
+    return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c);
+  }
+  if (p.m == 1) {
+    const Matrix transposed = {p.b.data, p.b.column_stride, p.b.row_stride};
+    return multiply_vector<T>(transposed, p.n, p.k, p.a.data, p.a.column_stride, p.c);
+  }
+  const auto a = blas_matrix(p.a), b = blas_matrix(p.b);
+  Blas<T>::gemm(CblasRowMajor, a.transpose, b.transpose, static_cast<blasint>(p.m),
+                static_cast<blasint>(p.n), static_cast<blasint>(p.k), Blas<T>::kOne,
+                static_cast<const T*>(p.a.data), a.leading, static_cast<const T*>(p.b.data),
+                b.leading, Blas<T>::kZero, static_cast<T*>(p.c), static_cast<blasint>(p.n));
+}
+
+// ---- plain loops: integers, bools, and what is too large for BLAS's 32-bit sizes
+// -------------------
+struct NumberOps {
+  template <class T>
+  static T multiply_add(T a, T b, T sum) {
+    return add(sum, multiply(a, b));
+  }
+};
+struct BoolOps {
+  static uint8_t multiply_add(uint8_t a, uint8_t b, uint8_t sum) { return sum | (a & b); }
+};
+
+// In blocks, so that the rows of B and C that are worked on stay in the cache.
+template <class T, class Ops>
+void multiply_plain(const Product& p) {
+  constexpr int64_t kInnerBlock = 64, kColumnBlock = 512;
+  const auto* a = static_cast<const T*>(p.a.data);
+  const auto* b = static_cast<const T*>(p.b.data);
+  auto* c = static_cast<T*>(p.c);
+  std::fill_n(c, p.m * p.n, T(0));
+  for (int64_t column = 0; column < p.n; column += kColumnBlock) {
+    const int64_t num_columns = std::min(p.n - column, kColumnBlock);
+    for (int64_t inner = 0; inner < p.k; inner += kInnerBlock) {
+      const int64_t inner_end = std::min(p.k, inner + kInnerBlock);
+      for (int64_t i = 0; i < p.m; ++i) {
+        T* sums = c + i * p.n + column;
+        for (int64_t j = inner; j < inner_end; ++j) {
+          const T factor = a[i * p.a.row_stride + j * p.a.column_stride];
+          const T* row = b + j * p.b.row_stride + column * p.b.column_stride;
+          if (p.b.column_stride == 1) {
+            for (int64_t n = 0; n < num_columns; ++n) {
+              sums[n] = Ops::multiply_add(factor, row[n], sums[n]);
+            }
+          } else {
+            for (int64_t n = 0; n < num_columns; ++n) {
+              sums[n] = Ops::multiply_add(factor, row[n * p.b.column_stride], sums[n]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+struct MultiplyRow {
+  DType dtype;
+  Multiply blas;  // null: none
+  Multiply plain;
+};
+constexpr MultiplyRow kMultiply[] = {
+    {DType::kFloat32, multiply_blas<float>, multiply_plain<float, NumberOps>},
+    {DType::kFloat64, multiply_blas<double>, multiply_plain<double, NumberOps>},
+    {DType::kComplex64, multiply_blas<std::complex<float>>,
+     multiply_plain<std::complex<float>, NumberOps>},
+    {DType::kComplex128, multiply_blas<std::complex<double>>,
+     multiply_plain<std::complex<double>, NumberOps>},
+    {DType::kUInt8, nullptr, multiply_plain<uint8_t, NumberOps>},
+    {DType::kUInt16, nullptr, multiply_plain<uint16_t, NumberOps>},
+    {DType::kUInt32, nullptr, multiply_plain<uint32_t, NumberOps>},
+    {DType::kUInt64, nullptr, multiply_plain<uint64_t, NumberOps>},
+    {DType::kBool, nullptr, multiply_plain<uint8_t, BoolOps>},
+};
+
+// ---- the plan
+// ------------------------------------------------------------------------------------- An operand
+// on its way to being a matrix for each batch index: first rearranged, then converted.
+struct Operand {
+  bool is_rearranged = false;
+  StridedCopy rearrange;
+  Conversion convert;
+  int64_t size = 0;
+  size_t rearranged_offset = 0, converted_offset = 0;  // in scratch
+  int64_t row_stride = 0, column_stride = 0;
+  Indices batch_strides;
+};
+
+struct DotPlan {
+  Multiply multiply = nullptr;
+  Operand lhs, rhs;
+  Indices batch_sizes;
+  int64_t batch = 1, m = 1, k = 1, n = 1;
+  size_t width = 0;  // of an element computed in
+  Conversion store;
+  size_t result_offset = 0;  // in scratch, unless store is a copy
+};
+
+const std::byte* prepare(const Operand& operand, const void* data, std::byte* scratch) {
+  const auto* now = static_cast<const std::byte*>(data);
+  if (operand.is_rearranged) {
+    operand.rearrange.run(now, scratch + operand.rearranged_offset);
+    now = scratch + operand.rearranged_offset;
+  }
+  if (!operand.convert.is_copy()) {
+    operand.convert.run(now, scratch + operand.converted_offset, operand.size);
+    now = scratch + operand.converted_offset;
+  }
+  return now;
+}
+
+int64_t batch_offset(const Indices& sizes, const Indices& strides, int64_t index) {
+  int64_t offset = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    offset += index % sizes[i] * strides[i];
+    index /= sizes[i];
+  }
+  return offset;
+}
+
+void run_dot(const KernelCall& call) {
+  const auto& plan = *static_cast<const DotPlan*>(call.data);
+  const int64_t matrix_size = plan.m * plan.n, size = plan.batch * matrix_size;
+  if (size == 0) return;
+  auto* scratch = static_cast<std::byte*>(call.scratch);
+  const bool is_direct = plan.store.is_copy();
+  auto* result =
+      is_direct ? static_cast<std::byte*>(call.operands[2]) : scratch + plan.result_offset;
+  const auto width = static_cast<int64_t>(plan.width);
+  if (plan.k == 0) {
+    std::memset(result, 0, static_cast<size_t>(size * width));
+  } else {
+    const std::byte* lhs = prepare(plan.lhs, call.operands[0], scratch);
+    const std::byte* rhs = prepare(plan.rhs, call.operands[1], scratch);
+    for (int64_t i = 0; i < plan.batch; ++i) {
+      const int64_t a = batch_offset(plan.batch_sizes, plan.lhs.batch_strides, i) * width;
+      const int64_t b = batch_offset(plan.batch_sizes, plan.rhs.batch_strides, i) * width;
+      plan.multiply({plan.m,
+                     plan.k,
+                     plan.n,
+                     {lhs + a, plan.lhs.row_stride, plan.lhs.column_stride},
+                     {rhs + b, plan.rhs.row_stride, plan.rhs.column_stride},
+                     result + i * matrix_size * width});
+    }
+  }
+  if (!is_direct) plan.store.run(result, call.operands[2], size);
+}
+
+// ---- planning
+// -------------------------------------------------------------------------------------
+Indices picked(std::span<const int64_t> values, const Indices& dimensions) {
+  Indices result;
+  for (const int64_t i : dimensions) result.push_back(values[i]);
+  return result;
+}
+
+int64_t product_of(const Indices& sizes) {
+  int64_t product = 1;
+  for (const int64_t size : sizes) product *= size;
+  return product;
+}
+
+// The stride with which the dimensions can be walked as one; nothing when they cannot.
+std::optional<int64_t> common_stride(const Indices& sizes, const Indices& strides) {
+  std::optional<int64_t> stride;
+  int64_t span = 0;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (stride && strides[i] != span) return std::nullopt;
+    if (!stride) stride = strides[i];
+    span = strides[i] * sizes[i];
+  }
+  return stride ? stride : 1;
+}
+
+// The rows and columns of an operand, each made of one or more dimensions.
+struct Parts {
+  Indices batch, rows, columns;
+};
+
+// BLAS wants one stride to be 1 and the other to be no less than the size of that dimension.
+bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t> shape,
+                   const Indices& strides) {
+  const Indices row_sizes = picked(shape, parts.rows), column_sizes = picked(shape, parts.columns);
+  const int64_t rows = product_of(row_sizes), columns = product_of(column_sizes);
+  const auto row = common_stride(row_sizes, picked(strides, parts.rows));
+  const auto column = common_stride(column_sizes, picked(strides, parts.columns));
+  if (!row || !column) return false;
+  operand.row_stride = *row;
+  operand.column_stride = *column;
+  // The stride of a dimension of size one is free.
+  if (columns == 1 && rows == 1) {
+    operand.row_stride = operand.column_stride = 1;
+  } else if (columns == 1) {
+    if (operand.row_stride != 1) operand.column_stride = 1;
+    if (operand.row_stride == 1) operand.column_stride = rows;
+  } else if (rows == 1) {
+    if (operand.column_stride != 1) operand.row_stride = 1;
+    if (operand.column_stride == 1) operand.row_stride = columns;
+  }
+  return (operand.column_stride == 1 && operand.row_stride >= columns) ||
+         (operand.row_stride == 1 && operand.column_stride >= rows);
+}
+
+// Rearranged to batch, rows, columns when it cannot be used as it lies.
+Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
+                     size_t& scratch_bytes) {
+  Operand operand;
+  const auto shape = type.shape();
+  const Indices strides = strides_of(shape, row_major(shape.size()));
+  const auto take = [&](size_t nbytes) {
+    const size_t offset = scratch_bytes;
+    scratch_bytes += (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    return offset;
+  };
+  operand.size = type.size();
+  operand.convert = make_conversion(type.dtype(), compute);
+  operand.batch_strides = picked(strides, parts.batch);
+  if (!plan_in_place(operand, parts, shape, strides)) {
+    Indices order = parts.batch;
+    order.insert(order.end(), parts.rows.begin(), parts.rows.end());
+    order.insert(order.end(), parts.columns.begin(), parts.columns.end());
+    const Indices new_shape = picked(shape, order);
+    const Indices new_strides = strides_of(new_shape, row_major(new_shape.size()));
+    operand.is_rearranged = true;
+    operand.rearrange =
+        StridedCopy(byte_width(type.dtype()), new_shape, picked(strides, order), new_strides);
+    operand.rearranged_offset = take(type.nbytes());
+    operand.column_stride = 1;
+    operand.row_stride = product_of(picked(shape, parts.columns));
+    operand.batch_strides.assign(new_strides.begin(),
+                                 new_strides.begin() + static_cast<int64_t>(parts.batch.size()));
+  }
+  if (!operand.convert.is_copy()) {
+    operand.converted_offset = take(static_cast<size_t>(type.size()) * byte_width(compute));
+  }
+  return operand;
+}
+
+Indices other_dimensions(size_t rank, const Indices& a, const Indices& b) {
+  Indices result;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i) {
+    if (std::ranges::find(a, i) == a.end() && std::ranges::find(b, i) == b.end()) {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+// Sums may be taken in any order: in that of the left operand, so that it may lie as it is.
+void sort_contracting(Indices& lhs, Indices& rhs) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (size_t i = 0; i < lhs.size(); ++i) pairs.emplace_back(lhs[i], rhs[i]);
+  std::ranges::sort(pairs);
+  for (size_t i = 0; i < lhs.size(); ++i) std::tie(lhs[i], rhs[i]) = pairs[i];
+}
+
+Multiply choose_multiply(const DotPlan& plan, DType compute) {
+  const DType key = is_integer(compute) ? unsigned_dtype(compute) : compute;
+  const auto* row = std::ranges::find(kMultiply, key, &MultiplyRow::dtype);
+  if (row == std::end(kMultiply)) return nullptr;
+  const int64_t largest =
+      std::max({plan.m, plan.k, plan.n, plan.lhs.row_stride, plan.lhs.column_stride,
+                plan.rhs.row_stride, plan.rhs.column_stride});
+  return row->blas && largest <= INT_MAX ? row->blas : row->plain;
+}
+
+Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
+  const auto& dimensions = params_as<DotGeneralParams>(params);
+  const DType out_dtype = outputs[0].dtype();
+  const DType compute = out_dtype == DType::kBool ? out_dtype : compute_dtype(out_dtype);
+  Indices lhs_contracting = dimensions.lhs_contracting;
+  Indices rhs_contracting = dimensions.rhs_contracting;
+  sort_contracting(lhs_contracting, rhs_contracting);
+  const Indices lhs_free =
+      other_dimensions(inputs[0].rank(), lhs_contracting, dimensions.lhs_batch);
+  const Indices rhs_free =
+      other_dimensions(inputs[1].rank(), rhs_contracting, dimensions.rhs_batch);
+
+  auto plan = std::make_shared<DotPlan>();
+  size_t scratch_bytes = 0;
+  plan->batch_sizes = picked(inputs[0].shape(), dimensions.lhs_batch);
+  plan->batch = product_of(plan->batch_sizes);
+  plan->m = product_of(picked(inputs[0].shape(), lhs_free));
+  plan->k = product_of(picked(inputs[0].shape(), lhs_contracting));
+  plan->n = product_of(picked(inputs[1].shape(), rhs_free));
+  plan->lhs = plan_operand(inputs[0], {dimensions.lhs_batch, lhs_free, lhs_contracting}, compute,
+                           scratch_bytes);
+  plan->rhs = plan_operand(inputs[1], {dimensions.rhs_batch, rhs_contracting, rhs_free}, compute,
+                           scratch_bytes);
+  plan->multiply = choose_multiply(*plan, compute);
+  if (!plan->multiply) return {};
+  plan->width = byte_width(compute);
+  plan->store = make_conversion(compute, out_dtype);
+  if (!plan->store.is_copy()) {
+    plan->result_offset = scratch_bytes;
+    scratch_bytes += static_cast<size_t>(outputs[0].size()) * plan->width;
+  }
+  return {.run = run_dot, .data = std::move(plan), .scratch_bytes = scratch_bytes};
+}
+
+constexpr KernelRow kRows[] = {{"dot_general", make_dot_general}};
+
+}  // namespace
+
+std::span<const KernelRow> dot_general_rows() { return kRows; }
+
+}  // namespace farcall::native

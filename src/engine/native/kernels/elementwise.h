@@ -1,0 +1,172 @@
+// The frame of elementwise kernels: loops over dense arrays of the types that are computed in, and
+// around them blocks that convert other dtypes and repeat scalars.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "engine/native/kernel.h"
+#include "engine/native/kernels/arithmetic.h"
+#include "engine/native/kernels/convert.h"
+
+namespace farcall::native {
+
+// Elements of a block. Four blocks of the widest elements fit the stack of any thread.
+inline constexpr int64_t kBlock = 512;
+inline constexpr size_t kMaxComputeWidth = 16;
+inline constexpr size_t kMaxElementwiseInputs = 3;
+
+using Loop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
+
+// A loop and the dtype of what it writes. No loop: there is no kernel.
+struct TypedLoop {
+  Loop loop = nullptr;
+  DType result = DType::kInvalid;
+};
+using LoopTable = std::array<TypedLoop, kNumDTypes>;  // by the dtype computed in
+
+struct ElementwiseSpec {
+  TypedLoop loop;
+  std::array<DType, kMaxElementwiseInputs> loads{};  // what the loop reads of each input
+  int64_t extra = 0;                                 // handed to the loop
+};
+
+// Inputs have the shape of the output, or one element, which is repeated.
+Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
+                        const ElementwiseSpec& spec);
+
+// Repeats one element of `width` bytes.
+void fill_elements(void* target, const void* element, size_t width, int64_t size);
+
+template <class T>
+inline constexpr DType kDTypeOf = DType::kInvalid;
+template <>
+inline constexpr DType kDTypeOf<bool> = DType::kBool;
+template <>
+inline constexpr DType kDTypeOf<int8_t> = DType::kInt8;
+template <>
+inline constexpr DType kDTypeOf<int16_t> = DType::kInt16;
+template <>
+inline constexpr DType kDTypeOf<int32_t> = DType::kInt32;
+template <>
+inline constexpr DType kDTypeOf<int64_t> = DType::kInt64;
+template <>
+inline constexpr DType kDTypeOf<uint8_t> = DType::kUInt8;
+template <>
+inline constexpr DType kDTypeOf<uint16_t> = DType::kUInt16;
+template <>
+inline constexpr DType kDTypeOf<uint32_t> = DType::kUInt32;
+template <>
+inline constexpr DType kDTypeOf<uint64_t> = DType::kUInt64;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::kFloat32;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::kFloat64;
+template <>
+inline constexpr DType kDTypeOf<std::complex<float>> = DType::kComplex64;
+template <>
+inline constexpr DType kDTypeOf<std::complex<double>> = DType::kComplex128;
+
+// Calls visit.operator()<T>() for every type computed in.
+template <class Visit>
+void for_each_compute_type(Visit visit) {
+  const auto call = [&]<class... T>() { (visit.template operator()<T>(), ...); };
+  call.template operator()<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+                           float, double, std::complex<float>, std::complex<double>>();
+}
+
+// Operations that treat the bits of signed and unsigned integers alike say so by a member
+// kSignless, and are compiled for unsigned ones only.
+template <class Op, class T>
+struct OperandOf {
+  using type = T;
+};
+template <class Op, Signed T>
+requires requires { Op::kSignless; }
+struct OperandOf<Op, T> {
+  using type = std::make_unsigned_t<T>;
+};
+
+// An operation whose behaviour depends on a number takes it as the last argument.
+//
+// The output may be one of the inputs: ivdep says that no element depends on another's iteration,
+// so that loops are vectorised for that case too.
+template <class Op, class T>
+void unary_loop(const void* const* inputs, void* output, int64_t size,
+                [[maybe_unused]] int64_t extra) {
+  const auto* x = static_cast<const T*>(inputs[0]);
+  if constexpr (requires { Op()(T(), int64_t()); }) {
+    auto* result = static_cast<decltype(Op()(T(), int64_t()))*>(output);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) result[i] = Op()(x[i], extra);
+  } else {
+    auto* result = static_cast<decltype(Op()(T()))*>(output);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) result[i] = Op()(x[i]);
+  }
+}
+
+template <class Op, class T>
+void binary_loop(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const auto* x = static_cast<const T*>(inputs[0]);
+  const auto* y = static_cast<const T*>(inputs[1]);
+  auto* result = static_cast<decltype(Op()(T(), T()))*>(output);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) result[i] = Op()(x[i], y[i]);
+}
+
+// The loops of an operation for the types that it accepts.
+template <class Op>
+const LoopTable& unary_loops() {
+  static const LoopTable table = [] {
+    LoopTable loops{};
+    for_each_compute_type([&]<class T>() {
+      using X = typename OperandOf<Op, T>::type;
+      auto& row = loops[static_cast<size_t>(kDTypeOf<T>)];
+      if constexpr (requires(X x) { Op()(x, int64_t()); }) {
+        row = {unary_loop<Op, X>, kDTypeOf<decltype(Op()(X(), int64_t()))>};
+      } else if constexpr (requires(X x) { Op()(x); }) {
+        row = {unary_loop<Op, X>, kDTypeOf<decltype(Op()(X()))>};
+      }
+    });
+    return loops;
+  }();
+  return table;
+}
+
+template <class Op>
+const LoopTable& binary_loops() {
+  static const LoopTable table = [] {
+    LoopTable loops{};
+    for_each_compute_type([&]<class T>() {
+      using X = typename OperandOf<Op, T>::type;
+      auto& row = loops[static_cast<size_t>(kDTypeOf<T>)];
+      if constexpr (requires(X x) { Op()(x, x); }) {
+        row = {binary_loop<Op, X>, kDTypeOf<decltype(Op()(X(), X()))>};
+      }
+    });
+    return loops;
+  }();
+  return table;
+}
+
+// A kernel that computes in `dtype`, into which all inputs are converted.
+Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
+                        const LoopTable& loops, DType dtype, int64_t extra = 0);
+
+// The factory of an operation on the dtype of the first operand.
+template <class Op>
+Kernel make_unary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
+                  const Params*) {
+  return make_elementwise(inputs, outputs[0], unary_loops<Op>(), inputs[0].dtype());
+}
+template <class Op>
+Kernel make_binary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
+                   const Params*) {
+  return make_elementwise(inputs, outputs[0], binary_loops<Op>(), inputs[0].dtype());
+}
+
+}  // namespace farcall::native

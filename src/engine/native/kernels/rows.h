@@ -1,0 +1,27 @@
+// The families of kernels, each a list of rows in the file that computes them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "engine/native/kernel.h"
+
+namespace farcall::native {
+
+struct KernelRow {
+  std::string_view primitive;
+  KernelFactory make;
+};
+
+std::span<const KernelRow> basic_unary_rows();
+std::span<const KernelRow> math_rows();
+std::span<const KernelRow> binary_rows();
+std::span<const KernelRow> compare_rows();
+std::span<const KernelRow> convert_rows();
+std::span<const KernelRow> select_rows();
+std::span<const KernelRow> structural_rows();
+std::span<const KernelRow> reduce_rows();
+std::span<const KernelRow> arg_reduce_rows();
+std::span<const KernelRow> dot_general_rows();
+
+}  // namespace farcall::native

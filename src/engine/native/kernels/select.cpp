@@ -1,0 +1,170 @@
+// select_n and clamp.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+using Wide = std::array<uint64_t, 2>;  // an element of 16 bytes
+
+struct Clamp {
+  template <class T>
+  T operator()(T lower, T x, T upper) const {
+    return minimum(maximum(lower, x), upper);
+  }
+};
+
+template <class T>
+void clamp_loop(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const auto* lower = static_cast<const T*>(inputs[0]);
+  const auto* x = static_cast<const T*>(inputs[1]);
+  const auto* upper = static_cast<const T*>(inputs[2]);
+  auto* result = static_cast<T*>(output);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) result[i] = Clamp()(lower[i], x[i], upper[i]);
+}
+
+Kernel make_clamp(Types inputs, Types outputs, const Params*) {
+  static const LoopTable loops = [] {
+    LoopTable table{};
+    for_each_compute_type([&]<class T>() {
+      table[static_cast<size_t>(kDTypeOf<T>)] = {clamp_loop<T>, kDTypeOf<T>};
+    });
+    return table;
+  }();
+  return make_elementwise(inputs, outputs[0], loops, inputs[1].dtype());
+}
+
+// Elements are moved as what has their width.
+template <class Visit>
+Loop loop_of_width(size_t width, Visit visit) {
+  switch (width) {
+    case 1:
+      return visit(uint8_t());
+    case 2:
+      return visit(uint16_t());
+    case 4:
+      return visit(uint32_t());
+    case 8:
+      return visit(uint64_t());
+    default:
+      return visit(Wide());
+  }
+}
+
+template <class T>
+void select_two(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const auto* which = static_cast<const uint8_t*>(inputs[0]);
+  const auto* if_false = static_cast<const T*>(inputs[1]);
+  const auto* if_true = static_cast<const T*>(inputs[2]);
+  auto* result = static_cast<T*>(output);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) {
+    const T no = if_false[i], yes = if_true[i];
+    result[i] = which[i] ? yes : no;
+  }
+}
+
+struct SelectPlan {
+  size_t num_cases;
+  size_t width;
+  int64_t size;
+  bool is_bool;
+  int64_t predicate_step;           // 0 for a scalar
+  std::vector<int64_t> case_steps;  // 0 for a scalar
+};
+
+// Numbers without a case take the nearest one.
+int64_t case_index(const SelectPlan& plan, const void* predicate, int64_t i) {
+  if (plan.is_bool) return static_cast<const uint8_t*>(predicate)[i] != 0;
+  const int64_t index = static_cast<const int32_t*>(predicate)[i];
+  return std::clamp<int64_t>(index, 0, static_cast<int64_t>(plan.num_cases) - 1);
+}
+
+void select_whole(const KernelCall& call) {
+  const auto& plan = *static_cast<const SelectPlan*>(call.data);
+  if (plan.size == 0) return;
+  const auto chosen = static_cast<size_t>(case_index(plan, call.operands[0], 0));
+  const void* source = call.operands[1 + chosen];
+  void* target = call.operands[1 + plan.num_cases];
+  if (plan.case_steps[chosen] == 0) {
+    std::byte element[kMaxComputeWidth];
+    std::memcpy(element, source, plan.width);
+    fill_elements(target, element, plan.width, plan.size);
+  } else if (source != target) {
+    std::memcpy(target, source, static_cast<size_t>(plan.size) * plan.width);
+  }
+}
+
+template <class T>
+void select_each(const KernelCall& call) {
+  const auto& plan = *static_cast<const SelectPlan*>(call.data);
+  auto* result = static_cast<T*>(call.operands[1 + plan.num_cases]);
+  for (int64_t i = 0; i < plan.size; ++i) {
+    const auto chosen = static_cast<size_t>(case_index(plan, call.operands[0], i));
+    result[i] = static_cast<const T*>(call.operands[1 + chosen])[i * plan.case_steps[chosen]];
+  }
+}
+
+Kernel make_select(Types inputs, Types outputs, const Params*) {
+  const auto& output = outputs[0];
+  const bool is_bool = inputs[0].dtype() == DType::kBool;
+  if (!is_bool && inputs[0].dtype() != DType::kInt32) return {};
+  if (output.is_token()) return {};
+  const bool is_one_choice = inputs[0].size() != output.size();
+  const size_t width = byte_width(output.dtype());
+  if (is_bool && !is_one_choice && inputs.size() == 3) {
+    const Loop loop =
+        loop_of_width(width, [](auto element) -> Loop { return select_two<decltype(element)>; });
+    const DType dtype = output.dtype();
+    return make_elementwise(inputs, output,
+                            {.loop = {loop, dtype}, .loads = {DType::kBool, dtype, dtype}});
+  }
+  auto plan = std::make_shared<SelectPlan>();
+  plan->num_cases = inputs.size() - 1;
+  plan->width = width;
+  plan->size = output.size();
+  plan->is_bool = is_bool;
+  bool has_scalar_case = false;
+  for (const auto& type : inputs.subspan(1)) {
+    plan->case_steps.push_back(type.size() == output.size() ? 1 : 0);
+    has_scalar_case = has_scalar_case || plan->case_steps.back() == 0;
+  }
+  void (*run)(const KernelCall&) = select_whole;
+  if (!is_one_choice) {
+    switch (width) {
+      case 1:
+        run = select_each<uint8_t>;
+        break;
+      case 2:
+        run = select_each<uint16_t>;
+        break;
+      case 4:
+        run = select_each<uint32_t>;
+        break;
+      case 8:
+        run = select_each<uint64_t>;
+        break;
+      default:
+        run = select_each<Wide>;
+    }
+  }
+  // select_each reads a scalar again and again, so that nothing may be written over it.
+  return {
+      .run = run, .data = std::move(plan), .can_run_in_place = is_one_choice || !has_scalar_case};
+}
+
+constexpr KernelRow kRows[] = {{"clamp", make_clamp}, {"select_n", make_select}};
+
+}  // namespace
+
+std::span<const KernelRow> select_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,18 @@
+# The kernels of the native engine; they need cblas.h and a BLAS to link with.
+set(FARCALL_NATIVE_KERNELS
+  arg_reduce.cpp
+  basic_unary.cpp
+  binary.cpp
+  compare.cpp
+  convert.cpp
+  dot_general.cpp
+  elementwise.cpp
+  math.cpp
+  narrow.cpp
+  reduce.cpp
+  select.cpp
+  special.cpp
+  strided_copy.cpp
+  structural.cpp
+  table.cpp)
+list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -1,0 +1,116 @@
+#include "engine/native/kernels/special.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace farcall::native {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Horner's rule, the highest coefficient first.
+template <size_t size>
+double polynomial(const double (&coefficients)[size], double x) {
+  double value = 0;
+  for (const double c : coefficients) value = value * x + c;
+  return value;
+}
+
+}  // namespace
+
+// Reflection for the negative axis, the recurrence psi(x) = psi(x + 1) - 1 / x up to ten, and there
+// the asymptotic series: Abramowitz and Stegun, 6.3.5 to 6.3.18. The poles, zero included, are NaN.
+double digamma(double x) {
+  if (x != x || x == -kInfinity) return kNan;
+  double shift = 0;
+  if (x <= 0) {
+    const double fraction = x - std::floor(x);
+    if (fraction == 0) return kNan;
+    // Of the fraction, which is exact where pi * x is not; near zero x itself keeps its digits.
+    const double angle = x > -0.5 ? x : (fraction > 0.5 ? fraction - 1 : fraction);
+    shift = -std::numbers::pi / std::tan(std::numbers::pi * angle);
+    x = 1 - x;
+  }
+  while (x < 10) {
+    shift -= 1 / x;
+    x += 1;
+  }
+  // B(2k) / 2k for k = 7 to 1.
+  constexpr double kSeries[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
+                                1.0 / 252, -1.0 / 120,     1.0 / 12};
+  const double inverse_square = 1 / (x * x);
+  return shift + std::log(x) - 0.5 / x - inverse_square * polynomial(kSeries, inverse_square);
+}
+
+// M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012): its polynomials for
+// single precision, made precise by Halley's steps, each of which triples the number of right
+// digits.
+double erf_inv(double y) {
+  if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? std::copysign(kInfinity, y) : kNan;
+  constexpr double kCentral[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                                 -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                                 -0.00417768164,  0.246640727,    1.50140941};
+  constexpr double kTail[] = {-0.000200214257, 0.000100950558, 0.00134934322,
+                              -0.00367342844,  0.00573950773,  -0.0076224613,
+                              0.00943887047,   1.00167406,     2.83297682};
+  const double magnitude = std::fabs(y);
+  const double w = -std::log((1 - magnitude) * (1 + magnitude));
+  double x =
+      magnitude * (w < 5 ? polynomial(kCentral, w - 2.5) : polynomial(kTail, std::sqrt(w) - 3));
+  // Two steps, more in the far tail, which the polynomial was not made for.
+  for (int i = 0; i < (w < 16 ? 2 : 4); ++i) {
+    // Above a half the complement has the digits; 1 - magnitude is exact there.
+    const double error = magnitude < 0.5 ? std::erf(x) - magnitude : (1 - magnitude) - std::erfc(x);
+    const double step = error / (2 * std::numbers::inv_sqrtpi * std::exp(-x * x));
+    x -= step / (1 + x * step);
+  }
+  return std::copysign(x, y);
+}
+
+// Not std::lgamma, which writes the sign to a variable that all threads share.
+double log_gamma(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
+float log_gamma(float x) {
+  int sign;
+  return lgammaf_r(x, &sign);
+}
+
+std::complex<double> complex_log1p(std::complex<double> z) {
+  const double x = z.real(), y = z.imag();
+  const double angle = std::atan2(y, x + 1);
+  // |1 + z|^2 - 1 loses no digits where z is small; elsewhere hypot does not overflow.
+  if (std::fabs(x) < 0.5 && std::fabs(y) < 0.5) {
+    return {0.5 * std::log1p(x * (2 + x) + y * y), angle};
+  }
+  return {std::log(std::hypot(x + 1, y)), angle};
+}
+
+std::complex<double> complex_expm1(std::complex<double> z) {
+  const double x = z.real(), y = z.imag();
+  if (y == 0) return {std::expm1(x), y};
+  const double half_sine = std::sin(y / 2);
+  return {std::expm1(x) * std::cos(y) - 2 * half_sine * half_sine, std::exp(x) * std::sin(y)};
+}
+
+std::complex<double> complex_logistic(std::complex<double> z) {
+  if (z.real() < 0) {
+    const auto e = std::exp(z);
+    return e / (1.0 + e);
+  }
+  return 1.0 / (1.0 + std::exp(-z));
+}
+
+std::complex<double> complex_pow(std::complex<double> base, std::complex<double> exponent) {
+  if (exponent == 0.0) return 1;
+  if (base == 0.0) {
+    if (exponent.imag() == 0 && exponent.real() > 0) return 0;
+    return {kNan, kNan};
+  }
+  return std::pow(base, exponent);
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,172 @@
+// Kernels that move elements: each is one or more strided copies, worked out when they are made.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include <farcall/core/layout.h>
+#include <farcall/primitives/structural.h>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/strided_copy.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+
+std::vector<int64_t> dense_strides(std::span<const int64_t> shape) {
+  return strides_of(shape, row_major(shape.size()));
+}
+
+struct MovePlan {
+  struct Part {
+    StridedCopy copy;
+    int64_t source_offset = 0, target_offset = 0;  // bytes
+  };
+  std::vector<Part> parts;  // one for each input
+};
+
+void run_moves(const KernelCall& call) {
+  const auto& plan = *static_cast<const MovePlan*>(call.data);
+  auto* output = static_cast<std::byte*>(call.operands[plan.parts.size()]);
+  for (size_t i = 0; i < plan.parts.size(); ++i) {
+    const auto& part = plan.parts[i];
+    part.copy.run(static_cast<const std::byte*>(call.operands[i]) + part.source_offset,
+                  output + part.target_offset);
+  }
+}
+
+// The kernel of one copy to a dense output.
+Kernel make_move(const ShapeDtype& output, std::span<const int64_t> source_strides,
+                 int64_t source_offset = 0) {
+  if (output.is_token()) return {};
+  const size_t width = byte_width(output.dtype());
+  auto plan = std::make_shared<MovePlan>();
+  // An empty output has no first element to point at.
+  if (output.size() == 0) source_offset = 0;
+  plan->parts.push_back(
+      {StridedCopy(width, output.shape(), source_strides, dense_strides(output.shape())),
+       source_offset * static_cast<int64_t>(width), 0});
+  return {.run = run_moves, .data = std::move(plan)};
+}
+
+Kernel make_transpose(Types inputs, Types outputs, const Params* params) {
+  const auto strides = dense_strides(inputs[0].shape());
+  std::vector<int64_t> source;
+  for (const int64_t i : params_as<TransposeParams>(params).permutation) {
+    source.push_back(strides[i]);
+  }
+  return make_move(outputs[0], source);
+}
+
+Kernel make_broadcast(Types inputs, Types outputs, const Params* params) {
+  const auto& dimensions = params_as<BroadcastInDimParams>(params).broadcast_dimensions;
+  const auto strides = dense_strides(inputs[0].shape());
+  std::vector<int64_t> source(outputs[0].rank(), 0);
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (inputs[0].shape()[i] != 1) source[dimensions[i]] = strides[i];
+  }
+  return make_move(outputs[0], source);
+}
+
+Kernel make_slice(Types inputs, Types outputs, const Params* params) {
+  const auto& slice = params_as<SliceParams>(params);
+  auto strides = dense_strides(inputs[0].shape());
+  int64_t offset = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    offset += slice.start_indices[i] * strides[i];
+    if (!slice.strides.empty()) strides[i] *= slice.strides[i];
+  }
+  return make_move(outputs[0], strides, offset);
+}
+
+Kernel make_rev(Types inputs, Types outputs, const Params* params) {
+  auto strides = dense_strides(inputs[0].shape());
+  int64_t offset = 0;
+  for (const int64_t i : params_as<RevParams>(params).dimensions) {
+    offset += (inputs[0].shape()[i] - 1) * strides[i];
+    strides[i] = -strides[i];
+  }
+  return make_move(outputs[0], strides, offset);
+}
+
+Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
+  if (outputs[0].is_token()) return {};
+  const int64_t dimension = params_as<ConcatenateParams>(params).dimension;
+  const auto target = dense_strides(outputs[0].shape());
+  const size_t width = byte_width(outputs[0].dtype());
+  auto plan = std::make_shared<MovePlan>();
+  int64_t start = 0;
+  for (const auto& input : inputs) {
+    const int64_t offset = input.size() == 0 ? 0 : start * target[dimension];
+    plan->parts.push_back({StridedCopy(width, input.shape(), dense_strides(input.shape()), target),
+                           0, offset * static_cast<int64_t>(width)});
+    start += input.shape()[dimension];
+  }
+  return {.run = run_moves, .data = std::move(plan)};
+}
+
+// ---- iota
+// ------------------------------------------------------------------------------------------
+struct IotaPlan {
+  Conversion convert;
+  int64_t outer, size, inner;  // the dimension, and the elements before and after it
+};
+
+// Counts once along the dimension, each value repeated over the dimensions after it; then copies.
+void run_iota(const KernelCall& call) {
+  const auto& plan = *static_cast<const IotaPlan*>(call.data);
+  const size_t width = plan.convert.target_width;
+  auto* output = static_cast<std::byte*>(call.operands[0]);
+  int64_t numbers[kBlock];
+  alignas(16) std::byte values[kBlock * kMaxComputeWidth];
+  std::byte* target = output;
+  if (plan.outer == 0 || plan.size == 0 || plan.inner == 0) return;
+  for (int64_t start = 0; start < plan.size; start += kBlock) {
+    const int64_t count = std::min(plan.size - start, kBlock);
+    std::iota(numbers, numbers + count, start);
+    plan.convert.run(numbers, plan.inner == 1 ? target : values, count);
+    if (plan.inner == 1) {
+      target += static_cast<size_t>(count) * width;
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      fill_elements(target, values + static_cast<size_t>(i) * width, width, plan.inner);
+      target += static_cast<size_t>(plan.inner) * width;
+    }
+  }
+  const auto slab = static_cast<size_t>(target - output);
+  for (int64_t i = 1; i < plan.outer; ++i, target += slab) std::memcpy(target, output, slab);
+}
+
+Kernel make_iota(Types, Types outputs, const Params* params) {
+  const auto shape = outputs[0].shape();
+  const auto dimension = static_cast<size_t>(params_as<IotaParams>(params).dimension);
+  const auto product = [](std::span<const int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  };
+  if (outputs[0].is_token()) return {};
+  return {.run = run_iota,
+          .data = std::make_shared<IotaPlan>(make_conversion(DType::kInt64, outputs[0].dtype()),
+                                             product(shape.first(dimension)), shape[dimension],
+                                             product(shape.subspan(dimension + 1)))};
+}
+
+constexpr KernelRow kRows[] = {
+    {"broadcast_in_dim", make_broadcast},
+    {"concatenate", make_concatenate},
+    {"iota", make_iota},
+    {"rev", make_rev},
+    {"slice", make_slice},
+    {"transpose", make_transpose},
+};
+
+}  // namespace
+
+std::span<const KernelRow> structural_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,30 @@
+#include <algorithm>
+#include <vector>
+
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native {
+namespace {
+
+std::vector<KernelRow> sorted_rows() {
+  std::vector<KernelRow> rows;
+  for (const auto family :
+       {basic_unary_rows(), math_rows(), binary_rows(), compare_rows(), convert_rows(),
+        select_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(), dot_general_rows()}) {
+    rows.insert(rows.end(), family.begin(), family.end());
+  }
+  std::ranges::sort(rows, {}, &KernelRow::primitive);
+  const auto twice = std::ranges::adjacent_find(rows, {}, &KernelRow::primitive);
+  FARCALL_ASSERT(twice == rows.end());
+  return rows;
+}
+
+}  // namespace
+
+KernelFactory find_kernel(std::string_view primitive) {
+  static const std::vector<KernelRow> rows = sorted_rows();
+  const auto row = std::ranges::lower_bound(rows, primitive, {}, &KernelRow::primitive);
+  return row != rows.end() && row->primitive == primitive ? row->make : nullptr;
+}
+
+}  // namespace farcall::native
