@@ -151,7 +151,7 @@ Invocation::~Invocation() { end(); }
 void Invocation::begin(const ExecutionOptions& options) {
   end();
   context_.options = &options;
-  context_.run_id = options.run_id != 0 ? options.run_id : new_run_id();
+  if (options.run_id == 0) context_.run_id = new_run_id();
 }
 
 void Invocation::prepare() { run_stage(Stage::kPrepare); }

@@ -1,74 +1,85 @@
 #include <farcall/ffi/thread_pool.h>
 
-#include <condition_variable>
-#include <deque>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 
 namespace farcall {
+namespace {
 
-struct ThreadPool::State {
-  struct Item {
-    Task* task;
-    void* data;
-  };
+// How many threads oneTBB may have in all. Of the limits in force it takes the least, so that there
+// is one for all pools: their threads together, and the rest of the program as many as it would
+// have.
+class ThreadBudget {
+ public:
+  void add(int num_threads) {
+    const std::lock_guard lock(mutex_);
+    num_threads_ += num_threads;
+    const auto limit = static_cast<size_t>(num_threads_ + tbb::info::default_concurrency());
+    auto control =
+        std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
+    control_ = std::move(control);
+  }
+  void remove(int num_threads) { add(-num_threads); }
 
-  void work() {
-    std::unique_lock lock(mutex);
-    while (true) {
-      ready.wait(lock, [&] { return !items.empty() || stopping; });
-      if (items.empty()) return;
-      const Item item = items.front();
-      items.pop_front();
-      lock.unlock();
-      item.task(item.data);
-      lock.lock();
-    }
+  static ThreadBudget& instance() {
+    static auto* budget = new ThreadBudget;
+    return *budget;
   }
 
-  std::mutex mutex;
-  std::condition_variable ready;
-  std::deque<Item> items;
-  std::vector<std::thread> threads;
-  bool stopping = false;
+ private:
+  std::mutex mutex_;
+  int num_threads_ = 0;
+  std::unique_ptr<tbb::global_control> control_;
 };
 
-ThreadPool::ThreadPool(int num_threads)
-    : num_threads_(num_threads), state_(std::make_unique<State>()) {
+}  // namespace
+
+struct ThreadPool::State {
+  // No slot is kept for the thread that schedules: every slot is a worker's.
+  explicit State(int num_threads) : arena(num_threads, /*reserved_for_masters=*/0) {}
+
+  tbb::task_arena arena;
+  // Shared with the tasks: the last one reports to it after the pool may be gone.
+  std::shared_ptr<std::atomic<size_t>> unfinished = std::make_shared<std::atomic<size_t>>(0);
+};
+
+ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {
   if (num_threads < 1) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("thread pool: needs one thread at least, got {}", num_threads));
   }
+  ThreadBudget::instance().add(num_threads);
+  state_ = std::make_unique<State>(num_threads);
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->ready.notify_all();
-  for (auto& thread : state_->threads) thread.join();
+  if (!state_) return;
+  const std::atomic<size_t>& unfinished = *state_->unfinished;
+  while (const size_t count = unfinished.load(std::memory_order_acquire)) unfinished.wait(count);
+  state_.reset();
+  ThreadBudget::instance().remove(num_threads_);
 }
 
 void ThreadPool::schedule(Task* task, void* data) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    while (state_->threads.size() < static_cast<size_t>(num_threads_)) {
-      state_->threads.emplace_back(&State::work, state_.get());
-    }
-    state_->items.push_back({task, data});
-  }
-  state_->ready.notify_one();
+  state_->unfinished->fetch_add(1, std::memory_order_relaxed);
+  state_->arena.enqueue([unfinished = state_->unfinished, task, data] {
+    task(data);
+    if (unfinished->fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished->notify_all();
+  });
 }
 
 ThreadPool& ThreadPool::shared() {
   // Never destroyed: a task may still run while the process ends.
-  static auto* pool = new ThreadPool(std::max(1u, std::thread::hardware_concurrency()));
+  static auto* pool = new ThreadPool(std::max(1, tbb::info::default_concurrency()));
   return *pool;
 }
 

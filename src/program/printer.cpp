@@ -1,12 +1,12 @@
 // Programs as text. The grammar is the one that parser.cpp reads.
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/element_text.h>
+#include <farcall/core/quote.h>
 #include <farcall/program/text.h>
 
 namespace farcall {
@@ -25,28 +25,10 @@ std::string letters(size_t number) {
   return name;
 }
 
-bool is_identifier(std::string_view text) {
-  if (text.empty() || text == "None" || text == "True" || text == "False" ||
-      std::ranges::find(kReserved, text) != std::end(kReserved)) {
-    return false;
-  }
-  const auto is_word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !std::isdigit(static_cast<unsigned char>(text[0])) && std::ranges::all_of(text, is_word);
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+// A string that the parser takes for itself, and not for one of its words.
+bool is_plain(std::string_view text) {
+  return is_identifier(text) && text != "None" && text != "True" && text != "False" &&
+         std::ranges::find(kReserved, text) == std::end(kReserved);
 }
 
 struct ValuePrinter {
@@ -54,7 +36,7 @@ struct ValuePrinter {
   std::string operator()(bool v) const { return v ? "True" : "False"; }
   std::string operator()(int64_t v) const { return std::to_string(v); }
   std::string operator()(double v) const { return format_element(DType::kFloat64, &v); }
-  std::string operator()(const std::string& v) const { return is_identifier(v) ? v : quoted(v); }
+  std::string operator()(const std::string& v) const { return is_plain(v) ? v : quoted(v); }
   std::string operator()(ShapeDtype v) const { return v.to_string(); }
   std::string operator()(const Attributes& v) const { return v.to_string(); }
   std::string operator()(const ProgramPtr& v) const { return v ? to_text(*v) : "None"; }

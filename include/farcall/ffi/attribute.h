@@ -134,9 +134,9 @@ class FARCALL_API Attribute {
   }
 
   size_t hash() const;
-  // Stable and exact: "1e-05:f32", "[1,2]:i64", "true:bool", "(1.0+2.0j):c64", "\"abc\"",
-  // "{a=1:i64}". Numbers are the shortest decimals that read back to the same bits; types of eight
-  // bits and less that are no integers are written as their bits, "0x3c:f8_e5m2".
+  // Stable and exact: "1e-05:f32", "[1,2]:i64", "True:bool", "(1.0+2.0j):c64", "\"abc\"",
+  // "{a=1:i64}". Numbers are the shortest decimals that read back to the same bits; every nan is
+  // "nan".
   std::string to_string() const;
   friend FARCALL_API bool operator==(const Attribute& a, const Attribute& b);
 

@@ -113,7 +113,7 @@ struct FARCALL_FFI_ExecutionContext {
   const farcall::Target* target = nullptr;
   farcall::Stage stage = farcall::Stage::kExecute;
   const farcall::ExecutionOptions* options = nullptr;
-  int64_t run_id = 0;
+  int64_t run_id = 0;                                        // where the options give none
   farcall::runtime::StateSlot* instantiate_state = nullptr;  // the call site's; shared, read only
   farcall::runtime::StateSlot prepare_state;
   farcall::runtime::StateSlot initialize_state;

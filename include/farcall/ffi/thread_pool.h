@@ -8,18 +8,17 @@
 
 namespace farcall {
 
-// Detached tasks, run in the order in which they came, by threads that do nothing else. A handler
-// may block until its tasks are done, and its tasks on each other as long as they are no more than
-// num_threads(): that many always run at once, whatever the rest of the program computes. (A pool
-// of a parallel runtime gives no such promise: its workers may all be busy, or be one.)
-// Threads start with the first task.
+// An arena of oneTBB for detached tasks. A handler may block until its tasks are done, also where
+// one thread is all there is: oneTBB may have so many workers more than it has otherwise as all
+// pools together ask for, and no slot of an arena is the caller's. Tasks that wait for one another
+// should still be few: workers come when they are free. Threads start with the first task.
 class FARCALL_API ThreadPool {
  public:
   using Task = void(void* data);
 
   // Raises INVALID_ARGUMENT for less than one thread.
   explicit ThreadPool(int num_threads);
-  // Runs what is scheduled, then ends the threads.
+  // Waits until what is scheduled is done.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -1,0 +1,18 @@
+// Names and strings as they stand in the text of programs and attributes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+// A letter or underscore, then letters, digits and underscores, all ASCII.
+FARCALL_API bool is_identifier(std::string_view text);
+
+// In double quotes; quotes, backslashes, control characters and bytes that are no UTF-8 are
+// escaped, so that any bytes read back as they were.
+FARCALL_API std::string quoted(std::string_view text);
+
+}  // namespace farcall
