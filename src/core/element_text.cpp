@@ -36,6 +36,33 @@ void store(T value, void* element) {
   std::memcpy(element, &value, sizeof(T));
 }
 
+// Calls visit with an object of the C++ type of a float of eight bits or fewer.
+template <class Visit>
+auto visit_small_float(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kFloat8E5M2:
+      return visit(ffi::float8_e5m2());
+    case DType::kFloat8E4M3:
+      return visit(ffi::float8_e4m3());
+    case DType::kFloat8E3M4:
+      return visit(ffi::float8_e3m4());
+    case DType::kFloat8E4M3FN:
+      return visit(ffi::float8_e4m3fn());
+    case DType::kFloat8E4M3B11FNUZ:
+      return visit(ffi::float8_e4m3b11fnuz());
+    case DType::kFloat8E5M2FNUZ:
+      return visit(ffi::float8_e5m2fnuz());
+    case DType::kFloat8E4M3FNUZ:
+      return visit(ffi::float8_e4m3fnuz());
+    case DType::kFloat8E8M0FNU:
+      return visit(ffi::float8_e8m0fnu());
+    case DType::kFloat4E2M1FN:
+      return visit(ffi::float4_e2m1fn());
+    default:
+      no_elements(dtype);
+  }
+}
+
 // Calls visit with an object of the C++ type whose elements have the dtype; integers below eight
 // bits are those of the byte that holds them.
 template <class Visit>
@@ -77,29 +104,9 @@ auto visit_dtype(DType dtype, Visit visit) {
       return visit(std::complex<float>());
     case DType::kComplex128:
       return visit(std::complex<double>());
-    case DType::kFloat8E5M2:
-      return visit(ffi::float8_e5m2());
-    case DType::kFloat8E4M3:
-      return visit(ffi::float8_e4m3());
-    case DType::kFloat8E3M4:
-      return visit(ffi::float8_e3m4());
-    case DType::kFloat8E4M3FN:
-      return visit(ffi::float8_e4m3fn());
-    case DType::kFloat8E4M3B11FNUZ:
-      return visit(ffi::float8_e4m3b11fnuz());
-    case DType::kFloat8E5M2FNUZ:
-      return visit(ffi::float8_e5m2fnuz());
-    case DType::kFloat8E4M3FNUZ:
-      return visit(ffi::float8_e4m3fnuz());
-    case DType::kFloat8E8M0FNU:
-      return visit(ffi::float8_e8m0fnu());
-    case DType::kFloat4E2M1FN:
-      return visit(ffi::float4_e2m1fn());
-    case DType::kInvalid:
-    case DType::kToken:
-      break;
+    default:
+      return visit_small_float(dtype, visit);
   }
-  no_elements(dtype);
 }
 
 template <class T>
@@ -108,7 +115,7 @@ constexpr bool kIsComplex = requires(T x) {
 };
 
 // ---- text
-// -----------------------------------------------------------------------------------------
+
 std::string with_point(std::string text) {
   const bool is_plain =
       text.find_first_of(".en") == std::string::npos;  // "inf" and "nan" have an n
@@ -157,7 +164,7 @@ std::string format_value(T value) {
 }
 
 // ---- and back
-// -------------------------------------------------------------------------------------
+
 template <class T>
 bool parse_number(std::string_view text, T& value) {
   const auto end = text.data() + text.size();

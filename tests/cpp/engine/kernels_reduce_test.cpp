@@ -215,8 +215,8 @@ TEST(ArgReduceKernels, NanAndIndexDtype) {
 }
 
 // ---- dot_general
-// ---------------------------------------------------------------------------------- Free, batch
-// and contracting dimensions spread over an operand in a random order.
+
+// Free, batch and contracting dimensions spread over an operand in a random order.
 struct DotCase {
   Shape lhs, rhs, out;
   DotGeneralParams params;

@@ -180,8 +180,8 @@ TEST(StructuralKernels, Iota) {
 }
 
 // ---- the copy engine
-// ------------------------------------------------------------------------------ Any order of both
-// sides, with gaps, turned round, and with repeated source elements.
+
+// Any order of both sides, with gaps, turned round, and with repeated source elements.
 TEST(StridedCopy, RandomStrides) {
   std::mt19937 random(42);
   const auto below = [&](int n) {

@@ -123,7 +123,7 @@ TEST(Kernels, NoneForDtypesWithoutMeaning) {
 }
 
 // ---- functions of one float
-// -----------------------------------------------------------------------
+
 struct UnaryCase {
   const char* name;
   double (*function)(double);
@@ -250,7 +250,7 @@ TEST(Kernels, ComplexFunctions) {
 }
 
 // ---- two operands
-// ---------------------------------------------------------------------------------
+
 struct BinaryCase {
   const char* name;
   double (*function)(double, double);

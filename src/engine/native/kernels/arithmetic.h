@@ -58,15 +58,16 @@ T multiply(T a, T b) {
   }
 }
 
-// NaN wins, and zero is above minus zero. Complex numbers are ordered by the real, then the
-// imaginary part.
+// NaN wins, and zero is above minus zero: all ways are computed and one is picked, so that loops of
+// it are vectorised. Complex numbers are ordered by the real, then the imaginary part.
 template <class T>
 T maximum(T a, T b) {
   if constexpr (Float<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    if (a != a || b != b) return a + b;
-    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
-    return a > b ? a : b;
+    const T zero = std::bit_cast<T>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b));
+    const T apart = a > b ? a : b;  // b where it is NaN
+    const T number = a == b ? zero : apart;
+    return a == a ? number : a;
   } else if constexpr (Complex<T>) {
     if (a != a) return a;
     if (b != b) return b;
@@ -80,9 +81,10 @@ template <class T>
 T minimum(T a, T b) {
   if constexpr (Float<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    if (a != a || b != b) return a + b;
-    if (a == b) return std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
-    return a < b ? a : b;
+    const T zero = std::bit_cast<T>(std::bit_cast<Bits>(a) | std::bit_cast<Bits>(b));
+    const T apart = a < b ? a : b;  // b where it is NaN
+    const T number = a == b ? zero : apart;
+    return a == a ? number : a;
   } else if constexpr (Complex<T>) {
     if (a != a) return a;
     if (b != b) return b;

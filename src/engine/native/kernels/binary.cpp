@@ -190,7 +190,7 @@ Kernel make_shift(Types inputs, Types outputs, const Params*) {
 }
 
 // ---- nextafter of narrow floats: a step in the order of their bits
-// ---------------------------------
+
 struct NarrowFormat {
   uint32_t sign;  // the bit; 0 when there are no negative values
   bool has_minus_zero;

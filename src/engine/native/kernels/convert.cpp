@@ -274,7 +274,7 @@ void Conversion::run(const void* source, void* target, int64_t size) const {
 }
 
 // ---- convert_element_type, bitcast_convert_type, copy, reshape
-// --------------------------------------
+
 namespace {
 
 struct ConvertPlan {

@@ -41,7 +41,7 @@ struct Product {
 using Multiply = void (*)(const Product& product);
 
 // ---- BLAS
-// -----------------------------------------------------------------------------------------
+
 template <class T>
 struct Blas;
 template <>
@@ -116,7 +116,7 @@ void multiply_blas(const Product& p) {
 }
 
 // ---- plain loops: integers, bools, and what is too large for BLAS's 32-bit sizes
-// -------------------
+
 struct NumberOps {
   template <class T>
   static T multiply_add(T a, T b, T sum) {
@@ -179,8 +179,8 @@ constexpr MultiplyRow kMultiply[] = {
 };
 
 // ---- the plan
-// ------------------------------------------------------------------------------------- An operand
-// on its way to being a matrix for each batch index: first rearranged, then converted.
+
+// An operand on its way to being a matrix for each batch index: first rearranged, then converted.
 struct Operand {
   bool is_rearranged = false;
   StridedCopy rearrange;
@@ -252,7 +252,7 @@ void run_dot(const KernelCall& call) {
 }
 
 // ---- planning
-// -------------------------------------------------------------------------------------
+
 Indices picked(std::span<const int64_t> values, const Indices& dimensions) {
   Indices result;
   for (const int64_t i : dimensions) result.push_back(values[i]);

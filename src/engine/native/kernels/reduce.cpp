@@ -21,8 +21,8 @@ constexpr int64_t kSequentialRows = 32;
 constexpr int64_t kSequentialElements = 256;
 
 // ---- operations
-// ----------------------------------------------------------------------------------- Sums and
-// products of single precision are kept in double.
+
+// Sums and products of single precision are kept in double.
 template <class T>
 struct WideOf {
   using type = T;
@@ -90,7 +90,7 @@ struct Any {
 };
 
 // ---- loops
-// ----------------------------------------------------------------------------------------
+
 struct alignas(16) Element {
   std::byte bytes[16] = {};
 
@@ -130,11 +130,13 @@ struct Loops {
       const int64_t half = size / 2;
       return Op::combine(reduce(x, half, identity), reduce(x + half, size - half, identity));
     }
-    constexpr int kLanes = 8;
+    constexpr int kLanes = 16;
     A lanes[kLanes];
     std::fill_n(lanes, kLanes, identity);
     int64_t i = 0;
     for (; i + kLanes <= size; i += kLanes) {
+      // Unrolled whole, this would no longer be a loop that the compiler makes vectors of.
+#pragma GCC unroll 1
       for (int lane = 0; lane < kLanes; ++lane) {
         lanes[lane] = Op::combine(lanes[lane], static_cast<A>(x[i + lane]));
       }
@@ -185,7 +187,7 @@ Reducer reducer_of(DType compute) {
 }
 
 // ---- walking
-// --------------------------------------------------------------------------------------
+
 struct Walk {
   int64_t size = 1, stride = 0;  // in elements of the operand
 };
@@ -294,7 +296,7 @@ void run_reduce(const KernelCall& call) {
 }
 
 // ---- planning
-// -------------------------------------------------------------------------------------
+
 // Neighbouring dimensions that are both kept, or both reduced, are walked as one.
 void plan_walks(ReducePlan& plan, std::span<const int64_t> shape, std::span<const int64_t> axes) {
   struct Group {

@@ -111,7 +111,7 @@ Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
 }
 
 // ---- iota
-// ------------------------------------------------------------------------------------------
+
 struct IotaPlan {
   Conversion convert;
   int64_t outer, size, inner;  // the dimension, and the elements before and after it
