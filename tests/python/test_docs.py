@@ -1,0 +1,49 @@
+"""Every snippet of the README and the documentation runs, in order, page by page."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
+SNIPPET = re.compile(r"^```(cpp|python|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def snippets(page: Path) -> list[tuple[str, str]]:
+    return SNIPPET.findall(page.read_text())
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if snippets(p)], ids=lambda page: page.name)
+def test_snippets_run(page: Path, tmp_path: Path) -> None:
+    # `python` in a snippet is this interpreter.
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    (bin_dir / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (bin_dir / "python").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{bin_dir}:{os.environ['PATH']}"}
+    python = ""
+    for language, code in snippets(page):
+        if language == "cpp":
+            name = re.match(r"// file: (\S+)\n", code)
+            assert name, f"a C++ snippet of {page.name} does not name its file"
+            (tmp_path / name.group(1)).write_text(code)
+        elif language == "bash":
+            subprocess.run(["bash", "-euc", code], cwd=tmp_path, env=environment, check=True)
+        else:
+            python += code + "\n"
+    if python:
+        (tmp_path / "snippets.py").write_text(python)
+        subprocess.run(
+            [sys.executable, "-W", "error", "snippets.py"], cwd=tmp_path, env=environment, check=True
+        )
+
+
+def test_no_snippet_escapes_the_test() -> None:
+    fences = {"cpp", "python", "bash", ""}
+    for page in PAGES:
+        opened = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
+        assert set(opened) <= fences, f"{page.name} has a fence of another language: {opened}"
