@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compile time of farcall/ffi.h against that of XLA's header: each alone, and with one handler bound.
+"""Compile time of farcall/ffi.h against XLA's header: each alone, and with one handler bound.
 
-  benchmarks/compile_time.py --xla <folder that holds xla/ffi/api/ffi.h> [--compiler g++] [--repeat 7]
+  benchmarks/compile_time.py --xla <folder with xla/ffi/api/ffi.h> [--compiler g++] [--repeat 7]
 
 Prints the least user time of several runs, in turn, and the ratio.
 """
@@ -69,9 +69,8 @@ def main():
                         command += ["-o", str(folder / f"{header}.o")]
                     best[header] = min(best.get(header, 1e9), user_seconds(command))
             ratio = best["farcall"] / best["xla"]
-            print(
-                f"{name:30} farcall {best['farcall']:.3f} s   xla {best['xla']:.3f} s   ratio {ratio:.2f}"
-            )
+            seconds = "   ".join(f"{header} {time:.3f} s" for header, time in best.items())
+            print(f"{name:30} {seconds}   ratio {ratio:.2f}")
 
 
 if __name__ == "__main__":
