@@ -124,7 +124,7 @@ def draw(path, images, labels, scores, share):
     left.legend(frameon=False, loc="center right")
     left.set_title("Explained variance")
 
-    colors = plt.colormaps["tab10"].colors
+    colors = plt.colormaps["tab10"](np.arange(10))
     points = np.asarray(scores)[:, :2]
     for digit in range(10):
         x, y = points[labels == digit].T
@@ -153,13 +153,13 @@ def draw(path, images, labels, scores, share):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Principal components of handwritten digits.")
     parser.add_argument("--handlers", help="the library of foreign functions")
     parser.add_argument("--picture", default="digits_pca.png")
     args = parser.parse_args()
 
-    digits = load_digits()
-    scans = digits.data.astype(np.float32)
+    pixels, labels = load_digits(return_X_y=True)
+    scans = np.asarray(pixels, np.float32)
     print(f"scans: {scans.shape[0]} of 8 x 8 pixels, as {scans.dtype}{list(scans.shape)}")
 
     handlers = args.handlers or find_handlers()
@@ -189,7 +189,7 @@ def main():
     except farcall.FfiError as mistake:
         print(f"a mistake reads: {mistake}")
 
-    draw(args.picture, digits.images, digits.target, scores, share)
+    draw(args.picture, scans.reshape(-1, 8, 8), labels, scores, share)
     print(f"picture: {args.picture}")
     if error > 1e-3:
         sys.exit("digits_pca: the results differ from numpy's")
