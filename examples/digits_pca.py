@@ -99,7 +99,7 @@ def draw(path, images, labels, scores, share):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+    from matplotlib.colors import TABLEAU_COLORS, LinearSegmentedColormap, to_rgba
     from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
@@ -124,7 +124,7 @@ def draw(path, images, labels, scores, share):
     left.legend(frameon=False, loc="center right")
     left.set_title("Explained variance")
 
-    colors = plt.colormaps["tab10"](np.arange(10))
+    colors = list(TABLEAU_COLORS.values())
     points = np.asarray(scores)[:, :2]
     for digit in range(10):
         x, y = points[labels == digit].T
