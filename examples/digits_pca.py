@@ -14,7 +14,6 @@ import time
 
 import farcall
 import farcall.ffi
-import farcall.numpy as fnp
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -58,7 +57,7 @@ def svd(x):
 def pca(scans):
     """Components, the scans' coordinates on them, and the variance that each explains."""
     x = rms_norm(scans)  # thick and thin pens alike
-    x = x - fnp.mean(x, axis=0)
+    x = x - x.mean(axis=0)
     u, s, vt = svd(x)
     return vt, u * s, s * s / (x.shape[0] - 1)
 

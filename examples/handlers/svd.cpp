@@ -36,7 +36,8 @@ static ffi::Error failure(int64_t matrix, lapack_int info) {
 }
 
 // gesdd overwrites its input, so it works on a copy. All memory is the call's scratch, which the
-// allocator frees when the call ends.
+// allocator frees when the call ends. (XLA has none on CPUs: a handler for JAX there allocates its
+// own.)
 template <typename T>
 static ffi::Error decompose(const T* x, T* u, T* s, T* vt, int64_t batch, lapack_int m,
                             lapack_int n, ffi::ScratchAllocator& scratch) {
