@@ -11,7 +11,7 @@ logs=$root/build/logs
 mkdir -p "$logs"
 
 debian_build=(build-essential cmake git ninja-build pkg-config python3 python3-dev python3-venv
-  libfmt-dev libhwy-dev liblapacke-dev libopenblas-dev libpng-dev libtbb-dev zlib1g-dev)
+  libfmt-dev liblapacke-dev libopenblas-dev libpng-dev libtbb-dev zlib1g-dev)
 debian_test=(libbenchmark-dev libgmock-dev libgtest-dev)
 debian_dev=(clang clang-tidy libclang-rt-dev shellcheck)
 
