@@ -1,8 +1,5 @@
 """farcall: array programs that call foreign functions at the cost of a function call."""
 
-from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
-from importlib.metadata import version as _version
-
 from farcall import dtypes as dtypes
 from farcall import ffi as ffi
 from farcall import lax as lax
@@ -16,13 +13,9 @@ from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
+from farcall._core import __version__ as __version__
 from farcall._core import parse_program as parse_program
 from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
-
-try:
-    __version__ = _version("farcall")
-except _PackageNotFoundError:  # run from a build tree
-    __version__ = "0.0.0"

@@ -21,6 +21,7 @@ class ShapeDtypeStruct:
 
     Raises:
       TypeError: for a dtype that farcall does not have.
+      ValueError: without a dtype.
     """
 
     __slots__ = ("dtype", "shape", "weak_type")
@@ -32,7 +33,7 @@ class ShapeDtypeStruct:
             (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
         )
         is_token = isinstance(dtype, str) and dtype == "token"
-        self.dtype: Any = dtype if is_token else np.dtype(dtype)
+        self.dtype: Any = dtype if is_token else _core._check_dtype(dtype)
         self.weak_type = weak_type
 
     @property
@@ -97,6 +98,20 @@ def _install_methods() -> None:
         """This array with its dimensions permuted, turned round without axes."""
         return functions.transpose(self, shape_of(axes) if axes else None)
 
+    def flatten(self: Array) -> Array:
+        """The elements in one dimension."""
+        return functions.ravel(self)
+
+    def copy(self: Array) -> Array:
+        """An array with memory of its own."""
+        return self if self.is_traced else functions.array_from_numpy(np.asarray(self), False)
+
+    def format_number(self: Array, specification: str) -> str:
+        """A scalar as the number that it is."""
+        if specification and self.ndim == 0 and not self.is_traced:
+            return format(self.item(), specification)
+        return format(str(self), specification)
+
     def tolist(self: Array) -> Any:
         """The elements as nested lists of Python numbers."""
         return np.asarray(self).tolist()
@@ -105,8 +120,9 @@ def _install_methods() -> None:
         """This array: its values are there already."""
         return self
 
-    for function in (reshape, transpose, tolist):
+    for function in (reshape, transpose, flatten, copy, tolist):
         setattr(Array, function.__name__, function)
+    Array.__format__ = format_number
     Array.block_until_ready = ready
     Array.T = property(functions.transpose, doc="The dimensions in the opposite order.")
     Array.mT = property(lambda self: functions.swapaxes(self, -1, -2), doc="Each matrix transposed.")

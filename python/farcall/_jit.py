@@ -107,9 +107,18 @@ def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _core.jit_lower(self, *args, **kwargs)
 
 
-_core.JitFunction.lower = _lower
-_core.JitFunction.clear_cache = _core.jit_clear_cache
-_core.JitFunction._cache_size = lambda self: _core.jit_cache_size(self)
+def _clear_cache(self: Any) -> None:
+    """Forgets the compiled programs."""
+    _core.jit_clear_cache(self)
+
+
+def _cache_size(self: Any) -> int:
+    return _core.jit_cache_size(self)
+
+
+for _method in (_lower, _clear_cache, _cache_size):
+    _name = "_cache_size" if _method is _cache_size else _method.__name__[1:]
+    setattr(_core.JitFunction, _name, _method)
 
 
 def make_jaxpr(
@@ -134,6 +143,11 @@ def make_jaxpr(
 
 
 make_program = make_jaxpr
+
+
+def _rebuild_program(text: str) -> _core.Program:
+    """The program that was pickled as ``text``."""
+    return _core.parse_program(text)
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -90,14 +90,16 @@ def ffi_call(
             f"ffi_call() got an unexpected keyword argument {name!r}; attributes of the target are "
             "passed to the callable that ffi_call returns"
         )
-    if vmap_method is not None and not isinstance(vmap_method, str):
-        raise ValueError(f'ffi_call("{target_name}"): vmap_method must be a string or None')
     options = dict(
         has_side_effect=has_side_effect,
         vmap_method=vmap_method,
         input_layouts=input_layouts,
         output_layouts=output_layouts,
-        input_output_aliases=None if input_output_aliases is None else dict(input_output_aliases),
+        input_output_aliases=(
+            dict(input_output_aliases)
+            if isinstance(input_output_aliases, Mapping)
+            else input_output_aliases
+        ),
         custom_call_api_version=custom_call_api_version,
         legacy_backend_config=legacy_backend_config,
     )

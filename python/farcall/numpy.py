@@ -68,12 +68,12 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
         return value if dtype is None else _functions.astype(value, dtype)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
-    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-        result = _core.from_dlpack(value, not share)
-    elif isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
         result = _functions.array_from_numpy(value, share)
     else:
         result = _functions.as_array(value, "array: argument object")
+        if not share and hasattr(value, "__dlpack__"):
+            result = result.copy()
     return result if dtype is None else _functions.astype(result, dtype)
 
 
@@ -86,8 +86,17 @@ def _from_sequence(value: list[Any] | tuple[Any, ...], dtype: Any) -> Array:
     except ValueError as error:
         raise TypeError(f"array: {error}") from None
     if dtype is None and _has_only_python_numbers(value):
-        made = made.astype(_DEFAULTS.get(made.dtype.name, made.dtype.name))
+        made = made.astype(_default_for(made))
     return _functions.array_from_numpy(made, True)
+
+
+def _default_for(made: np.ndarray) -> Any:
+    """The dtype for Python's numbers, of which numpy made ``made``; int64 where they need it."""
+    if made.dtype == np.int64 and made.size > 0:
+        limits = np.iinfo(np.int32)
+        if made.min() < limits.min or made.max() > limits.max:
+            return made.dtype
+    return _DEFAULTS.get(made.dtype.name, made.dtype)
 
 
 def _holds_arrays(value: Any) -> builtins.bool:
@@ -102,7 +111,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
         start, stop = 0, start
     step = 1 if step is None else step
     made = np.arange(start, stop, step)
-    return _make(made, dtype or _DEFAULTS.get(made.dtype.name, made.dtype), True)
+    return _make(made, _default_for(made) if dtype is None else dtype, True)
 
 
 def linspace(start: float, stop: float, num: int = 50, dtype: Any = None) -> Array:

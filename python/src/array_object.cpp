@@ -136,10 +136,15 @@ PyObject* number(PyObject* self) {
   return guarded([&] { return convert(as_number(self).ptr()); });
 }
 
+bool is_integer_scalar(PyObject* self) {
+  const Array& array = array_of(self);
+  return is_integer(array.dtype()) && array.rank() == 0;
+}
+
 PyObject* index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
-    if (!is_integer(array.dtype()) || array.rank() != 0) {
+    if (!is_integer_scalar(self)) {
       throw TypeError(fmt::format("only an integer scalar can be an index, this array is {}",
                                   array.type().to_string()));
     }
@@ -185,9 +190,16 @@ numpy::Index to_index(PyObject* object) {
                         optional_integer(slice->step)};
   }
   if (PyIndex_Check(object) && !PyBool_Check(object)) {
-    nb::object whole = nb::steal(PyNumber_Index(object));
-    if (!whole.is_valid()) nb::raise_python_error();
-    return static_cast<int64_t>(PyLong_AsLongLong(whole.ptr()));
+    if (nb::object whole = nb::steal(PyNumber_Index(object)); whole.is_valid()) {
+      const auto value = static_cast<int64_t>(PyLong_AsLongLong(whole.ptr()));
+      if (value != -1 || !PyErr_Occurred()) return value;
+    }
+    // numpy's arrays can be asked, but most of them are no index; a tracer has its own message.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) ||
+        (is_array(object) && is_integer_scalar(object))) {
+      nb::raise_python_error();
+    }
+    PyErr_Clear();
   }
   throw TypeError(
       fmt::format("an array can be indexed by integers, slices, None and ...; got {} of "

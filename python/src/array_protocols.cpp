@@ -1,4 +1,6 @@
 // How other libraries see an array's memory: numpy, the buffer protocol, DLPack.
+#include <nanobind/stl/pair.h>
+
 #include "numpy_api.h"
 
 #include <cstring>
@@ -207,7 +209,6 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   nb::object numpy = nb::steal(as_numpy(self));
   if (!numpy.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
-      nb::object error = nb::steal(PyErr_Occurred() ? Py_NewRef(PyErr_Occurred()) : nullptr);
       PyErr_Clear();
       PyErr_SetString(PyExc_BufferError, "the values of this array are not to be had as a buffer");
     }

@@ -1,5 +1,7 @@
 #include "attributes.h"
 
+#include <nanobind/stl/string.h>
+
 #include "numpy_api.h"
 
 #include <cstring>
@@ -111,6 +113,16 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
   PyObject* const raw = value.ptr();
   if (PyBool_Check(raw)) return raw == Py_True;
   if (PyArray_Check(raw)) return from_numpy(raw, name);
+  // Before numpy's scalars: numpy's strings are strings.
+  if (PyUnicode_Check(raw)) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(raw, &size);
+    if (!text) nb::raise_python_error();
+    return std::string(text, static_cast<size_t>(size));
+  }
+  if (PyBytes_Check(raw)) {
+    return std::string(PyBytes_AS_STRING(raw), static_cast<size_t>(PyBytes_GET_SIZE(raw)));
+  }
   // numpy's float64 is a Python float as well; it keeps its own type, which is the same.
   if (PyArray_CheckScalar(raw)) {
     nb::object array = nb::steal(PyArray_FromAny(raw, nullptr, 0, 0, 0, nullptr));
@@ -122,15 +134,6 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
   if (PyComplex_Check(raw)) {
     return std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw));
   }
-  if (PyUnicode_Check(raw)) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(raw, &size);
-    if (!text) nb::raise_python_error();
-    return std::string(text, static_cast<size_t>(size));
-  }
-  if (PyBytes_Check(raw)) {
-    return std::string(PyBytes_AS_STRING(raw), static_cast<size_t>(PyBytes_GET_SIZE(raw)));
-  }
   if (PyList_Check(raw) || PyTuple_Check(raw)) return from_list(value, name);
   if (PyDict_Check(raw)) return to_attributes(value, name);
   if (is_array(raw)) {
@@ -141,6 +144,10 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
 }
 
 Attributes to_attributes(nb::handle dict, const std::string& where) {
+  if (Py_EnterRecursiveCall(" in the attributes of a foreign call")) nb::raise_python_error();
+  struct Leave {
+    ~Leave() { Py_LeaveRecursiveCall(); }
+  } leave;
   std::vector<std::pair<std::string, Attribute>> entries;
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;

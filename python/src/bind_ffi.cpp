@@ -11,6 +11,8 @@
 #include <farcall/core/error.h>
 #include <farcall/ffi/registry.h>
 
+#include "convert.h"
+
 namespace farcall::python {
 namespace {
 
@@ -61,17 +63,23 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
   return bundle;
 }
 
-void register_target(const std::string& name, nb::handle fn, const std::string& platform,
-                     int api_version, uint32_t traits) {
+void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_object,
+                     nb::handle api_version_object, nb::handle traits_object) {
+  const auto name = to_option<std::string>(name_object, "register_ffi_target: name", "a string");
+  const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
+  const auto platform = to_option<std::string>(platform_object, who + ": platform", "a string");
+  const auto api_version =
+      to_option<int>(api_version_object, who + ": api_version", "a whole number");
+  const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "a whole number");
   if (api_version == 0) {
-    const std::string who = fmt::format("register_ffi_target(\"{}\"): fn", name);
-    register_legacy_target(name, capsule_pointer(fn, who), platform, traits);
+    register_legacy_target(name, capsule_pointer(fn, who + ": fn"), platform, traits);
     return;
   }
   register_ffi_target(name, to_bundle(name, fn), platform, api_version, traits);
 }
 
-void register_type(const std::string& name, nb::handle type_id, nb::handle type_info) {
+void register_type(nb::handle name_object, nb::handle type_id, nb::handle type_info) {
+  const auto name = to_option<std::string>(name_object, "register_ffi_type: name", "a string");
   const std::string who = fmt::format("register_ffi_type(\"{}\")", name);
   register_ffi_type(
       name, static_cast<FARCALL_FFI_TypeId*>(capsule_pointer(type_id, who + ": type_id")),
@@ -81,9 +89,9 @@ void register_type(const std::string& name, nb::handle type_id, nb::handle type_
 }  // namespace
 
 void bind_ffi(nb::module_& module) {
-  module.def("register_target", register_target, nb::arg("name"), nb::arg("fn"),
-             nb::arg("platform"), nb::arg("api_version"), nb::arg("traits"));
-  module.def("register_type", register_type, nb::arg("name"), nb::arg("type_id"),
+  module.def("register_target", register_target, nb::arg("name").none(), nb::arg("fn").none(),
+             nb::arg("platform").none(), nb::arg("api_version").none(), nb::arg("traits").none());
+  module.def("register_type", register_type, nb::arg("name").none(), nb::arg("type_id").none(),
              nb::arg("type_info").none());
   module.def("registered_targets",
              [](const std::string& platform) { return registered_targets(platform); });

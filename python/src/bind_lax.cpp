@@ -41,7 +41,7 @@ void bind_elementwise(nb::module_& module) {
   module.def(                                                                               \
       lax_name(primitive).c_str(),                                                          \
       [](nb::handle x) { return wrap_object(lax::function(argument(x, primitive, "x"))); }, \
-      nb::arg("x"));
+      nb::arg("x").none());
 #define FARCALL_OP_2(function, primitive)              \
   module.def(                                          \
       lax_name(primitive).c_str(),                     \
@@ -49,7 +49,7 @@ void bind_elementwise(nb::module_& module) {
         const auto [a, b] = operands(x, y, primitive); \
         return wrap_object(lax::function(a, b));       \
       },                                               \
-      nb::arg("x"), nb::arg("y"));
+      nb::arg("x").none(), nb::arg("y").none());
 #define FARCALL_OP(function, primitive, operands, kinds, result) \
   FARCALL_OP_##operands(function, primitive)
 #include <farcall/ops/elementwise_list.h>
@@ -73,7 +73,7 @@ void bind_reductions(nb::module_& module) {
           return wrap_object(
               function(argument(x, name, "operand"), to_sizes(axes, name + ": axes")));
         },
-        nb::arg("operand"), nb::arg("axes"));
+        nb::arg("operand").none(), nb::arg("axes").none());
   }
   const auto def_position = [&](const char* name, auto function) {
     module.def(
@@ -81,7 +81,7 @@ void bind_reductions(nb::module_& module) {
         [name = std::string(name), function](nb::handle x, int64_t axis, nb::handle dtype) {
           return wrap_object(function(argument(x, name, "operand"), axis, to_dtype(dtype)));
         },
-        nb::arg("operand"), nb::arg("axis"), nb::arg("index_dtype"));
+        nb::arg("operand").none(), nb::arg("axis"), nb::arg("index_dtype").none());
   };
   def_position("argmax", lax::argmax);
   def_position("argmin", lax::argmin);
@@ -95,21 +95,21 @@ void bind_structural(nb::module_& module) {
             argument(x, "broadcast_in_dim", "operand"), to_sizes(shape, "broadcast_in_dim: shape"),
             to_sizes(dimensions, "broadcast_in_dim: broadcast_dimensions")));
       },
-      nb::arg("operand"), nb::arg("shape"), nb::arg("broadcast_dimensions"));
+      nb::arg("operand").none(), nb::arg("shape").none(), nb::arg("broadcast_dimensions").none());
   module.def(
       "reshape",
       [](nb::handle x, nb::handle sizes) {
         return wrap_object(
             lax::reshape(argument(x, "reshape", "operand"), to_sizes(sizes, "reshape: new_sizes")));
       },
-      nb::arg("operand"), nb::arg("new_sizes"));
+      nb::arg("operand").none(), nb::arg("new_sizes").none());
   module.def(
       "transpose",
       [](nb::handle x, nb::handle permutation) {
         return wrap_object(lax::transpose(argument(x, "transpose", "operand"),
                                           to_sizes(permutation, "transpose: permutation")));
       },
-      nb::arg("operand"), nb::arg("permutation"));
+      nb::arg("operand").none(), nb::arg("permutation").none());
   module.def(
       "slice",
       [](nb::handle x, nb::handle starts, nb::handle limits, nb::handle strides) {
@@ -118,7 +118,7 @@ void bind_structural(nb::module_& module) {
             to_sizes(limits, "slice: limit_indices"),
             strides.is_none() ? std::vector<int64_t>() : to_sizes(strides, "slice: strides")));
       },
-      nb::arg("operand"), nb::arg("start_indices"), nb::arg("limit_indices"),
+      nb::arg("operand").none(), nb::arg("start_indices").none(), nb::arg("limit_indices").none(),
       nb::arg("strides").none() = nb::none());
   module.def(
       "concatenate",
@@ -127,21 +127,21 @@ void bind_structural(nb::module_& module) {
         for (nb::handle array : arrays) all.push_back(argument(array, "concatenate", "operands"));
         return wrap_object(lax::concatenate(all, dimension));
       },
-      nb::arg("operands"), nb::arg("dimension"));
+      nb::arg("operands").none(), nb::arg("dimension"));
   module.def(
       "rev",
       [](nb::handle x, nb::handle dimensions) {
         return wrap_object(
             lax::rev(argument(x, "rev", "operand"), to_sizes(dimensions, "rev: dimensions")));
       },
-      nb::arg("operand"), nb::arg("dimensions"));
+      nb::arg("operand").none(), nb::arg("dimensions").none());
   module.def(
       "broadcasted_iota",
       [](nb::handle dtype, nb::handle shape, int64_t dimension) {
         return wrap_object(
             lax::iota(to_dtype(dtype), to_sizes(shape, "broadcasted_iota: shape"), dimension));
       },
-      nb::arg("dtype"), nb::arg("shape"), nb::arg("dimension"));
+      nb::arg("dtype").none(), nb::arg("shape").none(), nb::arg("dimension"));
 }
 
 void bind_others(nb::module_& module) {
@@ -150,27 +150,27 @@ void bind_others(nb::module_& module) {
       [](nb::handle x, int64_t y) {
         return wrap_object(lax::integer_pow(argument(x, "integer_pow", "x"), y));
       },
-      nb::arg("x"), nb::arg("y"));
+      nb::arg("x").none(), nb::arg("y").none());
   module.def(
       "round",
       [](nb::handle x, int64_t method) {
         return wrap_object(lax::round(argument(x, "round", "x"), method));
       },
-      nb::arg("x"), nb::arg("rounding_method") = 0);
+      nb::arg("x").none(), nb::arg("rounding_method") = 0);
   module.def(
       "convert_element_type",
       [](nb::handle x, nb::handle dtype) {
         return wrap_object(
             convert(argument(x, "convert_element_type", "operand"), {to_dtype(dtype), false}));
       },
-      nb::arg("operand"), nb::arg("new_dtype"));
+      nb::arg("operand").none(), nb::arg("new_dtype").none());
   module.def(
       "bitcast_convert_type",
       [](nb::handle x, nb::handle dtype) {
         return wrap_object(lax::bitcast_convert_type(argument(x, "bitcast_convert_type", "operand"),
                                                      to_dtype(dtype)));
       },
-      nb::arg("operand"), nb::arg("new_dtype"));
+      nb::arg("operand").none(), nb::arg("new_dtype").none());
   module.def(
       "select_n",
       [](nb::handle which, nb::args cases) {
@@ -178,7 +178,7 @@ void bind_others(nb::module_& module) {
         for (nb::handle array : cases) all.push_back(argument(array, "select_n", "cases"));
         return wrap_object(lax::select_n(argument(which, "select_n", "which"), all));
       },
-      nb::arg("which"), nb::arg("cases"));
+      nb::arg("which").none(), nb::arg("cases"));
   module.def(
       "clamp",
       [](nb::handle low, nb::handle x, nb::handle high) {
@@ -189,7 +189,7 @@ void bind_others(nb::module_& module) {
         };
         return wrap_object(lax::clamp(bound(low, "min"), middle, bound(high, "max")));
       },
-      nb::arg("min"), nb::arg("x"), nb::arg("max"));
+      nb::arg("min").none(), nb::arg("x").none(), nb::arg("max").none());
   module.def(
       "dot_general",
       [](nb::handle lhs, nb::handle rhs, nb::tuple dimension_numbers) {
@@ -201,7 +201,7 @@ void bind_others(nb::module_& module) {
                                             argument(rhs, "dot_general", "rhs"), part(0, 0),
                                             part(0, 1), part(1, 0), part(1, 1)));
       },
-      nb::arg("lhs"), nb::arg("rhs"), nb::arg("dimension_numbers"));
+      nb::arg("lhs").none(), nb::arg("rhs").none(), nb::arg("dimension_numbers"));
   module.def("create_token", [] { return wrap_object(lax::create_token()); });
 }
 

@@ -137,7 +137,7 @@ void bind_elementwise(nb::module_& module) {
         return wrap_object(numpy::where(argument(condition, "where", "condition"),
                                         argument(x, "where", "x"), argument(y, "where", "y")));
       },
-      nb::arg("condition"), nb::arg("x"), nb::arg("y"));
+      nb::arg("condition").none(), nb::arg("x").none(), nb::arg("y").none());
   module.def(
       "clip",
       [](nb::handle x, nb::handle low, nb::handle high) {
@@ -148,7 +148,8 @@ void bind_elementwise(nb::module_& module) {
         return wrap_object(
             numpy::clip(argument(x, "clip", "arr"), bound(low, "min"), bound(high, "max")));
       },
-      nb::arg("arr"), nb::arg("min").none() = nb::none(), nb::arg("max").none() = nb::none());
+      nb::arg("arr").none(), nb::arg("min").none() = nb::none(),
+      nb::arg("max").none() = nb::none());
 }
 
 void bind_reductions(nb::module_& module) {
@@ -164,7 +165,7 @@ void bind_reductions(nb::module_& module) {
                                              bool keepdims) {
           return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), keepdims, ddof));
         },
-        nb::arg("a"), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
+        nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
         nb::arg("keepdims") = false);
   };
   def_spread("var", numpy::var);
@@ -176,7 +177,7 @@ void bind_reductions(nb::module_& module) {
                                              bool keepdims) {
           return wrap_object(function(argument(x, name, "a"), axis, keepdims));
         },
-        nb::arg("a"), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
+        nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
   };
   def_position("argmax", numpy::argmax);
   def_position("argmin", numpy::argmin);
@@ -201,71 +202,71 @@ void bind_shapes(nb::module_& module) {
         return wrap_object(
             numpy::reshape(argument(x, "reshape", "a"), to_sizes(shape, "reshape: shape")));
       },
-      nb::arg("a"), nb::arg("shape"));
+      nb::arg("a").none(), nb::arg("shape").none());
   module.def(
       "transpose",
       [](nb::handle x, nb::handle axes) {
         return wrap_object(
             numpy::transpose(argument(x, "transpose", "a"), to_axes(axes, "transpose")));
       },
-      nb::arg("a"), nb::arg("axes").none() = nb::none());
+      nb::arg("a").none(), nb::arg("axes").none() = nb::none());
   module.def(
       "broadcast_to",
       [](nb::handle x, nb::handle shape) {
         return wrap_object(numpy::broadcast_to(argument(x, "broadcast_to", "array"),
                                                to_sizes(shape, "broadcast_to: shape")));
       },
-      nb::arg("array"), nb::arg("shape"));
+      nb::arg("array").none(), nb::arg("shape").none());
   module.def(
       "expand_dims",
       [](nb::handle x, nb::handle axis) {
         return wrap_object(numpy::expand_dims(argument(x, "expand_dims", "a"),
                                               to_sizes(axis, "expand_dims: axis")));
       },
-      nb::arg("a"), nb::arg("axis"));
+      nb::arg("a").none(), nb::arg("axis").none());
   module.def(
       "squeeze",
       [](nb::handle x, nb::handle axis) {
         return wrap_object(numpy::squeeze(argument(x, "squeeze", "a"), to_axes(axis, "squeeze")));
       },
-      nb::arg("a"), nb::arg("axis").none() = nb::none());
+      nb::arg("a").none(), nb::arg("axis").none() = nb::none());
   module.def(
       "flip",
       [](nb::handle x, nb::handle axis) {
         return wrap_object(numpy::flip(argument(x, "flip", "m"), to_axes(axis, "flip")));
       },
-      nb::arg("m"), nb::arg("axis").none() = nb::none());
+      nb::arg("m").none(), nb::arg("axis").none() = nb::none());
   def_unary(module, "ravel", numpy::ravel);
   module.def(
       "swapaxes",
       [](nb::handle x, int64_t a, int64_t b) {
         return wrap_object(numpy::swapaxes(argument(x, "swapaxes", "a"), a, b));
       },
-      nb::arg("a"), nb::arg("axis1"), nb::arg("axis2"));
+      nb::arg("a").none(), nb::arg("axis1"), nb::arg("axis2"));
   module.def(
       "moveaxis",
       [](nb::handle x, int64_t from, int64_t to) {
         return wrap_object(numpy::moveaxis(argument(x, "moveaxis", "a"), from, to));
       },
-      nb::arg("a"), nb::arg("source"), nb::arg("destination"));
+      nb::arg("a").none(), nb::arg("source"), nb::arg("destination"));
   module.def(
       "concatenate",
       [](nb::handle arrays, int64_t axis) {
         return wrap_object(numpy::concatenate(to_arrays(arrays, "concatenate"), axis));
       },
-      nb::arg("arrays"), nb::arg("axis") = 0);
+      nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(
       "stack",
       [](nb::handle arrays, int64_t axis) {
         return wrap_object(numpy::stack(to_arrays(arrays, "stack"), axis));
       },
-      nb::arg("arrays"), nb::arg("axis") = 0);
+      nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(
       "astype",
       [](nb::handle x, nb::handle dtype) {
         return wrap_object(numpy::astype(argument(x, "astype", "x"), to_dtype(dtype)));
       },
-      nb::arg("x"), nb::arg("dtype"));
+      nb::arg("x").none(), nb::arg("dtype").none());
 }
 
 DType dtype_or(nb::handle dtype, DType otherwise) {
@@ -279,14 +280,14 @@ void bind_creation(nb::module_& module) {
         return wrap_object(
             numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, DType::kFloat32)));
       },
-      nb::arg("shape"), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "ones",
       [](nb::handle shape, nb::handle dtype) {
         return wrap_object(
             numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, DType::kFloat32)));
       },
-      nb::arg("shape"), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "full",
       [](nb::handle shape, nb::handle value, nb::handle dtype) {
@@ -295,7 +296,7 @@ void bind_creation(nb::module_& module) {
         return wrap_object(
             numpy::full(to_sizes(shape, "full: shape"), argument(value, "full", "fill_value"), as));
       },
-      nb::arg("shape"), nb::arg("fill_value"), nb::arg("dtype").none() = nb::none());
+      nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "eye",
       [](int64_t rows, std::optional<int64_t> columns, nb::handle dtype) {
@@ -307,9 +308,12 @@ void bind_creation(nb::module_& module) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
     return wrap_object(array_from_numpy(array.ptr(), share));
   });
-  module.def("as_array", [](nb::handle object, const std::string& what) {
-    return wrap_object(to_array(object, what));
-  });
+  module.def(
+      "as_array",
+      [](nb::handle object, const std::string& what) {
+        return wrap_object(to_array(object, what));
+      },
+      nb::arg("object").none(), nb::arg("what"));
 }
 
 }  // namespace

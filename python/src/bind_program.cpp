@@ -49,9 +49,16 @@ void bind_program(nb::module_& module) {
       .def(
           "to_text", [](const Program& self) { return to_text(self); },
           "The text from which parse_program makes an equal program.")
-      .def("__eq__",
-           [](const Program& self, nb::handle other) {
-             return nb::isinstance<Program>(other) && self == nb::cast<const Program&>(other);
+      .def(
+          "__eq__",
+          [](const Program& self, nb::handle other) {
+            return nb::isinstance<Program>(other) && self == nb::cast<const Program&>(other);
+          },
+          nb::arg("other").none())
+      .def("__reduce__",
+           [](const Program& self) {
+             nb::object rebuild = nb::module_::import_("farcall._jit").attr("_rebuild_program");
+             return nb::make_tuple(rebuild, nb::make_tuple(to_text(self)));
            })
       .def("__hash__",
            [](const Program& self) {

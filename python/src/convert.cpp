@@ -104,8 +104,18 @@ Array try_to_array(nb::handle object) {
       PyDict_Check(raw)) {
     return {};
   }
-  if (nb::hasattr(object, "__dlpack__")) return from_dlpack(object, std::nullopt);
-  if (nb::hasattr(object, "__array__")) return from_array_protocol(raw);
+  const bool has_array_protocol = nb::hasattr(object, "__array__");
+  if (nb::hasattr(object, "__dlpack__")) {
+    try {
+      return from_dlpack(object, std::nullopt);
+    } catch (nb::python_error& error) {
+      // Some producers have dtypes that DLPack, or their version of it, does not know.
+      if (!has_array_protocol || !error.matches(PyExc_Exception)) throw;
+    } catch (const Error&) {
+      if (!has_array_protocol) throw;
+    }
+  }
+  if (has_array_protocol) return from_array_protocol(raw);
   // Subclasses of the numbers: enumerations, for instance.
   if (PyLong_Check(raw)) return try_to_array(nb::steal(PyNumber_Long(raw)));
   if (PyFloat_Check(raw)) return Array::weak(PyFloat_AsDouble(raw));
@@ -113,7 +123,12 @@ Array try_to_array(nb::handle object) {
 }
 
 Array to_array(nb::handle object, std::string_view what) {
-  Array array = try_to_array(object);
+  Array array;
+  try {
+    array = try_to_array(object);
+  } catch (const Error& error) {
+    error.raise_with(fmt::format("{}: {}", what, error.message()));
+  }
   if (!array.is_null()) return array;
   const bool is_sequence = PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
   throw TypeError(
@@ -134,7 +149,10 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
     if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
     return value;
   };
-  if (PyIndex_Check(object.ptr())) return {one(object)};
+  // Arrays claim to be an index and a sequence, whatever their rank.
+  const bool is_sequence = PySequence_Check(object.ptr()) && PyObject_Length(object.ptr()) >= 0;
+  PyErr_Clear();
+  if (PyIndex_Check(object.ptr()) && !is_sequence) return {one(object)};
   std::vector<int64_t> sizes;
   nb::object iterator = nb::steal(PyObject_GetIter(object.ptr()));
   if (!iterator.is_valid()) {
@@ -173,7 +191,12 @@ ShapeDtype to_shape_dtype(nb::handle object, const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} must have a dtype, got {}", what, nb::repr(dtype).c_str()));
   }
-  return ShapeDtype(*found, to_sizes(object.attr("shape"), what + ".shape"));
+  const auto shape = to_sizes(object.attr("shape"), what + ".shape");
+  try {
+    return ShapeDtype(*found, shape);
+  } catch (const Error& error) {
+    error.raise_with(fmt::format("{}: {}", what, error.message()));
+  }
 }
 
 }  // namespace farcall::python

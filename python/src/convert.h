@@ -2,12 +2,17 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <farcall/core/dtype.h>
+#include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/trace/array.h>
 
@@ -37,6 +42,15 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
 nb::tuple to_tuple(std::span<const int64_t> values);
 // From .shape and .dtype. Raises ValueError naming `what`.
 ShapeDtype to_shape_dtype(nb::handle object, const std::string& what);
+
+// An option of one of Python's own types. Raises TypeError naming `what` and what it should be.
+template <class T>
+T to_option(nb::handle value, const std::string& what, const char* expected) {
+  T result;
+  if (nb::try_cast(value, result)) return result;
+  throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected,
+                              nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+}
 
 void bind_dtypes(nb::module_& module);
 

@@ -31,14 +31,21 @@ PyObject* class_of(const Error& error) {
   }
 }
 
+// The text may hold whatever bytes a handler put into it.
+nb::object decode(std::string_view text) {
+  nb::object decoded =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  if (!decoded.is_valid()) nb::raise_python_error();
+  return decoded;
+}
+
 void set_ffi_error(const FfiError& error) {
   try {
-    nb::object value = nb::handle(ffi_error_class)(error.what());
+    nb::object value = nb::handle(ffi_error_class)(decode(error.message()));
     const std::string_view code = error_code_name(error.code());
     value.attr("code") = nb::str(code.data(), code.size());
-    value.attr("target_name") = nb::str(error.target_name().c_str());
-    value.attr("message") = nb::steal(PyUnicode_DecodeUTF8(
-        error.detail().data(), static_cast<Py_ssize_t>(error.detail().size()), "replace"));
+    value.attr("target_name") = decode(error.target_name());
+    value.attr("message") = decode(error.detail());
     PyErr_SetObject(ffi_error_class, value.ptr());
   } catch (nb::python_error& raised) {
     raised.restore();
@@ -47,10 +54,11 @@ void set_ffi_error(const FfiError& error) {
 
 void set_error(const Error& error) {
   if (const auto* ffi = dynamic_cast<const FfiError*>(&error)) return set_ffi_error(*ffi);
-  // The text may hold whatever bytes a handler put into it.
-  nb::object text = nb::steal(PyUnicode_DecodeUTF8(
-      error.message().data(), static_cast<Py_ssize_t>(error.message().size()), "replace"));
-  if (text.is_valid()) PyErr_SetObject(class_of(error), text.ptr());
+  try {
+    PyErr_SetObject(class_of(error), decode(error.message()).ptr());
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  }
 }
 
 PyObject* add_class(nb::module_& module, const char* name, PyObject* base, const char* doc) {

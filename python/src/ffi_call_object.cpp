@@ -183,6 +183,11 @@ std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, const st
   return result;
 }
 
+int64_t to_integer(nb::handle object, const std::string& what) {
+  if (PyIndex_Check(object.ptr())) return to_sizes(object, what)[0];
+  throw TypeError(fmt::format("{} must be whole numbers, got {}", what, nb::repr(object).c_str()));
+}
+
 std::map<int64_t, int64_t> to_aliases(nb::handle aliases, const std::string& what) {
   std::map<int64_t, int64_t> result;
   if (aliases.is_none()) return result;
@@ -191,16 +196,23 @@ std::map<int64_t, int64_t> to_aliases(nb::handle aliases, const std::string& wha
                                 nb::repr(aliases).c_str()));
   }
   for (auto [input, output] : nb::borrow<nb::dict>(aliases)) {
-    result[to_sizes(input, what).at(0)] = to_sizes(output, what).at(0);
+    result[to_integer(input, what)] = to_integer(output, what);
   }
   return result;
 }
 
-nb::object make_ffi_call(std::string target_name, nb::object result_shape_dtypes,
-                         bool has_side_effect, std::optional<std::string> vmap_method,
+bool is_one_layout(nb::handle layouts) {
+  if (nb::hasattr(layouts, "major_to_minor")) return true;
+  if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) return false;
+  return nb::len(layouts) == 0 || PyIndex_Check(nb::object(layouts[0]).ptr());
+}
+
+nb::object make_ffi_call(nb::object target_name, nb::object result_shape_dtypes,
+                         nb::object has_side_effect, nb::object vmap_method,
                          nb::object input_layouts, nb::object output_layouts, nb::object aliases,
-                         int64_t api_version, std::optional<std::string> backend_config) {
-  const std::string who = fmt::format("ffi_call(\"{}\")", target_name);
+                         nb::object api_version, nb::object backend_config) {
+  auto target = to_option<std::string>(target_name, "ffi_call: target_name", "a string");
+  const std::string who = fmt::format("ffi_call(\"{}\")", target);
   ResultForm form = ResultForm::kSingle;
   std::vector<ShapeDtype> types;
   if (PyList_Check(result_shape_dtypes.ptr()) || PyTuple_Check(result_shape_dtypes.ptr())) {
@@ -213,20 +225,21 @@ nb::object make_ffi_call(std::string target_name, nb::object result_shape_dtypes
     types.push_back(to_shape_dtype(result_shape_dtypes, who + ": result_shape_dtypes"));
   }
   FfiCallOptions options;
-  options.has_side_effect = has_side_effect;
-  options.vmap_method = std::move(vmap_method);
+  options.has_side_effect =
+      to_option<bool>(has_side_effect, who + ": has_side_effect", "True or False");
+  options.vmap_method =
+      to_option<std::optional<std::string>>(vmap_method, who + ": vmap_method", "a string or None");
   options.input_layouts = to_layouts(input_layouts, who + ": input_layouts");
-  const bool one_layout =
-      form == ResultForm::kSingle && !output_layouts.is_none() &&
-      (nb::hasattr(output_layouts, "major_to_minor") || nb::len(output_layouts) == 0 ||
-       PyIndex_Check(nb::object(output_layouts[0]).ptr()));
+  const bool one_layout = form == ResultForm::kSingle && is_one_layout(output_layouts);
   options.output_layouts = one_layout
                                ? std::vector{to_layout(output_layouts, who + ": output_layouts")}
                                : to_layouts(output_layouts, who + ": output_layouts");
   options.input_output_aliases = to_aliases(aliases, who + ": input_output_aliases");
-  options.custom_call_api_version = static_cast<int>(api_version);
-  options.legacy_backend_config = std::move(backend_config);
-  FfiCall call(std::move(target_name), std::move(types), std::move(options));
+  options.custom_call_api_version =
+      to_option<int>(api_version, who + ": custom_call_api_version", "a whole number");
+  options.legacy_backend_config = to_option<std::optional<std::string>>(
+      backend_config, who + ": legacy_backend_config", "a string or None");
+  FfiCall call(std::move(target), std::move(types), std::move(options));
 
   PyObject* made = ffi_call_type->tp_alloc(ffi_call_type, 0);
   if (!made) nb::raise_python_error();
@@ -245,11 +258,11 @@ void bind_ffi_call(nb::module_& module) {
   if (!made) nb::raise_python_error();
   ffi_call_type = reinterpret_cast<PyTypeObject*>(made);
   module.attr("FfiCall") = nb::handle(made);
-  module.def("make_ffi_call", make_ffi_call, nb::arg("target_name"), nb::arg("result_shape_dtypes"),
-             nb::arg("has_side_effect"), nb::arg("vmap_method").none(),
-             nb::arg("input_layouts").none(), nb::arg("output_layouts").none(),
-             nb::arg("input_output_aliases").none(), nb::arg("custom_call_api_version"),
-             nb::arg("legacy_backend_config").none());
+  module.def("make_ffi_call", make_ffi_call, nb::arg("target_name").none(),
+             nb::arg("result_shape_dtypes").none(), nb::arg("has_side_effect").none(),
+             nb::arg("vmap_method").none(), nb::arg("input_layouts").none(),
+             nb::arg("output_layouts").none(), nb::arg("input_output_aliases").none(),
+             nb::arg("custom_call_api_version").none(), nb::arg("legacy_backend_config").none());
 }
 
 }  // namespace farcall::python

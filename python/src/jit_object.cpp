@@ -9,6 +9,7 @@
 
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,13 +25,6 @@
 namespace farcall::python {
 namespace {
 
-// One compiled signature.
-struct Entry {
-  std::shared_ptr<const Executable> executable;
-  TreeDefPtr result_tree;
-  ResultForm form = ResultForm::kTree;
-};
-
 ResultForm form_of(const TreeDef& tree) {
   const TreeNode& root = tree.root();
   if (root.kind == TreeNode::Kind::kLeaf) return ResultForm::kSingle;
@@ -42,37 +36,59 @@ ResultForm form_of(const TreeDef& tree) {
   return ResultForm::kTree;
 }
 
+// Whether two static arguments make the same program. 1, 1.0 and True are equal to Python, as are
+// 0.0 and -0.0, but make different ones; so do tuples of them.
+bool same_static(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    return detail::same(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  }
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+      if (!same_static(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    }
+    return true;
+  }
+  return nb::handle(a).equal(nb::handle(b));
+}
+
 // What tells signatures apart: structure, types of the leaves, values of static arguments.
 struct Key {
   TreeDefPtr tree;
   std::vector<ShapeDtype> types;
   std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
+  size_t num_positional = 0;        // of the static ones
 
   bool operator==(const Key& other) const {
-    if (types != other.types || statics.size() != other.statics.size() || !(*tree == *other.tree)) {
-      return false;
-    }
-    for (size_t i = 0; i < statics.size(); ++i) {
-      // 1, 1.0 and True are equal to Python but make different programs.
-      if (Py_TYPE(statics[i].ptr()) != Py_TYPE(other.statics[i].ptr()) ||
-          !statics[i].equal(other.statics[i])) {
-        return false;
-      }
-    }
-    return true;
+    return types == other.types && num_positional == other.num_positional && *tree == *other.tree &&
+           std::equal(statics.begin(), statics.end(), other.statics.begin(), other.statics.end(),
+                      [](const nb::object& a, const nb::object& b) {
+                        return same_static(a.ptr(), b.ptr());
+                      });
   }
 };
 
-struct KeyHash {
-  size_t operator()(const Key& key) const {
-    size_t hash = key.tree->hash();
-    for (const ShapeDtype type : key.types) detail::mix(hash, type.hash());
-    for (const nb::object& object : key.statics) {
-      detail::mix(hash, static_cast<size_t>(PyObject_Hash(object.ptr())));
-    }
-    return hash;
+size_t hash_of(const Key& key) {
+  size_t hash = key.tree->hash();
+  for (const ShapeDtype type : key.types) detail::mix(hash, type.hash());
+  for (const nb::object& object : key.statics) {
+    const Py_hash_t value = PyObject_Hash(object.ptr());
+    if (value == -1) nb::raise_python_error();
+    detail::mix(hash, static_cast<size_t>(value));
   }
+  return hash;
+}
+
+// One compiled signature.
+struct Entry {
+  Key key;
+  std::shared_ptr<const Executable> executable;
+  TreeDefPtr result_tree;
+  ResultForm form = ResultForm::kTree;
 };
+using EntryPtr = std::shared_ptr<const Entry>;
 
 // A signature of arrays alone, found by comparing addresses of interned types.
 struct FastEntry {
@@ -80,14 +96,36 @@ struct FastEntry {
   const void* types[kMaxFastArguments];
   const Executable* executable;
   ResultForm form;
+  EntryPtr owner;  // of the executable
 };
 
+// Guarded by the interpreter lock. Other threads run, and change the state, wherever Python code is
+// called or an executable drops the lock; references into it do not live over such a place.
 struct JitState {
   nb::object function;
   std::string name;
   StaticArguments statics;
-  std::unordered_map<Key, Entry, KeyHash> entries;
+  std::unordered_multimap<size_t, EntryPtr> entries;  // by hash of the key
   std::vector<FastEntry> fast;
+  // Fast calls under way hold no reference to their executable: a cleared cache waits for them.
+  size_t num_running = 0;
+  std::vector<EntryPtr> cleared;
+};
+
+class Running {
+ public:
+  explicit Running(JitState& state) : state_(state) { ++state_.num_running; }
+  ~Running() {
+    if (--state_.num_running == 0 && !state_.cleared.empty()) {
+      const std::vector<EntryPtr> dying = std::move(state_.cleared);
+      state_.cleared.clear();
+    }
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  JitState& state_;
 };
 
 struct JitObject {
@@ -102,10 +140,11 @@ PyTypeObject* jit_type = nullptr;
 JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
 
 Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
-  Key key{arguments.tree, std::move(types), {}};
+  Key key{arguments.tree, std::move(types), {}, 0};
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     if (arguments.is_static[i]) key.statics.push_back(arguments.positional[i]);
   }
+  key.num_positional = key.statics.size();
   nb::list names = arguments.static_keywords.keys();
   names.sort();
   for (nb::handle name : names) {
@@ -115,10 +154,22 @@ Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
   return key;
 }
 
-const Entry& find_or_compile(JitState& state, const CallArguments& arguments,
-                             std::vector<ShapeDtype> types) {
-  Key key = make_key(arguments, types);
-  if (const auto it = state.entries.find(key); it != state.entries.end()) return it->second;
+EntryPtr find(const JitState& state, size_t hash, const Key& key) {
+  // Comparing keys may call Python's __eq__, so not while walking the table.
+  std::vector<EntryPtr> candidates;
+  const auto [begin, end] = state.entries.equal_range(hash);
+  for (auto it = begin; it != end; ++it) candidates.push_back(it->second);
+  for (EntryPtr& candidate : candidates) {
+    if (candidate->key == key) return std::move(candidate);
+  }
+  return nullptr;
+}
+
+EntryPtr find_or_compile(JitState& state, const CallArguments& arguments,
+                         std::vector<ShapeDtype> types) {
+  Key key = make_key(arguments, std::move(types));
+  const size_t hash = hash_of(key);
+  if (EntryPtr found = find(state, hash, key)) return found;
   TracedProgram traced = trace(state.function, state.name, arguments, key.types);
   Entry entry;
   entry.executable = default_engine().compile(traced.program, {});
@@ -128,7 +179,9 @@ const Entry& find_or_compile(JitState& state, const CallArguments& arguments,
       entry.executable->output_types().size() > kMaxFastResults) {
     entry.form = ResultForm::kTree;
   }
-  return state.entries.emplace(std::move(key), std::move(entry)).first->second;
+  if (EntryPtr found = find(state, hash, key)) return found;  // another thread was faster
+  entry.key = std::move(key);
+  return state.entries.emplace(hash, std::make_shared<const Entry>(std::move(entry)))->second;
 }
 
 nb::object run_entry(const Entry& entry, std::span<const Array> inputs) {
@@ -145,18 +198,18 @@ nb::object run_entry(const Entry& entry, std::span<const Array> inputs) {
   return entry.result_tree->unflatten(leaves);
 }
 
-void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const Entry& entry) {
+void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry) {
   constexpr size_t kMaxFastEntries = 16;
-  if (entry.form == ResultForm::kTree || nargs > kMaxFastArguments ||
+  if (entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
       state.fast.size() >= kMaxFastEntries) {
     return;
   }
-  FastEntry fast{nargs, {}, entry.executable.get(), entry.form};
+  FastEntry fast{nargs, {}, entry->executable.get(), entry->form, entry};
   for (size_t i = 0; i < nargs; ++i) {
     if (!is_array(args[i])) return;
     fast.types[i] = array_of(args[i]).type().id();
   }
-  state.fast.push_back(fast);
+  state.fast.push_back(std::move(fast));
 }
 
 PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
@@ -166,10 +219,10 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   std::vector<ShapeDtype> types;
   types.reserve(inputs.size());
   for (const Array& input : inputs) types.push_back(input.type());
-  const Entry& entry = find_or_compile(state, arguments, std::move(types));
+  const EntryPtr entry = find_or_compile(state, arguments, std::move(types));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
-  return run_entry(entry, inputs).release().ptr();
+  return run_entry(*entry, inputs).release().ptr();
 }
 
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -185,10 +238,13 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
         size_t i = 0;
         while (i < nargs && array_of(args[i]).type().id() == entry.types[i]) ++i;
         if (i < nargs) continue;
-        const auto types = entry.executable->output_types();
+        const Executable& executable = *entry.executable;
+        const ResultForm form = entry.form;
+        const auto types = executable.output_types();
         Storage outputs[kMaxFastResults];
-        execute(*entry.executable, {storages, nargs}, {outputs, types.size()});
-        return wrap_results(entry.form, types, outputs);
+        const Running running(state);
+        execute(executable, {storages, nargs}, {outputs, types.size()});
+        return wrap_results(form, types, outputs);
       }
     }
     return slow_call(self, args, nargs, kwnames);
@@ -362,8 +418,10 @@ void bind_jit(nb::module_& module) {
   module.def("jit_cache_size", [](nb::handle f) { return checked_state(f).entries.size(); });
   module.def("jit_clear_cache", [](nb::handle f) {
     JitState& state = checked_state(f);
-    state.fast.clear();
-    state.entries.clear();
+    const auto entries = std::exchange(state.entries, {});
+    const auto fast = std::exchange(state.fast, {});
+    if (state.num_running == 0) return;
+    for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);
   });
   module.def("jit_lower", lower);
   // The program of any function, and the structure of its result.
@@ -378,12 +436,13 @@ void bind_jit(nb::module_& module) {
 
   nb::class_<Lowered>(module, "Lowered", "A program recorded by jit(f).lower(...).")
       .def("as_text", [](const Lowered& self) { return to_text(*self.traced.program); })
-      .def(
-          "compile",
-          [](const Lowered& self) {
-            Entry entry{default_engine().compile(self.traced.program, {}), self.traced.result_tree};
-            return Compiled{std::move(entry), self.name, self.statics, self.argument_tree};
-          })
+      .def("compile",
+           [](const Lowered& self) {
+             Entry entry{.key = {},
+                         .executable = default_engine().compile(self.traced.program, {}),
+                         .result_tree = self.traced.result_tree};
+             return Compiled{std::move(entry), self.name, self.statics, self.argument_tree};
+           })
       .def("cost_analysis", [](const Lowered& self) { return cost_dict(*self.traced.program); })
       .def_prop_ro("program", [](const Lowered& self) {
         return std::const_pointer_cast<Program>(self.traced.program);

@@ -1,6 +1,7 @@
 #include "location.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 

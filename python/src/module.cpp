@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <farcall/core/error.h>
+#include <farcall/version.h>
 
 #include "array_object.h"
 #include "bind.h"
@@ -28,6 +29,7 @@ void export_library_symbols() {
 NB_MODULE(_core, module) {
   using namespace farcall::python;
   nanobind::set_leak_warnings(false);
+  module.attr("__version__") = FARCALL_VERSION;
   export_library_symbols();
   bind_dtypes(module);
   bind_errors(module);

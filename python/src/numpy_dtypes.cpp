@@ -103,6 +103,10 @@ void bind_dtypes(nb::module_& module) {
     }
     return names;
   });
+  // What numpy.dtype accepts, as a numpy.dtype that arrays can have.
+  module.def(
+      "_check_dtype", [](nb::handle dtype) { return numpy_dtype(to_dtype(dtype)); },
+      nb::arg("dtype").none());
   module.def("_numpy_dtype", [](const std::string& name) {
     const auto dtype = parse_dtype(name);
     if (!dtype) throw TypeError(fmt::format("there is no dtype \"{}\"", name));

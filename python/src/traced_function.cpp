@@ -1,5 +1,7 @@
 #include "traced_function.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
