@@ -1,6 +1,9 @@
 // numpy's reductions.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
 #include "ops/numpy_support.h"
@@ -15,6 +18,18 @@ Array reduce(Reduction reduction, const Array& x, const Axes& axes, bool keepdim
   const std::vector<int64_t> which = normalize_axes(axes, x.rank(), function);
   const Array result = reduction(x, which);
   return keepdims ? expand_dims(result, which) : result;
+}
+
+// Nothing has no extreme; the primitives give infinities there.
+Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
+                     std::string_view function) {
+  for (const int64_t axis : normalize_axes(axes, x.rank(), function)) {
+    if (x.shape()[axis] > 0) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: dimension {} of {} is empty and has no extreme", function, axis,
+                            x.type().to_string()));
+  }
+  return reduce(reduction, x, axes, keepdims, function);
 }
 
 // Sums of bools and of narrow integers need room: numpy counts in the default integer.
@@ -61,10 +76,10 @@ Array prod(const Array& x, const Axes& axes, bool keepdims) {
   return reduce(lax::reduce_prod, widened(x), axes, keepdims, "prod");
 }
 Array max(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_max, x, axes, keepdims, "max");
+  return reduce_extreme(lax::reduce_max, x, axes, keepdims, "max");
 }
 Array min(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_min, x, axes, keepdims, "min");
+  return reduce_extreme(lax::reduce_min, x, axes, keepdims, "min");
 }
 Array any(const Array& x, const Axes& axes, bool keepdims) {
   return reduce(lax::reduce_or, as_bool(x), axes, keepdims, "any");

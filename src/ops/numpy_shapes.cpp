@@ -1,5 +1,6 @@
 // numpy's functions of shapes.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -117,9 +118,11 @@ Array transpose(const Array& x, const Axes& axes) {
   } else {
     for (size_t i = x.rank(); i-- > 0;) permutation.push_back(static_cast<int64_t>(i));
   }
-  return std::ranges::is_sorted(permutation) && permutation.size() == x.rank()
-             ? x
-             : lax::transpose(x, permutation);
+  // An axis that is given twice is for the primitive to refuse.
+  const bool is_rising =
+      std::ranges::adjacent_find(permutation, std::greater_equal<>()) == permutation.end();
+  const bool is_identity = is_rising && permutation.size() == x.rank();
+  return is_identity ? x : lax::transpose(x, permutation);
 }
 
 Array swapaxes(const Array& x, int64_t axis1, int64_t axis2) {
