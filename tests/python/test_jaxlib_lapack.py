@@ -143,7 +143,7 @@ def test_perturbed_tridiagonal_solve(dtype: Any, batch: tuple[int, ...]) -> None
 )
 def test_sparse_times_dense(dtype: Any, columns: int | None) -> None:
     rng = np.random.default_rng(0)
-    matrix = scipy.sparse.random(7, 5, density=0.4, format="csr", rng=rng)
+    matrix: Any = scipy.sparse.random(7, 5, density=0.4, format="csr", rng=rng)
     matrix.data = rng.integers(-9, 9, matrix.nnz).astype(dtype)
     shape = (5,) if columns is None else (5, columns)
     right = rng.integers(-9, 9, shape).astype(dtype)
