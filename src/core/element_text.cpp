@@ -117,9 +117,9 @@ constexpr bool kIsComplex = requires(T x) {
 // ---- text
 
 std::string with_point(std::string text) {
-  const bool is_plain =
-      text.find_first_of(".en") == std::string::npos;  // "inf" and "nan" have an n
-  return is_plain ? text + ".0" : text;
+  // "inf" and "nan" have an n.
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
 }
 
 template <class T>

@@ -62,18 +62,16 @@ void LeakedTracerError::raise_with(std::string message) const {
 }
 
 FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
-    : Error(code,
-            fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail, target_name)),
+    : FfiError(code, fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail,
+                                 target_name),
+               target_name, detail) {}
+FfiError::FfiError(ErrorCode code, std::string message, std::string target_name, std::string detail)
+    : Error(code, std::move(message)),
       target_name_(std::move(target_name)),
       detail_(std::move(detail)) {}
 FfiError::~FfiError() = default;
-// The text that comes is the whole message; the new detail is what it adds to the old one.
 void FfiError::raise_with(std::string message) const {
-  const size_t at = message.find(this->message());
-  if (at == std::string::npos) throw FfiError(code(), target_name_, std::move(message));
-  const std::string before = message.substr(0, at);
-  const std::string after = message.substr(at + this->message().size());
-  throw FfiError(code(), target_name_, before + detail_ + after);
+  throw FfiError(code(), std::move(message), target_name_, detail_);
 }
 
 namespace detail {

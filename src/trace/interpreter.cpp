@@ -25,13 +25,13 @@ InterpreterScope::InterpreterScope(Interpreter& interpreter) : previous_(current
 }
 InterpreterScope::~InterpreterScope() { current = previous_; }
 
-std::vector<Array> bind_primitive(const Primitive& primitive, ParamsPtr params,
+std::vector<Array> bind_primitive(const Primitive& primitive, const ParamsPtr& params,
                                   std::span<const Array> inputs) {
   return current_interpreter().process(primitive, params, inputs);
 }
 
-Array bind_one(const Primitive& primitive, ParamsPtr params, std::span<const Array> inputs) {
-  std::vector<Array> results = bind_primitive(primitive, std::move(params), inputs);
+Array bind_one(const Primitive& primitive, const ParamsPtr& params, std::span<const Array> inputs) {
+  std::vector<Array> results = bind_primitive(primitive, params, inputs);
   FARCALL_ASSERT(results.size() == 1);
   return std::move(results[0]);
 }

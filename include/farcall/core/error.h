@@ -95,17 +95,21 @@ class FARCALL_API FfiError : public Error {
   const std::string& detail() const { return detail_; }
 
  private:
+  FfiError(ErrorCode code, std::string message, std::string target_name, std::string detail);
+
   std::string target_name_;
   std::string detail_;
 };
 
-// Runs `f`; an Error that it raises gets "name: " before its text, unless the text begins with it.
+// Runs `f`; an Error that it raises gets "name: " before its text, unless the text begins with
+// "name:" or "name(" already.
 template <class F>
 auto with_error_prefix(std::string_view name, F&& f) {
   try {
     return f();
   } catch (const Error& error) {
-    if (error.message().starts_with(name)) throw;
+    const std::string_view text = error.message();
+    if (text.starts_with(name) && text.substr(name.size()).find_first_of(":(") == 0) throw;
     error.raise_with(std::string(name) + ": " + error.message());
     throw;  // not reached; raise_with does not return
   }

@@ -49,10 +49,10 @@ class FARCALL_API InterpreterScope {
 };
 
 // Applies an operation under the current interpreter.
-FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, ParamsPtr params,
+FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, const ParamsPtr& params,
                                               std::span<const Array> inputs);
 // The same for a primitive with one result.
-FARCALL_API Array bind_one(const Primitive& primitive, ParamsPtr params,
+FARCALL_API Array bind_one(const Primitive& primitive, const ParamsPtr& params,
                            std::span<const Array> inputs);
 
 // Where the user's code stands, for equations and messages. A front (Python) installs a function
