@@ -29,6 +29,8 @@ namespace {
 // Position in the text, and the tokens that everything is made of.
 class Scanner {
  public:
+  static constexpr std::string_view kErrorPrefix = "program text, line ";
+
   explicit Scanner(std::string_view text) : text_(text) {}
 
   [[noreturn]] void fail(std::string_view what) const {
@@ -37,7 +39,7 @@ class Scanner {
     const auto newline = before.rfind('\n');
     const size_t column = position_ - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("program text, line {}, column {}: {}", line, column, what));
+                fmt::format("{}{}, column {}: {}", kErrorPrefix, line, column, what));
   }
 
   void skip_space() {
@@ -66,6 +68,7 @@ class Scanner {
     if (!accept(c)) fail(fmt::format("expected '{}'", c));
   }
   bool accept_word(std::string_view word) {
+    skip_space();
     const size_t start = position_;
     if (this->word() == word) return true;
     position_ = start;
@@ -128,7 +131,24 @@ class Scanner {
     return true;
   }
 
+  // Lists, attributes and programs inside one another; text must not exhaust the stack.
+  class Nesting {
+   public:
+    explicit Nesting(Scanner& in) : in_(in) {
+      constexpr int kMaxDepth = 100;
+      if (in_.depth_ >= kMaxDepth) in_.fail("the text is nested too deeply");
+      ++in_.depth_;
+    }
+    ~Nesting() { --in_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    Scanner& in_;
+  };
+
   size_t position() const { return position_; }
+  size_t remaining() const { return text_.size() - position_; }
   void go_back(size_t position) { position_ = position; }
   bool at_end() { return peek() == '\0'; }
 
@@ -160,6 +180,7 @@ class Scanner {
 
   std::string_view text_;
   size_t position_ = 0;
+  int depth_ = 0;
 };
 
 class Parser {
@@ -223,6 +244,10 @@ class Parser {
           fmt::format("the values of constant \"{}\" were left out when this was printed", name));
     }
     in_.expect('[');
+    if (type.size() > static_cast<int64_t>(in_.remaining())) {
+      in_.fail(fmt::format("{} has {} elements, and there is not so much text", type.to_string(),
+                           type.size()));
+    }
     Storage storage = Storage::allocate(type.nbytes());
     auto* data = static_cast<std::byte*>(storage.data());
     for (int64_t i = 0; i < type.size(); ++i) {
@@ -232,14 +257,7 @@ class Parser {
     define(name, builder_.add_constant(type, std::move(storage)));
   }
 
-  void element(DType dtype, void* out) {
-    const std::string_view text = in_.element();
-    try {
-      parse_element(dtype, text, out);
-    } catch (const Error& error) {
-      in_.fail(error.message());
-    }
-  }
+  void element(DType dtype, void* out) { parse_element(dtype, in_.element(), out); }
 
   // An element whose dtype stands behind it: "1.5:f32".
   template <class Read>
@@ -296,12 +314,7 @@ class Parser {
     std::vector<Atom> operands;
     while (at_atom()) operands.push_back(atom());
 
-    std::vector<uint32_t> results;
-    try {
-      results = builder_.add_equation(*primitive, std::move(params), operands);
-    } catch (const Error& error) {
-      in_.fail(error.message());
-    }
+    const auto results = builder_.add_equation(*primitive, std::move(params), operands);
     if (results.size() != outputs.size()) {
       in_.fail(
           fmt::format("{} gives {} results, {} are named", name, results.size(), outputs.size()));
@@ -329,11 +342,7 @@ class Parser {
       if (!fields.empty()) in_.fail(fmt::format("{} has no parameters", primitive.name));
       return nullptr;
     }
-    try {
-      return primitive.parse(fields);
-    } catch (const Error& error) {
-      in_.fail(fmt::format("{}: {}", primitive.name, error.message()));
-    }
+    return with_error_prefix(primitive.name, [&] { return primitive.parse(fields); });
   }
 
   Value value() {
@@ -364,23 +373,16 @@ class Parser {
     const std::string_view text = in_.element();
     if (text.find_first_not_of("+-0123456789") == std::string_view::npos) {
       int64_t integer = 0;
-      parse_number(DType::kInt64, text, &integer);
+      parse_element(DType::kInt64, text, &integer);
       return integer;
     }
     double real = 0;
-    parse_number(DType::kFloat64, text, &real);
+    parse_element(DType::kFloat64, text, &real);
     return real;
   }
 
-  void parse_number(DType dtype, std::string_view text, void* out) {
-    try {
-      parse_element(dtype, text, out);
-    } catch (const Error& error) {
-      in_.fail(error.message());
-    }
-  }
-
   Value list() {
+    const Scanner::Nesting nesting(in_);
     in_.expect('(');
     ValueList values;
     while (!in_.accept(')')) {
@@ -392,14 +394,16 @@ class Parser {
 
   Value braces() {
     const size_t start = in_.position();
+    const Scanner::Nesting nesting(in_);
     in_.expect('{');
-    const bool is_program = in_.accept_word("lambda");
+    const bool is_program = in_.accept_word("lambda") && in_.peek() != '=';  // an attribute's name
     in_.go_back(start);
     if (is_program) return Parser(in_).parse();
     return attributes();
   }
 
   Attributes attributes() {
+    const Scanner::Nesting nesting(in_);
     std::vector<std::pair<std::string, Attribute>> entries;
     in_.expect('{');
     while (!in_.accept('}')) {
@@ -461,7 +465,14 @@ class Parser {
 
 ProgramPtr parse_program(std::string_view text) {
   Scanner scanner(text);
-  ProgramPtr program = Parser(scanner).parse();
+  ProgramPtr program;
+  try {
+    program = Parser(scanner).parse();
+  } catch (const Error& error) {
+    // What the values themselves refuse happens where the reading stands.
+    if (error.message().starts_with(Scanner::kErrorPrefix)) throw;
+    scanner.fail(error.message());
+  }
   if (!scanner.at_end()) scanner.fail("the program has ended, but text follows");
   verify(*program);
   return program;

@@ -99,7 +99,7 @@ class Printer {
         if (is_read[output]) {
           name(output);
         } else {
-          names_[output] = "_";
+          names_[output] = '_';
         }
       }
     }

@@ -1,5 +1,6 @@
 #include <farcall/program/program.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -9,16 +10,58 @@
 namespace farcall {
 namespace {
 
-bool same_constant(const Constant& a, const Constant& b) {
-  return a.variable == b.variable && a.storage.nbytes() == b.storage.nbytes() &&
-         (a.storage.nbytes() == 0 ||
-          std::memcmp(a.storage.data(), b.storage.data(), a.storage.nbytes()) == 0);
-}
+// Walks two programs side by side and notes which variable of one is which of the other, so that
+// their numbering does not count.
+class Comparison {
+ public:
+  Comparison(const Program& a, const Program& b)
+      : a_(a), b_(b), partner_(a.variable_types.size(), kNone) {}
 
-bool same_equation(const Equation& a, const Equation& b) {
-  return a.primitive == b.primitive && a.inputs == b.inputs && a.outputs == b.outputs &&
-         a.effects == b.effects && params_equal(a.params.get(), b.params.get());
-}
+  bool run() {
+    const auto define_all = [&](uint32_t a, uint32_t b) { return define(a, b); };
+    const auto atoms = [&](Atom a, Atom b) { return same_atom(a, b); };
+    return equal(a_.inputs, b_.inputs, define_all) &&
+           equal(a_.constants, b_.constants,
+                 [&](const Constant& a, const Constant& b) { return same_constant(a, b); }) &&
+           equal(a_.equations, b_.equations,
+                 [&](const Equation& a, const Equation& b) {
+                   return a.primitive == b.primitive && a.effects == b.effects &&
+                          params_equal(a.params.get(), b.params.get()) &&
+                          equal(a.inputs, b.inputs, atoms) &&
+                          equal(a.outputs, b.outputs, define_all);
+                 }) &&
+           equal(a_.outputs, b_.outputs, atoms);
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  template <class T, class Same>
+  static bool equal(const std::vector<T>& a, const std::vector<T>& b, Same same) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+  }
+
+  bool define(uint32_t a, uint32_t b) {
+    partner_[a] = b;
+    return a_.variable_types[a] == b_.variable_types[b];
+  }
+
+  bool same_atom(Atom a, Atom b) const {
+    if (a.kind != b.kind) return false;
+    return a.is_variable() ? partner_[a.index] == b.index
+                           : a_.literals[a.index] == b_.literals[b.index];
+  }
+
+  bool same_constant(const Constant& a, const Constant& b) {
+    return define(a.variable, b.variable) && a.storage.nbytes() == b.storage.nbytes() &&
+           (a.storage.nbytes() == 0 ||
+            std::memcmp(a.storage.data(), b.storage.data(), a.storage.nbytes()) == 0);
+  }
+
+  const Program& a_;
+  const Program& b_;
+  std::vector<uint32_t> partner_;
+};
 
 }  // namespace
 
@@ -62,14 +105,7 @@ Cost Program::cost() const {
   return cost;
 }
 
-bool operator==(const Program& a, const Program& b) {
-  return a.variable_types == b.variable_types && a.literals == b.literals && a.inputs == b.inputs &&
-         a.outputs == b.outputs &&
-         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
-                    same_constant) &&
-         std::equal(a.equations.begin(), a.equations.end(), b.equations.begin(), b.equations.end(),
-                    same_equation);
-}
+bool operator==(const Program& a, const Program& b) { return Comparison(a, b).run(); }
 
 uint32_t ProgramBuilder::add_variable(ShapeDtype type) {
   program_.variable_types.push_back(type);

@@ -9,6 +9,7 @@
 //   };
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <memory>
@@ -86,11 +87,27 @@ size_t hash_of(const std::pair<A, B>& v) {
 // Doubles compare by their bits, so that a program with a NaN equals itself.
 template <class T>
 bool same(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, double>) {
-    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
-  } else {
-    return a == b;
-  }
+  return a == b;
+}
+inline bool same(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+template <class T>
+bool same(const std::optional<T>& a, const std::optional<T>& b);
+template <class A, class B>
+bool same(const std::pair<A, B>& a, const std::pair<A, B>& b);
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return same(x, y); });
+}
+template <class T>
+bool same(const std::optional<T>& a, const std::optional<T>& b) {
+  return a.has_value() == b.has_value() && (!a || same(*a, *b));
+}
+template <class A, class B>
+bool same(const std::pair<A, B>& a, const std::pair<A, B>& b) {
+  return same(a.first, b.first) && same(a.second, b.second);
 }
 
 [[noreturn]] FARCALL_API void unknown_params(std::string_view wanted, const std::type_info* got);

@@ -84,7 +84,8 @@ class FARCALL_API Program {
   Cost cost() const;
 };
 
-// Same equations, parameters, types and constants; names and source locations do not count.
+// Same equations, parameters, types and constants; the numbering of variables and literals, names
+// and source locations do not count.
 FARCALL_API bool operator==(const Program& a, const Program& b);
 
 // Adds variables and equations in order.
