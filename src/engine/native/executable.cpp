@@ -1,5 +1,6 @@
 // The run loop, and the engine object.
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,20 +22,17 @@ class NativeExecutable final : public Executable {
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
-    std::unique_ptr<State> state = pool_.take();
+    const StatePool::Lease state = pool_.take();
+    state->options.run_id = state->run_id_base + ++state->num_runs;
     try {
-      const Given given(*state, options);
+      const Binding binding(*plan_, *state, options);
       make_outputs(inputs, outputs);
       set_pointers(*state, inputs, outputs);
-      state->options.run_id = state->run_id_base + ++state->num_runs;
       run(*state);
     } catch (...) {
       for (Storage& output : outputs) output = Storage();
-      end_stages(*state);
-      pool_.give_back(std::move(state));
       throw;
     }
-    pool_.give_back(std::move(state));
   }
 
  private:
@@ -44,20 +42,25 @@ class NativeExecutable final : public Executable {
            plan.program->cost().bytes + plan.program->cost().flops <= kBriefBytes;
   }
 
-  // Binds options that a caller gave for one execution.
-  class Given {
+  // What the calls of one execution see. The state's own options are bound all the time; others,
+  // and the states that the stages of an execution make, last as long as this.
+  class Binding {
    public:
-    Given(State& state, const ExecutionOptions& options)
-        : state_(is_default(options) ? nullptr : &state) {
-      if (!state_) return;
-      for (Invocation& invocation : state_->invocations) invocation.begin(options);
+    Binding(const Plan& plan, State& state, const ExecutionOptions& options) {
+      if (is_default(options) && !plan.has_execution_stages) return;
+      state_ = &state;
+      if (is_default(options)) return;
+      given_ = options;
+      // All calls of an execution have one id.
+      if (given_->run_id == 0) given_->run_id = state.options.run_id;
+      for (Invocation& invocation : state.invocations) invocation.begin(*given_);
     }
-    ~Given() {
+    ~Binding() {
       if (!state_) return;
       for (Invocation& invocation : state_->invocations) invocation.begin(state_->options);
     }
-    Given(const Given&) = delete;
-    Given& operator=(const Given&) = delete;
+    Binding(const Binding&) = delete;
+    Binding& operator=(const Binding&) = delete;
 
    private:
     static bool is_default(const ExecutionOptions& options) {
@@ -65,7 +68,8 @@ class NativeExecutable final : public Executable {
              !options.stream && options.user_data.empty() && !options.custom_options &&
              !options.extensions;
     }
-    State* state_;
+    State* state_ = nullptr;
+    std::optional<ExecutionOptions> given_;
   };
 
   void make_outputs(std::span<const Storage* const> inputs, std::span<Storage> outputs) const {
@@ -97,16 +101,23 @@ class NativeExecutable final : public Executable {
   void set_pointers(State& state, std::span<const Storage* const> inputs,
                     std::span<const Storage> outputs) const {
     for (const PointerUse& use : plan_->run_pointers) {
-      void* const data = use.place.kind == Place::Kind::kInput ? inputs[use.place.index]->data()
-                                                               : outputs[use.place.index].data();
+      const bool is_input = use.place.kind == Place::Kind::kInput;
+      void* data = (is_input ? *inputs[use.place.index] : outputs[use.place.index]).data();
       if (use.call == PointerUse::kNoCall) {
         state.operands[use.index] = data;
       } else if (use.is_result) {
         state.invocations[use.call].set_result(use.index, data);
       } else {
+        // Handlers rely on the alignment, which adopted memory need not have.
+        if (!is_aligned(data)) [[unlikely]]
+          data = aligned(state, *inputs[use.place.index]);
         state.invocations[use.call].set_argument(use.index, data);
       }
     }
+  }
+
+  static void* aligned(State& state, const Storage& input) {
+    return state.aligned_inputs.emplace_back(copy(input)).data();
   }
 
   void run(State& state) const {
@@ -125,12 +136,6 @@ class NativeExecutable final : public Executable {
           break;
       }
     }
-    end_stages(state);
-  }
-
-  void end_stages(State& state) const noexcept {
-    if (!plan_->has_execution_stages) return;
-    for (Invocation& invocation : state.invocations) invocation.end();
   }
 
   std::unique_ptr<const Plan> plan_;

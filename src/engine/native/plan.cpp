@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -100,6 +101,8 @@ class Planner {
     } else if (equation.primitive->name == "ffi_call") {
       const auto& params = params_as<FfiCallParams>(equation.params.get());
       for (const auto& [input, output] : params.input_output_aliases) {
+        // A token has no memory to take over.
+        if (params.result_types[output].is_token()) continue;
         if (may_take_over(equation, index, input)) {
           join(equation.outputs[output], equation.inputs[input].index);
         } else {
@@ -145,7 +148,14 @@ class Planner {
     }
   }
 
+  // Memory that was adopted may be changed by its owner, which a result must not notice, and need
+  // not be aligned as handlers rely on.
   Place add_constant(Storage storage) {
+    if (!storage.is_owned() && storage.nbytes() > 0) {
+      Storage copy = Storage::allocate(storage.nbytes());
+      std::memcpy(copy.data(), storage.data(), storage.nbytes());
+      storage = std::move(copy);
+    }
     plan_->constants.push_back(std::move(storage));
     return {Place::Kind::kConstant, plan_->constants.size() - 1};
   }
@@ -236,6 +246,9 @@ class Planner {
       const uint32_t operand = root(atom.index);
       const Place place = places_[operand];
       if (place.kind != Place::Kind::kArena || last_use_[operand] != index ||
+          // A scalar is read for every element, so that it may not be written over, however many
+          // bytes it has.
+          program_.type_of(atom).size() != program_.variable_types[output].size() ||
           program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes()) {
         continue;
       }
@@ -294,14 +307,23 @@ class Planner {
     }
     for (size_t i = 0; i < equation.outputs.size(); ++i) {
       const ShapeDtype type = params.result_types[i];
-      Place place = define(equation.outputs[i]);
-      if (!is_row_major_in_memory(type, params.output_layouts[i])) {
-        place = add_temporary(type.nbytes(), temporaries);
+      const Place place = define(equation.outputs[i]);
+      if (is_row_major_in_memory(type, params.output_layouts[i])) {
+        results.push_back(place);
+      } else if (const auto input = aliased_input(params, i)) {
+        // The operand has been copied into its layout already: that copy may be written over.
+        results.push_back(arguments[*input]);
+      } else {
+        results.push_back(add_temporary(type.nbytes(), temporaries));
       }
-      results.push_back(place);
     }
-    for (const auto& [input, output] : params.input_output_aliases) {
-      join_alias(index, params, input, output, arguments, results);
+    for (const int64_t output : copies_alias_[index]) {
+      const ShapeDtype type = params.result_types[output];
+      if (!is_row_major_in_memory(type, params.output_layouts[output])) continue;
+      Place& argument = arguments[*aliased_input(params, static_cast<size_t>(output))];
+      add_copy(type, argument, {}, results[output], {});
+      ++plan_->statistics.alias_copies;
+      argument = results[output];
     }
     add_call(std::move(spec), arguments, results);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -320,7 +342,10 @@ class Planner {
     } catch (const FfiError&) {
       throw;
     } catch (const Error& error) {
-      throw FfiError(error.code(), params.target_name, error.message());
+      // The registry's text names the target already.
+      FfiError(error.code(), params.target_name, error.message())
+          .raise_with(fmt::format("{}: {}", error_code_name(error.code()), error.message()));
+      throw;  // not reached; raise_with does not return
     }
   }
 
@@ -341,19 +366,12 @@ class Planner {
     return temporary;
   }
 
-  // Makes operand and result of an alias one buffer.
-  void join_alias(size_t index, const FfiCallParams& params, int64_t input, int64_t output,
-                  std::vector<Place>& arguments, std::vector<Place>& results) {
-    const ShapeDtype type = params.result_types[output];
-    if (!is_row_major_in_memory(type, params.output_layouts[output])) {
-      // The operand has been copied into its layout already: that copy may be written over.
-      results[output] = arguments[input];
-      return;
+  // The operand whose memory this result takes over.
+  static std::optional<int64_t> aliased_input(const FfiCallParams& params, size_t output) {
+    for (const auto& [input, aliased] : params.input_output_aliases) {
+      if (aliased == static_cast<int64_t>(output)) return input;
     }
-    if (!std::ranges::count(copies_alias_[index], output)) return;  // they share memory already
-    add_copy(type, arguments[input], {}, results[output], {});
-    ++plan_->statistics.alias_copies;
-    arguments[input] = results[output];
+    return std::nullopt;
   }
 
   void add_call(ForeignCallSpec spec, std::span<const Place> arguments,

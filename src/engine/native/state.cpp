@@ -17,7 +17,9 @@ void* address(const Plan& plan, const State& state, Place place) {
 // Each thread begins its search at a slot of its own.
 size_t first_slot() {
   static std::atomic<size_t> threads{0};
-  thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
+  thread_local size_t mine = 0;  // counted from 1; a first value that is computed costs a test more
+  if (mine == 0) [[unlikely]]
+    mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   return mine;
 }
 
@@ -55,29 +57,30 @@ StatePool::~StatePool() {
   for (Slot& slot : slots_) delete slot.state.load();
 }
 
-std::unique_ptr<State> StatePool::take() {
+StatePool::Lease StatePool::take() {
   const size_t first = first_slot();
   for (size_t i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[(first + i) % kSlots];
-    if (!slot.state.load(std::memory_order_relaxed)) continue;
-    if (State* state = slot.state.exchange(nullptr, std::memory_order_acquire)) {
-      return std::unique_ptr<State>(state);
+    State* state = slot.state.load(std::memory_order_relaxed);
+    if (!state || state == busy()) continue;
+    if (slot.state.compare_exchange_strong(state, busy(), std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      return {state, &slot};
     }
   }
-  return std::make_unique<State>(plan_);
+  return make(first);
 }
 
-void StatePool::give_back(std::unique_ptr<State> state) {
-  const size_t first = first_slot();
+StatePool::Lease StatePool::make(size_t first) {
+  auto state = std::make_unique<State>(plan_);
   for (size_t i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[(first + i) % kSlots];
     State* expected = nullptr;
-    if (slot.state.compare_exchange_strong(expected, state.get(), std::memory_order_release,
-                                           std::memory_order_relaxed)) {
-      state.release();
-      return;
+    if (slot.state.compare_exchange_strong(expected, busy(), std::memory_order_relaxed)) {
+      return {state.release(), &slot};
     }
   }
+  return {state.release(), nullptr};
 }
 
 }  // namespace farcall::native

@@ -19,29 +19,59 @@ struct State {
 
   Storage memory;                       // arena, then scratch
   std::vector<void*> operands;          // of all kernels
+  std::vector<Storage> aligned_inputs;  // copies that last for one run
   std::vector<Invocation> invocations;  // one for each foreign call
   ExecutionOptions options;             // what invocations see unless the caller gives others
   int64_t run_id_base;
   int64_t num_runs = 0;
 };
 
-// States that no call is using. Taking and returning one is a single exchange on a slot that a
-// thread comes back to; no lock, and no line of memory that all threads write.
+// The states of an executable. Taking one is a single exchange on a slot that a thread comes back
+// to, giving it back a plain store, for the slot stays reserved meanwhile; no lock, and no line of
+// memory that all threads write.
 class StatePool {
+  struct Slot;
+
  public:
+  // A state for one execution; gives it back.
+  class Lease {
+   public:
+    // Without a slot the state is of no further use.
+    Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
+    ~Lease() {
+      if (!state_->aligned_inputs.empty()) state_->aligned_inputs.clear();
+      if (slot_) {
+        slot_->state.store(state_, std::memory_order_release);
+      } else {
+        delete state_;
+      }
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+
+    State& operator*() const { return *state_; }
+    State* operator->() const { return state_; }
+
+   private:
+    State* state_;
+    Slot* slot_;
+  };
+
   explicit StatePool(const Plan& plan) : plan_(plan) {}
   ~StatePool();
   StatePool(const StatePool&) = delete;
   StatePool& operator=(const StatePool&) = delete;
 
-  std::unique_ptr<State> take();
-  void give_back(std::unique_ptr<State> state);
+  Lease take();
 
  private:
   static constexpr size_t kSlots = 16;
   struct alignas(64) Slot {
-    std::atomic<State*> state{nullptr};
+    std::atomic<State*> state{nullptr};  // null: none was made yet; busy(): some execution has it
   };
+
+  static State* busy() { return reinterpret_cast<State*>(alignof(State)); }
+  Lease make(size_t first);
 
   const Plan& plan_;
   std::array<Slot, kSlots> slots_;
