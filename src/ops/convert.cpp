@@ -26,6 +26,7 @@ std::vector<ShapeDtype> convert_rule(std::span<const ShapeDtype> inputs, const P
 
 std::vector<ShapeDtype> bitcast_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
+  check_number(inputs[0]);
   const DType to = params_as<BitcastConvertTypeParams>(params).new_dtype;
   const DType from = inputs[0].dtype();
   if (dtype_info(from).bits != dtype_info(to).bits) {

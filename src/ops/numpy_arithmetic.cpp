@@ -99,9 +99,13 @@ Array floor_divide(const Array& x, const Array& y) {
   const auto [a, b] = promote(x, y, "floor_divide");
   if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
   if (is_floating(a.dtype())) {
-    // (x - x mod y) / y is whole up to rounding.
-    const Array quotient = lax::div(lax::sub(a, remainder(a, b)), b);
-    return lax::round(quotient, 1);
+    // What truncation leaves is subtracted first, so that the quotient is whole up to rounding.
+    const Array rest = lax::rem(a, b);
+    const Array quotient = lax::div(lax::sub(a, rest), b);
+    const Array is_below = lax::bitwise_and(lax::ne(rest, integer_like(rest, 0)),
+                                            lax::ne(lax::sign(rest), lax::sign(b)));
+    const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
+    return lax::round(lax::select_n(is_below, cases), 1);
   }
   const Array quotient = lax::div(a, b);
   const Array remains = lax::ne(lax::rem(a, b), integer_like(a, 0));
@@ -192,7 +196,7 @@ Array isinf(const Array& x) {
 
 Array real(const Array& x) { return is_complex(x.dtype()) ? lax::real(x) : x; }
 Array imag(const Array& x) {
-  return is_complex(x.dtype()) ? lax::imag(x) : lax::mul(x, constant_like(x, 0));
+  return is_complex(x.dtype()) ? lax::imag(x) : full(x.shape(), constant_like(x, 0));
 }
 Array conjugate(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : x; }
 

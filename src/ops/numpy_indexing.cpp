@@ -40,8 +40,10 @@ void add_integer(Plan& plan, const Array& x, int64_t index, size_t axis) {
 
 void add_slice(Plan& plan, const Array& x, const Slice& slice, size_t axis) {
   const int64_t size = x.shape()[axis];
-  const int64_t step = slice.step.value_or(1);
+  int64_t step = slice.step.value_or(1);
   if (step == 0) fail(ErrorCode::kInvalidArgument, x, "a slice cannot have step 0");
+  // A step beyond the dimension is the same as one of its size, and cannot overflow.
+  step = std::clamp(step, -std::max<int64_t>(size, 1), std::max<int64_t>(size, 1));
   // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
   const auto clamped = [&](std::optional<int64_t> bound, int64_t missing, int64_t low,
                            int64_t high) {

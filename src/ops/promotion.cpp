@@ -1,5 +1,6 @@
 #include <farcall/ops/promotion.h>
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstring>
@@ -69,8 +70,9 @@ const std::array<NodeSet, kNumNodes>& reachable() {
   return *sets;
 }
 
-size_t node_of(ShapeDtype type) {
-  if (!type.weak_type()) return node(type.dtype());
+// A strong node takes no notice of weakness.
+size_t node_of(ShapeDtype type, bool strong) {
+  if (strong || !type.weak_type()) return node(type.dtype());
   if (is_complex(type.dtype())) return kWeakComplex;
   if (is_floating(type.dtype())) return kWeakFloat;
   return type.dtype() == DType::kBool ? node(DType::kBool) : kWeakInt;
@@ -87,10 +89,11 @@ PromotedDType dtype_of_node(size_t node, std::span<const ShapeDtype> types) {
 }
 
 // The least type that all can be promoted to; raises when there is none.
-size_t join(std::span<const ShapeDtype> types, NodeSet common) {
+size_t join(std::span<const ShapeDtype> types, bool strong) {
+  NodeSet common = NodeSet().set();
   for (const ShapeDtype type : types) {
     if (!type.is_token()) {
-      common &= reachable()[node_of(type)];
+      common &= reachable()[node_of(type, strong)];
       continue;
     }
     throw Error(ErrorCode::kInvalidArgument, "a token has no elements to compute with");
@@ -156,11 +159,18 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
 }  // namespace
 
 PromotedDType promote_types(std::span<const ShapeDtype> types) {
-  return dtype_of_node(join(types, NodeSet().set()), types);
+  // Numbers among themselves meet as arrays of their dtypes would, and stay weak.
+  if (std::ranges::all_of(types, &ShapeDtype::weak_type)) {
+    const DType dtype = dtype_of_node(join(types, /*strong=*/true), types).dtype;
+    return {dtype, dtype != DType::kBool};
+  }
+  return dtype_of_node(join(types, /*strong=*/false), types);
 }
 
 PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {
-  return dtype_of_node(join(types, reachable()[kWeakFloat]), types);
+  const PromotedDType to = promote_types(types);
+  const bool is_exact = to.dtype == DType::kBool || is_integer(to.dtype);
+  return is_exact ? PromotedDType{DType::kFloat32, to.weak_type} : to;
 }
 
 Array convert(const Array& x, PromotedDType to) {

@@ -19,7 +19,7 @@ std::vector<ShapeDtype> select_rule(std::span<const ShapeDtype> inputs, const Pa
   if (which.dtype() != DType::kBool && which.dtype() != DType::kInt32) {
     type_error(fmt::format("the selector must be bool or i32, got {}", which.to_string()));
   }
-  if (which.dtype() == DType::kBool && cases.size() > 2) {
+  if (which.dtype() == DType::kBool && cases.size() != 2) {
     type_error(fmt::format("a bool selects among two cases, got {}", cases.size()));
   }
   const auto shape = elementwise_shape(inputs);

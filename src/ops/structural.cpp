@@ -78,7 +78,7 @@ std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Par
       type_error(fmt::format("[{}:{}:{}] does not lie in dimension {} of {}", start, limit, stride,
                              i, x.to_string()));
     }
-    shape.push_back((limit - start + stride - 1) / stride);
+    shape.push_back(limit > start ? (limit - start - 1) / stride + 1 : 0);
   }
   return {x.with_shape(shape)};
 }

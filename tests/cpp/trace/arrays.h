@@ -1,0 +1,43 @@
+// Short ways to make arrays and to look into them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::testing {
+
+// The elements of an array whose C++ type is T; fails to give any for another dtype.
+template <class T>
+std::vector<T> values(const Array& array) {
+  const auto elements = array.values<T>();
+  return {elements.begin(), elements.end()};
+}
+
+inline Shape shape(const Array& array) { return {array.shape().begin(), array.shape().end()}; }
+
+// 0, 1, 2, … in this shape.
+inline Array counting(const Shape& shape, DType dtype = DType::kInt32) {
+  int64_t size = 1;
+  for (const int64_t dim : shape) size *= dim;
+  return numpy::reshape(numpy::arange(0, static_cast<double>(size), 1, dtype), shape);
+}
+
+// The message of the Error that `body` raises, which must be of this class and code.
+template <class Class = Error, class Body>
+std::string error_of(ErrorCode code, Body&& body) {
+  try {
+    body();
+  } catch (const Class& error) {
+    return error.code() == code
+               ? error.message()
+               : std::string(error_code_name(error.code())) + ": " + error.message();
+  }
+  return "no error was raised";
+}
+
+}  // namespace farcall::testing
