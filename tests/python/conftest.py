@@ -1,0 +1,80 @@
+"""What all tests share: JAX with 64-bit types as oracle, and a library of handlers."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+from types import SimpleNamespace
+
+import farcall
+import jax
+import numpy as np
+import pytest
+from farcall import ffi
+
+jax.config.update("jax_platforms", "cpu")
+
+HANDLERS = pathlib.Path(__file__).parent.parent / "handlers" / "python_handlers.cpp"
+
+
+def scalar(dtype: str = "int64") -> farcall.ShapeDtypeStruct:
+    return farcall.ShapeDtypeStruct((), dtype)
+
+
+@pytest.fixture(scope="session")
+def handler_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The library of tests/handlers/python_handlers.cpp, built against the package's headers."""
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    path = tmp_path_factory.mktemp("handlers") / "libpython_handlers.so"
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    command = [compiler, *flags, "-I", ffi.include_dir(), str(HANDLERS), "-o", str(path)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    library = ctypes.CDLL(str(path))
+    for function in ("num_calls", "num_states_made", "num_states_alive"):
+        getattr(library, function).restype = ctypes.c_int64
+    return library
+
+
+@pytest.fixture(scope="session")
+def handlers(handler_library: ctypes.CDLL) -> SimpleNamespace:
+    """The library with its handlers registered under their own names."""
+    names = [
+        "scale",
+        "add_one_in_place",
+        "sum_and_difference",
+        "copy_all",
+        "memory_order",
+        "fill_in_memory_order",
+        "address",
+        "describe_attributes",
+        "wants_many",
+        "count_calls",
+        "token_in",
+        "fail",
+        "throws",
+        "throws_number",
+        "not_negative",
+        "sleep_for",
+    ]
+    for name in names:
+        ffi.register_ffi_target(name, ffi.pycapsule(getattr(handler_library, name)))
+    stages = {
+        "instantiate": ffi.pycapsule(handler_library.counter_instantiate),
+        "execute": ffi.pycapsule(handler_library.counter),
+    }
+    ffi.register_ffi_target("counter", stages)
+    for name in ("untyped_add", "untyped_invert", "untyped_length"):
+        capsule = ffi.pycapsule(getattr(handler_library, name))
+        ffi.register_ffi_target(name, capsule, api_version=0)
+    return SimpleNamespace(library=handler_library, names=names)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

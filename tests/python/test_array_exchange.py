@@ -1,0 +1,267 @@
+"""Arrays and the memory of numpy, JAX and torch: shared where that can be done, else copied."""
+
+from __future__ import annotations
+
+import gc
+import struct
+import weakref
+
+import farcall as fc
+import farcall.numpy as fnp
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+DTYPES = fc.dtypes.names
+
+
+def dtype_of(name: str) -> np.dtype:
+    return getattr(fc.dtypes, "bool_" if name == "bool" else name)
+
+
+def aligned(size: int, dtype: str = "float32", offset: int = 0) -> np.ndarray:
+    """A numpy array that begins ``offset`` bytes after a multiple of 64."""
+    width = np.dtype(dtype).itemsize
+    memory = np.zeros(size * width + 128, np.uint8)
+    begin = -memory.ctypes.data % 64 + offset
+    return memory[begin : begin + size * width].view(dtype)
+
+
+def test_every_dtype_of_the_interface_is_there():
+    expected = {"bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
+    expected |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (1, 2, 4, 8, 16, 32, 64)}
+    expected |= {
+        "float4_e2m1fn",
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+    }
+    expected |= {"float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"}
+    missing = {name for name in expected - set(DTYPES) if not hasattr(ml_dtypes, name)}
+    assert set(DTYPES) == expected - missing
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
+def test_every_dtype_goes_in_and_comes_out(name, shape):
+    dtype = dtype_of(name)
+    value = np.resize(np.array([1, 0, 1, 1]), shape).astype(dtype)
+    array = fnp.asarray(value)
+    assert (array.dtype, array.shape) == (dtype, shape)
+    back = np.asarray(array)
+    assert back.dtype == dtype
+    assert back.tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_dtype_is_named_in_a_program(name):
+    value = np.zeros(2, dtype_of(name))
+    program = fc.make_jaxpr(lambda x: x)(value)
+    assert program.in_avals == [fc.ShapeDtypeStruct((2,), dtype_of(name))]
+    assert fc.parse_program(program.to_text()) == program
+
+
+# ---- numpy ----
+
+
+def test_numpy_sees_the_arrays_memory_read_only():
+    array = fnp.arange(8)
+    view = np.asarray(array)
+    assert view.ctypes.data == array.unsafe_buffer_pointer()
+    assert not view.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        view.flags.writeable = True
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 1
+
+
+def test_a_view_keeps_the_array_alive():
+    array = fnp.arange(8)
+    view = np.asarray(array)
+    dies = weakref.ref(array)
+    del array
+    gc.collect()
+    assert dies() is not None
+    np.testing.assert_array_equal(view, np.arange(8))
+    del view
+    gc.collect()
+    assert dies() is None
+
+
+def test_aligned_numpy_memory_is_shared_and_kept_alive():
+    value = aligned(16)
+    array = fnp.asarray(value)
+    assert array.unsafe_buffer_pointer() == value.ctypes.data
+    value[3] = 7
+    assert array[3] == 7
+    del value
+    gc.collect()
+    assert array[3] == 7
+
+
+@pytest.mark.parametrize("offset", [4, 16, 32])
+def test_other_numpy_memory_is_copied(offset):
+    value = aligned(16, offset=offset)
+    array = fnp.asarray(value)
+    assert array.unsafe_buffer_pointer() != value.ctypes.data
+    assert array.unsafe_buffer_pointer() % 64 == 0
+    value[3] = 7
+    assert array[3] == 0
+
+
+def test_array_copies_also_where_it_could_share():
+    value = aligned(16)
+    assert fnp.array(value).unsafe_buffer_pointer() != value.ctypes.data
+    assert fnp.array(value, copy=False).unsafe_buffer_pointer() == value.ctypes.data
+    assert fnp.asarray(value, copy=True).unsafe_buffer_pointer() != value.ctypes.data
+
+
+def test_strides_and_byte_orders_of_numpy_are_understood():
+    value = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for odd in (
+        value.T,
+        value[:, ::-1],
+        value[..., ::2],
+        np.asfortranarray(value),
+        np.broadcast_to(value[0], (5, 3, 4)),
+        value.astype(">f4"),
+        np.frombuffer(b"x" + value.tobytes(), np.uint8)[1:].view(np.float32),
+    ):
+        np.testing.assert_array_equal(fnp.asarray(odd), odd)
+        np.testing.assert_array_equal(fnp.asarray(odd) + 1, odd + 1)
+
+
+def test_an_array_made_while_recording_keeps_the_values_of_that_moment():
+    value = aligned(4)
+
+    def function(x):
+        return x + value
+
+    jitted = fc.jit(function)
+    np.testing.assert_array_equal(jitted(np.ones(4, np.float32)), np.ones(4))
+    value[:] = 5
+    np.testing.assert_array_equal(jitted(np.ones(4, np.float32)), np.ones(4))
+
+
+def test_array_protocol_arguments():
+    array = fnp.arange(3)
+    assert np.asarray(array, dtype=np.float64).dtype == np.float64
+    assert np.array(array).flags.writeable
+    assert np.array(array).ctypes.data != array.unsafe_buffer_pointer()
+    assert array.__array__(copy=True).flags.owndata
+    with pytest.raises(ValueError, match="copy"):
+        np.array(array, dtype=np.float64, copy=False)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'order'"):
+        array.__array__(order="C")
+
+
+def test_numpys_functions_take_arrays():
+    array = fnp.arange(4.0)
+    assert np.sum(np.asarray(array)) == 6
+    np.testing.assert_array_equal(np.concatenate([np.asarray(array), [9]]), [0, 1, 2, 3, 9])
+
+
+# ---- buffers ----
+
+
+def test_buffer_protocol():
+    view = memoryview(fnp.arange(6).reshape(2, 3))
+    assert (view.format, view.shape, view.readonly, view.strides) == ("i", (2, 3), True, (12, 4))
+    assert view.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert bytes(memoryview(fnp.array([1, 2], "int8"))) == b"\x01\x02"
+    with pytest.raises((BufferError, ValueError)):
+        memoryview(fnp.ones(2, "bfloat16"))
+    with pytest.raises((BufferError, ValueError, TypeError)):
+        struct.pack_into("i", fnp.arange(2), 0, 1)
+
+
+# ---- DLPack ----
+
+DLPACK = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+DLPACK += ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", [name for name in DLPACK if name != "bfloat16"])
+def test_numpy_takes_arrays_by_dlpack(name):
+    array = fnp.asarray(np.array([[1, 0, 1]]).astype(name))
+    taken = np.from_dlpack(array)
+    assert taken.dtype == name
+    assert taken.ctypes.data == array.unsafe_buffer_pointer()
+    assert not taken.flags.writeable
+
+
+@pytest.mark.parametrize("name", DLPACK)
+def test_jax_takes_arrays_by_dlpack_and_back(name):
+    with jax.enable_x64(True):
+        array = fnp.asarray(np.array([[1, 0, 1]]).astype(dtype_of(name)))
+        there = jnp.from_dlpack(array)
+        assert there.dtype == dtype_of(name)
+        back = fnp.from_dlpack(there)
+        assert back.dtype == dtype_of(name)
+        np.testing.assert_array_equal(np.asarray(back), np.asarray(array))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_jax_arrays_of_every_dtype_are_arguments(name):
+    if not hasattr(jnp, "bool_" if name == "bool" else name):
+        pytest.skip("JAX has no such dtype")
+    value = np.array([1, 0, 1]).astype(dtype_of(name))
+    with jax.enable_x64(True):
+        try:
+            theirs = jnp.asarray(value)
+        except (TypeError, ValueError, NotImplementedError, jax.errors.JaxRuntimeError):
+            pytest.skip("JAX has no arrays of this dtype on this platform")
+        array = fnp.asarray(theirs)
+    assert array.dtype == dtype_of(name)
+    assert np.asarray(array).tobytes() == value.tobytes()
+
+
+def test_dlpack_memory_is_shared_where_alignment_allows_and_lives_on():
+    value = aligned(16)
+    array = fnp.from_dlpack(value)
+    assert array.unsafe_buffer_pointer() == value.ctypes.data
+    assert fnp.from_dlpack(value, copy=True).unsafe_buffer_pointer() != value.ctypes.data
+    value[2] = 3
+    del value
+    gc.collect()
+    assert array[2] == 3
+
+
+def test_dlpack_with_strides_is_copied():
+    value = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.testing.assert_array_equal(fnp.from_dlpack(value.T), value.T)
+    np.testing.assert_array_equal(fnp.from_dlpack(value[:, ::2]), value[:, ::2])
+    np.testing.assert_array_equal(fnp.from_dlpack(value[::-1, ::-1]), value[::-1, ::-1])
+
+
+def test_an_unused_capsule_frees_its_array():
+    array = fnp.arange(3)
+    for version in (None, (1, 0)):
+        capsule = array.__dlpack__(max_version=version)
+        assert ("versioned" in repr(capsule)) == (version is not None)
+        del capsule
+    gc.collect()
+    assert array.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_errors():
+    array = fnp.arange(3)
+    with pytest.raises(ValueError, match="the CPU has no streams"):
+        array.__dlpack__(stream=1)
+    with pytest.raises(BufferError, match="this array is on the CPU"):
+        array.__dlpack__(dl_device=(2, 0))
+    assert array.__dlpack__(dl_device=(1, 0)) is not None
+    with pytest.raises(AttributeError):
+        fnp.from_dlpack(3)
+
+
+def test_torch_shares_memory():
+    torch = pytest.importorskip("torch")
+    array = fnp.arange(4.0)
+    tensor = torch.from_dlpack(array)
+    assert tensor.data_ptr() == array.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(fnp.from_dlpack(tensor), array)
+    np.testing.assert_array_equal(fnp.asarray(tensor.T if tensor.ndim > 1 else tensor), array)

@@ -1,0 +1,407 @@
+"""farcall.numpy against jax.numpy and numpy, function by function, over dtypes and shapes."""
+
+from __future__ import annotations
+
+import warnings
+
+import farcall as fc
+import farcall.numpy as fnp
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+# Types of at most 32 bits are compared with JAX as it comes, the others with its 64-bit types on:
+# then "float32 for numbers and integers" is what both do.
+NARROW = ["bool", "int8", "uint8", "int32", "uint32", "float16", "bfloat16", "float32", "complex64"]
+WIDE = ["int64", "uint64", "float64", "complex128"]
+
+UNARY = [
+    "negative",
+    "positive",
+    "abs",
+    "sign",
+    "square",
+    "floor",
+    "ceil",
+    "rint",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log1p",
+    "sqrt",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "isfinite",
+    "isnan",
+    "isinf",
+    "real",
+    "imag",
+    "conjugate",
+    "logical_not",
+    "bitwise_not",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "power",
+    "maximum",
+    "minimum",
+    "arctan2",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "left_shift",
+    "right_shift",
+]
+REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin"]
+
+
+def dtype_of(name: str) -> np.dtype:
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def tolerance(dtype: np.dtype) -> float:
+    return {"float16": 4e-3, "bfloat16": 3e-2, "float64": 1e-13, "complex128": 1e-12}.get(
+        dtype.name, 4e-6
+    )
+
+
+def values(name: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    dtype = dtype_of(name)
+    if name == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return rng.integers(0 if dtype.kind == "u" else -4, 6, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    return rng.uniform(-2, 2, shape).astype(dtype)
+
+
+def assert_agree(got: fc.Array, expected, rtol: float | None = None) -> None:
+    assert isinstance(got, fc.Array)
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    assert got.weak_type == expected.weak_type
+    wide = np.complex128 if np.dtype(got.dtype).kind == "c" else np.float64
+    if np.dtype(got.dtype).kind in "iub":
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(expected))
+        return
+    rtol = tolerance(np.dtype(got.dtype)) if rtol is None else rtol
+    np.testing.assert_allclose(
+        np.asarray(got).astype(wide), np.asarray(expected).astype(wide), rtol=rtol, atol=rtol
+    )
+
+
+# Where farcall refuses, or keeps the dtype of, what JAX computes.
+_ORDER = {
+    (f, c)
+    for f in ("less", "less_equal", "greater", "greater_equal", "arctan2")
+    for c in ("complex64", "complex128")
+}
+_BOOLS = {(f, "bool") for f in ("floor_divide", "remainder", "power", "left_shift", "right_shift")}
+_RINT = {("rint", name) for name in (*NARROW[:5], *WIDE[:2], "complex64", "complex128")}
+DIFFERENT = {*_ORDER, *_BOOLS, *_RINT, ("square", "bool")}
+
+
+def cases(functions: list[str], names: list[str]) -> list:
+    differs = pytest.mark.xfail(reason="differs from JAX for this dtype")
+    return [
+        pytest.param(f, n, marks=[differs] if (f, n) in DIFFERENT else [])
+        for f in functions
+        for n in names
+    ]
+
+
+def compare(function: str, name: str, *arguments: np.ndarray, **options) -> None:
+    """The same call in both; where JAX refuses, farcall refuses."""
+    with warnings.catch_warnings(), jax.enable_x64(name in WIDE):
+        warnings.simplefilter("ignore")
+        try:
+            expected = getattr(jnp, function)(*map(jnp.asarray, arguments), **options)
+        except (TypeError, ValueError):
+            expected = None
+    if expected is None:
+        with pytest.raises((TypeError, ValueError), match=r"^\w+: "):
+            getattr(fnp, function)(*arguments, **options)
+        return
+    if name in ("int64", "uint64") and expected.dtype == np.float64:
+        # Integers become float32 here, 64-bit ones too: the default float.
+        got = getattr(fnp, function)(*arguments, **options)
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-5, atol=1e-5)
+        return
+    assert_agree(getattr(fnp, function)(*arguments, **options), expected)
+
+
+@pytest.mark.parametrize(("function", "name"), cases(UNARY, NARROW + WIDE))
+def test_unary_functions_agree_with_jax(function, name):
+    x = values(name, (2, 3))
+    if function == "arccosh" and x.dtype.kind not in "cb":
+        x = np.abs(x) + np.ones((), x.dtype)
+    compare(function, name, x)
+
+
+@pytest.mark.parametrize(("function", "name"), cases(BINARY, NARROW + WIDE))
+def test_binary_functions_agree_with_jax(function, name):
+    x, y = values(name, (2, 3)), values(name, (3,), seed=1)
+    if function in ("divide", "floor_divide", "remainder", "power", "left_shift", "right_shift"):
+        y = np.abs(y).astype(x.dtype) + np.ones((), x.dtype) if name != "bool" else np.ones(3, bool)
+        x = np.abs(x).astype(x.dtype) if function == "power" else x
+    compare(function, name, x, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32"]
+)
+@pytest.mark.parametrize("function", REDUCTIONS)
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_reductions_agree_with_jax(function, name, axis):
+    compare(function, name, values(name, (3, 4)), axis=axis)
+
+
+@pytest.mark.parametrize("name", ["complex64", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("function", ["sum", "prod", "mean", "var", "any", "all"])
+def test_reductions_of_other_dtypes_agree_with_jax(function, name):
+    compare(function, name, values(name, (3, 4)), axis=1, keepdims=True)
+
+
+SHAPES = [(), (1,), (0,), (2, 0, 3), (5,), (1, 1), (3, 1, 2), (2, 3, 4), (1,) * 9, (33, 65)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_functions_agree_with_numpy_for_every_shape(shape, rng):
+    x = rng.uniform(0.5, 2, shape)
+    np.testing.assert_allclose(fnp.exp(x), np.exp(x), rtol=1e-14)
+    np.testing.assert_allclose(fnp.add(x, x), x + x)
+    np.testing.assert_allclose(fnp.sum(x), np.sum(x), rtol=1e-13)
+    np.testing.assert_allclose(fnp.prod(x), np.prod(x), rtol=1e-12)
+    np.testing.assert_allclose(fnp.ravel(x), np.ravel(x))
+    np.testing.assert_allclose(fnp.transpose(x), np.transpose(x))
+    np.testing.assert_allclose(fnp.flip(x), np.flip(x))
+    np.testing.assert_allclose(fnp.squeeze(x), np.squeeze(x))
+    np.testing.assert_allclose(fnp.reshape(x, (1, *shape)), x[None])
+    np.testing.assert_allclose(fnp.broadcast_to(x, (2, *shape)), np.broadcast_to(x, (2, *shape)))
+    np.testing.assert_array_equal(fnp.where(x > 1, x, -x), np.where(x > 1, x, -x))
+    if x.size:
+        np.testing.assert_allclose(fnp.max(x), np.max(x))
+        np.testing.assert_allclose(fnp.mean(x), np.mean(x), rtol=1e-13)
+    for axis in range(len(shape)):
+        np.testing.assert_allclose(fnp.sum(x, axis=axis), np.sum(x, axis=axis), rtol=1e-13)
+        np.testing.assert_allclose(fnp.stack([x, x], axis), np.stack([x, x], axis))
+        np.testing.assert_allclose(fnp.concatenate([x, x], axis), np.concatenate([x, x], axis))
+        np.testing.assert_allclose(fnp.moveaxis(x, axis, 0), np.moveaxis(x, axis, 0))
+        np.testing.assert_allclose(fnp.expand_dims(x, axis), np.expand_dims(x, axis))
+        np.testing.assert_allclose(fnp.swapaxes(x, axis, -1), np.swapaxes(x, axis, -1))
+
+
+@pytest.mark.parametrize("axis", [(0, 2), (2, 0), (-1,), (), (0, 1, 2), None])
+def test_reductions_take_several_axes(axis, rng):
+    x = rng.normal(size=(2, 3, 4))
+    for function in ("sum", "max", "min", "prod", "mean", "var"):
+        for keepdims in (False, True):
+            got = getattr(fnp, function)(x, axis=axis, keepdims=keepdims)
+            np.testing.assert_allclose(
+                got, getattr(np, function)(x, axis=axis, keepdims=keepdims), rtol=1e-12
+            )
+
+
+def test_var_and_std_take_ddof(rng):
+    x = rng.normal(size=(4, 5))
+    np.testing.assert_allclose(fnp.var(x, axis=0, ddof=1), np.var(x, axis=0, ddof=1))
+    np.testing.assert_allclose(fnp.std(x, ddof=1), np.std(x, ddof=1))
+
+
+def test_reductions_of_nothing():
+    empty = np.zeros((0, 3), np.float32)
+    np.testing.assert_array_equal(fnp.sum(empty, axis=0), np.zeros(3))
+    np.testing.assert_array_equal(fnp.prod(empty, axis=0), np.ones(3))
+    np.testing.assert_array_equal(fnp.any(empty, axis=0), [False] * 3)
+    assert fnp.max(empty, axis=1).shape == (0,)
+    for function in ("max", "min", "argmax", "argmin"):
+        with pytest.raises(ValueError, match=f"{function}: dimension 0 of .* is empty"):
+            getattr(fnp, function)(empty, axis=0)
+
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e300, 5e-324])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("function", [*UNARY[:3], *UNARY[4:28], "isfinite", "isnan", "isinf"])
+def test_special_values_agree_with_numpy(function):
+    got, expected = getattr(fnp, function)(SPECIAL), getattr(np, function)(SPECIAL)
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-13)
+    floats = np.asarray(got).dtype.kind == "f"
+    if floats:
+        zero = expected == 0
+        np.testing.assert_array_equal(np.signbit(np.asarray(got))[zero], np.signbit(expected)[zero])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "function",
+    ["add", "multiply", "divide", "maximum", "minimum", "arctan2", "power", "less", "equal"],
+)
+def test_special_values_in_pairs_agree_with_numpy(function):
+    x, y = SPECIAL[:, None], SPECIAL[None, :]
+    np.testing.assert_allclose(
+        np.asarray(getattr(fnp, function)(x, y)), getattr(np, function)(x, y), rtol=1e-13
+    )
+
+
+def test_integer_division_rounds_down_and_remainder_has_the_divisors_sign():
+    x = np.array([7, -7, 7, -7, 0, -(2**31)], np.int32)
+    y = np.array([3, 3, -3, -3, 5, 7], np.int32)
+    np.testing.assert_array_equal(fnp.floor_divide(x, y), x // y)
+    np.testing.assert_array_equal(fnp.remainder(x, y), x % y)
+    f, g = x.astype(np.float32), y.astype(np.float32)
+    np.testing.assert_array_equal(fnp.floor_divide(f, g), f // g)
+    np.testing.assert_array_equal(fnp.remainder(f, g), f % g)
+
+
+def test_integers_wrap_around():
+    x = np.array([127, -128], np.int8)
+    np.testing.assert_array_equal(fnp.add(x, x), x + x)
+    np.testing.assert_array_equal(fnp.negative(x), -x)
+    assert fnp.sum(np.full(4, 2**31 - 1, np.int32)).dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+        ((1, 2, 3), (5, 3, 4)),
+        ((0, 3), (3, 2)),
+        ((2, 0), (0, 3)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
+def test_matmul_agrees_with_numpy(x, y, dtype, rng):
+    a = rng.integers(-4, 5, x).astype(dtype)
+    b = rng.integers(-4, 5, y).astype(dtype)
+    got = fnp.matmul(a, b)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, a @ b)
+    if len(x) <= 2 and len(y) <= 2:
+        np.testing.assert_allclose(fnp.dot(a, b), np.dot(a, b))
+
+
+def test_outer_and_dot_of_scalars():
+    np.testing.assert_array_equal(fnp.outer(np.array([1, 2]), np.array([3, 4])), [[3, 4], [6, 8]])
+    assert fnp.dot(2.0, 3.0) == 6
+
+
+def test_clip_and_where():
+    x = np.arange(-3, 4)
+    np.testing.assert_array_equal(fnp.clip(x, -1, 2), np.clip(x, -1, 2))
+    np.testing.assert_array_equal(fnp.clip(x, None, 2), np.minimum(x, 2))
+    np.testing.assert_array_equal(fnp.clip(x, -1), np.maximum(x, -1))
+    np.testing.assert_array_equal(fnp.where(x > 0, 1.5, x), np.where(x > 0, 1.5, x))
+
+
+@pytest.mark.parametrize(
+    "to", ["bool", "int8", "uint8", "int64", "bfloat16", "float16", "complex64"]
+)
+@pytest.mark.parametrize("name", ["bool", "int32", "uint8", "float32", "float64", "bfloat16"])
+def test_astype_agrees_with_numpy(name, to):
+    x = np.array([0, 1, 2, 100]).astype(dtype_of(name))
+    got = fnp.astype(x, dtype_of(to))
+    assert got.dtype == dtype_of(to)
+    np.testing.assert_array_equal(np.asarray(got), x.astype(dtype_of(to)))
+
+
+def test_comparisons_of_whole_arrays():
+    x = fnp.array([1.0, 2.0])
+    assert fnp.allclose(x, x + 1e-7)
+    assert not fnp.allclose(x, x + 1)
+    assert fnp.allclose(fnp.array([np.nan, np.inf]), fnp.array([np.nan, np.inf]), equal_nan=True)
+    assert not fnp.allclose(fnp.array([np.nan]), fnp.array([np.nan]))
+    assert fnp.array_equal(x, np.array([1, 2]))
+    assert not fnp.array_equal(x, x[:1])
+    assert fnp.shape(x) == (2,)
+    assert fnp.ndim(x) == 1
+    assert fnp.broadcast_shapes((2, 1), (3,)) == (2, 3)
+
+
+X = fnp.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: fnp.add("a", 1),
+            TypeError,
+            "add: argument x must be an array or a number, got 'a'",
+        ),
+        (
+            lambda: fnp.sin(None),
+            TypeError,
+            "sin: argument x must be an array or a number, got None",
+        ),
+        (lambda: fnp.where(None, X, X), TypeError, "where: argument condition must be an array"),
+        (lambda: fnp.sum([1, 2]), TypeError, "Make one array of it with farcall.numpy.array"),
+        (
+            lambda: fnp.sum(X, axis=2),
+            ValueError,
+            "sum: axis 2 is out of range for an array of rank 2",
+        ),
+        (lambda: fnp.sum(X, axis=(0, 0)), ValueError, r"sum: an axis is named twice in \[0,0\]"),
+        (lambda: fnp.sum(X, axis=0.5), TypeError, "sum: axis must be a whole number or a sequence"),
+        (lambda: fnp.reshape(X, (4, 2)), ValueError, r"reshape: f32\[2,3\] has 6 elements"),
+        (lambda: fnp.reshape(X, (-1, -1)), ValueError, "reshape: .*-1"),
+        (lambda: fnp.reshape(X, (4, -1)), ValueError, "reshape: "),
+        (lambda: fnp.transpose(X, (0, 0)), ValueError, "transpose"),
+        (lambda: fnp.matmul(X, X), ValueError, "matmul"),
+        (lambda: fnp.matmul(X, 2.0), ValueError, "matmul"),
+        (lambda: fnp.concatenate([]), ValueError, "concatenate"),
+        (lambda: fnp.concatenate([X, X[0]]), ValueError, "concatenate"),
+        (lambda: fnp.concatenate(X), TypeError, "concatenate: argument arrays must be a sequence"),
+        (lambda: fnp.stack([X, X[0]]), ValueError, "stack"),
+        (lambda: fnp.squeeze(X, 0), ValueError, "squeeze"),
+        (lambda: fnp.broadcast_to(X, (3, 2)), ValueError, "broadcast"),
+        (lambda: fnp.expand_dims(X, 5), ValueError, "expand_dims"),
+        (lambda: fnp.bitwise_and(X, X), (TypeError, ValueError), "and"),
+        (lambda: fnp.floor(fnp.array([1j])), (TypeError, ValueError), "floor"),
+        (lambda: fnp.array([1], fnp.int4) + fnp.array([1], "int8"), ValueError, "no common dtype"),
+        (lambda: fnp.full((2,), "a"), TypeError, "full: argument fill_value must be"),
+        (lambda: fnp.array([1], "uint8") + 300, OverflowError, "300 does not fit into uint8"),
+    ],
+)
+def test_mistakes_name_the_function_and_what_was_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+    assert X.sum() == 6

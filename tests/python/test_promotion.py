@@ -1,0 +1,95 @@
+"""Promotion: JAX's table with 64-bit types on, and its rules for Python's numbers."""
+
+from __future__ import annotations
+
+import itertools
+
+import farcall as fc
+import farcall.numpy as fnp
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+NAMES = [name for name in fc.dtypes.names if name not in ("int1", "uint1")]
+NUMBERS = [True, 2, 2.0, 2j]
+
+
+def dtype_of(name: str) -> np.dtype:
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def jax_promotes(a: str, b: str) -> np.dtype | None:
+    if "uint64" in (a, b) and {a, b} & {"int8", "int16", "int32", "int64"}:
+        return np.dtype(np.float32)  # JAX's weak float, which is its default float: float32 here
+    try:
+        with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+            return np.dtype(jnp.promote_types(dtype_of(a), dtype_of(b)))
+    except (TypeError, ValueError):
+        return None
+
+
+@pytest.mark.parametrize("a", NAMES)
+def test_every_pair_of_dtypes_is_promoted_as_in_jax(a):
+    zero = {name: np.zeros((), dtype_of(name)) for name in NAMES}
+    wrong = {}
+    for b in NAMES:
+        try:
+            got = fc.eval_shape(fnp.multiply, fnp.asarray(zero[a]), fnp.asarray(zero[b])).dtype
+        except (TypeError, ValueError) as error:
+            got = None if "no common dtype" in str(error) else error
+        if a == b == "bool":
+            continue  # no product of bools
+        if got != jax_promotes(a, b):
+            wrong[b] = (got, jax_promotes(a, b))
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "name", ["bool", "int8", "uint32", "int64", "bfloat16", "float64", "complex64"]
+)
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_numbers_give_way_to_arrays_as_in_jax(name, number):
+    array = np.ones(2, dtype_of(name))
+    with jax.enable_x64(name in ("int64", "float64")):
+        expected = jnp.asarray(array) + number
+    got = fnp.asarray(array) + number
+    if expected.dtype == np.complex128 and name == "int64":
+        expected_dtype, weak = np.dtype("complex64"), expected.weak_type
+    elif expected.dtype == np.float64 and name == "int64":
+        expected_dtype, weak = np.dtype("float32"), expected.weak_type
+    else:
+        expected_dtype, weak = expected.dtype, expected.weak_type
+    assert (got.dtype, got.weak_type) == (expected_dtype, weak)
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(expected))
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(NUMBERS, NUMBERS)), ids=repr)
+def test_numbers_among_themselves_stay_weak_as_in_jax(a, b):
+    with jax.enable_x64(False):
+        expected = jnp.asarray(a) * jnp.asarray(b)
+    got = fnp.asarray(a) * fnp.asarray(b)
+    assert (got.dtype, got.weak_type) == (expected.dtype, expected.weak_type)
+    assert got == expected.item()
+
+
+def test_float64_is_honoured_without_a_switch():
+    x = fnp.asarray(np.float64(0.1))
+    assert (x + 0.2).dtype == np.float64
+    assert float(x + 0.2) == 0.1 + 0.2
+    assert float(fc.jit(lambda v: v + 0.2)(x)) == 0.1 + 0.2
+    assert float(fc.jit(lambda v, w: v + w)(x, 0.25)) == 0.35
+
+
+def test_weakness_survives_jit():
+    assert fc.jit(lambda v: v * 2)(3).weak_type
+    assert not fc.jit(lambda v: v * 2)(np.int32(3)).weak_type
+    assert fc.jit(lambda v, w: v + w)(np.float64(1), 2).dtype == np.float64
+
+
+def test_integers_must_fit():
+    with pytest.raises(OverflowError, match="300 does not fit into uint8"):
+        fnp.ones(2, "uint8") + 300
+    with pytest.raises(OverflowError, match="-1 does not fit into uint8"):
+        fnp.ones(2, "uint8") + -1

@@ -1,0 +1,180 @@
+"""Pytrees, against jax.tree_util."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import operator
+
+import farcall as fc
+import jax
+import numpy as np
+import pytest
+from farcall import tree, tree_util
+
+Point = collections.namedtuple("Point", "x y")
+
+TREES = [
+    1,
+    None,
+    (),
+    [],
+    {},
+    (1,),
+    [1, (2, None)],
+    {"b": 1, "a": [2, 3]},
+    {2: "x", 1: "y"},
+    Point(1, [2, Point(3, 4)]),
+    {"deep": {"er": ({"est": [1.0, None, ()]},)}},
+    "a string is a leaf",
+]
+
+
+@pytest.mark.parametrize("value", TREES, ids=repr)
+def test_flattening_agrees_with_jax(value):
+    leaves, structure = tree.flatten(value)
+    assert leaves == jax.tree.leaves(value)
+    assert tree.leaves(value) == leaves
+    assert tree.structure(value) == structure
+    assert structure.num_leaves == len(leaves)
+    if "Point" not in str(structure):
+        assert str(structure) == str(jax.tree.structure(value))
+    assert tree.unflatten(structure, leaves) == value
+    assert hash(structure) == hash(tree.structure(value))
+
+
+def test_map_agrees_with_jax():
+    value = {"b": (1, [2]), "a": Point(3, None)}
+    assert tree.map(lambda x: x + 1, value) == jax.tree.map(lambda x: x + 1, value)
+    assert tree.map(operator.add, value, value) == jax.tree.map(operator.add, value, value)
+    # Later trees may go on where the first has leaves.
+    assert tree.map(lambda x, y: (x, y), [1], [{"k": 2}]) == [(1, {"k": 2})]
+    assert tree.reduce(operator.add, value) == 6
+    assert tree.reduce(operator.add, value, 10) == 16
+    assert tree.all({"a": True, "b": [1]})
+    assert not tree.all([True, 0])
+
+
+def test_is_leaf_stops_the_walk():
+    value = [(1, 2), [3]]
+    assert tree.leaves(value, is_leaf=lambda v: isinstance(v, tuple)) == [(1, 2), 3]
+    assert tree.leaves([None], is_leaf=lambda v: v is None) == [None]
+
+
+@pytest.mark.parametrize("other", [[1, 2, 3], (1, 2), {"a": 1}, [1]], ids=repr)
+def test_trees_of_another_structure_are_refused(other):
+    with pytest.raises(ValueError, match=r"expected a pytree of structure|got"):
+        tree.map(operator.add, [1, 2], other)
+
+
+def test_unflatten_counts_leaves():
+    with pytest.raises(ValueError, match=r"PyTreeDef\(\[\*, \*\]\) has 2 leaves, got 3"):
+        tree.unflatten(tree.structure([1, 2]), [1, 2, 3])
+
+
+def test_structures_differ():
+    structures = [tree.structure(value) for value in TREES]
+    for i, a in enumerate(structures):
+        for j, b in enumerate(structures):
+            same = jax.tree.structure(TREES[i]) == jax.tree.structure(TREES[j])
+            assert (a == b) == same
+    assert structures[0] != None  # noqa: E711
+    assert structures[0] != 1
+
+
+def test_keys_that_cannot_be_sorted_are_refused():
+    with pytest.raises(TypeError, match="keys of a dict in a pytree must be comparable"):
+        tree.flatten({1: 0, "a": 0})
+
+
+def test_a_tree_that_holds_itself_is_refused():
+    value: list = []
+    value.append(value)
+    with pytest.raises(RecursionError):
+        tree.flatten(value)
+
+
+class Pair:
+    def __init__(self, a, b, name):
+        self.a, self.b, self.name = a, b, name
+
+    def tree_flatten(self):
+        return (self.a, self.b), self.name
+
+    @classmethod
+    def tree_unflatten(cls, name, children):
+        return cls(*children, name)
+
+
+tree_util.register_pytree_node_class(Pair)
+
+
+@tree_util.register_dataclass
+@dataclasses.dataclass
+class Layer:
+    weight: object
+    bias: object
+
+
+@dataclasses.dataclass
+class Named:
+    value: object
+    name: str = "n"
+
+
+tree_util.register_dataclass(Named, data_fields=["value"], meta_fields=["name"])
+
+
+def test_registered_classes_are_containers():
+    pair = Pair(1, [2, 3], "p")
+    assert tree.leaves(pair) == [1, 2, 3]
+    doubled = tree.map(lambda x: 2 * x, pair)
+    assert (doubled.a, doubled.b, doubled.name) == (2, [4, 6], "p")
+    assert tree.structure(pair) != tree.structure(Pair(1, [2, 3], "q"))
+    assert tree.leaves(Layer(1, (2,))) == [1, 2]
+    assert tree.map(str, Named(1, "m")) == Named("1", "m")
+    assert tree.structure(Named(1, "a")) != tree.structure(Named(1, "b"))
+
+
+def test_registered_classes_go_through_jit():
+    @fc.jit
+    def step(layer, pair):
+        return Layer(layer.weight * 2, layer.bias), Pair(pair.b, pair.a, pair.name)
+
+    layer, pair = step(Layer(np.ones(2), 1.0), Pair(1, 2, "p"))
+    np.testing.assert_array_equal(layer.weight, [2, 2])
+    assert (int(pair.a), pair.name) == (2, "p")
+    step(Layer(np.ones(2), 1.0), Pair(1, 2, "other"))
+    assert step._cache_size() == 2
+
+
+def test_a_class_is_registered_once():
+    with pytest.raises(ValueError, match="is registered as a pytree already"):
+        tree_util.register_pytree_node_class(Pair)
+
+
+def test_flatten_functions_must_return_a_pair():
+    class Bad:
+        pass
+
+    tree_util.register_pytree_node(Bad, lambda x: [1], lambda aux, children: Bad())
+    with pytest.raises(TypeError, match=r"must return a pair \(children, auxiliary data\)"):
+        tree.flatten(Bad())
+
+
+def test_errors_in_flatten_functions_come_through():
+    class Worse:
+        pass
+
+    def flatten(_):
+        raise KeyError("boom")
+
+    tree_util.register_pytree_node(Worse, flatten, lambda aux, children: Worse())
+    with pytest.raises(KeyError, match="boom"):
+        tree.flatten(Worse())
+
+
+def test_the_longer_names_are_the_same_functions():
+    for name in ("all", "flatten", "leaves", "map", "reduce", "structure", "unflatten"):
+        assert getattr(tree_util, f"tree_{name}") is getattr(tree, name)
+    assert isinstance(tree.structure(1), tree_util.PyTreeDef)
