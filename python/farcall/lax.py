@@ -6,12 +6,9 @@ import enum
 from typing import Any
 
 from farcall import _core
+from farcall._core.lax import *  # noqa: F403
 
 _functions = _core.lax
-
-for _name in dir(_functions):
-    if not _name.startswith("_"):
-        globals()[_name] = getattr(_functions, _name)
 
 
 class RoundingMethod(enum.IntEnum):

@@ -1,7 +1,7 @@
 """Array functions with numpy's names and meaning.
 
-Explicit dtypes are honoured; Python numbers take the dtype of the array that they meet. The defaults
-are float32 and int32.
+Explicit dtypes are honoured; Python numbers take the dtype of the array that they meet. The
+defaults are float32 and int32.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import numpy as np
 
 from farcall import _core
 from farcall._array import Array
+from farcall._core.numpy import *  # noqa: F403
+from farcall.dtypes import *  # noqa: F403
+from farcall.dtypes import bool_ as bool_
 
 _functions = _core.numpy
 
@@ -20,12 +23,6 @@ pi, e, inf, nan = np.pi, np.e, np.inf, np.nan
 newaxis = None
 ndarray = Array
 
-for _name in dir(_functions):
-    if not _name.startswith("_") and _name not in ("array_from_numpy", "as_array"):
-        globals()[_name] = getattr(_functions, _name)
-
-from farcall.dtypes import *  # noqa: E402, F403
-from farcall.dtypes import bool_ as bool_  # noqa: E402
 
 # What numpy makes of Python's numbers, and what they are here.
 _DEFAULTS = {"float64": "float32", "int64": "int32", "complex128": "complex64"}
