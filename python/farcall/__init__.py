@@ -15,6 +15,7 @@ from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__
 from farcall._core import parse_program as parse_program
+from farcall._jit import clear_caches as clear_caches
 from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr

@@ -9,53 +9,7 @@ import numpy as np
 from farcall import _core
 
 Array = _core.Array
-
-
-class ShapeDtypeStruct:
-    """The shape and dtype of an array, without values.
-
-    Args:
-      shape: a whole number or a sequence of them.
-      dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or ``"token"``.
-      weak_type: whether the dtype gives way in promotion.
-
-    Raises:
-      TypeError: for a dtype that farcall does not have.
-      ValueError: without a dtype.
-    """
-
-    __slots__ = ("dtype", "shape", "weak_type")
-
-    def __init__(self, shape: Any, dtype: Any, *, weak_type: bool = False) -> None:
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be given")
-        self.shape: tuple[int, ...] = (
-            (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
-        )
-        is_token = isinstance(dtype, str) and dtype == "token"
-        self.dtype: Any = dtype if is_token else _core._check_dtype(dtype)
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.weak_type)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype}{weak})"
+ShapeDtypeStruct = _core.ShapeDtypeStruct
 
 
 def block_until_ready(x: Any) -> Any:
@@ -124,14 +78,24 @@ def _install_methods() -> None:
         setattr(Array, function.__name__, function)
     Array.__format__ = format_number
     Array.block_until_ready = ready
-    Array.T = property(functions.transpose, doc="The dimensions in the opposite order.")
-    Array.mT = property(lambda self: functions.swapaxes(self, -1, -2), doc="Each matrix transposed.")
-    Array.real = property(functions.real, doc="The real part.")
-    Array.imag = property(functions.imag, doc="The imaginary part.")
-    Array.aval = property(
-        lambda self: ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak_type),
-        doc="Shape and dtype.",
-    )
+
+    def matrix_transpose(self: Array) -> Array:
+        """Each matrix transposed."""
+        return functions.swapaxes(self, -1, -2)
+
+    def aval(self: Array) -> ShapeDtypeStruct:
+        """Shape and dtype."""
+        return ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak_type)
+
+    properties = {
+        "T": property(functions.transpose, doc="The dimensions in the opposite order."),
+        "mT": property(matrix_transpose),
+        "real": property(functions.real, doc="The real part."),
+        "imag": property(functions.imag, doc="The imaginary part."),
+        "aval": property(aval),
+    }
+    for name, made in properties.items():
+        setattr(Array, name, made)
 
 
 _install_methods()

@@ -76,8 +76,8 @@ def jit(
       fun: takes and returns arrays, numbers, and containers of these (pytrees). Left out: returns a
         decorator.
       static_argnums, static_argnames: arguments that are constants of the program; hashable.
-      donate_argnums, donate_argnames: arguments whose memory the call may use for its results. It is
-        permission, not command: this version keeps them.
+      donate_argnums, donate_argnames: arguments whose memory the call may use for its results. It
+        is permission, not command: this version keeps them.
       keep_unused, inline: for programs written for JAX; without effect on results.
 
     Raises:
@@ -154,3 +154,11 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of ``fun(*args, **kwargs)``, without computing it."""
     program, tree = _core.trace(fun, _name_of(fun), [], *args, **kwargs)
     return tree.unflatten(program.out_avals)
+
+
+def clear_caches() -> None:
+    """Forgets the programs of eager operations and foreign calls, and their handlers' states.
+
+    Jitted functions keep theirs; each has ``clear_cache()``.
+    """
+    _core.ffi.clear_caches()

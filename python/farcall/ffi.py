@@ -13,12 +13,15 @@ from farcall._array import ShapeDtypeStruct
 from farcall._core import FfiError as FfiError
 
 _functions = _core.ffi
+_CtypesFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of every ctypes function
 FfiCall = _functions.FfiCall
 
 # Stands for a token among the results of ffi_call.
 abstract_token = ShapeDtypeStruct((), "token")
 
 _OPTIONS = (
+    "target_name",
+    "result_shape_dtypes",
     "has_side_effect",
     "vmap_method",
     "input_layouts",
@@ -45,29 +48,29 @@ def ffi_call(
     """A callable that calls the registered target ``target_name``.
 
     ``call(*arrays, **attributes)`` runs the target at once, or records the call while a function is
-    being traced. The callable can be kept and inspected: ``target_name``, ``result_shape_dtypes`` and
-    each option are its attributes, and ``replace(**options)`` makes a changed copy.
+    being traced. The callable can be kept and inspected: ``target_name``, ``result_shape_dtypes``
+    and each option are its attributes, and ``replace(**options)`` makes a changed copy.
 
     Args:
       target_name: as given to register_ffi_target.
       result_shape_dtypes: an object with ``shape`` and ``dtype``, or a list or tuple of them; the
-        call returns one array, a list or a tuple accordingly. ``abstract_token`` stands for a token.
+        call returns one array, a list or a tuple accordingly. ``abstract_token`` is a token.
       has_side_effect: the target is called exactly once per execution, also when nobody reads its
         results.
       vmap_method: how the call behaves under vmap: ``sequential``, ``sequential_unrolled``,
         ``expand_dims``, ``broadcast_all`` or ``legacy_vectorized``; None refuses.
-      input_layouts: for each operand None (row-major), a sequence of dimensions from major to minor,
-        or an object with ``major_to_minor``.
+      input_layouts: for each operand None (row-major), a sequence of dimensions from major to
+        minor, or an object with ``major_to_minor``.
       output_layouts: the same for the results; one layout where there is one result.
-      input_output_aliases: from an operand's index to that of the result that takes over its memory.
-        The caller's array is never changed: it is copied where somebody may still read it.
+      input_output_aliases: from an operand's index to that of the result that takes over its
+        memory. The caller's array is never changed: it is copied where somebody may still read it.
       custom_call_api_version: 4 for handlers; 0 to 3 for untyped functions.
       legacy_backend_config: the opaque string of untyped functions.
 
     Raises:
       ValueError: for options that do not fit one another, here; for operands that do not fit them,
         at the call.
-      TypeError: at the call, for an attribute that cannot be passed, or an operand that is no array.
+      TypeError: at the call, for an attribute that cannot be passed or an operand that is no array.
       FfiError: at the call, when the target is not registered, or fails.
     """
     if "vectorized" in deprecated:
@@ -90,30 +93,22 @@ def ffi_call(
             f"ffi_call() got an unexpected keyword argument {name!r}; attributes of the target are "
             "passed to the callable that ffi_call returns"
         )
-    options = dict(
-        has_side_effect=has_side_effect,
-        vmap_method=vmap_method,
-        input_layouts=input_layouts,
-        output_layouts=output_layouts,
-        input_output_aliases=(
-            dict(input_output_aliases)
-            if isinstance(input_output_aliases, Mapping)
-            else input_output_aliases
-        ),
-        custom_call_api_version=custom_call_api_version,
-        legacy_backend_config=legacy_backend_config,
+    return _functions.make_ffi_call(
+        target_name,
+        result_shape_dtypes,
+        has_side_effect,
+        vmap_method,
+        input_layouts,
+        output_layouts,
+        input_output_aliases,
+        custom_call_api_version,
+        legacy_backend_config,
     )
-    call = _functions.make_ffi_call(target_name, result_shape_dtypes, **options)
-    call.__dict__.update(options)
-    return call
 
 
 def _replace(self: Any, **options: Any) -> Any:
-    """The same call with other options; ``target_name`` and ``result_shape_dtypes`` count as such."""
-    known = {name: self.__dict__[name] for name in _OPTIONS}
-    known["target_name"] = self.target_name
-    known["result_shape_dtypes"] = self.result_shape_dtypes
-    return ffi_call(**{**known, **options})
+    """The same call with other options, ``target_name`` and ``result_shape_dtypes`` included."""
+    return ffi_call(**{**{name: getattr(self, name) for name in _OPTIONS}, **options})
 
 
 FfiCall.replace = _replace
@@ -163,9 +158,7 @@ def register_ffi_type(
             f'register_ffi_type("{name}"): expected a dict with keys type_id and type_info, got '
             f"{sorted(type_registration)}"
         )
-    _functions.register_type(
-        name, type_registration["type_id"], type_registration.get("type_info")
-    )
+    _functions.register_type(name, type_registration["type_id"], type_registration.get("type_info"))
 
 
 def registered_targets(platform: str = "cpu") -> list[str]:
@@ -175,7 +168,7 @@ def registered_targets(platform: str = "cpu") -> list[str]:
 
 def pycapsule(funcptr: Any) -> Any:
     """A PyCapsule of a ctypes function or a ctypes pointer."""
-    if not isinstance(funcptr, ctypes._CFuncPtr | ctypes.c_void_p):
+    if not isinstance(funcptr, (_CtypesFunction, ctypes.c_void_p)):
         raise TypeError(
             f"pycapsule: expected a ctypes function, such as ctypes.CDLL(path).my_handler, got "
             f"{funcptr!r}"

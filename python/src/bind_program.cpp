@@ -18,12 +18,8 @@ namespace farcall::python {
 namespace {
 
 nb::list type_list(std::span<const ShapeDtype> types) {
-  nb::object make = nb::module_::import_("farcall").attr("ShapeDtypeStruct");
   nb::list list;
-  for (const ShapeDtype type : types) {
-    nb::object dtype = type.is_token() ? nb::object(nb::str("token")) : numpy_dtype(type.dtype());
-    list.append(make(to_tuple(type.shape()), dtype, "weak_type"_a = type.weak_type()));
-  }
+  for (const ShapeDtype type : types) list.append(nb::cast(type));
   return list;
 }
 

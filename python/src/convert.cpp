@@ -174,7 +174,8 @@ nb::tuple to_tuple(std::span<const int64_t> values) {
   return nb::steal<nb::tuple>(tuple);
 }
 
-ShapeDtype to_shape_dtype(nb::handle object, const std::string& what) {
+ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
+  if (nb::isinstance<ShapeDtype>(object)) return nb::cast<ShapeDtype>(object).strengthened();
   if (!nb::hasattr(object, "shape") || !nb::hasattr(object, "dtype")) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} must have attributes shape and dtype, for instance "
@@ -191,7 +192,7 @@ ShapeDtype to_shape_dtype(nb::handle object, const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} must have a dtype, got {}", what, nb::repr(dtype).c_str()));
   }
-  const auto shape = to_sizes(object.attr("shape"), what + ".shape");
+  const auto shape = to_sizes(object.attr("shape"), fmt::format("{}.shape", what));
   try {
     return ShapeDtype(*found, shape);
   } catch (const Error& error) {

@@ -41,11 +41,11 @@ DType dtype_of_number(int type_number);  // kInvalid when there is none
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
 nb::tuple to_tuple(std::span<const int64_t> values);
 // From .shape and .dtype. Raises ValueError naming `what`.
-ShapeDtype to_shape_dtype(nb::handle object, const std::string& what);
+ShapeDtype to_shape_dtype(nb::handle object, std::string_view what);
 
 // An option of one of Python's own types. Raises TypeError naming `what` and what it should be.
 template <class T>
-T to_option(nb::handle value, const std::string& what, const char* expected) {
+T to_option(nb::handle value, std::string_view what, const char* expected) {
   T result;
   if (nb::try_cast(value, result)) return result;
   throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected,

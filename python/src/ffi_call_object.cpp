@@ -29,7 +29,6 @@ struct FfiCallObject {
   FfiCall call;
   ResultForm form;
   PyObject* result_shape_dtypes;  // as the user gave it
-  PyObject* dict;                 // the options in Python's form, set by the front
 };
 
 PyTypeObject* ffi_call_type = nullptr;
@@ -105,7 +104,6 @@ void deallocate(PyObject* self) {
   FfiCallObject* object = object_of(self);
   object->call.~FfiCall();
   Py_CLEAR(object->result_shape_dtypes);
-  Py_CLEAR(object->dict);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -113,13 +111,11 @@ void deallocate(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(object_of(self)->result_shape_dtypes);
-  Py_VISIT(object_of(self)->dict);
   return 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(object_of(self)->result_shape_dtypes);
-  Py_CLEAR(object_of(self)->dict);
   return 0;
 }
 
@@ -133,14 +129,57 @@ PyObject* representation(PyObject* self) {
   return PyUnicode_FromFormat("<ffi_call \"%s\">", object_of(self)->call.target_name().c_str());
 }
 
+// ---- the options, in Python's form ----
+
+nb::object optional_string(const std::optional<std::string>& text) {
+  return text ? nb::object(nb::str(text->c_str())) : nb::none();
+}
+nb::object layouts(const std::optional<std::vector<MajorToMinor>>& given) {
+  if (!given) return nb::none();
+  nb::list list;
+  for (const MajorToMinor& layout : *given) {
+    list.append(layout ? nb::object(to_tuple(*layout)) : nb::none());
+  }
+  return nb::tuple(list);
+}
+nb::object has_side_effect(const FfiCallOptions& o) { return nb::bool_(o.has_side_effect); }
+nb::object vmap_method(const FfiCallOptions& o) { return optional_string(o.vmap_method); }
+nb::object input_layouts(const FfiCallOptions& o) { return layouts(o.input_layouts); }
+nb::object output_layouts(const FfiCallOptions& o) { return layouts(o.output_layouts); }
+nb::object aliases(const FfiCallOptions& o) {
+  if (o.input_output_aliases.empty()) return nb::none();
+  nb::dict dict;
+  for (const auto& [input, output] : o.input_output_aliases) dict[nb::int_(input)] = output;
+  return dict;
+}
+nb::object api_version(const FfiCallOptions& o) { return nb::int_(o.custom_call_api_version); }
+nb::object backend_config(const FfiCallOptions& o) {
+  return optional_string(o.legacy_backend_config);
+}
+
+template <auto option>
+PyObject* get_option(PyObject* self, void*) {
+  try {
+    return option(object_of(self)->call.options()).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
 PyGetSetDef getters[] = {
     {"target_name", get_target_name, nullptr, "The name of the target.", nullptr},
     {"result_shape_dtypes", get_result_shape_dtypes, nullptr, "As given to ffi_call.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"has_side_effect", get_option<has_side_effect>, nullptr, "As given to ffi_call.", nullptr},
+    {"vmap_method", get_option<vmap_method>, nullptr, "As given to ffi_call.", nullptr},
+    {"input_layouts", get_option<input_layouts>, nullptr, "Major to minor, or None.", nullptr},
+    {"output_layouts", get_option<output_layouts>, nullptr, "Major to minor, or None.", nullptr},
+    {"input_output_aliases", get_option<aliases>, nullptr, "A dict, or None.", nullptr},
+    {"custom_call_api_version", get_option<api_version>, nullptr, "4, or 0 to 3.", nullptr},
+    {"legacy_backend_config", get_option<backend_config>, nullptr, "A string, or None.", nullptr},
     {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FfiCallObject, vectorcall), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(FfiCallObject, dict), READONLY, nullptr},
     {}};
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("A foreign call with its options; call it with arrays, and with "
@@ -158,19 +197,21 @@ PyType_Spec spec = {"farcall.ffi.FfiCall", sizeof(FfiCallObject), 0,
                         Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};
 
-MajorToMinor to_layout(nb::handle layout, const std::string& what) {
+MajorToMinor to_layout(nb::handle layout, std::string_view what) {
   if (layout.is_none()) return std::nullopt;
   if (!nb::hasattr(layout, "major_to_minor")) return to_sizes(layout, what);
   if (nb::hasattr(layout, "tiling") && !layout.attr("tiling").is_none() &&
       nb::len(nb::object(layout.attr("tiling"))) > 0) {
-    throw Error(ErrorCode::kInvalidArgument, what +
-                                                 ": layouts with tiling are for the insides of "
-                                                 "compilers; handlers get dense buffers");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: layouts with tiling are for the insides of compilers; handlers get "
+                    "dense buffers",
+                    what));
   }
   return to_sizes(layout.attr("major_to_minor"), what);
 }
 
-std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, const std::string& what) {
+std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, std::string_view what) {
   if (layouts.is_none()) return std::nullopt;
   if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) {
     throw TypeError(fmt::format("{} must be a sequence with one layout for each array, got {}",
@@ -183,20 +224,20 @@ std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, const st
   return result;
 }
 
-int64_t to_integer(nb::handle object, const std::string& what) {
+int64_t to_integer(nb::handle object, std::string_view what) {
   if (PyIndex_Check(object.ptr())) return to_sizes(object, what)[0];
   throw TypeError(fmt::format("{} must be whole numbers, got {}", what, nb::repr(object).c_str()));
 }
 
-std::map<int64_t, int64_t> to_aliases(nb::handle aliases, const std::string& what) {
+std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what) {
   std::map<int64_t, int64_t> result;
   if (aliases.is_none()) return result;
-  if (!PyDict_Check(aliases.ptr())) {
+  if (!PyMapping_Check(aliases.ptr()) || !nb::hasattr(aliases, "items")) {
     throw TypeError(fmt::format("{} must be a dict from input to output index, got {}", what,
                                 nb::repr(aliases).c_str()));
   }
-  for (auto [input, output] : nb::borrow<nb::dict>(aliases)) {
-    result[to_integer(input, what)] = to_integer(output, what);
+  for (nb::handle item : nb::object(aliases.attr("items")())) {
+    result[to_integer(nb::object(item[0]), what)] = to_integer(nb::object(item[1]), what);
   }
   return result;
 }
@@ -207,46 +248,57 @@ bool is_one_layout(nb::handle layouts) {
   return nb::len(layouts) == 0 || PyIndex_Check(nb::object(layouts[0]).ptr());
 }
 
+// What the arguments of make_ffi_call say.
+struct Parsed {
+  ResultForm form = ResultForm::kSingle;
+  std::vector<ShapeDtype> types;
+  FfiCallOptions options;
+};
+
+void parse_results(nb::handle results, Parsed& parsed) {
+  if (!PyList_Check(results.ptr()) && !PyTuple_Check(results.ptr())) {
+    parsed.types.push_back(to_shape_dtype(results, "result_shape_dtypes"));
+    return;
+  }
+  parsed.form = PyList_Check(results.ptr()) ? ResultForm::kList : ResultForm::kTuple;
+  for (nb::handle item : nb::borrow<nb::sequence>(results)) {
+    parsed.types.push_back(
+        to_shape_dtype(item, fmt::format("result_shape_dtypes[{}]", parsed.types.size())));
+  }
+}
+
 nb::object make_ffi_call(nb::object target_name, nb::object result_shape_dtypes,
                          nb::object has_side_effect, nb::object vmap_method,
                          nb::object input_layouts, nb::object output_layouts, nb::object aliases,
                          nb::object api_version, nb::object backend_config) {
   auto target = to_option<std::string>(target_name, "ffi_call: target_name", "a string");
-  const std::string who = fmt::format("ffi_call(\"{}\")", target);
-  ResultForm form = ResultForm::kSingle;
-  std::vector<ShapeDtype> types;
-  if (PyList_Check(result_shape_dtypes.ptr()) || PyTuple_Check(result_shape_dtypes.ptr())) {
-    form = PyList_Check(result_shape_dtypes.ptr()) ? ResultForm::kList : ResultForm::kTuple;
-    for (nb::handle item : nb::borrow<nb::sequence>(result_shape_dtypes)) {
-      types.push_back(
-          to_shape_dtype(item, fmt::format("{}: result_shape_dtypes[{}]", who, types.size())));
-    }
-  } else {
-    types.push_back(to_shape_dtype(result_shape_dtypes, who + ": result_shape_dtypes"));
+  Parsed parsed;
+  try {
+    parse_results(result_shape_dtypes, parsed);
+    FfiCallOptions& o = parsed.options;
+    o.has_side_effect = to_option<bool>(has_side_effect, "has_side_effect", "True or False");
+    o.vmap_method =
+        to_option<std::optional<std::string>>(vmap_method, "vmap_method", "a string or None");
+    o.input_layouts = to_layouts(input_layouts, "input_layouts");
+    const bool one_layout = parsed.form == ResultForm::kSingle && is_one_layout(output_layouts);
+    o.output_layouts = one_layout ? std::vector{to_layout(output_layouts, "output_layouts")}
+                                  : to_layouts(output_layouts, "output_layouts");
+    o.input_output_aliases = to_aliases(aliases, "input_output_aliases");
+    o.custom_call_api_version =
+        to_option<int>(api_version, "custom_call_api_version", "a whole number");
+    o.legacy_backend_config = to_option<std::optional<std::string>>(
+        backend_config, "legacy_backend_config", "a string or None");
+  } catch (const Error& error) {
+    error.raise_with(fmt::format("ffi_call(\"{}\"): {}", target, error.message()));
   }
-  FfiCallOptions options;
-  options.has_side_effect =
-      to_option<bool>(has_side_effect, who + ": has_side_effect", "True or False");
-  options.vmap_method =
-      to_option<std::optional<std::string>>(vmap_method, who + ": vmap_method", "a string or None");
-  options.input_layouts = to_layouts(input_layouts, who + ": input_layouts");
-  const bool one_layout = form == ResultForm::kSingle && is_one_layout(output_layouts);
-  options.output_layouts = one_layout
-                               ? std::vector{to_layout(output_layouts, who + ": output_layouts")}
-                               : to_layouts(output_layouts, who + ": output_layouts");
-  options.input_output_aliases = to_aliases(aliases, who + ": input_output_aliases");
-  options.custom_call_api_version =
-      to_option<int>(api_version, who + ": custom_call_api_version", "a whole number");
-  options.legacy_backend_config = to_option<std::optional<std::string>>(
-      backend_config, who + ": legacy_backend_config", "a string or None");
-  FfiCall call(std::move(target), std::move(types), std::move(options));
+  FfiCall call(std::move(target), std::move(parsed.types), std::move(parsed.options));
 
   PyObject* made = ffi_call_type->tp_alloc(ffi_call_type, 0);
   if (!made) nb::raise_python_error();
   FfiCallObject* object = object_of(made);
   object->vectorcall = ffi_call_call;
   new (&object->call) FfiCall(std::move(call));
-  object->form = form;
+  object->form = parsed.form;
   object->result_shape_dtypes = result_shape_dtypes.release().ptr();
   return nb::steal(made);
 }
@@ -258,6 +310,7 @@ void bind_ffi_call(nb::module_& module) {
   if (!made) nb::raise_python_error();
   ffi_call_type = reinterpret_cast<PyTypeObject*>(made);
   module.attr("FfiCall") = nb::handle(made);
+  module.def("clear_caches", clear_caches);
   module.def("make_ffi_call", make_ffi_call, nb::arg("target_name").none(),
              nb::arg("result_shape_dtypes").none(), nb::arg("has_side_effect").none(),
              nb::arg("vmap_method").none(), nb::arg("input_layouts").none(),

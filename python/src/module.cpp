@@ -35,6 +35,7 @@ NB_MODULE(_core, module) {
   bind_errors(module);
   bind_array_type(module);
   bind_arrays(module);
+  bind_shape_dtype(module);
   bind_tree(module);
   bind_program(module);
   bind_jit(module);

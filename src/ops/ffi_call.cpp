@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,7 +61,7 @@ bool same_layout(const MajorToMinor& a, const MajorToMinor& b, size_t rank) {
 void check_aliases(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
   const auto num_inputs = static_cast<int64_t>(inputs.size());
   const auto num_outputs = static_cast<int64_t>(p.result_types.size());
-  std::vector<bool> is_taken(p.result_types.size(), false);
+  std::vector<bool> is_taken(p.result_types.size(), false), is_given(inputs.size(), false);
   for (const auto& [input, output] : p.input_output_aliases) {
     if (input < 0 || input >= num_inputs) {
       fail(
@@ -82,6 +84,13 @@ void check_aliases(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
            input, output, output);
     }
     is_taken[output] = true;
+    if (is_given[input]) {
+      fail(p.target_name,
+           "input_output_aliases contains the mapping '{}:{}', but input {} is named twice; the "
+           "memory of one input can go to one output",
+           input, output, input);
+    }
+    is_given[input] = true;
     const ShapeDtype in = inputs[input].strengthened(), out = p.result_types[output].strengthened();
     if (in != out) {
       fail(p.target_name,
@@ -160,15 +169,19 @@ struct FfiCall::Shared {
     Node* next = nullptr;
   };
 
-  // Beyond so many, the evaluator's cache, which is bounded, serves the call.
+  // Beyond so many different attributes, or types of operands for each, the evaluator's cache,
+  // which is bounded, serves the call.
   static constexpr size_t kMaxNodes = 64;
+  static constexpr size_t kMaxSignatures = 256;
 
-  std::string target_name;
-  std::vector<ShapeDtype> result_types;
-  FfiCallOptions options;
+  const std::string target_name;
+  const std::vector<ShapeDtype> result_types;
+  const FfiCallOptions options;
   std::atomic<Node*> first{nullptr};
   std::atomic<size_t> num_nodes{0};
 
+  Shared(std::string name, std::vector<ShapeDtype> types, FfiCallOptions chosen)
+      : target_name(std::move(name)), result_types(std::move(types)), options(std::move(chosen)) {}
   ~Shared() {
     for (Node* node = first.load(); node;) delete std::exchange(node, node->next);
   }
@@ -193,8 +206,7 @@ struct FfiCall::Shared {
     if (options.custom_call_api_version < 4 && !attributes.empty()) {
       fail(target_name,
            "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque "
-           "string "
-           "as legacy_backend_config",
+           "string as legacy_backend_config",
            attributes.begin()->first, options.custom_call_api_version);
     }
     FfiCallParams p;
@@ -228,13 +240,59 @@ struct FfiCall::Shared {
   }
 };
 
+// Calls by what they were made from, so that one made anew for each use finds its programs again.
+class FfiCall::Known {
+ public:
+  std::shared_ptr<Shared> find_or_make(std::string target_name,
+                                       std::vector<ShapeDtype> result_types,
+                                       FfiCallOptions options) {
+    size_t hash = std::hash<std::string>()(target_name);
+    for (const ShapeDtype type : result_types) detail::mix(hash, type.hash());
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = by_hash_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const Shared& known = *it->second;
+      if (known.target_name == target_name && known.result_types == result_types &&
+          known.options == options) {
+        return it->second;
+      }
+    }
+    check_options(target_name, result_types, options);
+    // Those in use live on with their users.
+    if (by_hash_.size() >= kMaxCalls) by_hash_.clear();
+    auto made = std::make_shared<Shared>(std::move(target_name), std::move(result_types),
+                                         std::move(options));
+    by_hash_.emplace(hash, made);
+    return made;
+  }
+
+  void clear() {
+    // Handlers' states die outside the lock: what frees them is foreign code.
+    decltype(by_hash_) dying;
+    const std::lock_guard lock(mutex_);
+    dying.swap(by_hash_);
+  }
+
+  static Known& instance() {
+    static auto* known = new Known;
+    return *known;
+  }
+
+ private:
+  static constexpr size_t kMaxCalls = 1024;
+
+  std::mutex mutex_;
+  std::unordered_multimap<size_t, std::shared_ptr<Shared>> by_hash_;
+};
+
 FfiCall::FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
                  FfiCallOptions options)
-    : shared_(std::make_shared<Shared>()) {
-  check_options(target_name, result_types, options);
-  shared_->target_name = std::move(target_name);
-  shared_->result_types = std::move(result_types);
-  shared_->options = std::move(options);
+    : shared_(Known::instance().find_or_make(std::move(target_name), std::move(result_types),
+                                             std::move(options))) {}
+
+void clear_caches() {
+  FfiCall::Known::instance().clear();
+  clear_evaluator_cache();
 }
 
 const std::string& FfiCall::target_name() const { return shared_->target_name; }
@@ -263,8 +321,9 @@ const Executable* FfiCall::executable(std::span<const Array> operands,
                                       const Attributes& attributes) const {
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
-  const Executable* executable = node->cache.find(operands);
-  return executable ? executable : node->cache.insert(shared_->compile(node->params, operands));
+  if (const Executable* known = node->cache.find(operands)) return known;
+  if (node->cache.size() >= Shared::kMaxSignatures) return nullptr;
+  return node->cache.insert(shared_->compile(node->params, operands));
 }
 
 Array ffi_call(const std::string& target_name, ShapeDtype result_type,

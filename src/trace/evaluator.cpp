@@ -1,6 +1,7 @@
 // Eager execution: an operation on concrete arrays is a compiled program of one equation.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -59,12 +60,25 @@ class Cache {
                                                     const ParamsPtr& params,
                                                     std::span<const Array> inputs) {
     thread_local std::array<Entry, 256> recent;
+    thread_local uint64_t seen = 0;
+    if (const uint64_t now = generation_.load(std::memory_order_acquire); now != seen) {
+      recent.fill({});
+      seen = now;
+    }
     const size_t hash = hash_call(primitive, params, inputs);
     Entry& slot = recent[hash % recent.size()];
     if (!slot.matches(hash, primitive, params, inputs)) {
       slot = shared(hash, primitive, params, inputs);
     }
     return slot.executable;
+  }
+
+  void clear() {
+    // Handlers' states die outside the lock: what frees them is foreign code.
+    decltype(entries_) dying;
+    const std::lock_guard lock(mutex_);
+    dying.swap(entries_);
+    generation_.fetch_add(1, std::memory_order_release);
   }
 
  private:
@@ -89,6 +103,7 @@ class Cache {
 
   std::mutex mutex_;
   std::unordered_multimap<size_t, Entry> entries_;
+  std::atomic<uint64_t> generation_{0};  // threads drop what they keep when it has changed
 };
 
 class Evaluator final : public Interpreter {
@@ -106,16 +121,21 @@ class Evaluator final : public Interpreter {
     const auto executable = cache_.find_or_compile(primitive, params, inputs);
     return run(*executable, inputs);
   }
+  void clear() { cache_.clear(); }
 
  private:
   Cache cache_;
 };
 
+Evaluator& instance() {
+  static auto* evaluator = new Evaluator;
+  return *evaluator;
+}
+
 }  // namespace
 
-Interpreter& evaluator() {
-  static auto* instance = new Evaluator;
-  return *instance;
-}
+Interpreter& evaluator() { return instance(); }
+
+void clear_evaluator_cache() { instance().clear(); }
 
 }  // namespace farcall

@@ -30,6 +30,8 @@ struct FfiCallOptions {
   int custom_call_api_version = 4;
   // The opaque string of untyped functions.
   std::optional<std::string> legacy_backend_config;
+
+  friend bool operator==(const FfiCallOptions&, const FfiCallOptions&) = default;
 };
 
 // A target with the types of its results and options: callable, again and again, on concrete and on
@@ -62,13 +64,25 @@ class FARCALL_API FfiCall {
                                const Attributes& attributes = {}) const;
 
  private:
+  friend FARCALL_API void clear_caches();
   struct Shared;
+  class Known;
   std::shared_ptr<Shared> shared_;
 };
+
+// Forgets the programs of eager operations and foreign calls, and with them the state of their
+// handlers; an FfiCall that somebody holds keeps its own.
+FARCALL_API void clear_caches();
 
 // For a target with one result.
 FARCALL_API Array ffi_call(const std::string& target_name, ShapeDtype result_type,
                            std::span<const Array> operands, const Attributes& attributes = {},
                            const FfiCallOptions& options = {});
+inline Array ffi_call(const std::string& target_name, ShapeDtype result_type,
+                      std::initializer_list<Array> operands, const Attributes& attributes = {},
+                      const FfiCallOptions& options = {}) {
+  return ffi_call(target_name, result_type, std::span(operands.begin(), operands.size()),
+                  attributes, options);
+}
 
 }  // namespace farcall

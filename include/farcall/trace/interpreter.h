@@ -33,6 +33,9 @@ FARCALL_API Interpreter& current_interpreter();
 // parameters and input types, and executes it.
 FARCALL_API Interpreter& evaluator();
 
+// Forgets the programs that the evaluator has compiled; those that run now live until they end.
+FARCALL_API void clear_evaluator_cache();
+
 // Whether operations on this thread happen at once, no function being recorded or transformed.
 FARCALL_API bool is_evaluating();
 

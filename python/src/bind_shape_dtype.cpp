@@ -1,0 +1,67 @@
+// ShapeDtypeStruct: the type of an array as a Python value.
+#include <farcall/core/error.h>
+#include <fmt/format.h>
+
+#include "bind.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+ShapeDtype make(nb::handle shape, nb::handle dtype, bool weak_type) {
+  if (dtype.is_none()) {
+    throw Error(ErrorCode::kInvalidArgument, "ShapeDtypeStruct: dtype must be given");
+  }
+  if (PyUnicode_Check(dtype.ptr()) && PyUnicode_CompareWithASCIIString(dtype.ptr(), "token") == 0) {
+    return ShapeDtype(DType::kToken, to_sizes(shape, "ShapeDtypeStruct: shape"));
+  }
+  return ShapeDtype(to_dtype(dtype), to_sizes(shape, "ShapeDtypeStruct: shape"), weak_type);
+}
+
+nb::object dtype_of(const ShapeDtype& type) {
+  return type.is_token() ? nb::object(nb::str("token")) : numpy_dtype(type.dtype());
+}
+
+std::string describe(const ShapeDtype& type) {
+  return fmt::format("ShapeDtypeStruct(shape={}, dtype={}{})",
+                     nb::repr(to_tuple(type.shape())).c_str(), dtype_name(type.dtype()),
+                     type.weak_type() ? ", weak_type=True" : "");
+}
+
+}  // namespace
+
+void bind_shape_dtype(nb::module_& module) {
+  nb::class_<ShapeDtype>(module, "ShapeDtypeStruct",
+                         "The shape and dtype of an array, without values.\n\n"
+                         "Args:\n"
+                         "  shape: a whole number or a sequence of them.\n"
+                         "  dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or "
+                         "``\"token\"``.\n"
+                         "  weak_type: whether the dtype gives way in promotion.\n\n"
+                         "Raises:\n"
+                         "  TypeError: for a dtype that farcall does not have.\n"
+                         "  ValueError: without a dtype, or for a negative size.")
+      .def(
+          "__init__",
+          [](ShapeDtype* self, nb::handle shape, nb::handle dtype, bool weak_type) {
+            new (self) ShapeDtype(make(shape, dtype, weak_type));
+          },
+          nb::arg("shape"), nb::arg("dtype").none(), nb::kw_only(), nb::arg("weak_type") = false)
+      .def_prop_ro("shape", [](const ShapeDtype& self) { return to_tuple(self.shape()); })
+      .def_prop_ro("dtype", dtype_of)
+      .def_prop_ro("weak_type", &ShapeDtype::weak_type)
+      .def_prop_ro("ndim", &ShapeDtype::rank)
+      .def_prop_ro("size", &ShapeDtype::size)
+      .def("__eq__",
+           [](const ShapeDtype& self, nb::handle other) {
+             return nb::isinstance<ShapeDtype>(other) && self == nb::cast<const ShapeDtype&>(other);
+           })
+      .def("__hash__", &ShapeDtype::hash)
+      .def("__repr__", describe)
+      .def("__reduce__", [](nb::handle self) {
+        nb::object type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(self.ptr())));
+        return nb::make_tuple(type, nb::make_tuple(self.attr("shape"), self.attr("dtype")));
+      });
+}
+
+}  // namespace farcall::python
