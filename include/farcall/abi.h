@@ -2,11 +2,12 @@
  *
  * Stands alone (C11 or C++17, <stddef.h> and <stdint.h> only). The layouts are those of interface
  * version 0.5 and serve 0.0 to 0.5: structs and the function table only ever grew at their end, and
- * each table slot kept its place. Names are the interface's own with the prefix FARCALL_FFI_, so that
- * this header and XLA's can be included side by side. docs/abi.md has the history of the versions.
+ * each table slot kept its place. Names are the interface's own with the prefix FARCALL_FFI_, so
+ * that this header and XLA's can be included side by side. docs/abi.md has the history of the
+ * versions.
  *
- * Every struct begins with `struct_size` and, but for metadata, with a list of extensions. "out" marks
- * a field that the callee writes, "in-out" one that it may write. */
+ * Every struct begins with `struct_size` and, but for metadata, with a list of extensions. "out"
+ * marks a field that the callee writes, "in-out" one that it may write. */
 #pragma once
 
 #include <stddef.h>
@@ -19,7 +20,8 @@
 #define FARCALL_FFI_STRUCT_SIZE(type, last_field) \
   (offsetof(type, last_field) + sizeof(((type*)0)->last_field))
 
-/* In C++ an enumeration needs a fixed type for a reader to look at a number that it does not know. */
+/* In C++ an enumeration needs a fixed type for a reader to look at a number that it does not know.
+ */
 #ifdef __cplusplus
 #define FARCALL_FFI_ENUM enum : int
 #else
@@ -41,80 +43,61 @@ typedef struct FARCALL_FFI_ExecutionContext FARCALL_FFI_ExecutionContext;
 
 /* ---- enumerations ------------------------------------------------------------------------- */
 
-typedef FARCALL_FFI_ENUM {
-  FARCALL_FFI_Error_Code_OK = 0,
-  FARCALL_FFI_Error_Code_CANCELLED = 1,
-  FARCALL_FFI_Error_Code_UNKNOWN = 2,
-  FARCALL_FFI_Error_Code_INVALID_ARGUMENT = 3,
-  FARCALL_FFI_Error_Code_DEADLINE_EXCEEDED = 4,
-  FARCALL_FFI_Error_Code_NOT_FOUND = 5,
-  FARCALL_FFI_Error_Code_ALREADY_EXISTS = 6,
-  FARCALL_FFI_Error_Code_PERMISSION_DENIED = 7,
-  FARCALL_FFI_Error_Code_RESOURCE_EXHAUSTED = 8,
-  FARCALL_FFI_Error_Code_FAILED_PRECONDITION = 9,
-  FARCALL_FFI_Error_Code_ABORTED = 10,
-  FARCALL_FFI_Error_Code_OUT_OF_RANGE = 11,
-  FARCALL_FFI_Error_Code_UNIMPLEMENTED = 12,
-  FARCALL_FFI_Error_Code_INTERNAL = 13,
-  FARCALL_FFI_Error_Code_UNAVAILABLE = 14,
-  FARCALL_FFI_Error_Code_DATA_LOSS = 15,
-  FARCALL_FFI_Error_Code_UNAUTHENTICATED = 16
-} FARCALL_FFI_Error_Code;
+typedef FARCALL_FFI_ENUM{FARCALL_FFI_Error_Code_OK = 0,
+                         FARCALL_FFI_Error_Code_CANCELLED = 1,
+                         FARCALL_FFI_Error_Code_UNKNOWN = 2,
+                         FARCALL_FFI_Error_Code_INVALID_ARGUMENT = 3,
+                         FARCALL_FFI_Error_Code_DEADLINE_EXCEEDED = 4,
+                         FARCALL_FFI_Error_Code_NOT_FOUND = 5,
+                         FARCALL_FFI_Error_Code_ALREADY_EXISTS = 6,
+                         FARCALL_FFI_Error_Code_PERMISSION_DENIED = 7,
+                         FARCALL_FFI_Error_Code_RESOURCE_EXHAUSTED = 8,
+                         FARCALL_FFI_Error_Code_FAILED_PRECONDITION = 9,
+                         FARCALL_FFI_Error_Code_ABORTED = 10,
+                         FARCALL_FFI_Error_Code_OUT_OF_RANGE = 11,
+                         FARCALL_FFI_Error_Code_UNIMPLEMENTED = 12,
+                         FARCALL_FFI_Error_Code_INTERNAL = 13,
+                         FARCALL_FFI_Error_Code_UNAVAILABLE = 14,
+                         FARCALL_FFI_Error_Code_DATA_LOSS = 15,
+                         FARCALL_FFI_Error_Code_UNAUTHENTICATED = 16} FARCALL_FFI_Error_Code;
 
-typedef FARCALL_FFI_ENUM {
-  FARCALL_FFI_DataType_INVALID = 0,
-  FARCALL_FFI_DataType_PRED = 1,
-  FARCALL_FFI_DataType_S8 = 2,
-  FARCALL_FFI_DataType_S16 = 3,
-  FARCALL_FFI_DataType_S32 = 4,
-  FARCALL_FFI_DataType_S64 = 5,
-  FARCALL_FFI_DataType_U8 = 6,
-  FARCALL_FFI_DataType_U16 = 7,
-  FARCALL_FFI_DataType_U32 = 8,
-  FARCALL_FFI_DataType_U64 = 9,
-  FARCALL_FFI_DataType_F16 = 10,
-  FARCALL_FFI_DataType_F32 = 11,
-  FARCALL_FFI_DataType_F64 = 12,
-  FARCALL_FFI_DataType_C64 = 15,
-  FARCALL_FFI_DataType_BF16 = 16,
-  FARCALL_FFI_DataType_TOKEN = 17,
-  FARCALL_FFI_DataType_C128 = 18,
-  FARCALL_FFI_DataType_F8E5M2 = 19,
-  FARCALL_FFI_DataType_F8E4M3FN = 20,
-  FARCALL_FFI_DataType_S4 = 21,
-  FARCALL_FFI_DataType_U4 = 22,
-  FARCALL_FFI_DataType_F8E4M3B11FNUZ = 23,
-  FARCALL_FFI_DataType_F8E5M2FNUZ = 24,
-  FARCALL_FFI_DataType_F8E4M3FNUZ = 25,
-  FARCALL_FFI_DataType_S2 = 26,
-  FARCALL_FFI_DataType_U2 = 27,
-  FARCALL_FFI_DataType_F8E4M3 = 28,
-  FARCALL_FFI_DataType_F8E3M4 = 29,
-  FARCALL_FFI_DataType_S1 = 30,
-  FARCALL_FFI_DataType_U1 = 31,
-  FARCALL_FFI_DataType_F4E2M1FN = 32,
-  FARCALL_FFI_DataType_F8E8M0FNU = 33
-} FARCALL_FFI_DataType;
+typedef FARCALL_FFI_ENUM{
+    FARCALL_FFI_DataType_INVALID = 0,     FARCALL_FFI_DataType_PRED = 1,
+    FARCALL_FFI_DataType_S8 = 2,          FARCALL_FFI_DataType_S16 = 3,
+    FARCALL_FFI_DataType_S32 = 4,         FARCALL_FFI_DataType_S64 = 5,
+    FARCALL_FFI_DataType_U8 = 6,          FARCALL_FFI_DataType_U16 = 7,
+    FARCALL_FFI_DataType_U32 = 8,         FARCALL_FFI_DataType_U64 = 9,
+    FARCALL_FFI_DataType_F16 = 10,        FARCALL_FFI_DataType_F32 = 11,
+    FARCALL_FFI_DataType_F64 = 12,        FARCALL_FFI_DataType_C64 = 15,
+    FARCALL_FFI_DataType_BF16 = 16,       FARCALL_FFI_DataType_TOKEN = 17,
+    FARCALL_FFI_DataType_C128 = 18,       FARCALL_FFI_DataType_F8E5M2 = 19,
+    FARCALL_FFI_DataType_F8E4M3FN = 20,   FARCALL_FFI_DataType_S4 = 21,
+    FARCALL_FFI_DataType_U4 = 22,         FARCALL_FFI_DataType_F8E4M3B11FNUZ = 23,
+    FARCALL_FFI_DataType_F8E5M2FNUZ = 24, FARCALL_FFI_DataType_F8E4M3FNUZ = 25,
+    FARCALL_FFI_DataType_S2 = 26,         FARCALL_FFI_DataType_U2 = 27,
+    FARCALL_FFI_DataType_F8E4M3 = 28,     FARCALL_FFI_DataType_F8E3M4 = 29,
+    FARCALL_FFI_DataType_S1 = 30,         FARCALL_FFI_DataType_U1 = 31,
+    FARCALL_FFI_DataType_F4E2M1FN = 32,   FARCALL_FFI_DataType_F8E8M0FNU = 33} FARCALL_FFI_DataType;
 
-typedef FARCALL_FFI_ENUM { FARCALL_FFI_ArgType_BUFFER = 1 } FARCALL_FFI_ArgType;
-typedef FARCALL_FFI_ENUM { FARCALL_FFI_RetType_BUFFER = 1 } FARCALL_FFI_RetType;
+typedef FARCALL_FFI_ENUM{FARCALL_FFI_ArgType_BUFFER = 1} FARCALL_FFI_ArgType;
+typedef FARCALL_FFI_ENUM{FARCALL_FFI_RetType_BUFFER = 1} FARCALL_FFI_RetType;
 
-typedef FARCALL_FFI_ENUM {
-  FARCALL_FFI_AttrType_ARRAY = 1,      /* attrs[i] is a FARCALL_FFI_Array* */
-  FARCALL_FFI_AttrType_DICTIONARY = 2, /* attrs[i] is a FARCALL_FFI_Attrs* */
-  FARCALL_FFI_AttrType_SCALAR = 3,     /* attrs[i] is a FARCALL_FFI_Scalar* */
-  FARCALL_FFI_AttrType_STRING = 4      /* attrs[i] is a FARCALL_FFI_ByteSpan* */
+typedef FARCALL_FFI_ENUM{
+    FARCALL_FFI_AttrType_ARRAY = 1,      /* attrs[i] is a FARCALL_FFI_Array* */
+    FARCALL_FFI_AttrType_DICTIONARY = 2, /* attrs[i] is a FARCALL_FFI_Attrs* */
+    FARCALL_FFI_AttrType_SCALAR = 3,     /* attrs[i] is a FARCALL_FFI_Scalar* */
+    FARCALL_FFI_AttrType_STRING = 4      /* attrs[i] is a FARCALL_FFI_ByteSpan* */
 } FARCALL_FFI_AttrType;
 
-typedef FARCALL_FFI_ENUM {
-  FARCALL_FFI_ExecutionStage_INSTANTIATE = 0, /* once per executable; attributes only */
-  FARCALL_FFI_ExecutionStage_PREPARE = 1,     /* once per execution */
-  FARCALL_FFI_ExecutionStage_INITIALIZE = 2,  /* once per execution, after prepare */
-  FARCALL_FFI_ExecutionStage_EXECUTE = 3,     /* each call */
-  FARCALL_FFI_ExecutionStage_RECORD = 4       /* while a device command buffer is recorded */
+typedef FARCALL_FFI_ENUM{
+    FARCALL_FFI_ExecutionStage_INSTANTIATE = 0, /* once per executable; attributes only */
+    FARCALL_FFI_ExecutionStage_PREPARE = 1,     /* once per execution */
+    FARCALL_FFI_ExecutionStage_INITIALIZE = 2,  /* once per execution, after prepare */
+    FARCALL_FFI_ExecutionStage_EXECUTE = 3,     /* each call */
+    FARCALL_FFI_ExecutionStage_RECORD = 4       /* while a device command buffer is recorded */
 } FARCALL_FFI_ExecutionStage;
 
-typedef FARCALL_FFI_ENUM { FARCALL_FFI_Extension_Metadata = 1 } FARCALL_FFI_InternalExtension_Type;
+typedef FARCALL_FFI_ENUM{FARCALL_FFI_Extension_Metadata = 1} FARCALL_FFI_InternalExtension_Type;
 
 enum { FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE = 1u << 0 };
 typedef uint32_t FARCALL_FFI_Handler_Traits;
@@ -215,7 +198,8 @@ typedef struct FARCALL_FFI_Attrs {
   void** attrs;                 /* length == size */
 } FARCALL_FFI_Attrs;
 
-/* struct_size counts up to and including `attrs` in every version; `future` follows it since 0.1. */
+/* struct_size counts up to and including `attrs` in every version; `future` follows it since 0.1.
+ */
 typedef struct FARCALL_FFI_CallFrame {
   size_t struct_size;
   FARCALL_FFI_InternalExtension* extension_start;
@@ -288,7 +272,8 @@ typedef struct FARCALL_FFI_Handler_Register_Args {
   FARCALL_FFI_InternalExtension* extension_start;
   FARCALL_FFI_ByteSpan name;
   FARCALL_FFI_ByteSpan platform;
-  FARCALL_FFI_Handler_Bundle bundle; /* four pointers up to 0.3: `traits` then lies 8 bytes earlier */
+  FARCALL_FFI_Handler_Bundle
+      bundle; /* four pointers up to 0.3: `traits` then lies 8 bytes earlier */
   FARCALL_FFI_Handler_Traits traits;
 } FARCALL_FFI_Handler_Register_Args;
 typedef FARCALL_FFI_Error* FARCALL_FFI_Handler_Register(FARCALL_FFI_Handler_Register_Args* args);
@@ -307,7 +292,7 @@ typedef struct FARCALL_FFI_Type_Register_Args {
   size_t struct_size;
   FARCALL_FFI_InternalExtension* extension_start;
   FARCALL_FFI_ByteSpan name;
-  FARCALL_FFI_TypeId* type_id; /* in-out */
+  FARCALL_FFI_TypeId* type_id;           /* in-out */
   const FARCALL_FFI_TypeInfo* type_info; /* since 0.2 */
 } FARCALL_FFI_Type_Register_Args;
 typedef FARCALL_FFI_Error* FARCALL_FFI_Type_Register(FARCALL_FFI_Type_Register_Args* args);

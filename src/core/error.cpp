@@ -62,9 +62,10 @@ void LeakedTracerError::raise_with(std::string message) const {
 }
 
 FfiError::FfiError(ErrorCode code, std::string target_name, std::string detail)
-    : FfiError(code, fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail,
-                                 target_name),
-               target_name, detail) {}
+    : FfiError(
+          code,
+          fmt::format("{}: {} (ffi target \"{}\")", error_code_name(code), detail, target_name),
+          target_name, detail) {}
 FfiError::FfiError(ErrorCode code, std::string message, std::string target_name, std::string detail)
     : Error(code, std::move(message)),
       target_name_(std::move(target_name)),

@@ -38,7 +38,10 @@ def test_snippets_run(page: Path, tmp_path: Path) -> None:
     if python:
         (tmp_path / "snippets.py").write_text(python)
         subprocess.run(
-            [sys.executable, "-W", "error", "snippets.py"], cwd=tmp_path, env=environment, check=True
+            [sys.executable, "-W", "error", "snippets.py"],
+            cwd=tmp_path,
+            env=environment,
+            check=True,
         )
 
 

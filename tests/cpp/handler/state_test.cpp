@@ -234,7 +234,8 @@ void Described(ffi::State<Counter>, ffi::BufferR2<ffi::F32>, std::optional<ffi::
                ffi::RemainingArgs, ffi::ResultBuffer<ffi::BF16>, float, std::optional<int64_t>) {}
 FARCALL_DEFINE_HANDLER(described, Described, "eps", ffi::attr("axis"), ffi::kCmdBufferCompatible);
 
-// Tools read these structs from libraries of other builds: a change needs a new HandlerDesc::version.
+// Tools read these structs from libraries of other builds: a change needs a new
+// HandlerDesc::version.
 static_assert(sizeof(ffi::HandlerDesc) == 56 && sizeof(ffi::ParamDesc) == 24);
 static_assert(sizeof(ffi::TypeDesc) == 48 && sizeof(ffi::NamedType) == 32);
 

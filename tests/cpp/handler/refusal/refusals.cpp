@@ -1,5 +1,5 @@
-// Code that must not compile, one mistake for each REFUSAL, and the words that the compiler must say.
-// run.cmake compiles this file once for each line "REFUSAL <n>: <words>".
+// Code that must not compile, one mistake for each REFUSAL, and the words that the compiler must
+// say. run.cmake compiles this file once for each line "REFUSAL <n>: <words>".
 #include <memory>
 
 #include <farcall/ffi.h>
@@ -35,7 +35,7 @@ void f(float, float) {}
 FARCALL_DEFINE_HANDLER(handler, f, "eps", "eps");
 
 #elif REFUSAL == 6  // REFUSAL 6: required arguments come first
-void f(std::optional<ffi::Buffer<ffi::F32>>, ffi::Buffer<ffi::F32>) {}
+void f(std::optional<ffi::Buffer<ffi::F32> >, ffi::Buffer<ffi::F32>) {}
 FARCALL_DEFINE_HANDLER(handler, f);
 
 #elif REFUSAL == 7  // REFUSAL 7: a handler returns Error, void, Future
@@ -75,7 +75,8 @@ ffi::Error f() {
 ffi::Future f() { return ffi::Future(ffi::Promise()); }
 FARCALL_DEFINE_HANDLER(handler, f, ffi::kPrepare);
 
-#elif REFUSAL == 15  // REFUSAL 15: required results come first, then optional ones, then RemainingRets
+#elif REFUSAL == \
+    15  // REFUSAL 15: required results come first, then optional ones, then RemainingRets
 void f(ffi::RemainingRets, ffi::ResultBuffer<ffi::F32>) {}
 FARCALL_DEFINE_HANDLER(handler, f);
 
