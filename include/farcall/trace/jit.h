@@ -86,7 +86,7 @@ Result unflatten_results(std::vector<Array> flat) {
 }
 
 template <class F, size_t... I>
-auto call_flat(F& f, std::span<const Array> inputs, std::index_sequence<I...>) {
+auto call_flat(F& f, [[maybe_unused]] std::span<const Array> inputs, std::index_sequence<I...>) {
   return f(inputs[I]...);
 }
 
