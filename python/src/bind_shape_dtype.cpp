@@ -52,15 +52,20 @@ void bind_shape_dtype(nb::module_& module) {
       .def_prop_ro("weak_type", &ShapeDtype::weak_type)
       .def_prop_ro("ndim", &ShapeDtype::rank)
       .def_prop_ro("size", &ShapeDtype::size)
-      .def("__eq__",
-           [](const ShapeDtype& self, nb::handle other) {
-             return nb::isinstance<ShapeDtype>(other) && self == nb::cast<const ShapeDtype&>(other);
-           })
+      .def(
+          "__eq__",
+          [](const ShapeDtype& self, nb::handle other) {
+            return nb::isinstance<ShapeDtype>(other) && self == nb::cast<const ShapeDtype&>(other);
+          },
+          nb::arg("other").none())
       .def("__hash__", &ShapeDtype::hash)
       .def("__repr__", describe)
-      .def("__reduce__", [](nb::handle self) {
-        nb::object type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(self.ptr())));
-        return nb::make_tuple(type, nb::make_tuple(self.attr("shape"), self.attr("dtype")));
+      .def("__getstate__",
+           [](const ShapeDtype& self) {
+             return nb::make_tuple(to_tuple(self.shape()), dtype_of(self), self.weak_type());
+           })
+      .def("__setstate__", [](ShapeDtype& self, nb::tuple state) {
+        new (&self) ShapeDtype(make(state[0], state[1], nb::cast<bool>(state[2])));
       });
 }
 

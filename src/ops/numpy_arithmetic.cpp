@@ -37,8 +37,22 @@ Array binary(const Array& x, const Array& y, std::string_view function) {
   return op(a, b);
 }
 
+// Complex numbers are ordered by their real parts, and where these are equal by the imaginary ones.
+template <auto op>
+Array ordered(const Array& x, const Array& y, std::string_view function) {
+  const auto [a, b] = promote(x, y, function);
+  if (!is_complex(a.dtype())) return op(a, b);
+  const Array cases[] = {op(lax::real(a), lax::real(b)), op(lax::imag(a), lax::imag(b))};
+  return lax::select_n(lax::eq(lax::real(a), lax::real(b)), cases);
+}
+
 Array as_bool(const Array& x) {
   return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
+}
+
+// Where the result counts, bools count as int32.
+Array counted(const Array& x) {
+  return x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;
 }
 
 // Zero, one, … in the dtype of x.
@@ -79,11 +93,15 @@ Array divide(const Array& x, const Array& y) {
 
 Array arctan2(const Array& x, const Array& y) {
   const auto [a, b] = promote_inexact(x, y, "arctan2");
-  return lax::atan2(a, b);
+  if (!is_complex(a.dtype())) return lax::atan2(a, b);
+  // -i log((y + i x) / sqrt(x^2 + y^2)), x the first argument.
+  const Array i = convert(Array::weak(std::complex<double>(0, 1)), {a.dtype(), false});
+  const Array length = lax::sqrt(lax::add(lax::mul(a, a), lax::mul(b, b)));
+  return lax::neg(lax::mul(i, lax::log(lax::div(lax::add(b, lax::mul(i, a)), length))));
 }
 
 Array remainder(const Array& x, const Array& y) {
-  const auto [a, b] = promote(x, y, "remainder");
+  const auto [a, b] = promote(counted(x), counted(y), "remainder");
   const Array truncated = lax::rem(a, b);
   const Array zero = integer_like(b, 0);
   // Truncation gives the dividend's sign; where that is not the divisor's, one divisor is added.
@@ -96,7 +114,7 @@ Array remainder(const Array& x, const Array& y) {
 }
 
 Array floor_divide(const Array& x, const Array& y) {
-  const auto [a, b] = promote(x, y, "floor_divide");
+  const auto [a, b] = promote(counted(x), counted(y), "floor_divide");
   if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
   if (is_floating(a.dtype())) {
     // What truncation leaves is subtracted first, so that the quotient is whole up to rounding.
@@ -124,16 +142,14 @@ Array power(const Array& x, const Array& y) {
       return lax::integer_pow(x, exponent);
     }
   }
-  return binary<lax::pow>(x, y, "power");
+  return binary<lax::pow>(counted(x), counted(y), "power");
 }
 
 Array negative(const Array& x) { return lax::neg(x); }
 Array positive(const Array& x) { return x; }
 Array absolute(const Array& x) { return x.dtype() == DType::kBool ? x : lax::abs(x); }
 Array sign(const Array& x) { return lax::sign(x); }
-Array square(const Array& x) {
-  return x.dtype() == DType::kBool ? multiply(x, x) : lax::integer_pow(x, 2);
-}
+Array square(const Array& x) { return lax::integer_pow(counted(x), 2); }
 
 Array clip(const Array& x, const std::optional<Array>& low, const std::optional<Array>& high) {
   Array result = x;
@@ -150,13 +166,14 @@ Array rounded(const Array& x) {
   const bool is_whole = is_integer(x.dtype()) || x.dtype() == DType::kBool;
   return is_whole ? x : op(x);
 }
-Array round_to_even(const Array& x) { return lax::round(x, 1); }
-
 }  // namespace
 
 Array floor(const Array& x) { return rounded<lax::floor>(x); }
 Array ceil(const Array& x) { return rounded<lax::ceil>(x); }
-Array rint(const Array& x) { return rounded<round_to_even>(x); }
+Array rint(const Array& x) {
+  if (is_complex(x.dtype())) return lax::complex(rint(lax::real(x)), rint(lax::imag(x)));
+  return lax::round(promote_inexact(x, "rint"), 1);
+}
 
 Array exp(const Array& x) { return unary_inexact<lax::exp>(x, "exp"); }
 Array exp2(const Array& x) { return unary_inexact<lax::exp2>(x, "exp2"); }
@@ -202,11 +219,11 @@ Array conjugate(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : 
 
 Array equal(const Array& x, const Array& y) { return binary<lax::eq>(x, y, "equal"); }
 Array not_equal(const Array& x, const Array& y) { return binary<lax::ne>(x, y, "not_equal"); }
-Array less(const Array& x, const Array& y) { return binary<lax::lt>(x, y, "less"); }
-Array less_equal(const Array& x, const Array& y) { return binary<lax::le>(x, y, "less_equal"); }
-Array greater(const Array& x, const Array& y) { return binary<lax::gt>(x, y, "greater"); }
+Array less(const Array& x, const Array& y) { return ordered<lax::lt>(x, y, "less"); }
+Array less_equal(const Array& x, const Array& y) { return ordered<lax::le>(x, y, "less_equal"); }
+Array greater(const Array& x, const Array& y) { return ordered<lax::gt>(x, y, "greater"); }
 Array greater_equal(const Array& x, const Array& y) {
-  return binary<lax::ge>(x, y, "greater_equal");
+  return ordered<lax::ge>(x, y, "greater_equal");
 }
 
 Array logical_and(const Array& x, const Array& y) {
@@ -230,10 +247,10 @@ Array bitwise_xor(const Array& x, const Array& y) {
 }
 Array bitwise_not(const Array& x) { return lax::bitwise_not(x); }
 Array left_shift(const Array& x, const Array& y) {
-  return binary<lax::shift_left>(x, y, "left_shift");
+  return binary<lax::shift_left>(counted(x), counted(y), "left_shift");
 }
 Array right_shift(const Array& x, const Array& y) {
-  const auto [a, b] = promote(x, y, "right_shift");
+  const auto [a, b] = promote(counted(x), counted(y), "right_shift");
   return dtype_info(a.dtype()).kind == DTypeKind::kUnsigned ? lax::shift_right_logical(a, b)
                                                             : lax::shift_right_arithmetic(a, b);
 }

@@ -74,7 +74,7 @@ Plan make_plan(const Array& x, std::span<const Index> indices) {
   }
   if (ellipses > 1) fail(ErrorCode::kInvalidArgument, x, "only one ellipsis is allowed");
   if (consumed > x.rank()) {
-    fail(ErrorCode::kInvalidArgument, x,
+    fail(ErrorCode::kOutOfRange, x,
          fmt::format("{} indices were given for {} dimensions", consumed, x.rank()));
   }
   Plan plan;

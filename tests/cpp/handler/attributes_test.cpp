@@ -35,12 +35,14 @@ void expect_scalar(FARCALL_FFI_Handler* handler, const char* name, T value) {
   EXPECT_EQ(seen<T>, value) << name;
 }
 
-#define SCALARS(X)                                                              \
-  X(bool, true)                                                                 \
-  X(int8_t, -5)                                                                 \
-  X(int16_t, -500)                                                              \
-  X(int32_t, -70000) X(int64_t, -5000000000) X(uint8_t, 200) X(uint16_t, 60000) \
-      X(uint32_t, 4000000000) X(uint64_t, 1ull << 63) X(float, 1.5f) X(double, 0.1)
+#define SCALARS(X)        \
+  X(bool, true)           \
+  X(int8_t, -5)           \
+  X(int16_t, -500)        \
+  X(int32_t, -70000)      \
+  X(int64_t, -5000000000) \
+  X(uint8_t, 200)         \
+  X(uint16_t, 60000) X(uint32_t, 4000000000) X(uint64_t, 1ull << 63) X(float, 1.5f) X(double, 0.1)
 #define DEFINE(type, value) FARCALL_DEFINE_HANDLER(see_##type, See<type>, "x");
 SCALARS(DEFINE)
 #undef DEFINE
