@@ -197,6 +197,7 @@ ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
     return ShapeDtype(*found, shape);
   } catch (const Error& error) {
     error.raise_with(fmt::format("{}: {}", what, error.message()));
+    throw;  // not reached; raise_with does not return
   }
 }
 
