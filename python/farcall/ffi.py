@@ -161,6 +161,20 @@ def register_ffi_type(
     _functions.register_type(name, type_registration["type_id"], type_registration.get("type_info"))
 
 
+def register_ffi_target_as_batch_partitionable(name: str) -> None:
+    """States that the target may be called on parts of a batch.
+
+    A call on a part of the leading dimension of all operands must give that part of the results. May
+    stand before or after the target's registration, and holds for all platforms.
+    """
+    _functions.register_batch_partitionable(name)
+
+
+def is_batch_partitionable(name: str) -> bool:
+    """Whether register_ffi_target_as_batch_partitionable was called for ``name``."""
+    return _functions.is_batch_partitionable(name)
+
+
 def registered_targets(platform: str = "cpu") -> list[str]:
     """The names that are registered on a platform, sorted."""
     return _functions.registered_targets(platform)

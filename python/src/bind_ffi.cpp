@@ -93,6 +93,10 @@ void bind_ffi(nb::module_& module) {
              nb::arg("platform").none(), nb::arg("api_version").none(), nb::arg("traits").none());
   module.def("register_type", register_type, nb::arg("name").none(), nb::arg("type_id").none(),
              nb::arg("type_info").none());
+  module.def("register_batch_partitionable",
+             [](const std::string& name) { register_ffi_target_as_batch_partitionable(name); });
+  module.def("is_batch_partitionable",
+             [](const std::string& name) { return is_batch_partitionable(name); });
   module.def("registered_targets",
              [](const std::string& platform) { return registered_targets(platform); });
   module.def("is_registered", [](const std::string& name, const std::string& platform) {

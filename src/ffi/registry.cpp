@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <shared_mutex>
 #include <utility>
 
@@ -29,6 +30,7 @@ struct Key {
 struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>> targets;
+  std::set<std::string, std::less<>> batch_partitionable;  // names
 };
 
 Registry& registry() {
@@ -212,6 +214,19 @@ bool is_registered(std::string_view name, std::string_view platform) {
     return all.targets.contains({canonical, false, std::string(name)}) ||
            all.targets.contains({canonical, true, std::string(name)});
   });
+}
+
+void register_ffi_target_as_batch_partitionable(std::string_view name) {
+  check_name(name);
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  all.batch_partitionable.emplace(name);
+}
+
+bool is_batch_partitionable(std::string_view name) {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  return all.batch_partitionable.contains(name);
 }
 
 std::vector<std::string> registered_targets(std::string_view platform) {

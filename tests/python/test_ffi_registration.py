@@ -133,3 +133,10 @@ def test_the_import_is_quick():
 
 def test_the_version_is_said():
     assert fc.__version__.count(".") == 2
+
+
+def test_a_target_can_be_marked_as_batch_partitionable_in_any_order():
+    assert not ffi.is_batch_partitionable("marked")
+    ffi.register_ffi_target_as_batch_partitionable("marked")
+    ffi.register_ffi_target_as_batch_partitionable("marked")
+    assert ffi.is_batch_partitionable("marked")

@@ -132,6 +132,12 @@ FARCALL_API std::shared_ptr<const Target> make_target(std::string_view name,
 FARCALL_API std::shared_ptr<const Target> find_target(std::string_view name,
                                                       std::string_view platform = "cpu",
                                                       int custom_call_api_version = 4);
+// States that a call of the target on part of a batch (the leading dimensions of all its buffers)
+// gives that part of the results, so that a batch may be spread over devices. Before or after the
+// target itself is registered, for all platforms.
+FARCALL_API void register_ffi_target_as_batch_partitionable(std::string_view name);
+FARCALL_API bool is_batch_partitionable(std::string_view name);
+
 // Of either kind.
 FARCALL_API bool is_registered(std::string_view name, std::string_view platform = "cpu");
 // Sorted.

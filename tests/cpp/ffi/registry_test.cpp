@@ -139,6 +139,17 @@ TEST(Registry, ApiVersionZeroIsUntyped) {
             reinterpret_cast<void*>(untyped));
 }
 
+TEST(Registry, ATargetIsMarkedAsBatchPartitionableInAnyOrder) {
+  EXPECT_FALSE(is_batch_partitionable("registry.batch"));
+  register_ffi_target_as_batch_partitionable("registry.batch");
+  register_ffi_target("registry.batch", handler<1>);
+  register_ffi_target_as_batch_partitionable("registry.batch");  // the same again is nothing
+  EXPECT_TRUE(is_batch_partitionable("registry.batch"));
+  EXPECT_EQ(testing::error_of(ErrorCode::kInvalidArgument,
+                              [] { register_ffi_target_as_batch_partitionable(""); }),
+            "registry: the name of a target is empty.");
+}
+
 // What a handler library does when it registers itself through the table. The bundle of interfaces
 // before 0.4 is one pointer shorter.
 TEST(Registry, HandlerRegisterReadsEitherBundle) {
