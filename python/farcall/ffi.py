@@ -164,8 +164,8 @@ def register_ffi_type(
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
     """States that the target may be called on parts of a batch.
 
-    A call on a part of the leading dimension of all operands must give that part of the results. May
-    stand before or after the target's registration, and holds for all platforms.
+    A call on a part of the leading dimension of all operands must give that part of the results.
+    May stand before or after the target's registration, and holds for all platforms.
     """
     _functions.register_batch_partitionable(name)
 

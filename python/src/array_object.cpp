@@ -424,7 +424,6 @@ void bind_array_type(nb::module_& module) {
   array_type = reinterpret_cast<PyTypeObject*>(made);
   // Operators of numpy arrays leave ours to us.
   nb::handle(made).attr("__array_priority__") = 100;
-  nb::handle(made).attr("__array_ufunc__") = nb::none();
   module.attr("Array") = nb::handle(made);
 }
 

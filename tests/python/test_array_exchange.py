@@ -265,3 +265,17 @@ def test_torch_shares_memory():
     assert tensor.data_ptr() == array.unsafe_buffer_pointer()
     np.testing.assert_array_equal(fnp.from_dlpack(tensor), array)
     np.testing.assert_array_equal(fnp.asarray(tensor.T if tensor.ndim > 1 else tensor), array)
+
+
+def test_operators_with_numpy_arrays_give_arrays_and_numpy_functions_numpy_arrays():
+    x, n = fnp.array([1.0, 2.0]), np.array([3.0, 4.0], np.float32)
+    for result in (x + n, n + x, n * x, n - x, n < x):
+        assert isinstance(result, fc.Array)
+    assert (n - x).tolist() == [2.0, 2.0]
+    assert isinstance(np.sin(x), np.ndarray)
+    np.testing.assert_array_equal(np.maximum(n, x), n)
+
+
+def test_a_numpy_function_of_a_traced_array_says_that_its_values_are_not_known():
+    with pytest.raises(fc.ConcretizationTypeError, match="are not known while"):
+        fc.jit(np.sin)(fnp.ones(2))
