@@ -26,7 +26,7 @@ class FutureState {
   void drop_promise() {
     if (promises_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (has_future_ && phase_.load(std::memory_order_acquire) != kDone) {
-      complete(Error::Internal("the promise was dropped before it was fulfilled"));
+      fail(Error::Internal("the promise was dropped before it was fulfilled"));
     }
     release();
   }
@@ -39,8 +39,11 @@ class FutureState {
     if (owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  void complete(std::optional<Error> error) {
+  void fail(Error error) {
     error_ = std::move(error);
+    complete();
+  }
+  void complete() {
     if (phase_.exchange(kDone, std::memory_order_acq_rel) == kWaited) waiter_(data_, error_);
   }
 
@@ -84,10 +87,10 @@ class Promise {
     if (state_ != nullptr) state_->drop_promise();
   }
 
-  void SetAvailable() { state_->complete(std::nullopt); }
+  void SetAvailable() { state_->complete(); }
   void SetError(Error error) {
     assert(error.failure());
-    state_->complete(std::move(error));
+    state_->fail(std::move(error));
   }
 
  private:
