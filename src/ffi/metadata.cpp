@@ -47,7 +47,7 @@ ErrorPointer ask(FARCALL_FFI_Handler* handler, FARCALL_FFI_Metadata* metadata) {
 
 HandlerMetadata query_metadata(FARCALL_FFI_Handler* handler) {
   ErrorPointer error;
-  RoomyMetadata answer;
+  RoomyMetadata answer{};
   // First the size that we know. A handler that finds it too small is newer than we are; asked
   // again with more room, it says so.
   for (const size_t size : {sizeof(FARCALL_FFI_Metadata), sizeof(RoomyMetadata)}) {

@@ -23,7 +23,8 @@ class ThreadBudget {
   void add(int num_threads) {
     const std::lock_guard lock(mutex_);
     num_threads_ += num_threads;
-    const auto limit = static_cast<size_t>(num_threads_ + tbb::info::default_concurrency());
+    const auto others = static_cast<size_t>(tbb::info::default_concurrency());
+    const size_t limit = others + static_cast<size_t>(num_threads_);
     auto control =
         std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
     control_ = std::move(control);

@@ -289,9 +289,10 @@ void run_conversion(const KernelCall& call) {
 
 Kernel conversion_kernel(const ShapeDtype& input, DType from, DType to) {
   if (input.is_token()) return {};
-  return {.run = run_conversion,
-          .data = std::make_shared<ConvertPlan>(make_conversion(from, to), input.size()),
-          .can_run_in_place = true};
+  return {
+      .run = run_conversion,
+      .data = std::make_shared<ConvertPlan>(ConvertPlan{make_conversion(from, to), input.size()}),
+      .can_run_in_place = true};
 }
 
 Kernel make_convert(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,

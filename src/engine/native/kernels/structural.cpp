@@ -151,9 +151,9 @@ Kernel make_iota(Types, Types outputs, const Params* params) {
   };
   if (outputs[0].is_token()) return {};
   return {.run = run_iota,
-          .data = std::make_shared<IotaPlan>(make_conversion(DType::kInt64, outputs[0].dtype()),
-                                             product(shape.first(dimension)), shape[dimension],
-                                             product(shape.subspan(dimension + 1)))};
+          .data = std::make_shared<IotaPlan>(IotaPlan{
+              make_conversion(DType::kInt64, outputs[0].dtype()), product(shape.first(dimension)),
+              shape[dimension], product(shape.subspan(dimension + 1))})};
 }
 
 constexpr KernelRow kRows[] = {
