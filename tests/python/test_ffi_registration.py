@@ -119,16 +119,23 @@ def test_the_headers_are_in_the_package():
     assert os.path.exists(os.path.join(ffi.include_dir(), "farcall", "ffi.h"))
 
 
-def test_the_import_is_quick():
-    code = "import numpy, time; begin = time.perf_counter(); import farcall\n"
-    code += "print(time.perf_counter() - begin)"
-    times = []
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        times.append(float(done.stdout))
-    assert min(times) < 0.06
+def test_the_import_loads_little_beyond_numpy():
+    """What it may cost is in the benchmarks; here, which of the slow modules it must not load."""
+    code = "import numpy, sys; before = set(sys.modules); import farcall\n"
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert {"farcall", "ml_dtypes"} <= loaded
+    assert not loaded & {
+        "asyncio",
+        "email",
+        "importlib_metadata",
+        "jax",
+        "scipy",
+        "torch",
+        "typing_extensions",
+    }
+    assert "importlib.metadata" not in done.stdout.split()
 
 
 def test_the_version_is_said():
