@@ -1,18 +1,17 @@
 // select_n and clamp.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/width.h"
 
 namespace farcall::native {
 namespace {
 
 using Types = std::span<const ShapeDtype>;
-using Wide = std::array<uint64_t, 2>;  // an element of 16 bytes
 
 struct Clamp {
   template <class T>
@@ -40,23 +39,6 @@ Kernel make_clamp(Types inputs, Types outputs, const Params*) {
     return table;
   }();
   return make_elementwise(inputs, outputs[0], loops, inputs[1].dtype());
-}
-
-// Elements are moved as what has their width.
-template <class Visit>
-Loop loop_of_width(size_t width, Visit visit) {
-  switch (width) {
-    case 1:
-      return visit(uint8_t());
-    case 2:
-      return visit(uint16_t());
-    case 4:
-      return visit(uint32_t());
-    case 8:
-      return visit(uint64_t());
-    default:
-      return visit(Wide());
-  }
 }
 
 template <class T>
@@ -122,7 +104,7 @@ Kernel make_select(Types inputs, Types outputs, const Params*) {
   const size_t width = byte_width(output.dtype());
   if (is_bool && !is_one_choice && inputs.size() == 3) {
     const Loop loop =
-        loop_of_width(width, [](auto element) -> Loop { return select_two<decltype(element)>; });
+        visit_width(width, [](auto element) -> Loop { return select_two<decltype(element)>; });
     const DType dtype = output.dtype();
     return make_elementwise(inputs, output,
                             {.loop = {loop, dtype}, .loads = {DType::kBool, dtype, dtype}});

@@ -1,33 +1,16 @@
 #include "engine/native/kernels/strided_copy.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 
 #include <farcall/core/error.h>
 
+#include "engine/native/kernels/width.h"
+
 namespace farcall::native {
 namespace {
-
-using Wide = std::array<uint64_t, 2>;
-
-template <class Visit>
-void visit_width(int64_t width, Visit visit) {
-  switch (width) {
-    case 1:
-      return visit(uint8_t());
-    case 2:
-      return visit(uint16_t());
-    case 4:
-      return visit(uint32_t());
-    case 8:
-      return visit(uint64_t());
-    default:
-      return visit(Wide());
-  }
-}
 
 template <class T>
 T load(const std::byte* source) {
