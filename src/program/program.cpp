@@ -107,6 +107,26 @@ Cost Program::cost() const {
 
 bool operator==(const Program& a, const Program& b) { return Comparison(a, b).run(); }
 
+size_t hash_of(const Program& program) {
+  if (const size_t known = program.derived.hash().load(std::memory_order_relaxed)) return known;
+  size_t hash = program.inputs.size();
+  for (const ShapeDtype type : program.input_types()) detail::mix(hash, type.hash());
+  for (const Equation& equation : program.equations) {
+    detail::mix(hash, std::hash<const Primitive*>()(equation.primitive));
+    detail::mix(hash, params_hash(equation.params.get()));
+  }
+  for (const ShapeDtype type : program.output_types()) detail::mix(hash, type.hash());
+  if (hash == 0) hash = 1;
+  program.derived.hash().store(hash, std::memory_order_relaxed);
+  return hash;
+}
+
+bool same_program(const ProgramPtr& a, const ProgramPtr& b) {
+  return a == b || (a && b && hash_of(*a) == hash_of(*b) && *a == *b);
+}
+
+size_t hash_of_program(const ProgramPtr& program) { return program ? hash_of(*program) : 0; }
+
 uint32_t ProgramBuilder::add_variable(ShapeDtype type) {
   program_.variable_types.push_back(type);
   return static_cast<uint32_t>(program_.variable_types.size() - 1);
@@ -150,6 +170,16 @@ std::vector<uint32_t> ProgramBuilder::add_equation(const Primitive& primitive, P
 ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name) {
   program_.outputs.assign(outputs.begin(), outputs.end());
   program_.name = std::move(name);
+  program_.axis_names.clear();
+  for (const Equation& equation : program_.equations) {
+    if (!equation.primitive->axis_names) continue;
+    for (std::string& axis : equation.primitive->axis_names(equation.params.get())) {
+      program_.axis_names.push_back(std::move(axis));
+    }
+  }
+  std::ranges::sort(program_.axis_names);
+  const auto repeated = std::ranges::unique(program_.axis_names);
+  program_.axis_names.erase(repeated.begin(), repeated.end());
   return std::make_shared<const Program>(std::move(program_));
 }
 

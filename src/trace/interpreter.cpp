@@ -5,16 +5,31 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/rules.h>
 
 namespace farcall {
 namespace {
 
 thread_local Interpreter* current = nullptr;
+thread_local const SourceLocationPtr* given_location = nullptr;
 std::atomic<LocationProvider> location_provider{nullptr};
+const BasicOperations* basic = nullptr;
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 }  // namespace
 
+Interpreter::Interpreter(Interpreter* parent) : id_(next_id()), parent_(parent) {}
 Interpreter::~Interpreter() = default;
+
+bool Interpreter::owns(const Array& array) const {
+  if (array.node().storage()) return false;
+  const auto* traced = dynamic_cast<const TracedNode*>(&array.node());
+  return traced && traced->interpreter() == id_;
+}
 
 Interpreter& current_interpreter() { return current ? *current : evaluator(); }
 
@@ -27,6 +42,9 @@ InterpreterScope::~InterpreterScope() { current = previous_; }
 
 std::vector<Array> bind_primitive(const Primitive& primitive, const ParamsPtr& params,
                                   std::span<const Array> inputs) {
+  if (primitive.rules && primitive.rules->rebind) {
+    return primitive.rules->rebind(params.get(), inputs);
+  }
   return current_interpreter().process(primitive, params, inputs);
 }
 
@@ -36,11 +54,32 @@ Array bind_one(const Primitive& primitive, const ParamsPtr& params, std::span<co
   return std::move(results[0]);
 }
 
+void leaked_array(const Array& array, std::string_view where) {
+  throw LeakedTracerError(
+      fmt::format("leaked traced array {} met {}: it belongs to a function whose recording has "
+                  "ended, or is another one's. Pass it as an argument, or return it, instead of "
+                  "keeping it in a variable outside",
+                  array.type().to_string(), where));
+}
+
 void set_location_provider(LocationProvider provider) { location_provider = provider; }
 
 SourceLocationPtr current_location() {
+  if (given_location) return *given_location;
   const LocationProvider provider = location_provider.load(std::memory_order_relaxed);
   return provider ? provider() : nullptr;
+}
+
+LocationScope::LocationScope(const SourceLocationPtr& location) : previous_(given_location) {
+  if (location) given_location = &location;
+}
+LocationScope::~LocationScope() { given_location = previous_; }
+
+void set_basic_operations(const BasicOperations& operations) { basic = &operations; }
+
+const BasicOperations& basic_operations() {
+  FARCALL_ASSERT(basic);
+  return *basic;
 }
 
 }  // namespace farcall

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
 
 namespace farcall {
@@ -151,7 +152,12 @@ std::shared_ptr<const Executable> CompiledFunction::compile(
 }
 
 std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
-  if (!is_evaluating()) return function_(inputs);
+  if (!is_evaluating()) {
+    const Recording recording = record_closure(function_, types_of(inputs), name_);
+    std::vector<Array> operands = recording.captured;
+    operands.insert(operands.end(), inputs.begin(), inputs.end());
+    return call_program(recording.program, operands);
+  }
   const Executable* executable = cache_.find(inputs);
   if (!executable) {
     std::vector<ShapeDtype> types;

@@ -62,7 +62,7 @@ inline size_t hash_of(const std::string& v) { return std::hash<std::string>()(v)
 inline size_t hash_of(DType v) { return static_cast<size_t>(v); }
 inline size_t hash_of(ShapeDtype v) { return v.hash(); }
 inline size_t hash_of(const Attributes& v) { return v.hash(); }
-inline size_t hash_of(const ProgramPtr& v) { return std::hash<ProgramPtr>()(v); }
+inline size_t hash_of(const ProgramPtr& v) { return hash_of_program(v); }
 template <class T>
 size_t hash_of(const std::optional<T>& v);
 template <class A, class B>
@@ -92,6 +92,7 @@ bool same(const T& a, const T& b) {
 inline bool same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
+inline bool same(const ProgramPtr& a, const ProgramPtr& b) { return same_program(a, b); }
 template <class T>
 bool same(const std::optional<T>& a, const std::optional<T>& b);
 template <class A, class B>

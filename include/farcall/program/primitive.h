@@ -1,8 +1,9 @@
-// Primitive: the record of an operation, as programs and engines see it. How an operation is
-// transformed is in the record that the trace layer derives from this one.
+// Primitive: the record of an operation. How it is transformed stands in `rules`, which only the
+// trace layer reads.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Cost {
   int64_t bytes = 0;
 };
 
+struct TransformRules;  // defined by the trace layer
+
 struct Primitive {
   std::string_view name;
   // The types of the results; raises Error when the operands do not fit. infer_types puts the name
@@ -31,6 +34,14 @@ struct Primitive {
   int64_t (*flops)(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
                    const Params* params) = nullptr;
   std::string_view stablehlo = {};  // operation name; empty where the form depends on parameters
+  const TransformRules* rules = nullptr;  // null: it cannot be transformed
+  // For primitives that do nothing but run a program on their operands: that program.
+  ProgramPtr (*body)(const Params* params) = nullptr;
+  // The names of mapped axes that an equation refers to (collectives); null: none.
+  std::vector<std::string> (*axis_names)(const Params* params) = nullptr;
+  // For primitives that no engine can run, because a transformation should have replaced them: what
+  // is wrong with a program that still has one.
+  std::string_view never_run = {};
 };
 
 // Adds `primitive`, which must live until the process ends. Raises ALREADY_EXISTS.

@@ -12,6 +12,7 @@
 #include <farcall/core/export.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/core/storage.h>
+#include <farcall/program/derived.h>
 #include <farcall/program/effects.h>
 #include <farcall/program/params.h>
 #include <farcall/program/primitive.h>
@@ -73,6 +74,8 @@ class FARCALL_API Program {
   std::vector<uint32_t> inputs;
   std::vector<Equation> equations;
   std::vector<Atom> outputs;
+  std::vector<std::string> axis_names;  // mapped axes that equations refer to, sorted
+  Derived derived;
 
   ShapeDtype type_of(Atom atom) const {
     return atom.is_variable() ? variable_types[atom.index] : literals[atom.index].type;
@@ -87,6 +90,8 @@ class FARCALL_API Program {
 // Same equations, parameters, types and constants; the numbering of variables and literals, names
 // and source locations do not count.
 FARCALL_API bool operator==(const Program& a, const Program& b);
+// Equal for equal programs; worked out once for each.
+FARCALL_API size_t hash_of(const Program& program);
 
 // Adds variables and equations in order.
 class FARCALL_API ProgramBuilder {

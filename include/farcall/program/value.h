@@ -25,6 +25,10 @@ struct Value : std::variant<std::monostate, bool, int64_t, double, std::string, 
 };
 using ValueList = std::vector<Value>;
 
+// Null equals null only.
+FARCALL_API bool same_program(const ProgramPtr& a, const ProgramPtr& b);
+FARCALL_API size_t hash_of_program(const ProgramPtr& program);
+
 struct NamedValue {
   std::string name;
   Value value;

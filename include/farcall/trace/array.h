@@ -33,6 +33,9 @@ class FARCALL_API ArrayNode {
   ShapeDtype type() const { return type_; }
   // Null unless the array is concrete.
   const Storage* storage() const { return storage_; }
+  // The values where they are known: those of a concrete array, or of a traced one that is only
+  // being differentiated. Null otherwise.
+  virtual const Storage* known_values() const { return storage_; }
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void release() const {
@@ -158,10 +161,13 @@ class FARCALL_API Array {
   int64_t size() const { return type().size(); }
 
   bool is_concrete() const { return node().storage() != nullptr; }
-  // The memory; raises FAILED_PRECONDITION for a traced array, saying that its values are not known
-  // while the function is recorded.
+  // Concrete, or traced with values that are known already, as in eager differentiation.
+  bool has_known_values() const { return node().known_values() != nullptr; }
+  // The memory; raises FAILED_PRECONDITION for a traced array without known values, saying that
+  // they are not known while the function is recorded.
   const Storage& storage() const {
     const Storage* storage = node().storage();
+    if (!storage) storage = node().known_values();
     if (!storage) not_concrete();
     return *storage;
   }

@@ -20,12 +20,46 @@
 
 namespace farcall {
 
+struct CustomCall;
+using CustomCallPtr = std::shared_ptr<const CustomCall>;
+
 class FARCALL_API Interpreter {
  public:
   virtual ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
   // Results of one operation on arrays that are concrete or of an interpreter in use.
   virtual std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
                                      std::span<const Array> inputs) = 0;
+  // Results of a function that brings rules of its own; see custom.h.
+  virtual std::vector<Array> process_custom(const CustomCallPtr& call,
+                                            std::span<const Array> inputs) = 0;
+
+  // Tells interpreters apart, ended ones included.
+  uint64_t id() const { return id_; }
+  // Null for the evaluator. Outlives this.
+  Interpreter* parent() const { return parent_; }
+  // Whether the array was made by this interpreter.
+  bool owns(const Array& array) const;
+
+ protected:
+  explicit Interpreter(Interpreter* parent);
+
+ private:
+  uint64_t id_;
+  Interpreter* parent_;
+};
+
+// What arrays of a transformation refer to.
+class FARCALL_API TracedNode : public ArrayNode {
+ public:
+  TracedNode(ShapeDtype type, const Interpreter& interpreter)
+      : ArrayNode(type), interpreter_(interpreter.id()) {}
+  uint64_t interpreter() const { return interpreter_; }
+
+ private:
+  uint64_t interpreter_;
 };
 
 FARCALL_API Interpreter& current_interpreter();
@@ -58,10 +92,26 @@ FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, const 
 FARCALL_API Array bind_one(const Primitive& primitive, const ParamsPtr& params,
                            std::span<const Array> inputs);
 
+// Raises the error for a traced array that outlived its interpreter; `where` says where it turned
+// up: "while f was recorded".
+[[noreturn]] FARCALL_API void leaked_array(const Array& array, std::string_view where);
+
 // Where the user's code stands, for equations and messages. A front (Python) installs a function
 // that finds its own line; null by default.
 using LocationProvider = SourceLocationPtr (*)();
 FARCALL_API void set_location_provider(LocationProvider provider);
 FARCALL_API SourceLocationPtr current_location();
+
+// Gives what is recorded in this scope the location of the equation that it comes from.
+class FARCALL_API LocationScope {
+ public:
+  explicit LocationScope(const SourceLocationPtr& location);
+  ~LocationScope();
+  LocationScope(const LocationScope&) = delete;
+  LocationScope& operator=(const LocationScope&) = delete;
+
+ private:
+  const SourceLocationPtr* previous_;
+};
 
 }  // namespace farcall

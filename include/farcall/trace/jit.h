@@ -42,7 +42,7 @@ FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const
                                    const ExecutionOptions& options = {});
 
 // A flat function with its compiled programs. Thread-safe. Called while another function is being
-// recorded or transformed, it is inlined there.
+// recorded or transformed, it becomes one equation there.
 class FARCALL_API CompiledFunction {
  public:
   explicit CompiledFunction(FlatFunction function, std::string name = {},

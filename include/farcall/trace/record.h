@@ -19,7 +19,20 @@ using FlatFunction = std::function<std::vector<Array>(std::span<const Array>)>;
 FARCALL_API ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                               std::string name = {});
 
+// A program and the arrays that its function closed over, concrete ones that are no scalars and
+// traced ones of the transformations around it. They are the first inputs of the program.
+struct Recording {
+  ProgramPtr program;
+  std::vector<Array> captured;
+};
+FARCALL_API Recording record_closure(const FlatFunction& function,
+                                     std::span<const ShapeDtype> inputs, std::string name = {});
+
 // Applies a program's equations under the current interpreter.
 FARCALL_API std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs);
+
+// The array of a literal.
+FARCALL_API Array to_array(const Literal& literal);
+FARCALL_API std::vector<ShapeDtype> types_of(std::span<const Array> arrays);
 
 }  // namespace farcall

@@ -148,7 +148,7 @@ class NativeEngine final : public Engine {
   std::string_view platform() const override { return "cpu"; }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions&) const override {
-    ProgramPtr live = remove_dead_code(program);
+    ProgramPtr live = remove_dead_code(inline_calls(program));
     return std::make_shared<NativeExecutable>(std::move(program), make_plan(std::move(live)));
   }
 };

@@ -222,6 +222,9 @@ class Planner {
     for (const uint32_t output : equation.outputs) {
       outputs.push_back(program_.variable_types[output]);
     }
+    if (!equation.primitive->never_run.empty()) {
+      throw TypeError(std::string(equation.primitive->never_run));
+    }
     Kernel kernel = factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
     if (!kernel.run) {
       std::string types;

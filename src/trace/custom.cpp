@@ -1,0 +1,429 @@
+// custom_jvp, custom_vjp and custom_vmap: how each transformation treats them.
+#include "trace/custom.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/program/params.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/differentiate.h>
+
+namespace farcall {
+
+// Rules are code: they have a name in the text of a program, and only that.
+inline Value to_value(const CustomCallPtr& call) { return call->name; }
+inline void from_value(const Value& value, CustomCallPtr& out) {
+  auto call = std::make_shared<CustomCall>();
+  from_value(value, call->name);
+  out = std::move(call);
+}
+inline size_t hash_of(const CustomCallPtr& call) { return std::hash<CustomCallPtr>()(call); }
+
+namespace {
+
+struct CustomCallParams {
+  CustomCallPtr rules;
+  ProgramPtr call_jaxpr;
+  int64_t num_consts = 0;  // inputs that the function closed over
+  static constexpr auto fields() {
+    return std::tuple(field("name", &CustomCallParams::rules),
+                      field("call_jaxpr", &CustomCallParams::call_jaxpr),
+                      field("num_consts", &CustomCallParams::num_consts));
+  }
+};
+
+// The tangents of a custom_vjp: linear, known by its transpose alone. Operands: residuals, then the
+// tangents of the inputs that vary.
+struct CustomLinParams {
+  CustomCallPtr rules;
+  int64_t num_residuals = 0;
+  std::vector<int64_t> varies;           // by input of the function: 0 or 1
+  std::vector<ShapeDtype> output_types;  // of the function
+  static constexpr auto fields() {
+    return std::tuple(field("bwd", &CustomLinParams::rules),
+                      field("num_residuals", &CustomLinParams::num_residuals),
+                      field("varies", &CustomLinParams::varies),
+                      field("output_types", &CustomLinParams::output_types));
+  }
+};
+
+std::vector<ShapeDtype> call_types(std::span<const ShapeDtype>, const Params* params) {
+  return params_as<CustomCallParams>(params).call_jaxpr->output_types();
+}
+Effects call_effects(const Params* params) {
+  return params_as<CustomCallParams>(params).call_jaxpr->effects();
+}
+int64_t call_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
+  return params_as<CustomCallParams>(params).call_jaxpr->cost().flops;
+}
+std::vector<std::string> call_axis_names(const Params* params) {
+  return params_as<CustomCallParams>(params).call_jaxpr->axis_names;
+}
+ProgramPtr call_body(const Params* params) {
+  return params_as<CustomCallParams>(params).call_jaxpr;
+}
+
+std::vector<Array> rebind(const Params* params, std::span<const Array> inputs) {
+  const auto& p = params_as<CustomCallParams>(params);
+  auto call = std::make_shared<CustomCall>(*p.rules);
+  call->function = [program = p.call_jaxpr](std::span<const Array> all) {
+    return evaluate(*program, all);
+  };
+  call->num_captured = static_cast<size_t>(p.num_consts);
+  return call_custom(call, inputs);
+}
+
+[[noreturn]] void rules_are_lost(const std::string& name) {
+  throw Error(ErrorCode::kFailedPrecondition,
+              fmt::format("{}: its custom rules are code, which the text of a program does not "
+                          "hold; differentiate or batch the function before it is saved",
+                          name));
+}
+
+enum class Kind : uint8_t { kJvp, kVjp, kVmap };
+
+// A call from text keeps its meaning, and knows that it has lost its rules.
+template <Kind kind>
+ParamsPtr parse_call(std::span<const NamedValue> fields) {
+  auto p = params_as<CustomCallParams>(parse_params<CustomCallParams>(fields).get());
+  auto call = std::make_shared<CustomCall>(*p.rules);
+  const std::string name = call->name;
+  if constexpr (kind == Kind::kJvp) {
+    call->jvp = [name](auto, auto) -> JvpResults { rules_are_lost(name); };
+  } else if constexpr (kind == Kind::kVjp) {
+    call->forward = [name](auto, const auto&) -> ForwardResults { rules_are_lost(name); };
+    call->backward = [name](auto, auto) -> std::vector<Array> { rules_are_lost(name); };
+  } else {
+    call->batch = [name](auto, auto, const auto&) -> BatchResults { rules_are_lost(name); };
+  }
+  p.rules = std::move(call);
+  return make_params(std::move(p));
+}
+
+const TransformRules kCallRules = {.rebind = rebind};
+
+template <Kind kind>
+constexpr Primitive custom_primitive(std::string_view name) {
+  return {.name = name,
+          .type_rule = call_types,
+          .parse = parse_call<kind>,
+          .effects = call_effects,
+          .flops = call_flops,
+          .rules = &kCallRules,
+          .body = call_body,
+          .axis_names = call_axis_names};
+}
+
+const Primitive kCustomJvpCall = custom_primitive<Kind::kJvp>("custom_jvp_call");
+const Primitive kCustomVjpCall = custom_primitive<Kind::kVjp>("custom_vjp_call");
+const Primitive kCustomVmapCall = custom_primitive<Kind::kVmap>("custom_vmap_call");
+
+const Primitive& primitive_of(const CustomCall& call) {
+  return call.jvp ? kCustomJvpCall : call.forward ? kCustomVjpCall : kCustomVmapCall;
+}
+
+// ---- custom_lin ----
+
+std::vector<ShapeDtype> lin_types(std::span<const ShapeDtype>, const Params* params) {
+  std::vector<ShapeDtype> types;
+  for (const ShapeDtype type : params_as<CustomLinParams>(params).output_types) {
+    if (has_tangent(type)) types.push_back(type.strengthened());
+  }
+  return types;
+}
+
+std::vector<Array> lin_transpose(const TransposeCall& call) {
+  const auto& p = params_as<CustomLinParams>(call.params.get());
+  const auto num_residuals = static_cast<size_t>(p.num_residuals);
+  std::vector<Array> cotangents;
+  size_t next = 0;
+  for (const ShapeDtype type : p.output_types) {
+    cotangents.push_back(has_tangent(type) ? call.cotangents[next++] : Array());
+  }
+  const std::vector<Array> found = p.rules->backward(call.inputs.first(num_residuals), cotangents);
+  FARCALL_ASSERT(found.size() == p.varies.size());
+  std::vector<Array> result(num_residuals);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (p.varies[i]) result.push_back(found[i]);
+  }
+  return result;
+}
+
+// The backward half of a batch: residuals with their own axes, cotangents with the axis in front;
+// the cotangent of an input has that input's axis, or is a sum over the batch.
+std::vector<Array> batched_backward(const CustomCall& call, const BatchAxis& axis,
+                                    std::span<const int64_t> residual_axes,
+                                    std::span<const int64_t> input_axes,
+                                    std::span<const Array> residuals,
+                                    std::span<const Array> cotangents) {
+  std::vector<Array> inputs(residuals.begin(), residuals.end());
+  inputs.insert(inputs.end(), cotangents.begin(), cotangents.end());
+  std::vector<int64_t> axes(residual_axes.begin(), residual_axes.end());
+  for (const Array& cotangent : cotangents) axes.push_back(cotangent.is_null() ? kNotBatched : 0);
+  const size_t split = residuals.size();
+  BatchResults found = batch(
+      [&](std::span<const Array> all) {
+        return call.backward(all.first(split), all.subspan(split));
+      },
+      inputs, axes, axis);
+  std::vector<Array> result;
+  for (size_t i = 0; i < found.outputs.size(); ++i) {
+    Array cotangent = found.outputs[i];
+    if (!cotangent.is_null()) {
+      const int64_t to = input_axes[i] == kNotBatched ? 0 : input_axes[i];
+      cotangent = move_axis(cotangent, found.axes[i], to, axis.size);
+      if (input_axes[i] == kNotBatched) cotangent = basic_operations().sum(cotangent, 0);
+    }
+    result.push_back(std::move(cotangent));
+  }
+  return result;
+}
+
+ShapeDtype with_leading(ShapeDtype type, int64_t size) {
+  Shape shape(type.shape().begin(), type.shape().end());
+  shape.insert(shape.begin(), size);
+  return type.with_shape(shape);
+}
+
+BatchResults lin_batch(const BatchCall& call) {
+  const auto& p = params_as<CustomLinParams>(call.params.get());
+  const auto num_residuals = static_cast<size_t>(p.num_residuals);
+  auto batched = std::make_shared<CustomCall>(*p.rules);
+  const std::vector<int64_t> residual_axes(call.axes.begin(), call.axes.begin() + p.num_residuals);
+  std::vector<int64_t> input_axes(p.varies.size(), kNotBatched);
+  size_t next = num_residuals;
+  for (size_t i = 0; i < p.varies.size(); ++i) {
+    if (p.varies[i]) input_axes[i] = call.axes[next++];
+  }
+  batched->backward = [original = p.rules, axis = call.axis, residual_axes, input_axes](
+                          std::span<const Array> residuals, std::span<const Array> cotangents) {
+    return batched_backward(*original, axis, residual_axes, input_axes, residuals, cotangents);
+  };
+  CustomLinParams q{batched, p.num_residuals, p.varies, {}};
+  for (const ShapeDtype type : p.output_types) {
+    q.output_types.push_back(with_leading(type, call.axis.size));
+  }
+  std::vector<Array> outputs =
+      bind_primitive(call.primitive, make_params(std::move(q)), call.inputs);
+  std::vector<int64_t> axes(outputs.size(), 0);
+  return {std::move(outputs), std::move(axes)};
+}
+
+const TransformRules kLinRules = {.transpose = lin_transpose, .batch = lin_batch};
+const Primitive kCustomLin = {
+    .name = "custom_lin",
+    .type_rule = lin_types,
+    .parse = parse_params<CustomLinParams>,
+    .rules = &kLinRules,
+    .never_run =
+        "can't apply forward-mode differentiation (jvp, jacfwd) to a custom_vjp function, whose "
+        "rules give reverse mode alone; use grad, vjp or jacrev, or give it a custom_jvp"};
+
+const bool kRegistered = [] {
+  for (const Primitive* primitive :
+       {&kCustomJvpCall, &kCustomVjpCall, &kCustomVmapCall, &kCustomLin}) {
+    register_primitive(*primitive);
+  }
+  return true;
+}();
+
+// ---- forward mode ----
+
+JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
+                      std::span<const Array> tangents) {
+  ForwardResults forward = call->forward(primals, present(tangents));
+  CustomLinParams p{call, static_cast<int64_t>(forward.residuals.size()), {}, {}};
+  std::vector<Array> operands = std::move(forward.residuals);
+  for (const Array& tangent : tangents) {
+    p.varies.push_back(!tangent.is_null());
+    if (!tangent.is_null()) operands.push_back(tangent);
+  }
+  p.output_types = types_of(forward.outputs);
+  const std::vector<Array> found = bind_primitive(kCustomLin, make_params(std::move(p)), operands);
+  std::vector<bool> has;
+  for (const Array& output : forward.outputs) has.push_back(has_tangent(output.type()));
+  return {std::move(forward.outputs), scatter_arrays(has, found)};
+}
+
+// The tangents of all results that can have one, so that function and rule agree on their number.
+std::vector<Array> flat_jvp(const FlatFunction& function, std::span<const Array> primals,
+                            std::span<const Array> tangents) {
+  JvpResults results = jvp(function, primals, tangents);
+  std::vector<Array> flat = results.primals;
+  for (size_t i = 0; i < results.primals.size(); ++i) {
+    const ShapeDtype type = results.primals[i].type();
+    if (has_tangent(type)) flat.push_back(instantiate(results.tangents[i], type));
+  }
+  return flat;
+}
+
+// A custom_vmap keeps its rule: the derivative of the rule batches the derivative.
+JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals,
+                       std::span<const Array> tangents) {
+  const std::vector<bool> varies = present(tangents);
+  const size_t count = primals.size();
+  auto derivative = std::make_shared<CustomCall>();
+  derivative->name = call->name + "_jvp";
+  derivative->function = [call, varies, count](std::span<const Array> inputs) {
+    return flat_jvp(call->function, inputs.first(count),
+                    scatter_arrays(varies, inputs.subspan(count)));
+  };
+  derivative->batch = [call, varies, count](std::span<const Array> inputs,
+                                            std::span<const int64_t> axes, const BatchAxis& axis) {
+    // A value and its tangent need one axis.
+    std::vector<Array> values(inputs.begin(), inputs.begin() + count), directions;
+    std::vector<int64_t> value_axes(axes.begin(), axes.begin() + count);
+    size_t next = count;
+    for (size_t i = 0; i < count; ++i) {
+      directions.emplace_back();
+      if (!varies[i]) continue;
+      const int64_t tangent_axis = axes[next];
+      const Array& tangent = inputs[next++];
+      if (value_axes[i] == kNotBatched && tangent_axis != kNotBatched) {
+        values[i] = move_axis(values[i], kNotBatched, tangent_axis, axis.size);
+        value_axes[i] = tangent_axis;
+      }
+      directions.back() = value_axes[i] == kNotBatched
+                              ? tangent
+                              : move_axis(tangent, tangent_axis, value_axes[i], axis.size);
+    }
+    BatchResults results;
+    results.outputs = flat_jvp(
+        [&](std::span<const Array> all) {
+          BatchResults found = call->batch(all, value_axes, axis);
+          results.axes = found.axes;
+          return found.outputs;
+        },
+        values, directions);
+    const size_t num_results = results.axes.size();
+    for (size_t i = 0; i < num_results; ++i) {
+      if (has_tangent(results.outputs[i].type())) results.axes.push_back(results.axes[i]);
+    }
+    return results;
+  };
+  std::vector<Array> operands(primals.begin(), primals.end());
+  for (const Array& tangent : tangents) {
+    if (!tangent.is_null()) operands.push_back(tangent);
+  }
+  const std::vector<Array> all = call_custom(derivative, operands);
+  JvpResults results;
+  size_t num_results = 0;
+  for (size_t with_tangents = 0; with_tangents < all.size(); ++num_results) {
+    with_tangents += has_tangent(all[num_results].type()) ? 2 : 1;
+  }
+  size_t next = num_results;
+  for (size_t i = 0; i < num_results; ++i) {
+    results.primals.push_back(all[i]);
+    results.tangents.push_back(has_tangent(all[i].type()) ? all[next++] : Array());
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<Array> call_custom(const CustomCallPtr& call, std::span<const Array> inputs) {
+  return current_interpreter().process_custom(call, inputs);
+}
+
+std::vector<Array> record_custom_call(const CustomCallPtr& call, std::span<const Array> inputs,
+                                      Interpreter& recorder) {
+  const Recording recording = record_closure(call->function, types_of(inputs), call->name);
+  std::vector<Array> operands = recording.captured;
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  CustomCallParams p{call, recording.program,
+                     static_cast<int64_t>(recording.captured.size() + call->num_captured)};
+  return recorder.process(primitive_of(*call), make_params(std::move(p)), operands);
+}
+
+JvpResults jvp_of_custom_call(const CustomCallPtr& call, std::span<const Array> primals,
+                              std::span<const Array> tangents) {
+  if (!call->jvp && !call->forward) return jvp_of_vmap(call, primals, tangents);
+  for (const Array& tangent : tangents.first(call->num_captured)) {
+    if (tangent.is_null()) continue;
+    throw LeakedTracerError(fmt::format(
+        "{}: detected differentiation with respect to a value that the function closes over; its "
+        "custom rule speaks of its arguments only. Pass the value as an argument, and extend the "
+        "rule",
+        call->name));
+  }
+  const auto own_primals = primals.subspan(call->num_captured);
+  const auto own_tangents = tangents.subspan(call->num_captured);
+  return call->jvp ? call->jvp(own_primals, own_tangents)
+                   : jvp_of_vjp(call, own_primals, own_tangents);
+}
+
+BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Array> inputs,
+                                  std::span<const int64_t> axes, const BatchAxis& axis) {
+  if (call->batch) {
+    return call->batch(inputs.subspan(call->num_captured), axes.subspan(call->num_captured), axis);
+  }
+  const std::vector<int64_t> all_axes(axes.begin(), axes.end());
+  const std::vector<int64_t> own_axes(axes.begin() + static_cast<int64_t>(call->num_captured),
+                                      axes.end());
+  auto batched = std::make_shared<CustomCall>();
+  batched->name = call->name;
+  batched->num_captured = call->num_captured;
+  batched->function = [call, all_axes, axis](std::span<const Array> all) {
+    return batched_in_front(batch(call->function, all, all_axes, axis), axis);
+  };
+  if (call->jvp) {
+    batched->jvp = [call, own_axes, axis](std::span<const Array> primals,
+                                          std::span<const Array> tangents) {
+      std::vector<Array> all(primals.begin(), primals.end());
+      all.insert(all.end(), tangents.begin(), tangents.end());
+      std::vector<int64_t> both = own_axes;
+      both.insert(both.end(), own_axes.begin(), own_axes.end());
+      const size_t count = primals.size();
+      size_t num_results = 0;
+      std::vector<Array> found = batched_in_front(
+          batch(
+              [&](std::span<const Array> unbatched) {
+                JvpResults results = call->jvp(unbatched.first(count), unbatched.subspan(count));
+                num_results = results.primals.size();
+                std::vector<Array> flat = std::move(results.primals);
+                flat.insert(flat.end(), results.tangents.begin(), results.tangents.end());
+                return flat;
+              },
+              all, both, axis),
+          axis);
+      const auto middle = found.begin() + static_cast<int64_t>(num_results);
+      return JvpResults{{found.begin(), middle}, {middle, found.end()}};
+    };
+  } else {
+    const auto residual_axes = std::make_shared<std::vector<int64_t>>();
+    batched->forward = [call, own_axes, axis, residual_axes](std::span<const Array> all,
+                                                             const std::vector<bool>& varies) {
+      size_t num_outputs = 0;
+      BatchResults found = batch(
+          [&](std::span<const Array> unbatched) {
+            ForwardResults results = call->forward(unbatched, varies);
+            num_outputs = results.outputs.size();
+            std::vector<Array> flat = std::move(results.outputs);
+            flat.insert(flat.end(), results.residuals.begin(), results.residuals.end());
+            return flat;
+          },
+          all, own_axes, axis);
+      const auto split = static_cast<int64_t>(num_outputs);
+      residual_axes->assign(found.axes.begin() + split, found.axes.end());
+      ForwardResults results;
+      results.residuals.assign(found.outputs.begin() + split, found.outputs.end());
+      for (size_t i = 0; i < num_outputs; ++i) {
+        results.outputs.push_back(move_axis(found.outputs[i], found.axes[i], 0, axis.size));
+      }
+      return results;
+    };
+    batched->backward = [call, own_axes, axis, residual_axes](std::span<const Array> residuals,
+                                                              std::span<const Array> cotangents) {
+      return batched_backward(*call, axis, *residual_axes, own_axes, residuals, cotangents);
+    };
+  }
+  std::vector<Array> outputs = call_custom(batched, inputs);
+  std::vector<int64_t> output_axes(outputs.size(), 0);
+  return {std::move(outputs), std::move(output_axes)};
+}
+
+}  // namespace farcall
