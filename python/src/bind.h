@@ -8,11 +8,13 @@ namespace farcall::python {
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
-void bind_arrays(nb::module_& module);       // conversions that Array's Python side needs
-void bind_ffi(nb::module_& module);          // registration of targets and types
-void bind_lax(nb::module_& module);          // the primitives as functions
-void bind_numpy(nb::module_& module);        // numpy's functions
-void bind_shape_dtype(nb::module_& module);  // ShapeDtypeStruct
-void bind_program(nb::module_& module);      // Program and its text
+void bind_arrays(nb::module_& module);        // conversions that Array's Python side needs
+void bind_collectives(nb::module_& module);   // psum and the like
+void bind_control_flow(nb::module_& module);  // loops and branches
+void bind_ffi(nb::module_& module);           // registration of targets and types
+void bind_lax(nb::module_& module);           // the primitives as functions
+void bind_numpy(nb::module_& module);         // numpy's functions
+void bind_shape_dtype(nb::module_& module);   // ShapeDtypeStruct
+void bind_program(nb::module_& module);       // Program and its text
 
 }  // namespace farcall::python

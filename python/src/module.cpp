@@ -41,6 +41,9 @@ NB_MODULE(_core, module) {
   bind_jit(module);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
+  nanobind::module_ control_flow = module.def_submodule("control_flow");
+  bind_control_flow(control_flow);
+  bind_collectives(control_flow);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
