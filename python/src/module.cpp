@@ -44,8 +44,10 @@ NB_MODULE(_core, module) {
   nanobind::module_ control_flow = module.def_submodule("control_flow");
   bind_control_flow(control_flow);
   bind_collectives(control_flow);
+  bind_lax_arrays(lax);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
+  bind_numpy_arrays(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_ffi_call(ffi);
