@@ -48,8 +48,8 @@ def scan(
     """Calls ``f`` on a carry and one slice after the other, as one operation.
 
     Args:
-      f: takes the carry and a slice of ``xs`` along the leading axes; returns the next carry, of the
-        same structure and types, and a result of this step, or None.
+      f: takes the carry and a slice of ``xs`` along the leading axes; returns the next carry, of
+        the same structure and types, and a result of this step, or None.
       init: the first carry.
       xs: arrays of one leading dimension, in any containers; None for none.
       length: the number of steps, where there are no ``xs``.
@@ -179,8 +179,8 @@ def associative_scan(
 def _no_groups(name: str, groups: Any) -> None:
     if groups is not None:
         raise NotImplementedError(
-            f"{name}: axis_index_groups is not there for axes of vmap; reshape the mapped axis into "
-            "two, and map over each with a name of its own"
+            f"{name}: axis_index_groups is not there for axes of vmap; reshape the mapped axis "
+            "into two, and map over each with a name of its own"
         )
 
 
@@ -229,7 +229,7 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Element i gets slice i along ``split_axis`` of every ``x``, put together at ``concat_axis``."""
+    """Element i gets slice i of every ``x`` along ``split_axis``, put together at ``concat_axis``."""
     _no_groups("all_to_all", axis_index_groups)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
 

@@ -13,6 +13,7 @@
 #include "array_object.h"
 #include "body_cache.h"
 #include "convert.h"
+#include "traced_function.h"
 
 namespace farcall::python {
 namespace {
@@ -35,13 +36,6 @@ FlatTree flatten_arrays(nb::handle object, const std::string& what) {
     flat.arrays.push_back(to_array(leaves[i], what + leaf_path(*flat.tree, i)));
   }
   return flat;
-}
-
-nb::object unflatten(const TreeDef& tree, Arrays arrays) {
-  std::vector<nb::object> leaves;
-  leaves.reserve(arrays.size());
-  for (const Array& array : arrays) leaves.push_back(wrap_object(array));
-  return tree.unflatten(leaves);
 }
 
 lax::LeafName paths(std::string root, const TreeDefPtr& tree) {
@@ -108,7 +102,8 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
                               std::span<const ShapeDtype> slices) {
   RecordedBody body;
   const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
-    nb::object result = call(f, {unflatten(*init.tree, carry), unflatten(*xs.tree, x)});
+    nb::object result =
+        call(f, {unflatten_arrays(*init.tree, carry), unflatten_arrays(*xs.tree, x)});
     const bool is_pair =
         (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
     if (!is_pair) {
@@ -142,8 +137,8 @@ nb::object scan(nb::handle f, BodyCache& cache, nb::handle init, nb::handle xs, 
   const lax::LoopResults results = run_recorded([&] {
     return lax::run_scan(body->programs[0], carry.arrays, slices.arrays, count, options);
   });
-  return nb::make_tuple(unflatten(*carry.tree, results.carry),
-                        unflatten(*body->result_tree, results.ys));
+  return nb::make_tuple(unflatten_arrays(*carry.tree, results.carry),
+                        unflatten_arrays(*body->result_tree, results.ys));
 }
 
 nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle batch_size) {
@@ -151,13 +146,14 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   const FlatTree slices = flatten_arrays(xs, "map: xs");
   TreeDefPtr tree;
   const FlatFunction flat = [&](Arrays x) {
-    FlatTree result = flatten_arrays(call(f, {unflatten(*slices.tree, x)}), "map: f's result");
+    FlatTree result =
+        flatten_arrays(call(f, {unflatten_arrays(*slices.tree, x)}), "map: f's result");
     tree = result.tree;
     return std::move(result.arrays);
   };
   if (const auto size = to_count(batch_size, "map: batch_size")) {
     const auto results = lax::map(flat, slices.arrays, size);
-    return unflatten(*tree, results);
+    return unflatten_arrays(*tree, results);
   }
   const int64_t length = lax::scan_length("map", slices.arrays, {}, paths("xs", slices.tree));
   const auto types = lax::slice_types(slices.arrays);
@@ -169,17 +165,17 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   });
   const auto results = run_recorded(
       [&] { return lax::run_scan(body->programs[0], {}, slices.arrays, length, {}).ys; });
-  return unflatten(*body->result_tree, results);
+  return unflatten_arrays(*body->result_tree, results);
 }
 
 nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64_t axis) {
   check_callable(fn, "associative_scan: fn");
   const FlatTree all = flatten_arrays(elems, "associative_scan: elems");
   const lax::Combine flat = [&](Arrays a, Arrays b) {
-    nb::object result = call(fn, {unflatten(*all.tree, a), unflatten(*all.tree, b)});
+    nb::object result = call(fn, {unflatten_arrays(*all.tree, a), unflatten_arrays(*all.tree, b)});
     return returned_carry("associative_scan", *all.tree, result);
   };
-  return unflatten(*all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
+  return unflatten_arrays(*all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
 }
 
 // ---- while_loop and fori_loop ----
@@ -205,7 +201,7 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
   const FlatTree init = flatten_arrays(init_val, "while_loop: init_val");
   const auto body = cache.find_or_record(BodyKey("while", {init.tree}, init.types()), [&] {
     const FlatFunction cond = [&](Arrays carry) {
-      FlatTree decision = flatten_arrays(call(cond_fun, {unflatten(*init.tree, carry)}),
+      FlatTree decision = flatten_arrays(call(cond_fun, {unflatten_arrays(*init.tree, carry)}),
                                          "while_loop: what cond_fun returns");
       if (!decision.tree->is_leaf()) {
         throw TypeError(
@@ -217,12 +213,12 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
     };
     const FlatFunction step = [&](Arrays carry) {
       return returned_carry("while_loop", *init.tree,
-                            call(body_fun, {unflatten(*init.tree, carry)}));
+                            call(body_fun, {unflatten_arrays(*init.tree, carry)}));
     };
     return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
   });
-  return unflatten(*init.tree,
-                   run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
+  return unflatten_arrays(
+      *init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
 }
 
 nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, BodyCache& cache,
@@ -239,11 +235,11 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
   const auto body = cache.find_or_record(key, [&] {
     const lax::ForBody step = [&](const Array& i, Arrays carry) {
       return returned_carry("fori_loop", *init.tree,
-                            call(body_fun, {wrap_object(i), unflatten(*init.tree, carry)}));
+                            call(body_fun, {wrap_object(i), unflatten_arrays(*init.tree, carry)}));
     };
     return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
   });
-  return unflatten(*init.tree, run_recorded([&] {
+  return unflatten_arrays(*init.tree, run_recorded([&] {
     return lax::run_for(loop_of(*body), bounds, init.arrays, factor);
   }));
 }
@@ -255,7 +251,7 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
   RecordedBody body;
   for (nb::handle branch : branches) {
     const FlatFunction flat = [&](Arrays inputs) {
-      nb::object arguments = unflatten(*operands.tree, inputs);
+      nb::object arguments = unflatten_arrays(*operands.tree, inputs);
       nb::object value = nb::steal(PyObject_CallObject(branch.ptr(), arguments.ptr()));
       if (!value.is_valid()) nb::raise_python_error();
       FlatTree result = flatten_arrays(
@@ -294,7 +290,7 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
     return lax::run_branches(branch, body->programs, operands.arrays, function,
                              paths("result", body->result_tree));
   });
-  return unflatten(*body->result_tree, results);
+  return unflatten_arrays(*body->result_tree, results);
 }
 
 }  // namespace
