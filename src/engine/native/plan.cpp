@@ -109,6 +109,8 @@ class Planner {
           copies_alias_[index].push_back(output);
         }
       }
+    } else if (updates_first_input(equation.primitive->name) && may_take_over(equation, index, 0)) {
+      join(equation.outputs[0], equation.inputs[0].index);
     }
   }
 
@@ -118,8 +120,8 @@ class Planner {
     last_use_[representative] = std::max(last_use_[representative], last_use_[variable]);
   }
 
-  // Whether a foreign call may write over this operand: the memory is the plan's own, nobody reads
-  // it later, and the call itself reads it through this operand alone.
+  // Whether an equation may write over this operand: the memory is the plan's own, nobody reads it
+  // later, and the equation itself reads it through this operand alone.
   bool may_take_over(const Equation& equation, size_t index, int64_t input) const {
     const Atom atom = equation.inputs[input];
     if (!atom.is_variable() || !is_ours_[root(atom.index)]) return false;

@@ -7,12 +7,15 @@ set(FARCALL_NATIVE_KERNELS
   convert.cpp
   dot_general.cpp
   elementwise.cpp
+  indexing.cpp
   math.cpp
   narrow.cpp
   reduce.cpp
+  scatter.cpp
   select.cpp
   special.cpp
   strided_copy.cpp
   structural.cpp
-  table.cpp)
+  table.cpp
+  windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

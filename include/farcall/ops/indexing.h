@@ -1,0 +1,59 @@
+// The primitives that read and write parts of arrays at computed places, as functions of
+// farcall::lax; see lax.h, and primitives/indexing.h for what the parameters mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <farcall/core/export.h>
+#include <farcall/primitives/indexing.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::lax {
+
+FARCALL_API Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
+                                std::span<const int64_t> slice_sizes);
+FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
+                                       std::span<const Array> start_indices);
+
+FARCALL_API Array pad(const Array& operand, const Array& padding_value,
+                      std::span<const PaddingDimension> padding_config);
+
+struct GatherOptions {
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  std::optional<std::string> fill_value = {};  // as the text of an element
+  bool unique_indices = false;
+  bool indices_are_sorted = false;
+};
+FARCALL_API Array gather(const Array& operand, const Array& start_indices,
+                         const GatherDimensionNumbers& dimension_numbers,
+                         std::span<const int64_t> slice_sizes, const GatherOptions& options = {});
+
+struct ScatterOptions {
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  bool unique_indices = false;
+  bool indices_are_sorted = false;
+};
+using ScatterFunction = Array(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options);
+// The last of several updates of one element stays.
+FARCALL_API Array scatter(const Array& operand, const Array& indices, const Array& updates,
+                          const ScatterDimensionNumbers& dimension_numbers,
+                          const ScatterOptions& options = {});
+FARCALL_API Array scatter_add(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_mul(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_min(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_max(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+
+}  // namespace farcall::lax
