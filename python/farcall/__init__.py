@@ -11,6 +11,7 @@ from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
 from farcall._array import block_until_ready as block_until_ready
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
+from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__

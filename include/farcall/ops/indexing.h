@@ -13,13 +13,22 @@
 
 namespace farcall::lax {
 
+// Where negative indices are allowed, they count from the end; the primitives themselves take them
+// as lying before the beginning.
 FARCALL_API Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
-                                std::span<const int64_t> slice_sizes);
+                                std::span<const int64_t> slice_sizes,
+                                bool allow_negative_indices = true);
 FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
-                                       std::span<const Array> start_indices);
+                                       std::span<const Array> start_indices,
+                                       bool allow_negative_indices = true);
+// An index of a dimension of this size, negative values counted from the end.
+FARCALL_API Array wrap_negative(const Array& index, int64_t size);
 
 FARCALL_API Array pad(const Array& operand, const Array& padding_value,
                       std::span<const PaddingDimension> padding_config);
+
+// The value of a scalar, in this dtype, as the text of an element.
+FARCALL_API std::string fill_text(const Array& value, DType dtype);
 
 struct GatherOptions {
   GatherScatterMode mode = GatherScatterMode::kFillOrDrop;

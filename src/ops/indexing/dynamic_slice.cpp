@@ -1,8 +1,11 @@
 // dynamic_slice and dynamic_update_slice.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/interpreter.h>
 
@@ -45,19 +48,31 @@ std::vector<ShapeDtype> update_rule(std::span<const ShapeDtype> inputs, const Pa
   return {common_dtype(inputs.first(kUpdateStarts), x.shape())};
 }
 
+std::vector<Array> with_starts(std::initializer_list<Array> first, std::span<const Array> starts) {
+  std::vector<Array> operands(first);
+  operands.insert(operands.end(), starts.begin(), starts.end());
+  return operands;
+}
+
+Array slice_at(const Array& x, std::span<const Array> starts, std::span<const int64_t> sizes) {
+  return lax::dynamic_slice(x, starts, sizes, /*allow_negative_indices=*/false);
+}
+Array update_at(const Array& x, const Array& update, std::span<const Array> starts) {
+  return lax::dynamic_update_slice(x, update, starts, /*allow_negative_indices=*/false);
+}
+
 // ---- dynamic_slice ----
 
 JvpResults slice_jvp(const JvpCall& call) {
   const auto& sizes = params_as<DynamicSliceParams>(call.params.get()).slice_sizes;
   const auto starts = call.primals.subspan(kSliceStarts);
-  return {{lax::dynamic_slice(call.primals[0], starts, sizes)},
-          {lax::dynamic_slice(call.tangents[0], starts, sizes)}};
+  return {{slice_at(call.primals[0], starts, sizes)}, {slice_at(call.tangents[0], starts, sizes)}};
 }
 
 std::vector<Array> slice_transpose(const TransposeCall& call) {
   std::vector<Array> cotangents(call.inputs.size());
-  cotangents[0] = lax::dynamic_update_slice(zeros_of(call.types[0]), call.cotangents[0],
-                                            call.inputs.subspan(kSliceStarts));
+  cotangents[0] =
+      update_at(zeros_of(call.types[0]), call.cotangents[0], call.inputs.subspan(kSliceStarts));
   return cotangents;
 }
 
@@ -74,8 +89,7 @@ BatchResults slice_batch(const BatchCall& call) {
   if (!any_batched(call, kSliceStarts)) {
     Shape all = sizes;
     all.insert(all.begin(), call.axis.size);
-    return {{lax::dynamic_slice(in_front(call, 0),
-                                starts_with_zero(call.inputs.subspan(kSliceStarts)), all)},
+    return {{slice_at(in_front(call, 0), starts_with_zero(call.inputs.subspan(kSliceStarts)), all)},
             {0}};
   }
   const std::vector<int64_t> dims = dims_except(sizes.size(), {});
@@ -103,8 +117,8 @@ BatchResults slice_batch(const BatchCall& call) {
 JvpResults update_jvp(const JvpCall& call) {
   const auto starts = call.primals.subspan(kUpdateStarts);
   return {{bind_one(call.primitive, call.params, call.primals)},
-          {lax::dynamic_update_slice(or_zeros(call.tangents[0], call.primals[0]),
-                                     or_zeros(call.tangents[1], call.primals[1]), starts)}};
+          {update_at(or_zeros(call.tangents[0], call.primals[0]),
+                     or_zeros(call.tangents[1], call.primals[1]), starts)}};
 }
 
 std::vector<Array> update_transpose(const TransposeCall& call) {
@@ -112,10 +126,10 @@ std::vector<Array> update_transpose(const TransposeCall& call) {
   const Array& cotangent = call.cotangents[0];
   std::vector<Array> cotangents(call.inputs.size());
   if (call.is_linear(0)) {
-    cotangents[0] = lax::dynamic_update_slice(cotangent, zeros_of(call.types[1]), starts);
+    cotangents[0] = update_at(cotangent, zeros_of(call.types[1]), starts);
   }
   if (call.is_linear(1)) {
-    cotangents[1] = lax::dynamic_slice(cotangent, starts, call.types[1].shape());
+    cotangents[1] = slice_at(cotangent, starts, call.types[1].shape());
   }
   return cotangents;
 }
@@ -123,8 +137,7 @@ std::vector<Array> update_transpose(const TransposeCall& call) {
 BatchResults update_batch(const BatchCall& call) {
   const Array operand = in_front(call, 0), update = in_front(call, 1);
   if (!any_batched(call, kUpdateStarts)) {
-    return {{lax::dynamic_update_slice(operand, update,
-                                       starts_with_zero(call.inputs.subspan(kUpdateStarts)))},
+    return {{update_at(operand, update, starts_with_zero(call.inputs.subspan(kUpdateStarts)))},
             {0}};
   }
   const std::vector<int64_t> dims = dims_except(operand.rank() - 1, {});
@@ -163,24 +176,55 @@ const Primitive kDynamicUpdateSlice = {.name = "dynamic_update_slice",
                                        .rules = &kUpdateRules};
 FARCALL_REGISTER_PRIMITIVE(kDynamicUpdateSlice);
 
-std::vector<Array> with_starts(std::initializer_list<Array> first, std::span<const Array> starts) {
-  std::vector<Array> operands(first);
-  operands.insert(operands.end(), starts.begin(), starts.end());
-  return operands;
-}
-
 }  // namespace
 
 namespace lax {
 
+Array wrap_negative(const Array& index, int64_t size) {
+  if (dtype_info(index.dtype()).kind != DTypeKind::kSigned) return index;
+  // The dtype has to hold the size.
+  const int bits = dtype_info(index.dtype()).bits;
+  const DType enough = size <= INT32_MAX ? DType::kInt32 : DType::kInt64;
+  const bool is_narrow = size > (INT64_MAX >> (64 - bits));
+  const Array wide = is_narrow ? convert_element_type(index, enough) : index;
+  const auto scalar = [&](int64_t value) { return convert(value, {wide.dtype(), false}); };
+  const Array cases[] = {wide, add(wide, scalar(size))};
+  return select_n(lt(wide, scalar(0)), cases);
+}
+
+namespace {
+
+std::vector<Array> wrap_all(std::span<const Array> starts, const Array& operand) {
+  std::vector<Array> wrapped(starts.begin(), starts.end());
+  std::vector<ShapeDtype> types;
+  for (size_t i = 0; i < wrapped.size(); ++i) {
+    // What does not fit is for the primitive to refuse.
+    if (i >= operand.rank() || !is_integer(wrapped[i].dtype())) return wrapped;
+    wrapped[i] = wrap_negative(wrapped[i], operand.shape()[i]);
+    types.push_back(wrapped[i].type());
+  }
+  if (types.empty()) return wrapped;
+  const DType dtype = promote_types(types).dtype;
+  for (Array& start : wrapped) start = convert(start, {dtype, false});
+  return wrapped;
+}
+
+}  // namespace
+
 Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
-                    std::span<const int64_t> slice_sizes) {
+                    std::span<const int64_t> slice_sizes, bool allow_negative_indices) {
+  if (allow_negative_indices) {
+    return dynamic_slice(operand, wrap_all(start_indices, operand), slice_sizes, false);
+  }
   return bind_one(kDynamicSlice, make_params(DynamicSliceParams{to_vector(slice_sizes)}),
                   with_starts({operand}, start_indices));
 }
 
 Array dynamic_update_slice(const Array& operand, const Array& update,
-                           std::span<const Array> start_indices) {
+                           std::span<const Array> start_indices, bool allow_negative_indices) {
+  if (allow_negative_indices) {
+    return dynamic_update_slice(operand, update, wrap_all(start_indices, operand), false);
+  }
   return bind_one(kDynamicUpdateSlice, nullptr, with_starts({operand, update}, start_indices));
 }
 

@@ -3,6 +3,7 @@
 
 #include <farcall/core/element_text.h>
 #include <farcall/ops/indexing.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/interpreter.h>
 
@@ -102,6 +103,14 @@ const Primitive kGather = {.name = "gather",
 FARCALL_REGISTER_PRIMITIVE(kGather);
 
 }  // namespace
+
+std::string lax::fill_text(const Array& value, DType dtype) {
+  if (value.rank() != 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("fill_value must be a scalar, got {}", value.type().to_string()));
+  }
+  return format_element(dtype, convert(value, {dtype, false}).data());
+}
 
 Array lax::gather(const Array& operand, const Array& start_indices,
                   const GatherDimensionNumbers& dimension_numbers,
