@@ -26,5 +26,7 @@ std::span<const KernelRow> arg_reduce_rows();
 std::span<const KernelRow> dot_general_rows();
 std::span<const KernelRow> indexing_rows();
 std::span<const KernelRow> scatter_rows();
+std::span<const KernelRow> cumulative_rows();
+std::span<const KernelRow> sort_rows();
 
 }  // namespace farcall::native

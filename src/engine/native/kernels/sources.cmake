@@ -5,6 +5,7 @@ set(FARCALL_NATIVE_KERNELS
   binary.cpp
   compare.cpp
   convert.cpp
+  cumulative.cpp
   dot_general.cpp
   elementwise.cpp
   indexing.cpp
@@ -13,6 +14,7 @@ set(FARCALL_NATIVE_KERNELS
   reduce.cpp
   scatter.cpp
   select.cpp
+  sort.cpp
   special.cpp
   strided_copy.cpp
   structural.cpp

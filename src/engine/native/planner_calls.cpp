@@ -1,0 +1,155 @@
+// Foreign calls in a plan: aliases, layouts, and the pointers of their frames.
+#include <farcall/core/error.h>
+#include <farcall/core/layout.h>
+
+#include <fmt/format.h>
+
+#include "engine/native/planner.h"
+
+namespace farcall::native {
+namespace {
+
+std::shared_ptr<const Target> find(const FfiCallParams& params) {
+  try {
+    return find_target(params.target_name, "cpu", static_cast<int>(params.custom_call_api_version));
+  } catch (const FfiError&) {
+    throw;
+  } catch (const Error& error) {
+    // The registry's text names the target already.
+    FfiError(error.code(), params.target_name, error.message())
+        .raise_with(fmt::format("{}: {}", error_code_name(error.code()), error.message()));
+    throw;  // not reached; raise_with does not return
+  }
+}
+
+// The result that takes over this operand's memory.
+std::optional<size_t> aliased_output(const FfiCallParams& params, size_t input) {
+  for (const auto& [aliased, output] : params.input_output_aliases) {
+    if (aliased == static_cast<int64_t>(input)) return static_cast<size_t>(output);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Planner::share_foreign_call(size_t index) {
+  const Equation& equation = program_.equations[index];
+  const auto& params = params_as<FfiCallParams>(equation.params.get());
+  choose_result_layouts(index);
+  for (const auto& [input, output] : params.input_output_aliases) {
+    // A token has no memory to take over.
+    if (params.result_types[output].is_token()) continue;
+    // An operand in another order is copied anyway.
+    const Atom operand = equation.inputs[input];
+    if (!is_same_in_memory(params.result_types[output], layout_of(operand),
+                           params.input_layouts[input])) {
+      continue;
+    }
+    if (may_take_over(equation, index, input)) {
+      join(equation.outputs[output], operand.index);
+    }
+  }
+}
+
+void Planner::plan_foreign_call(size_t index) {
+  const Equation& equation = program_.equations[index];
+  const auto& params = params_as<FfiCallParams>(equation.params.get());
+  ForeignCallSpec spec;
+  spec.target = find(params);
+  for (const Atom atom : equation.inputs) spec.arguments.push_back(program_.type_of(atom));
+  spec.results = params.result_types;
+  spec.attributes = params.attributes;
+  spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
+  spec.legacy_backend_config = params.legacy_backend_config.value_or("");
+
+  // Where the handler writes: the result's memory, or a place of its layout to be copied from.
+  std::vector<Place> arguments, results;
+  Temporaries temporaries;
+  const auto is_copied = [&](size_t i) {
+    return !is_same_in_memory(params.result_types[i], params.output_layouts[i],
+                              layouts_[equation.outputs[i]]);
+  };
+  for (size_t i = 0; i < equation.outputs.size(); ++i) {
+    const Place place = define(equation.outputs[i]);
+    results.push_back(is_copied(i) ? add_temporary(params.result_types[i].nbytes(), temporaries)
+                                   : place);
+  }
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    arguments.push_back(argument_place(equation, params, i, results, temporaries));
+  }
+  add_call(std::move(spec), arguments, results);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!is_copied(i)) continue;
+    add_copy(params.result_types[i], results[i], params.output_layouts[i],
+             define(equation.outputs[i]), {});
+    ++plan_->statistics.layout_copies;
+  }
+  release(temporaries);
+}
+
+Place Planner::add_temporary(size_t nbytes, Temporaries& temporaries) {
+  const Place place{Place::Kind::kArena, arena_.allocate(nbytes)};
+  temporaries.emplace_back(place, nbytes);
+  return place;
+}
+
+void Planner::release(const Temporaries& temporaries) {
+  for (const auto& [place, nbytes] : temporaries) arena_.release(place.index, nbytes);
+}
+
+// An operand that a result takes over is handed over in that result's memory.
+Place Planner::argument_place(const Equation& equation, const FfiCallParams& params, size_t input,
+                              std::span<const Place> results, Temporaries& temporaries) {
+  const Atom atom = equation.inputs[input];
+  const ShapeDtype type = program_.type_of(atom);
+  const MajorToMinor& wanted = params.input_layouts[input];
+  // As it lies, or in row-major order, which others may want too; else it is copied for this call.
+  std::optional<Place> place;
+  if (is_same_in_memory(type, layout_of(atom), wanted)) {
+    place = place_of(atom);
+  } else if (is_row_major_in_memory(type, wanted)) {
+    place = row_major_place(atom);
+  }
+  const auto output = aliased_output(params, input);
+  if (output && !type.is_token()) {
+    const Place target = results[*output];
+    if (place && place->kind == target.kind && place->index == target.index) return target;
+    if (place) {
+      add_copy(type, *place, wanted, target, wanted);
+      ++plan_->statistics.alias_copies;
+    } else {
+      add_copy(type, place_of(atom), layout_of(atom), target, wanted);
+      ++plan_->statistics.layout_copies;
+    }
+    return target;
+  }
+  if (place) return *place;
+  const Place temporary = add_temporary(type.nbytes(), temporaries);
+  add_copy(type, place_of(atom), layout_of(atom), temporary, wanted);
+  ++plan_->statistics.layout_copies;
+  return temporary;
+}
+
+void Planner::add_call(ForeignCallSpec spec, std::span<const Place> arguments,
+                       std::span<const Place> results) {
+  Instruction instruction{Instruction::Kind::kForeignCall};
+  instruction.call = static_cast<uint32_t>(plan_->calls.size());
+  plan_->calls.push_back(std::make_unique<const ForeignCall>(std::move(spec)));
+  plan_->has_execution_stages |= plan_->calls.back()->has_execution_stages();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    plan_->pointers.push_back({.call = instruction.call,
+                               .index = static_cast<uint32_t>(i),
+                               .is_result = false,
+                               .needs_alignment = true,
+                               .place = arguments[i]});
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    plan_->pointers.push_back({.call = instruction.call,
+                               .index = static_cast<uint32_t>(i),
+                               .is_result = true,
+                               .place = results[i]});
+  }
+  plan_->instructions.push_back(instruction);
+}
+
+}  // namespace farcall::native
