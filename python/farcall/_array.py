@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._at import IndexUpdateHelper
 
 Array = _core.Array
 ShapeDtypeStruct = _core.ShapeDtypeStruct
@@ -38,6 +39,7 @@ def _install_methods() -> None:
         return call
 
     names = "sum prod max min any all mean var std argmax argmin ravel squeeze swapaxes astype clip"
+    names += " take nonzero"
     for name in names.split():
         setattr(Array, name, method(name))
 
@@ -93,6 +95,7 @@ def _install_methods() -> None:
         "real": property(functions.real, doc="The real part."),
         "imag": property(functions.imag, doc="The imaginary part."),
         "aval": property(aval),
+        "at": property(IndexUpdateHelper, doc="Updates: x.at[index].set(values) and the like."),
     }
     for name, made in properties.items():
         setattr(Array, name, made)

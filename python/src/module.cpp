@@ -53,9 +53,11 @@ NB_MODULE(_core, module) {
   bind_control_flow(control_flow);
   bind_collectives(control_flow);
   bind_lax_arrays(lax);
+  bind_lax_indexing(lax);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
   bind_numpy_arrays(numpy);
+  bind_numpy_indexing(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_ffi_call(ffi);

@@ -58,6 +58,13 @@ void ConcretizationError::raise_with(std::string message) const {
   throw ConcretizationError(std::move(message));
 }
 
+NonConcreteBooleanIndexError::NonConcreteBooleanIndexError(std::string message)
+    : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
+NonConcreteBooleanIndexError::~NonConcreteBooleanIndexError() = default;
+void NonConcreteBooleanIndexError::raise_with(std::string message) const {
+  throw NonConcreteBooleanIndexError(std::move(message));
+}
+
 LeakedTracerError::LeakedTracerError(std::string message)
     : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
 LeakedTracerError::~LeakedTracerError() = default;

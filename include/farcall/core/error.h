@@ -83,6 +83,15 @@ class FARCALL_API ConcretizationError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
+// A traced array of bools was used as a mask, so that the shape of the result is not known; Python
+// sees a NonConcreteBooleanIndexError.
+class FARCALL_API NonConcreteBooleanIndexError : public Error {
+ public:
+  explicit NonConcreteBooleanIndexError(std::string message);
+  ~NonConcreteBooleanIndexError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
+};
+
 // A traced array was met outside the function it belongs to; Python sees an UnexpectedTracerError.
 class FARCALL_API LeakedTracerError : public Error {
  public:

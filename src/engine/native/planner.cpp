@@ -105,6 +105,9 @@ void Planner::share_equation(size_t index) {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     share_region(index);
+  } else if (updates_first_input(equation.primitive->name) && may_take_over(equation, index, 0) &&
+             !layouts_[equation.inputs[0].index]) {
+    join(equation.outputs[0], equation.inputs[0].index);
   }
 }
 

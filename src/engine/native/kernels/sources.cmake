@@ -8,13 +8,16 @@ set(FARCALL_NATIVE_KERNELS
   cumulative.cpp
   dot_general.cpp
   elementwise.cpp
+  indexing.cpp
   math.cpp
   narrow.cpp
   reduce.cpp
+  scatter.cpp
   select.cpp
   sort.cpp
   special.cpp
   strided_copy.cpp
   structural.cpp
-  table.cpp)
+  table.cpp
+  windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
