@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+import enum as _enum
 from typing import Any
 
 from farcall import _core
@@ -11,7 +11,7 @@ from farcall._core.lax import *  # noqa: F403
 _functions = _core.lax
 
 
-class RoundingMethod(enum.IntEnum):
+class RoundingMethod(_enum.IntEnum):
     """How ``round`` treats halves."""
 
     AWAY_FROM_ZERO = 0
