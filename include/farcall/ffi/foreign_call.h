@@ -72,6 +72,9 @@ class FARCALL_API Invocation {
   // aligned to kAlignment, which handlers rely on.
   void set_argument(size_t index, void* data) { buffers_[index].data = data; }
   void set_result(size_t index, void* data) { buffers_[num_arguments_ + index].data = data; }
+  // Where these two write, valid until the invocation is moved.
+  void** argument_slot(size_t index) { return &buffers_[index].data; }
+  void** result_slot(size_t index) { return &buffers_[num_arguments_ + index].data; }
   size_t num_arguments() const { return num_arguments_; }
   size_t num_results() const { return buffers_.size() - num_arguments_; }
 

@@ -14,7 +14,8 @@
 namespace farcall {
 
 struct CompileOptions {
-  // Which inputs the caller gives away: their memory may be reused for results.
+  // Which inputs the caller gives away: their memory may be reused for results. By input; empty:
+  // none.
   std::vector<bool> donated_inputs;
 };
 
@@ -31,6 +32,9 @@ class FARCALL_API Executable {
   // A few instructions on a few numbers and no foreign code, so that a front need not make other
   // threads run meanwhile.
   bool is_brief() const { return is_brief_; }
+  // By input: whether a run may write over it, which it does only where may_overwrite() holds for
+  // the array's memory, and makes a copy otherwise. False for all but donated inputs.
+  virtual const std::vector<bool>& overwrites() const = 0;
 
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
   // and receive the results. Inputs are only read, unless donated at compile time and unique.
@@ -46,6 +50,11 @@ class FARCALL_API Executable {
   std::vector<ShapeDtype> input_types_, output_types_;
   bool is_brief_;
 };
+
+// Whether memory that the caller gives away may be written: nobody else holds it, and it is ours.
+inline bool may_overwrite(const Storage& storage) {
+  return storage.is_owned() && storage.is_unique();
+}
 
 class FARCALL_API Engine {
  public:

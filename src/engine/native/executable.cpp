@@ -1,4 +1,5 @@
 // The run loop, and the engine object.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -18,7 +19,12 @@ namespace {
 class NativeExecutable final : public Executable {
  public:
   NativeExecutable(ProgramPtr program, std::unique_ptr<const Plan> plan)
-      : Executable(std::move(program), is_brief(*plan)), plan_(std::move(plan)), pool_(*plan_) {}
+      : Executable(std::move(program), is_brief(*plan)),
+        plan_(std::move(plan)),
+        overwrites_(std::ranges::find(plan_->overwrites, true) != plan_->overwrites.end()),
+        pool_(*plan_) {}
+
+  const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
@@ -26,9 +32,15 @@ class NativeExecutable final : public Executable {
     state->options.run_id = state->run_id_base + ++state->num_runs;
     try {
       const Binding binding(*plan_, *state, options);
+      std::vector<const Storage*> own;
+      if (overwrites_) inputs = with_own_copies(*state, inputs, own);
       make_outputs(inputs, outputs);
       set_pointers(*state, inputs, outputs);
-      run(*state);
+      if (plan_->has_execution_stages) {
+        state->for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
+        state->for_each_invocation([](Invocation& invocation) { invocation.initialize(); });
+      }
+      state->run();
     } catch (...) {
       for (Storage& output : outputs) output = Storage();
       throw;
@@ -38,7 +50,7 @@ class NativeExecutable final : public Executable {
  private:
   static bool is_brief(const Plan& plan) {
     constexpr int64_t kBriefBytes = 1 << 14;
-    return plan.calls.empty() && plan.instructions.size() <= 16 &&
+    return !plan.has_calls && plan.regions.empty() && plan.instructions.size() <= 16 &&
            plan.program->cost().bytes + plan.program->cost().flops <= kBriefBytes;
   }
 
@@ -53,11 +65,12 @@ class NativeExecutable final : public Executable {
       given_ = options;
       // All calls of an execution have one id.
       if (given_->run_id == 0) given_->run_id = state.options.run_id;
-      for (Invocation& invocation : state.invocations) invocation.begin(*given_);
+      state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
     }
     ~Binding() {
       if (!state_) return;
-      for (Invocation& invocation : state_->invocations) invocation.begin(state_->options);
+      state_->for_each_invocation(
+          [&](Invocation& invocation) { invocation.begin(state_->options); });
     }
     Binding(const Binding&) = delete;
     Binding& operator=(const Binding&) = delete;
@@ -103,53 +116,70 @@ class NativeExecutable final : public Executable {
     for (const PointerUse& use : plan_->run_pointers) {
       const bool is_input = use.place.kind == Place::Kind::kInput;
       void* data = (is_input ? *inputs[use.place.index] : outputs[use.place.index]).data();
+      // Handlers rely on the alignment, which adopted memory need not have.
+      if (use.needs_alignment && is_input && !is_aligned(data)) [[unlikely]]
+        data = aligned(state, *inputs[use.place.index]);
       if (use.call == PointerUse::kNoCall) {
         state.operands[use.index] = data;
       } else if (use.is_result) {
         state.invocations[use.call].set_result(use.index, data);
       } else {
-        // Handlers rely on the alignment, which adopted memory need not have.
-        if (!is_aligned(data)) [[unlikely]]
-          data = aligned(state, *inputs[use.place.index]);
         state.invocations[use.call].set_argument(use.index, data);
       }
     }
   }
 
   static void* aligned(State& state, const Storage& input) {
-    return state.aligned_inputs.emplace_back(copy(input)).data();
+    return state.private_inputs.emplace_back(copy(input)).data();
   }
 
-  void run(State& state) const {
-    if (plan_->has_execution_stages) {
-      for (Invocation& invocation : state.invocations) invocation.prepare();
-      for (Invocation& invocation : state.invocations) invocation.initialize();
-    }
-    void* const scratch = static_cast<std::byte*>(state.memory.data()) + plan_->arena_bytes;
-    for (const Instruction& instruction : plan_->instructions) {
-      switch (instruction.kind) {
-        case Instruction::Kind::kForeignCall:
-          state.invocations[instruction.call].execute();
-          break;
-        case Instruction::Kind::kKernel:
-          instruction.run({&state.operands[instruction.first_operand], scratch, instruction.data});
-          break;
+  // Inputs that the plan overwrites are the caller's gift only if nobody else holds them.
+  std::span<const Storage* const> with_own_copies(State& state,
+                                                  std::span<const Storage* const> inputs,
+                                                  std::vector<const Storage*>& own) const {
+    own.assign(inputs.begin(), inputs.end());
+    state.private_inputs.reserve(2 * inputs.size());  // addresses must stay
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (plan_->overwrites[i] && !may_overwrite(*inputs[i])) {
+        own[i] = &state.private_inputs.emplace_back(copy(*inputs[i]));
       }
     }
+    return own;
   }
 
   std::unique_ptr<const Plan> plan_;
+  bool overwrites_;
   mutable StatePool pool_;
 };
+
+// Each donated input with the first output of its type that is still free.
+std::vector<std::pair<size_t, size_t>> donation_pairs(const Program& program,
+                                                      const std::vector<bool>& donated) {
+  std::vector<std::pair<size_t, size_t>> pairs;
+  const auto inputs = program.input_types(), outputs = program.output_types();
+  std::vector<bool> is_taken(outputs.size(), false);
+  for (size_t i = 0; i < donated.size(); ++i) {
+    for (size_t j = 0; donated[i] && j < outputs.size(); ++j) {
+      if (is_taken[j] || inputs[i].strengthened() != outputs[j].strengthened()) continue;
+      is_taken[j] = true;
+      pairs.emplace_back(i, j);
+      break;
+    }
+  }
+  return pairs;
+}
 
 class NativeEngine final : public Engine {
  public:
   std::string_view name() const override { return "native"; }
   std::string_view platform() const override { return "cpu"; }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
-                                            const CompileOptions&) const override {
+                                            const CompileOptions& options) const override {
     ProgramPtr live = remove_dead_code(inline_calls(program));
-    return std::make_shared<NativeExecutable>(std::move(program), make_plan(std::move(live)));
+    PlanOptions plan{.donated_inputs = options.donated_inputs};
+    plan.in_place = donation_pairs(*live, options.donated_inputs);
+    return std::make_shared<NativeExecutable>(std::move(program),
+                                              make_plan(std::move(live), std::move(plan)));
   }
 };
 

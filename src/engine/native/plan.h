@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/storage.h>
@@ -22,20 +23,21 @@ struct Place {
 };
 
 struct Instruction {
-  enum class Kind : uint8_t { kKernel, kForeignCall };
+  enum class Kind : uint8_t { kKernel, kForeignCall, kScan, kWhile, kCond };
   Kind kind;
-  uint32_t first_operand = 0;  // kKernel: its pointers in State::operands
+  uint32_t first_operand = 0;  // its pointers in State::operands; not for kForeignCall
   uint32_t call = 0;           // kForeignCall: its number
   void (*run)(const KernelCall&) = nullptr;
-  const void* data = nullptr;
+  const void* data = nullptr;  // of a kernel; ScanRegion, WhileRegion, CondRegion
 };
 
-// One pointer that a state holds: of a kernel's operand, or of a foreign call's buffer.
+// One pointer that a state holds: of an instruction's operand, or of a foreign call's buffer.
 struct PointerUse {
   static constexpr uint32_t kNoCall = UINT32_MAX;
-  uint32_t call = kNoCall;  // kNoCall: an operand of a kernel
+  uint32_t call = kNoCall;  // kNoCall: an operand in State::operands
   uint32_t index = 0;       // operand; argument, or result where is_result
   bool is_result = false;
+  bool needs_alignment = false;  // foreign code may read it
   Place place;
 };
 
@@ -52,23 +54,41 @@ struct PlanStatistics {
   int64_t layout_copies = 0;  // an operand or result in another layout than row-major
 };
 
+struct Region;
+
 struct Plan {
+  Plan();
+  ~Plan();
+
   ProgramPtr program;
   std::vector<Instruction> instructions;
   std::vector<Kernel> kernels;  // keep the instructions' data alive
   std::vector<std::unique_ptr<const ForeignCall>> calls;
+  std::vector<std::unique_ptr<const Region>> regions;  // loops and branches
+  std::vector<std::unique_ptr<const Plan>> children;   // the programs inside regions
   std::vector<Storage> constants;
   std::vector<PlannedOutput> outputs;
   size_t num_operands = 0;
   std::vector<PointerUse> pointers;      // all
   std::vector<PointerUse> run_pointers;  // those that change from run to run
+  std::vector<bool> overwrites;          // by input: its memory is written
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
+  bool has_calls = false;    // here or in children
   bool has_execution_stages = false;
   PlanStatistics statistics;
 };
 
+struct PlanOptions {
+  // The program is the body of a region: every output is written to memory that the region gives.
+  bool is_nested = false;
+  // Inputs that the plan may overwrite.
+  std::vector<bool> donated_inputs = {};
+  // (input, output) of equal types: where nothing is lost, the output lies in the input's memory.
+  std::vector<std::pair<size_t, size_t>> in_place = {};
+};
+
 // Raises what compiling a program raises; see Engine::compile.
-std::unique_ptr<const Plan> make_plan(ProgramPtr program);
+std::unique_ptr<const Plan> make_plan(ProgramPtr program, PlanOptions options = {});
 
 }  // namespace farcall::native

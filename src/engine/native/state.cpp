@@ -1,5 +1,7 @@
 #include "engine/native/state.h"
 
+#include "engine/native/region.h"
+
 namespace farcall::native {
 namespace {
 
@@ -33,14 +35,30 @@ int64_t next_run_id_base() {
 
 }  // namespace
 
-State::State(const Plan& plan)
-    : memory(Storage::allocate(plan.arena_bytes + plan.scratch_bytes)),
-      operands(plan.num_operands, nullptr),
-      run_id_base(next_run_id_base()) {
+State::State(const Plan& plan) : plan(plan), run_id_base(next_run_id_base()) {
   options.run_id = run_id_base;
+  build(options);
+}
+
+State::State(const Plan& plan, const ExecutionOptions& options)
+    : plan(plan), input_slots(plan.program->inputs.size()), output_slots(plan.outputs.size()) {
+  build(options);
+  for (const PointerUse& use : plan.run_pointers) {
+    void** const slot = use.call == PointerUse::kNoCall ? &operands[use.index]
+                        : use.is_result ? invocations[use.call].result_slot(use.index)
+                                        : invocations[use.call].argument_slot(use.index);
+    auto& slots = use.place.kind == Place::Kind::kInput ? input_slots : output_slots;
+    slots[use.place.index].push_back(slot);
+  }
+}
+
+void State::build(const ExecutionOptions& seen) {
+  memory = Storage::allocate(plan.arena_bytes + plan.scratch_bytes);
+  operands.assign(plan.num_operands, nullptr);
   invocations.reserve(plan.calls.size());
   for (const auto& call : plan.calls) invocations.emplace_back(*call);
-  for (Invocation& invocation : invocations) invocation.begin(options);
+  for (Invocation& invocation : invocations) invocation.begin(seen);
+  for (const auto& child : plan.children) children.push_back(std::make_unique<State>(*child, seen));
   for (const PointerUse& use : plan.pointers) {
     void* const data = address(plan, *this, use.place);
     if (use.call == PointerUse::kNoCall) {
@@ -49,6 +67,32 @@ State::State(const Plan& plan)
       invocations[use.call].set_result(use.index, data);
     } else {
       invocations[use.call].set_argument(use.index, data);
+    }
+  }
+}
+
+void State::run() {
+  void* const scratch = static_cast<std::byte*>(memory.data()) + plan.arena_bytes;
+  for (const Instruction& instruction : plan.instructions) {
+    switch (instruction.kind) {
+      case Instruction::Kind::kForeignCall:
+        invocations[instruction.call].execute();
+        break;
+      case Instruction::Kind::kKernel:
+        instruction.run({&operands[instruction.first_operand], scratch, instruction.data});
+        break;
+      case Instruction::Kind::kScan:
+        static_cast<const ScanRegion*>(instruction.data)
+            ->run(*this, &operands[instruction.first_operand]);
+        break;
+      case Instruction::Kind::kWhile:
+        static_cast<const WhileRegion*>(instruction.data)
+            ->run(*this, &operands[instruction.first_operand]);
+        break;
+      case Instruction::Kind::kCond:
+        static_cast<const CondRegion*>(instruction.data)
+            ->run(*this, &operands[instruction.first_operand]);
+        break;
     }
   }
 }

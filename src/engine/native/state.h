@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <farcall/core/storage.h>
@@ -16,14 +17,41 @@ namespace farcall::native {
 
 struct State {
   explicit State(const Plan& plan);
+  // Of a region's plan, whose calls see the options of the whole execution.
+  State(const Plan& plan, const ExecutionOptions& options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
+  // Runs the instructions; the pointers are set.
+  void run();
+
+  // Where a nested plan finds an input, or puts an output.
+  void set_input(size_t index, void* data) { set(input_slots[index], data); }
+  void set_output(size_t index, void* data) { set(output_slots[index], data); }
+
+  template <class F>
+  void for_each_invocation(const F& f) {
+    for (Invocation& invocation : invocations) f(invocation);
+    for (const auto& child : children) child->for_each_invocation(f);
+  }
+
+  const Plan& plan;
   Storage memory;                       // arena, then scratch
-  std::vector<void*> operands;          // of all kernels
-  std::vector<Storage> aligned_inputs;  // copies that last for one run
+  std::vector<void*> operands;          // of all kernels and regions
+  std::vector<Storage> private_inputs;  // copies that last for one run
   std::vector<Invocation> invocations;  // one for each foreign call
-  ExecutionOptions options;             // what invocations see unless the caller gives others
-  int64_t run_id_base;
+  std::vector<std::unique_ptr<State>> children;
+  ExecutionOptions options;  // what invocations see unless the caller gives others
+  int64_t run_id_base = 0;
   int64_t num_runs = 0;
+  // Of a nested plan: the pointers to be set, by input and by output.
+  std::vector<std::vector<void**>> input_slots, output_slots;
+
+ private:
+  static void set(const std::vector<void**>& slots, void* data) {
+    for (void** slot : slots) *slot = data;
+  }
+  void build(const ExecutionOptions& seen);
 };
 
 // The states of an executable. Taking one is a single exchange on a slot that a thread comes back
@@ -39,7 +67,7 @@ class StatePool {
     // Without a slot the state is of no further use.
     Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
     ~Lease() {
-      if (!state_->aligned_inputs.empty()) state_->aligned_inputs.clear();
+      if (!state_->private_inputs.empty()) state_->private_inputs.clear();
       if (slot_) {
         slot_->state.store(state_, std::memory_order_release);
       } else {

@@ -1,0 +1,85 @@
+// Definitions: what every call of a target needs, said once. The rules belong to the target: each
+// ffi_call of it has them, also one that another rule makes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/ffi/attribute.h>
+#include <farcall/primitives/ffi_call.h>
+#include <farcall/trace/array.h>
+#include <farcall/trace/custom.h>
+#include <farcall/trace/rules.h>
+
+namespace farcall {
+
+// The call that a rule is asked about.
+struct TargetCall {
+  const FfiCallParams& params;
+
+  const Attributes& attributes() const { return params.attributes; }
+  // The same call on other operands of the same types.
+  FARCALL_API std::vector<Array> operator()(std::span<const Array> operands) const;
+};
+
+// Every part is optional. Null arrays are tangents and cotangents that are zero.
+struct TargetDefinition {
+  // Types of the results, for calls that do not give them.
+  std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
+                                        const Attributes& attributes)>
+      shape;
+  // Attributes of calls that do not give them. A number given for one of these takes its dtype.
+  Attributes default_attributes;
+
+  // Forward mode.
+  std::function<JvpResults(const TargetCall& call, std::span<const Array> primals,
+                           std::span<const Array> tangents)>
+      jvp;
+  // Reverse mode: results and what the backward half needs; then a cotangent for each operand.
+  std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward;
+  std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> residuals,
+                                   std::span<const Array> cotangents)>
+      backward;
+  // Groups of operands: the results are linear in each group, the others held fixed. Gives jvp, and
+  // with `transpose` reverse mode too.
+  std::vector<std::vector<int64_t>> linear_in;
+  // Cotangents of the operands that are null, in which the call is linear.
+  std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> operands,
+                                   std::span<const Array> cotangents)>
+      transpose;
+
+  // Batching: a rule, or the vmap_method of calls that give none.
+  std::function<BatchResults(const TargetCall& call, std::span<const Array> operands,
+                             std::span<const int64_t> axes, const BatchAxis& axis)>
+      batch;
+  std::optional<std::string> vmap_method;
+
+  // Bytes of scratch memory that a call takes, which are then planned with everything else.
+  std::function<int64_t(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
+                        const Attributes& attributes)>
+      workspace;
+  // How dimensions may be divided among devices: an einsum-like text, "b n, n -> b n".
+  std::string sharding;
+};
+using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
+
+// Replaces what was said of the target before. The target may be registered later. Raises
+// INVALID_ARGUMENT for a part that makes no sense alone: `backward` without `forward`, an unknown
+// vmap_method, a negative operand number.
+FARCALL_API void define_target(const std::string& target_name, TargetDefinition definition);
+// Null when nothing was said.
+FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
+
+// A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION when it
+// has none.
+FARCALL_API std::vector<Array> call_defined(const std::string& target_name,
+                                            std::span<const Array> operands,
+                                            const Attributes& attributes = {});
+
+}  // namespace farcall

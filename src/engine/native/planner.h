@@ -1,0 +1,108 @@
+// Planner: makes a plan from a program, in three steps: which values share memory, where that
+// memory is, and the instructions.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <farcall/primitives/ffi_call.h>
+
+#include "engine/native/arena.h"
+#include "engine/native/plan.h"
+#include "engine/native/region.h"
+
+namespace farcall::native {
+
+class Planner {
+ public:
+  Planner(ProgramPtr program, PlanOptions options);
+  std::unique_ptr<const Plan> run();
+
+ private:
+  static constexpr size_t kNever = SIZE_MAX;
+  using Temporaries = std::vector<std::pair<Place, size_t>>;  // and their bytes
+
+  // ---- which variables share memory (planner.cpp) ----
+
+  // The variable that stands for all that share this one's memory.
+  uint32_t root(uint32_t variable) const {
+    while (shares_[variable] != variable) variable = shares_[variable];
+    return variable;
+  }
+  void share_memory();
+  void share_equation(size_t index);
+  void join(uint32_t variable, uint32_t with);
+  bool may_take_over(const Equation& equation, size_t index, size_t input) const;
+
+  // ---- where memory is ----
+
+  void place_fixed();
+  void try_in_place(size_t input, size_t output);
+  Place add_constant(Storage storage);
+  Place place_of(Atom atom);
+  Place define(uint32_t variable);
+  void release_dead(size_t index);
+
+  // ---- instructions ----
+
+  void plan_equation(size_t index);
+  void plan_kernel(const Equation& equation, size_t index);
+  void take_over_operand(const Equation& equation, size_t index);
+  void add_kernel(Kernel kernel, std::span<const Place> operands);
+  void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
+                const MajorToMinor& to_layout);
+  uint32_t add_operands(std::span<const Place> operands, bool needs_alignment);
+
+  // ---- foreign calls (planner_calls.cpp) ----
+
+  void share_foreign_call(size_t index);
+  void plan_foreign_call(size_t index);
+  Place add_temporary(size_t nbytes, Temporaries& temporaries);
+  void release(const Temporaries& temporaries);
+  Place argument_place(Atom atom, const MajorToMinor& layout, Temporaries& temporaries);
+  void add_call(ForeignCallSpec spec, std::span<const Place> arguments,
+                std::span<const Place> results);
+
+  // ---- loops and branches (planner_regions.cpp) ----
+
+  // Plans the programs inside, before anything else is known.
+  void make_region(size_t index);
+  size_t add_child(const ProgramPtr& program, PlanOptions options);
+  void share_region(size_t index);
+  void plan_region(size_t index);
+
+  // ---- the end ----
+
+  void place_outputs();
+  void finish();
+
+  struct RegionInfo {
+    size_t region = 0;  // in plan_->regions
+    Instruction::Kind kind = Instruction::Kind::kScan;
+    size_t first_carry = 0;  // operand number of the first carry
+    std::vector<Carry> carries;
+  };
+
+  const Program& program_;
+  PlanOptions options_;
+  std::unique_ptr<Plan> plan_;
+  Arena arena_;
+  std::vector<uint32_t> shares_;                    // by variable; itself at a root
+  std::vector<size_t> last_use_;                    // by root: the last equation that needs it
+  std::vector<size_t> defined_at_;                  // by variable: its equation, or kNever
+  std::vector<bool> is_ours_;                       // by variable: its memory may be written over
+  std::vector<std::vector<int64_t>> copies_alias_;  // by equation: aliased results that need a copy
+  std::vector<Place> places_;                       // by root
+  std::vector<Place> literal_places_;
+  std::vector<std::optional<size_t>> wanted_input_;   // by root: donated input that it may lie in
+  std::vector<std::optional<size_t>> wanted_output_;  // and where it goes if it does not
+  std::vector<RegionInfo> regions_;                   // in order of their equations
+  std::vector<size_t> region_of_;                     // by equation; kNever: none
+};
+
+// Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.
+bool is_row_major_in_memory(ShapeDtype type, const MajorToMinor& layout);
+
+}  // namespace farcall::native

@@ -1,0 +1,169 @@
+#include "engine/native/region.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/native/state.h"
+
+namespace farcall::native {
+namespace {
+
+void copy(void* to, const void* from, size_t nbytes) {
+  if (to != from && nbytes > 0) std::memcpy(to, from, nbytes);
+}
+
+void* offset(void* pointer, int64_t bytes) { return static_cast<std::byte*>(pointer) + bytes; }
+
+// Where the carry of a step is read and written. Values that are not kept in place alternate
+// between the result's memory and a place of their own.
+class CarryPointers {
+ public:
+  // `first` tells which of the two the first step writes to.
+  CarryPointers(const std::vector<Carry>& carries, void* const* initial, void* const* results,
+                void* const* places, bool first_to_result)
+      : carries_(carries), initial_(initial), results_(results), places_(places) {
+    to_result_ = first_to_result;
+  }
+
+  // Before the first step.
+  void begin() const {
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      const Carry& carry = carries_[i];
+      if (carry.is_invariant) continue;
+      if (carry.is_in_place) {
+        copy(results_[i], initial_[i], carry.nbytes);
+      } else if (carry.overwrites) {
+        copy(to_result_ ? places_[i] : results_[i], initial_[i], carry.nbytes);
+      }
+    }
+  }
+
+  void* read(size_t i, bool is_first) const {
+    const Carry& carry = carries_[i];
+    if (carry.is_invariant) return initial_[i];
+    if (carry.is_in_place) return results_[i];
+    if (is_first && !carry.overwrites) return initial_[i];
+    return to_result_ ? places_[i] : results_[i];
+  }
+  void* written(size_t i) const {
+    return carries_[i].is_in_place || to_result_ ? results_[i] : places_[i];
+  }
+  // Whether the pointers of this carry change from step to step.
+  bool moves(size_t i) const { return !carries_[i].is_invariant && !carries_[i].is_in_place; }
+
+  void next() { to_result_ = !to_result_; }
+
+  // After the last step: results that are not where they belong. `steps` is whether there was one.
+  void finish(bool has_stepped) const {
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      const Carry& carry = carries_[i];
+      if (!has_stepped || carry.is_invariant) {
+        copy(results_[i], initial_[i], carry.nbytes);
+      } else if (!carry.is_in_place && to_result_) {
+        // next() came after the last step, which therefore wrote to the other place.
+        copy(results_[i], places_[i], carry.nbytes);
+      }
+    }
+  }
+
+ private:
+  const std::vector<Carry>& carries_;
+  void* const* initial_;
+  void* const* results_;
+  void* const* places_;
+  bool to_result_;
+};
+
+}  // namespace
+
+void ScanRegion::run(State& state, void* const* operands) const {
+  State& step = *state.children[child];
+  const size_t num_carry = carries.size(), num_xs = x_strides.size(), num_ys = y_strides.size();
+  void* const* const initial = operands + num_consts;
+  void* const* const xs = initial + num_carry;
+  void* const* const results = xs + num_xs;
+  void* const* const ys = results + num_carry;
+  void* const* const places = ys + num_ys;
+  // The last step is to write to the results.
+  CarryPointers carry(carries, initial, results, places, length % 2 == 1);
+  if (length == 0) return carry.finish(false);
+
+  carry.begin();
+  const int64_t first = is_reverse ? length - 1 : 0, direction = is_reverse ? -1 : 1;
+  for (size_t i = 0; i < num_consts; ++i) step.set_input(i, operands[i]);
+  for (size_t i = 0; i < num_xs; ++i) {
+    step.set_input(num_consts + num_carry + i, offset(xs[i], first * x_strides[i]));
+  }
+  for (size_t i = 0; i < num_ys; ++i) {
+    step.set_output(num_carry + i, offset(ys[i], first * y_strides[i]));
+  }
+  for (size_t i = 0; i < num_carry; ++i) {
+    step.set_input(num_consts + i, carry.read(i, true));
+    step.set_output(i, carry.written(i));
+  }
+  for (int64_t n = 0;;) {
+    step.run();
+    if (++n == length) break;
+    carry.next();
+    for (size_t i = 0; i < num_carry; ++i) {
+      if (!carry.moves(i)) continue;
+      step.set_input(num_consts + i, carry.read(i, false));
+      step.set_output(i, carry.written(i));
+    }
+    for (size_t i = 0; i < num_xs; ++i) {
+      for (void** slot : step.input_slots[num_consts + num_carry + i]) {
+        *slot = offset(*slot, direction * x_strides[i]);
+      }
+    }
+    for (size_t i = 0; i < num_ys; ++i) {
+      for (void** slot : step.output_slots[num_carry + i]) {
+        *slot = offset(*slot, direction * y_strides[i]);
+      }
+    }
+  }
+  carry.next();
+  carry.finish(true);
+}
+
+void WhileRegion::run(State& state, void* const* operands) const {
+  State& test = *state.children[condition];
+  State& step = *state.children[body];
+  const size_t num_carry = carries.size();
+  void* const* const body_consts = operands + num_condition_consts;
+  void* const* const initial = body_consts + num_body_consts;
+  void* const* const results = initial + num_carry;
+  CarryPointers carry(carries, initial, results, results + num_carry, true);
+
+  bool holds = false;
+  test.set_output(0, &holds);
+  for (size_t i = 0; i < num_condition_consts; ++i) test.set_input(i, operands[i]);
+  for (size_t i = 0; i < num_body_consts; ++i) step.set_input(i, body_consts[i]);
+  carry.begin();
+  bool is_first = true;
+  for (;; is_first = false) {
+    for (size_t i = 0; i < num_carry; ++i) {
+      if (!is_first && !carry.moves(i)) continue;
+      void* const data = carry.read(i, is_first);
+      test.set_input(num_condition_consts + i, data);
+      step.set_input(num_body_consts + i, data);
+      step.set_output(i, carry.written(i));
+    }
+    test.run();
+    if (!holds) break;
+    step.run();
+    carry.next();
+  }
+  carry.finish(!is_first);
+}
+
+void CondRegion::run(State& state, void* const* operands) const {
+  int32_t wanted;
+  std::memcpy(&wanted, operands[0], sizeof(wanted));
+  const auto last = static_cast<int32_t>(branches.size()) - 1;
+  State& branch = *state.children[branches[static_cast<size_t>(std::clamp(wanted, 0, last))]];
+  for (size_t i = 0; i < num_operands; ++i) branch.set_input(i, operands[1 + i]);
+  for (size_t i = 0; i < num_results; ++i) branch.set_output(i, operands[1 + num_operands + i]);
+  branch.run();
+}
+
+}  // namespace farcall::native
