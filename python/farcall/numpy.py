@@ -9,6 +9,7 @@ import numpy as _numpy
 
 from farcall import _core
 from farcall._core.numpy import *  # noqa: F403
+from farcall._numpy import fft as fft
 from farcall._numpy import methods as _methods  # noqa: F401
 from farcall._numpy.creation import *  # noqa: F403
 from farcall._numpy.elementwise import *  # noqa: F403
@@ -19,7 +20,7 @@ from farcall._numpy.shapes import *  # noqa: F403
 from farcall.dtypes import *  # noqa: F403
 
 # What the core offers to the functions above only.
-del array_from_numpy, as_array, einsum_arrays, repeat_each, roll_axis, tensordot_axes  # noqa: F821
+del array_from_numpy, as_array  # noqa: F821
 
 pi, e, inf, nan = _numpy.pi, _numpy.e, _numpy.inf, _numpy.nan
 euler_gamma = _numpy.euler_gamma

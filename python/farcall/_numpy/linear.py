@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, normalize_axis, refuse_out
+from farcall._lax_arrays import conv_general_dilated
+from farcall._numpy.common import Array, as_array, normalize_axis, refuse_out, to_inexact
 
 __all__ = [
+    "convolve",
+    "correlate",
     "cross",
     "einsum",
     "einsum_path",
@@ -58,7 +61,7 @@ def einsum(
         path = path if len(arrays) > 1 else None
     elif not isinstance(optimize, (str, bool)):
         path = [list(step) for step in optimize if not isinstance(step, str)]
-    return _f.einsum_arrays(subscripts, arrays, path)
+    return _f._einsum(subscripts, arrays, path)
 
 
 def _letter(number: Any) -> str:
@@ -111,8 +114,8 @@ def tensordot(
         count = operator.index(axes)
         if not 0 <= count <= min(x.ndim, y.ndim):
             raise ValueError(f"tensordot: {count} axes of shapes {x.shape} and {y.shape}")
-        return _f.tensordot_axes(x, y, list(range(x.ndim - count, x.ndim)), list(range(count)))
-    return _f.tensordot_axes(x, y, *axes)
+        return _f._tensordot(x, y, list(range(x.ndim - count, x.ndim)), list(range(count)))
+    return _f._tensordot(x, y, *axes)
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
@@ -204,3 +207,59 @@ def trace(
     diagonal = _f.diagonal(array, offset, axis1, axis2)
     total = _f.sum(diagonal if dtype is None else _f.astype(diagonal, dtype), -1)
     return total if dtype is None else _f.astype(total, dtype)
+
+
+def _slide(function: str, a: Any, v: Any, mode: str) -> Array:
+    """The sums of products of two vectors, the second one moving along the first."""
+    x, y = as_array(a, function), as_array(v, function, "v")
+    if x.ndim != 1 or y.ndim != 1 or x.shape[0] == 0 or y.shape[0] == 0:
+        raise ValueError(
+            f"{function}: takes two vectors that are not empty; got {x.shape} and {y.shape}"
+        )
+    pads = {"full": y.shape[0] - 1, "same": y.shape[0] // 2, "valid": 0}
+    if mode not in pads:
+        raise ValueError(f"{function}: mode must be 'full', 'same' or 'valid', got {mode!r}")
+    after = y.shape[0] - 1 - pads[mode] if mode == "same" else pads[mode]
+    dtype = to_inexact(_f.multiply(x[:1], y[:1])).dtype
+    x, y = (_f.reshape(_f.astype(each, dtype), (1, 1, -1)) for each in (x, y))
+    return _f.ravel(conv_general_dilated(x, y, (1,), [(pads[mode], after)]))
+
+
+def convolve(
+    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """The convolution of two vectors.
+
+    Args:
+      mode: ``full``: wherever they overlap; ``same``: the size of the longer one; ``valid``: where
+        the shorter one lies within the longer one.
+      precision: without effect.
+      preferred_element_type: the dtype to multiply in.
+    """
+    x, y = as_array(a, "convolve"), as_array(v, "convolve", "v")
+    if preferred_element_type is not None:
+        x, y = _f.astype(x, preferred_element_type), _f.astype(y, preferred_element_type)
+    if x.size < y.size:
+        x, y = y, x
+    return _slide("convolve", x, _f.flip(y) if y.ndim == 1 else y, mode)
+
+
+def correlate(
+    a: Any,
+    v: Any,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The sums of products of ``a`` and the conjugate of ``v``, which moves along it.
+
+    The arguments are those of ``convolve``.
+    """
+    x, y = as_array(a, "correlate"), as_array(v, "correlate", "v")
+    if preferred_element_type is not None:
+        x, y = _f.astype(x, preferred_element_type), _f.astype(y, preferred_element_type)
+    y = _f.conj(y)
+    if x.ndim == 1 and y.ndim == 1 and x.size < y.size:
+        return _f.flip(_slide("correlate", y, x, mode))
+    return _slide("correlate", x, y, mode)

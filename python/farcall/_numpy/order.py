@@ -59,7 +59,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
         return _f.zeros((), "int32")
     positions = _core.lax.broadcasted_iota("int32", arrays[0].shape, axis)
     operands = [*reversed(arrays), positions]
-    return _core.lax.sort_operands(operands, axis, True, len(arrays))[-1]
+    return _core.lax._sort_operands(operands, axis, True, len(arrays))[-1]
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Array:
@@ -113,12 +113,12 @@ def searchsorted(
     joined = _f.concatenate([flat, sorted_values] if wanted_first else [sorted_values, flat])
     start = 0 if wanted_first else size
     positions = _core.lax.broadcasted_iota("int32", (size + count,), 0)
-    _, positions = _core.lax.sort_operands([joined, positions], 0, True, 1)
+    _, positions = _core.lax._sort_operands([joined, positions], 0, True, 1)
     is_wanted = _f.logical_and(
         _f.greater_equal(positions, start), _f.less(positions, start + count)
     )
     counts = _f.cumsum(_f.logical_not(is_wanted))
-    _, counts = _core.lax.sort_operands([positions, counts], 0, True, 1)
+    _, counts = _core.lax._sort_operands([positions, counts], 0, True, 1)
     return _f.reshape(counts[start : start + count], shape)
 
 
@@ -154,7 +154,9 @@ def interp(
     if period is not None:
         period = builtins.abs(period)
         at = _f.remainder(at, period)
-        points, values = _core.lax.sort_operands([_f.remainder(points, period), values], 0, True, 1)
+        points, values = _core.lax._sort_operands(
+            [_f.remainder(points, period), values], 0, True, 1
+        )
         points = _f.concatenate([points[-1:] - period, points, points[:1] + period])
         values = _f.concatenate([values[-1:], values, values[:1]])
     after = _f.clip(searchsorted(points, at, side="right"), 1, max(points.shape[0] - 1, 1))

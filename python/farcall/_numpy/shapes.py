@@ -173,14 +173,14 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     array = as_array(a, "roll")
     shifts = [shift] if hasattr(shift, "__index__") else list(shift)
     if axis is None:
-        return _f.roll_axis(array, sum(operator.index(each) for each in shifts), None)
+        return _f._roll(array, sum(operator.index(each) for each in shifts), None)
     axes = [axis] if hasattr(axis, "__index__") else list(axis)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
     count = max(len(shifts), len(axes))
     shifts, axes = (each * count if len(each) == 1 else each for each in (shifts, axes))
     for each_shift, each_axis in zip(shifts, axes, strict=True):
-        array = _f.roll_axis(array, operator.index(each_shift), each_axis)
+        array = _f._roll(array, operator.index(each_shift), each_axis)
     return array
 
 
@@ -321,7 +321,7 @@ def repeat(
     axis = normalize_axis(axis, array.ndim, "repeat")
     counts = np.asarray(repeats) if not isinstance(repeats, Array) else repeats
     if counts.size == 1 and total_repeat_length is None:
-        return _f.repeat_each(array, int(counts.reshape(()).item()), axis)
+        return _f._repeat(array, int(counts.reshape(()).item()), axis)
     if isinstance(counts, Array) and counts.is_traced:
         return _repeat_traced(array, counts, axis, total_repeat_length)
     length = array.shape[axis]

@@ -25,5 +25,8 @@ std::span<const KernelRow> arg_reduce_rows();
 std::span<const KernelRow> dot_general_rows();
 std::span<const KernelRow> cumulative_rows();
 std::span<const KernelRow> sort_rows();
+std::span<const KernelRow> convolution_rows();
+std::span<const KernelRow> fft_rows();
+std::span<const KernelRow> reduce_window_rows();
 
 }  // namespace farcall::native
