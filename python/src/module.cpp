@@ -41,8 +41,10 @@ NB_MODULE(_core, module) {
   bind_jit(module);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
+  bind_lax_arrays(lax);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
+  bind_numpy_arrays(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_ffi_call(ffi);

@@ -1,4 +1,4 @@
-// Elementwise primitives with parameters: casts, integer_pow, round.
+// Elementwise primitives with parameters: casts, integer_pow, round, reduce_precision.
 #include <farcall/primitives/elementwise.h>
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -61,20 +62,84 @@ std::vector<ShapeDtype> round_rule(std::span<const ShapeDtype> inputs, const Par
   return {inputs[0]};
 }
 
+std::vector<ShapeDtype> reduce_precision_rule(std::span<const ShapeDtype> inputs,
+                                              const Params* params) {
+  check_operand_count(inputs, 1);
+  if (!is_floating(inputs[0].dtype())) {
+    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+  }
+  const auto& p = params_as<ReducePrecisionParams>(params);
+  if (p.exponent_bits < 1 || p.mantissa_bits < 0) {
+    type_error(
+        fmt::format("needs exponent_bits of at least 1 and mantissa_bits of at least 0, "
+                    "got {} and {}",
+                    p.exponent_bits, p.mantissa_bits));
+  }
+  return {inputs[0]};
+}
+
+// ---- transformation rules
+
+JvpResults convert_jvp(const JvpCall& call) {
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  if (!has_tangent(result.type())) return with_tangent(result, {});
+  return with_tangent(result, {lax::convert_element_type(call.tangents[0], result.dtype())});
+}
+std::vector<Array> convert_transpose(const TransposeCall& call) {
+  return {lax::convert_element_type(call.cotangents[0], call.types[0].dtype())};
+}
+
+JvpResults integer_pow_jvp(const JvpCall& call) {
+  const int64_t y = params_as<IntegerPowParams>(call.params.get()).y;
+  const Array& x = call.primals[0];
+  const Array& t = call.tangents[0];
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  if (y == 0) return with_tangent(result, {});
+  if (y == 1) return with_tangent(result, {t});
+  const Array factor = scalar_of(x.dtype(), static_cast<double>(y));
+  const Array power = y == 2 ? x : lax::integer_pow(x, y - 1);
+  return with_tangent(result, {lax::mul(t, lax::mul(factor, power))});
+}
+
+std::vector<Array> reduce_precision_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
+const TransformRules kConvertRules = {
+    .jvp = convert_jvp, .transpose = convert_transpose, .batch = batch_elementwise};
+const TransformRules kIntegerPowRules = {.jvp = integer_pow_jvp, .batch = batch_elementwise};
+const TransformRules kFlatRules = {.jvp = zero_jvp, .batch = batch_elementwise};
+const TransformRules kReducePrecisionRules = {
+    .jvp = linear_jvp, .transpose = reduce_precision_transpose, .batch = batch_elementwise};
+
 const Primitive kConvert = {.name = "convert_element_type",
                             .type_rule = convert_rule,
-                            .parse = parse_params<ConvertElementTypeParams>};
+                            .parse = parse_params<ConvertElementTypeParams>,
+                            .stablehlo = "stablehlo.convert",
+                            .rules = &kConvertRules};
 FARCALL_REGISTER_PRIMITIVE(kConvert);
 const Primitive kBitcast = {.name = "bitcast_convert_type",
                             .type_rule = bitcast_rule,
-                            .parse = parse_params<BitcastConvertTypeParams>};
+                            .parse = parse_params<BitcastConvertTypeParams>,
+                            .stablehlo = "stablehlo.bitcast_convert",
+                            .rules = &kFlatRules};
 FARCALL_REGISTER_PRIMITIVE(kBitcast);
-const Primitive kIntegerPow = {
-    .name = "integer_pow", .type_rule = integer_pow_rule, .parse = parse_params<IntegerPowParams>};
+const Primitive kIntegerPow = {.name = "integer_pow",
+                               .type_rule = integer_pow_rule,
+                               .parse = parse_params<IntegerPowParams>,
+                               .rules = &kIntegerPowRules};
 FARCALL_REGISTER_PRIMITIVE(kIntegerPow);
-const Primitive kRound = {
-    .name = "round", .type_rule = round_rule, .parse = parse_params<RoundParams>};
+const Primitive kRound = {.name = "round",
+                          .type_rule = round_rule,
+                          .parse = parse_params<RoundParams>,
+                          .rules = &kFlatRules};
 FARCALL_REGISTER_PRIMITIVE(kRound);
+const Primitive kReducePrecision = {.name = "reduce_precision",
+                                    .type_rule = reduce_precision_rule,
+                                    .parse = parse_params<ReducePrecisionParams>,
+                                    .stablehlo = "stablehlo.reduce_precision",
+                                    .rules = &kReducePrecisionRules};
+FARCALL_REGISTER_PRIMITIVE(kReducePrecision);
 
 }  // namespace
 
@@ -95,6 +160,11 @@ Array integer_pow(const Array& x, int64_t y) {
 
 Array round(const Array& x, int64_t rounding_method) {
   return bind_one(kRound, make_params(RoundParams{rounding_method}), {&x, 1});
+}
+
+Array reduce_precision(const Array& x, int64_t exponent_bits, int64_t mantissa_bits) {
+  return bind_one(kReducePrecision,
+                  make_params(ReducePrecisionParams{exponent_bits, mantissa_bits}), {&x, 1});
 }
 
 }  // namespace lax

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/layout.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -78,10 +80,109 @@ int64_t dot_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype
   return 2 * outputs[0].size() * contracted;
 }
 
+// ---- transformation rules
+
+// The dimensions of one operand that the result keeps.
+std::vector<int64_t> kept(size_t rank, std::span<const int64_t> contracting,
+                          std::span<const int64_t> batch) {
+  const std::vector<bool> marks = used(rank, contracting, batch);
+  std::vector<int64_t> dimensions;
+  for (const int64_t i : all_dimensions(rank)) {
+    if (!marks[i]) dimensions.push_back(i);
+  }
+  return dimensions;
+}
+
+JvpResults dot_jvp(const JvpCall& call) {
+  const Array &x = call.primals[0], &y = call.primals[1];
+  const auto apply = [&](const Array& a, const Array& b) {
+    if (a.is_null() || b.is_null()) return Array();
+    const Array operands[] = {a, b};
+    return bind_one(call.primitive, call.params, operands);
+  };
+  return with_tangent(apply(x, y), {apply(call.tangents[0], y), apply(x, call.tangents[1])});
+}
+
+// One operand, and how the product treats it.
+struct Side {
+  std::span<const int64_t> contracting, batch;
+  size_t rank;
+  std::vector<int64_t> kept() const { return farcall::kept(rank, contracting, batch); }
+};
+
+// The cotangent of the operand `linear` from the result's, whose dimensions `position` on are those
+// that the other operand kept.
+Array dot_cotangent(const Array& cotangent, const Array& other_value, const Side& linear,
+                    const Side& other, size_t position) {
+  const std::vector<int64_t> batch = all_dimensions(linear.batch.size());
+  const std::vector<int64_t> other_kept = other.kept();
+  std::vector<int64_t> contracting = all_dimensions(other_kept.size());
+  for (int64_t& dimension : contracting) dimension += static_cast<int64_t>(position);
+  const Array product = lax::dot_general(cotangent, other_value, contracting, other_kept, batch,
+                                         to_shape(other.batch));
+  // The product's dimensions are those of `linear` in this order: batch, kept, and the contracted
+  // ones as they follow each other in the other operand.
+  std::vector<int64_t> order(linear.batch.begin(), linear.batch.end());
+  std::ranges::copy(linear.kept(), std::back_inserter(order));
+  std::vector<int64_t> pairs = all_dimensions(linear.contracting.size());
+  std::ranges::sort(pairs, {}, [&](int64_t i) { return other.contracting[i]; });
+  for (const int64_t i : pairs) order.push_back(linear.contracting[i]);
+  return lax::transpose(product, inverse_permutation(order));
+}
+
+std::vector<Array> dot_transpose(const TransposeCall& call) {
+  if (call.is_linear(0) && call.is_linear(1)) not_linear(call.primitive);
+  const auto& p = params_as<DotGeneralParams>(call.params.get());
+  const Side left{p.lhs_contracting, p.lhs_batch, call.types[0].rank()};
+  const Side right{p.rhs_contracting, p.rhs_batch, call.types[1].rank()};
+  const Array& cotangent = call.cotangents[0];
+  const size_t num_batch = p.lhs_batch.size();
+  if (call.is_linear(0)) {
+    return {dot_cotangent(cotangent, call.inputs[1], left, right, num_batch + left.kept().size()),
+            Array()};
+  }
+  return {Array(), dot_cotangent(cotangent, call.inputs[0], right, left, num_batch)};
+}
+
+// The new dimension is one more batch dimension if both operands have it, and one more that is kept
+// if one has.
+BatchResults dot_batch(const BatchCall& call) {
+  DotGeneralParams p = params_as<DotGeneralParams>(call.params.get());
+  const auto make_room = [&](size_t i, std::vector<int64_t>& contracting,
+                             std::vector<int64_t>& batch) {
+    if (!call.is_batched(i)) return;
+    contracting = past_batch(contracting, call.axes[i]);
+    batch = past_batch(batch, call.axes[i]);
+  };
+  make_room(0, p.lhs_contracting, p.lhs_batch);
+  make_room(1, p.rhs_contracting, p.rhs_batch);
+  const auto place_among_kept = [&](size_t i, const std::vector<int64_t>& contracting,
+                                    const std::vector<int64_t>& batch) {
+    const auto dimensions = kept(call.inputs[i].rank(), contracting, batch);
+    return std::ranges::find(dimensions, call.axes[i]) - dimensions.begin();
+  };
+  int64_t axis = 0;
+  if (call.is_batched(0) && call.is_batched(1)) {
+    p.lhs_batch.insert(p.lhs_batch.begin(), call.axes[0]);
+    p.rhs_batch.insert(p.rhs_batch.begin(), call.axes[1]);
+  } else if (call.is_batched(0)) {
+    axis = static_cast<int64_t>(p.lhs_batch.size()) +
+           place_among_kept(0, p.lhs_contracting, p.lhs_batch);
+  } else {
+    axis = static_cast<int64_t>(call.inputs[0].rank() - p.lhs_contracting.size()) +
+           place_among_kept(1, p.rhs_contracting, p.rhs_batch);
+  }
+  return {{bind_one(call.primitive, make_params(std::move(p)), call.inputs)}, {axis}};
+}
+
+const TransformRules kDotRules = {.jvp = dot_jvp, .transpose = dot_transpose, .batch = dot_batch};
+
 const Primitive kDotGeneral = {.name = "dot_general",
                                .type_rule = dot_rule,
                                .parse = parse_params<DotGeneralParams>,
-                               .flops = dot_flops};
+                               .flops = dot_flops,
+                               .stablehlo = "stablehlo.dot_general",
+                               .rules = &kDotRules};
 FARCALL_REGISTER_PRIMITIVE(kDotGeneral);
 
 }  // namespace

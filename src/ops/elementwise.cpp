@@ -7,6 +7,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/interpreter.h>
 
+#include "ops/elementwise_rules.h"
 #include "ops/register.h"
 #include "ops/type_rules.h"
 
@@ -106,11 +107,16 @@ std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Para
   return {infer(kRows[I], inputs)};
 }
 
+Primitive make_primitive(std::string_view name, decltype(Primitive::type_rule) type_rule) {
+  const ElementwiseRules known = elementwise_rules(name);
+  return {.name = name, .type_rule = type_rule, .stablehlo = known.stablehlo, .rules = known.rules};
+}
+
 const auto& primitives() {
   static const auto* table = [] {
     auto* made = new std::array<Primitive, kNumRows>;
     [&]<size_t... I>(std::index_sequence<I...>) {
-      (((*made)[I] = Primitive{.name = kRows[I].name, .type_rule = type_rule<I>}), ...);
+      (((*made)[I] = make_primitive(kRows[I].name, type_rule<I>)), ...);
     }
     (std::make_index_sequence<kNumRows>());
     return made;

@@ -17,6 +17,7 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 
+#include "ops/ffi_call_rules.h"
 #include "ops/register.h"
 #include "ops/type_rules.h"
 
@@ -121,12 +122,15 @@ Effects effects(const Params* params) {
 
 int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
 
+const TransformRules kRules = {
+    .jvp = ffi_call_jvp, .transpose = ffi_call_transpose, .batch = ffi_call_batch};
 const Primitive kFfiCall = {.name = "ffi_call",
                             .type_rule = type_rule,
                             .parse = parse_params<FfiCallParams>,
                             .effects = effects,
                             .flops = flops,
-                            .stablehlo = "stablehlo.custom_call"};
+                            .stablehlo = "stablehlo.custom_call",
+                            .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kFfiCall);
 
 // What depends on the options alone.
@@ -136,11 +140,7 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].is_valid()) fail(target, "result {} has no dtype", i);
   }
-  if (options.vmap_method &&
-      std::ranges::find(kVmapMethods, *options.vmap_method) == kVmapMethods.end()) {
-    fail(target, "vmap_method must be one of {} or None, got \"{}\"", fmt::join(kVmapMethods, ", "),
-         *options.vmap_method);
-  }
+  if (options.vmap_method) check_vmap_method(target, *options.vmap_method);
   const int version = options.custom_call_api_version;
   if (version < 0 || version > 4) {
     fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}",
@@ -157,6 +157,12 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 }
 
 }  // namespace
+
+void check_vmap_method(std::string_view target, std::string_view method) {
+  if (std::ranges::find(kVmapMethods, method) != kVmapMethods.end()) return;
+  fail(target, "vmap_method must be one of {} or None, got \"{}\"", fmt::join(kVmapMethods, ", "),
+       method);
+}
 
 // Calls with the same attributes and number of operands share one node. Nodes are only ever added,
 // in front of a list that readers walk without a lock.
@@ -210,7 +216,7 @@ struct FfiCall::Shared {
            attributes.begin()->first, options.custom_call_api_version);
     }
     FfiCallParams p;
-    p.attributes = attributes;
+    p.attributes = complete_attributes(target_name, attributes);
     p.custom_call_api_version = options.custom_call_api_version;
     p.has_side_effect = options.has_side_effect;
     p.input_layouts = options.input_layouts.value_or(std::vector<MajorToMinor>(num_operands));

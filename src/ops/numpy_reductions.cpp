@@ -32,18 +32,6 @@ Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool
   return reduce(reduction, x, axes, keepdims, function);
 }
 
-// Sums of bools and of narrow integers need room: numpy counts in the default integer.
-Array widened(const Array& x) {
-  const auto& info = dtype_info(x.dtype());
-  if (info.kind == DTypeKind::kBool || (info.kind == DTypeKind::kSigned && info.bits < 32)) {
-    return lax::convert_element_type(x, DType::kInt32);
-  }
-  if (info.kind == DTypeKind::kUnsigned && info.bits < 32) {
-    return lax::convert_element_type(x, DType::kUInt32);
-  }
-  return x;
-}
-
 Array as_bool(const Array& x) {
   return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
 }
@@ -68,6 +56,17 @@ Array arg_extreme(Array (*position)(const Array&, int64_t, DType), const Array& 
 }
 
 }  // namespace
+
+Array widened(const Array& x) {
+  const auto& info = dtype_info(x.dtype());
+  if (info.kind == DTypeKind::kBool || (info.kind == DTypeKind::kSigned && info.bits < 32)) {
+    return lax::convert_element_type(x, DType::kInt32);
+  }
+  if (info.kind == DTypeKind::kUnsigned && info.bits < 32) {
+    return lax::convert_element_type(x, DType::kUInt32);
+  }
+  return x;
+}
 
 Array sum(const Array& x, const Axes& axes, bool keepdims) {
   return reduce(lax::reduce_sum, widened(x), axes, keepdims, "sum");

@@ -1,12 +1,17 @@
 // Reductions along axes, and the positions of extremes.
 #include <farcall/primitives/reduce.h>
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
+#include <farcall/core/layout.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -64,28 +69,131 @@ int64_t reduce_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDt
   return inputs[0].size();
 }
 
-constexpr Primitive reduction(std::string_view name, decltype(Primitive::type_rule) rule) {
-  return {
-      .name = name, .type_rule = rule, .parse = parse_params<ReduceParams>, .flops = reduce_flops};
+// ---- transformation rules
+
+// The dimensions of an operand that its reduction keeps.
+std::vector<int64_t> kept(size_t rank, std::span<const int64_t> axes) {
+  std::vector<int64_t> dimensions = all_dimensions(rank);
+  for (const int64_t axis : axes) std::erase(dimensions, axis);
+  return dimensions;
+}
+
+// A result of a reduction with the same value along all of `axes`.
+Array broadcast_back(const Array& x, std::span<const int64_t> shape,
+                     std::span<const int64_t> axes) {
+  return lax::broadcast_in_dim(x, shape, kept(shape.size(), axes));
+}
+
+std::vector<Array> sum_transpose(const TransposeCall& call) {
+  const auto& axes = params_as<ReduceParams>(call.params.get()).axes;
+  return {broadcast_back(call.cotangents[0], call.types[0].shape(), axes)};
+}
+
+// Elements first, first + 1, … below `limit` of the leading dimension.
+Array rows(const Array& x, int64_t first, int64_t limit) {
+  Shape starts(x.rank(), 0), limits = to_shape(x.shape());
+  starts[0] = first;
+  limits[0] = limit;
+  return lax::slice(x, starts, limits);
+}
+
+// Halves the number of factors until one is left. Dividing the product by each factor would be
+// shorter, but fails where one is zero.
+JvpResults prod_jvp(const JvpCall& call) {
+  const auto& axes = params_as<ReduceParams>(call.params.get()).axes;
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  std::vector<int64_t> order = axes;
+  const std::vector<int64_t> rest = kept(call.primals[0].rank(), axes);
+  order.insert(order.end(), rest.begin(), rest.end());
+  int64_t count = 1;
+  for (const int64_t axis : axes) count *= call.primals[0].shape()[axis];
+  if (count == 0) return with_tangent(result, {});
+  const Shape shape = with_batch(result.shape(), 0, count);
+  Array x = lax::reshape(lax::transpose(call.primals[0], order), shape);
+  Array t = lax::reshape(lax::transpose(call.tangents[0], order), shape);
+  for (; count > 1; count = (count + 1) / 2) {
+    const int64_t half = count / 2;
+    const Array a = rows(x, 0, half), b = rows(x, half, 2 * half);
+    Array product = lax::mul(a, b);
+    Array tangent = lax::add(lax::mul(rows(t, 0, half), b), lax::mul(rows(t, half, 2 * half), a));
+    if (count % 2 == 1) {
+      product = lax::concatenate(std::array{product, rows(x, count - 1, count)}, 0);
+      tangent = lax::concatenate(std::array{tangent, rows(t, count - 1, count)}, 0);
+    }
+    x = product;
+    t = tangent;
+  }
+  return with_tangent(result, {lax::reshape(t, result.shape())});
+}
+
+// The mean of the tangents of all elements that are the extreme one.
+JvpResults extreme_jvp(const JvpCall& call) {
+  const auto& axes = params_as<ReduceParams>(call.params.get()).axes;
+  const Array& x = call.primals[0];
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  const Array is_extreme =
+      lax::convert_element_type(lax::eq(x, broadcast_back(result, x.shape(), axes)), x.dtype());
+  const Array share =
+      lax::div(is_extreme, broadcast_back(lax::reduce_sum(is_extreme, axes), x.shape(), axes));
+  return with_tangent(result, {lax::reduce_sum(lax::mul(call.tangents[0], share), axes)});
+}
+
+// The batch dimension, once the dimensions in `axes` are gone.
+int64_t place_among_kept(int64_t batch_axis, std::span<const int64_t> axes) {
+  return batch_axis - std::ranges::count_if(axes, [&](int64_t axis) { return axis < batch_axis; });
+}
+
+BatchResults reduce_batch(const BatchCall& call) {
+  const int64_t axis = call.axes[0];
+  ReduceParams p{past_batch(params_as<ReduceParams>(call.params.get()).axes, axis)};
+  const int64_t place = place_among_kept(axis, p.axes);
+  return {{bind_one(call.primitive, make_params(std::move(p)), call.inputs)}, {place}};
+}
+
+BatchResults arg_batch(const BatchCall& call) {
+  const int64_t axis = call.axes[0];
+  ArgReduceParams p = params_as<ArgReduceParams>(call.params.get());
+  p.axis = past_batch(p.axis, axis);
+  const int64_t place = place_among_kept(axis, {&p.axis, 1});
+  return {{bind_one(call.primitive, make_params(p), call.inputs)}, {place}};
+}
+
+const TransformRules kSumRules = {
+    .jvp = linear_jvp, .transpose = sum_transpose, .batch = reduce_batch};
+const TransformRules kProdRules = {.jvp = prod_jvp, .batch = reduce_batch};
+const TransformRules kExtremeRules = {.jvp = extreme_jvp, .batch = reduce_batch};
+const TransformRules kBitsRules = {.jvp = zero_jvp, .batch = reduce_batch};
+const TransformRules kArgRules = {.jvp = zero_jvp, .batch = arg_batch};
+
+// ---- the primitives
+
+constexpr Primitive reduction(std::string_view name, decltype(Primitive::type_rule) rule,
+                              const TransformRules* rules) {
+  return {.name = name,
+          .type_rule = rule,
+          .parse = parse_params<ReduceParams>,
+          .flops = reduce_flops,
+          .rules = rules};
 }
 constexpr Primitive position(std::string_view name) {
   return {.name = name,
           .type_rule = arg_rule,
           .parse = parse_params<ArgReduceParams>,
-          .flops = reduce_flops};
+          .flops = reduce_flops,
+          .rules = &kArgRules};
 }
 
-const Primitive kSum = reduction("reduce_sum", reduce_rule<is_number>);
+const Primitive kSum = reduction("reduce_sum", reduce_rule<is_number>, &kSumRules);
 FARCALL_REGISTER_PRIMITIVE(kSum);
-const Primitive kProd = reduction("reduce_prod", reduce_rule<is_number>);
+const Primitive kProd = reduction("reduce_prod", reduce_rule<is_number>, &kProdRules);
 FARCALL_REGISTER_PRIMITIVE(kProd);
-const Primitive kMax = reduction("reduce_max", reduce_rule<is_ordered>);
+const Primitive kMax = reduction("reduce_max", reduce_rule<is_ordered>, &kExtremeRules);
 FARCALL_REGISTER_PRIMITIVE(kMax);
-const Primitive kMin = reduction("reduce_min", reduce_rule<is_ordered>);
+const Primitive kMin = reduction("reduce_min", reduce_rule<is_ordered>, &kExtremeRules);
 FARCALL_REGISTER_PRIMITIVE(kMin);
-const Primitive kAnd = reduction("reduce_and", reduce_rule<is_bits>);
+const Primitive kAnd = reduction("reduce_and", reduce_rule<is_bits>, &kBitsRules);
 FARCALL_REGISTER_PRIMITIVE(kAnd);
-const Primitive kOr = reduction("reduce_or", reduce_rule<is_bits>);
+const Primitive kOr = reduction("reduce_or", reduce_rule<is_bits>, &kBitsRules);
 FARCALL_REGISTER_PRIMITIVE(kOr);
 const Primitive kArgmax = position("argmax");
 FARCALL_REGISTER_PRIMITIVE(kArgmax);

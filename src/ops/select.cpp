@@ -1,4 +1,6 @@
 // select_n and clamp.
+#include <array>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -37,9 +40,57 @@ std::vector<ShapeDtype> clamp_rule(std::span<const ShapeDtype> inputs, const Par
   return {type};
 }
 
-const Primitive kSelect = {.name = "select_n", .type_rule = select_rule};
+// ---- transformation rules
+
+JvpResults select_jvp(const JvpCall& call) {
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  std::vector<Array> cases(call.tangents.begin() + 1, call.tangents.end());
+  for (Array& tangent : cases) {
+    if (tangent.is_null()) tangent = scalar_of(result.dtype(), 0);
+  }
+  return with_tangent(result, {lax::select_n(call.primals[0], cases)});
+}
+
+std::vector<Array> select_transpose(const TransposeCall& call) {
+  const Array& cotangent = call.cotangents[0];
+  const size_t num_cases = call.types.size() - 1;
+  std::vector<Array> found(1 + num_cases);
+  std::vector<Array> cases(num_cases, scalar_of(cotangent.dtype(), 0));
+  for (size_t i = 0; i < num_cases; ++i) {
+    if (!call.is_linear(1 + i)) continue;
+    const Array zero = std::exchange(cases[i], cotangent);
+    found[1 + i] = unbroadcast(lax::select_n(call.inputs[0], cases), call.types[1 + i]);
+    cases[i] = zero;
+  }
+  return found;
+}
+
+// A bound counts where it alone decides, x where it lies strictly between the bounds.
+JvpResults clamp_jvp(const JvpCall& call) {
+  const Array &low = call.primals[0], &x = call.primals[1], &high = call.primals[2];
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  const Array zero = scalar_of(x.dtype(), 0);
+  const auto term = [&](size_t i, auto condition) {
+    const Array& tangent = call.tangents[i];
+    if (tangent.is_null()) return Array();
+    return lax::select_n(condition(), std::array{zero, tangent});
+  };
+  using namespace lax;
+  return with_tangent(result, {term(0, [&] { return bitwise_and(gt(low, x), lt(low, high)); }),
+                               term(1, [&] { return bitwise_and(gt(x, low), lt(x, high)); }),
+                               term(2, [&] { return lt(high, x); })});
+}
+
+const TransformRules kSelectRules = {
+    .jvp = select_jvp, .transpose = select_transpose, .batch = batch_elementwise};
+const TransformRules kClampRules = {.jvp = clamp_jvp, .batch = batch_elementwise};
+
+const Primitive kSelect = {.name = "select_n", .type_rule = select_rule, .rules = &kSelectRules};
 FARCALL_REGISTER_PRIMITIVE(kSelect);
-const Primitive kClamp = {.name = "clamp", .type_rule = clamp_rule};
+const Primitive kClamp = {.name = "clamp",
+                          .type_rule = clamp_rule,
+                          .stablehlo = "stablehlo.clamp",
+                          .rules = &kClampRules};
 FARCALL_REGISTER_PRIMITIVE(kClamp);
 
 }  // namespace

@@ -7,17 +7,16 @@
 
 #include <farcall/core/layout.h>
 #include <farcall/ops/lax.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
 namespace {
-
-std::vector<int64_t> to_vector(std::span<const int64_t> values) {
-  return {values.begin(), values.end()};
-}
 
 std::vector<ShapeDtype> broadcast_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
@@ -89,10 +88,10 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
   if (dimension < 0 || dimension >= static_cast<int64_t>(inputs[0].rank())) {
     type_error(fmt::format("dimension {} does not lie in {}", dimension, inputs[0].to_string()));
   }
-  Shape shape = to_vector(inputs[0].shape());
+  Shape shape = to_shape(inputs[0].shape());
   shape[dimension] = 0;
   for (const ShapeDtype input : inputs) {
-    Shape rest = to_vector(input.shape());
+    Shape rest = to_shape(input.shape());
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {
       type_error(fmt::format("operands may differ in dimension {} alone; got {}", dimension,
@@ -127,30 +126,206 @@ int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const
 }
 
 template <class Struct>
-constexpr Primitive structural(std::string_view name, decltype(Primitive::type_rule) rule) {
-  return {.name = name, .type_rule = rule, .parse = parse_params<Struct>, .flops = no_flops};
-}
-
-const Primitive kBroadcastInDim =
-    structural<BroadcastInDimParams>("broadcast_in_dim", broadcast_rule);
-FARCALL_REGISTER_PRIMITIVE(kBroadcastInDim);
-const Primitive kReshape = structural<ReshapeParams>("reshape", reshape_rule);
-FARCALL_REGISTER_PRIMITIVE(kReshape);
-const Primitive kTranspose = structural<TransposeParams>("transpose", transpose_rule);
-FARCALL_REGISTER_PRIMITIVE(kTranspose);
-const Primitive kSlice = structural<SliceParams>("slice", slice_rule);
-FARCALL_REGISTER_PRIMITIVE(kSlice);
-const Primitive kConcatenate = structural<ConcatenateParams>("concatenate", concatenate_rule);
-FARCALL_REGISTER_PRIMITIVE(kConcatenate);
-const Primitive kRev = structural<RevParams>("rev", rev_rule);
-FARCALL_REGISTER_PRIMITIVE(kRev);
-const Primitive kIota = structural<IotaParams>("iota", iota_rule);
-FARCALL_REGISTER_PRIMITIVE(kIota);
-
-template <class Struct>
 Array apply(const Primitive& primitive, Struct params, std::span<const Array> operands) {
   return bind_one(primitive, make_params(std::move(params)), operands);
 }
+
+// ---- transposition
+
+// Sums over the dimensions that the operand did not have, or had with size 1.
+std::vector<Array> broadcast_transpose(const TransposeCall& call) {
+  const auto& dimensions = params_as<BroadcastInDimParams>(call.params.get()).broadcast_dimensions;
+  const Array& cotangent = call.cotangents[0];
+  const auto shape = call.types[0].shape();
+  std::vector<int64_t> summed = all_dimensions(cotangent.rank());
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (shape[i] == cotangent.shape()[dimensions[i]]) std::erase(summed, dimensions[i]);
+  }
+  const Array sum = summed.empty() ? cotangent : lax::reduce_sum(cotangent, summed);
+  return {lax::reshape(sum, shape)};
+}
+
+std::vector<Array> reshape_transpose(const TransposeCall& call) {
+  return {lax::reshape(call.cotangents[0], call.types[0].shape())};
+}
+
+std::vector<Array> transpose_transpose(const TransposeCall& call) {
+  const auto& permutation = params_as<TransposeParams>(call.params.get()).permutation;
+  return {lax::transpose(call.cotangents[0], inverse_permutation(permutation))};
+}
+
+Array zeros(const Array& x, size_t dimension, int64_t size) {
+  Shape shape = to_shape(x.shape());
+  shape[dimension] = size;
+  return instantiate(Array(), x.type().with_shape(shape));
+}
+
+// x with `size` zeros before or after it.
+Array extend(const Array& x, size_t dimension, int64_t before, int64_t after) {
+  std::vector<Array> parts;
+  if (before > 0) parts.push_back(zeros(x, dimension, before));
+  parts.push_back(x);
+  if (after > 0) parts.push_back(zeros(x, dimension, after));
+  return parts.size() == 1 ? x : lax::concatenate(parts, static_cast<int64_t>(dimension));
+}
+
+// x with stride - 1 zeros after each element of the dimension.
+Array spread(const Array& x, size_t dimension, int64_t stride) {
+  Shape shape = to_shape(x.shape());
+  shape.insert(shape.begin() + static_cast<int64_t>(dimension) + 1, 1);
+  const Array spread = extend(lax::reshape(x, shape), dimension + 1, 0, stride - 1);
+  shape = to_shape(x.shape());
+  shape[dimension] *= stride;
+  return lax::reshape(spread, shape);
+}
+
+std::vector<Array> slice_transpose(const TransposeCall& call) {
+  const auto& p = params_as<SliceParams>(call.params.get());
+  const auto shape = call.types[0].shape();
+  Array x = call.cotangents[0];
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t room = shape[i] - p.start_indices[i];
+    if (p.strides[i] > 1) x = spread(x, i, p.strides[i]);
+    // The last element may have fewer zeros after it than a stride.
+    if (x.shape()[i] > room) {
+      Shape limits = to_shape(x.shape());
+      limits[i] = room;
+      x = lax::slice(x, Shape(limits.size(), 0), limits);
+    }
+    x = extend(x, i, p.start_indices[i], room - x.shape()[i]);
+  }
+  return {x};
+}
+
+std::vector<Array> concatenate_transpose(const TransposeCall& call) {
+  const int64_t dimension = params_as<ConcatenateParams>(call.params.get()).dimension;
+  const Array& cotangent = call.cotangents[0];
+  Shape starts(cotangent.rank(), 0), limits = to_shape(cotangent.shape());
+  limits[dimension] = 0;
+  std::vector<Array> found(call.types.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    starts[dimension] = limits[dimension];
+    limits[dimension] += call.types[i].shape()[dimension];
+    if (call.is_linear(i)) found[i] = lax::slice(cotangent, starts, limits);
+  }
+  return found;
+}
+
+std::vector<Array> rev_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
+// ---- differentiation and batching
+
+JvpResults concatenate_jvp(const JvpCall& call) {
+  std::vector<Array> tangents;
+  for (size_t i = 0; i < call.tangents.size(); ++i) {
+    tangents.push_back(instantiate(call.tangents[i], call.primals[i].type()));
+  }
+  return {bind_primitive(call.primitive, call.params, call.primals),
+          bind_primitive(call.primitive, call.params, tangents)};
+}
+
+// The batch dimension goes behind those of the result that come from dimensions before it, so that
+// no element moves.
+BatchResults broadcast_batch(const BatchCall& call) {
+  BroadcastInDimParams p = params_as<BroadcastInDimParams>(call.params.get());
+  const int64_t from = call.axes[0];
+  const int64_t to = from == 0 ? 0 : p.broadcast_dimensions[from - 1] + 1;
+  p.shape = with_batch(p.shape, to, call.axis.size);
+  p.broadcast_dimensions = past_batch(p.broadcast_dimensions, to);
+  p.broadcast_dimensions.insert(p.broadcast_dimensions.begin() + from, to);
+  return {{apply(call.primitive, std::move(p), call.inputs)}, {to}};
+}
+
+BatchResults reshape_batch(const BatchCall& call) {
+  const auto& sizes = params_as<ReshapeParams>(call.params.get()).new_sizes;
+  const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+  return {{lax::reshape(x, with_batch(sizes, 0, call.axis.size))}, {0}};
+}
+
+BatchResults transpose_batch(const BatchCall& call) {
+  const int64_t axis = call.axes[0];
+  auto permutation = past_batch(params_as<TransposeParams>(call.params.get()).permutation, axis);
+  permutation.insert(permutation.begin(), axis);
+  return {{lax::transpose(call.inputs[0], permutation)}, {0}};
+}
+
+BatchResults slice_batch(const BatchCall& call) {
+  const auto& p = params_as<SliceParams>(call.params.get());
+  const int64_t axis = call.axes[0];
+  return {{lax::slice(call.inputs[0], with_batch(p.start_indices, axis, 0),
+                      with_batch(p.limit_indices, axis, call.axis.size),
+                      with_batch(p.strides, axis, 1))},
+          {axis}};
+}
+
+BatchResults concatenate_batch(const BatchCall& call) {
+  const int64_t axis = *std::ranges::find_if(call.axes, [](int64_t a) { return a != kNotBatched; });
+  std::vector<Array> operands;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    operands.push_back(move_axis(call.inputs[i], call.axes[i], axis, call.axis.size));
+  }
+  const int64_t dimension = params_as<ConcatenateParams>(call.params.get()).dimension;
+  return {{lax::concatenate(operands, past_batch(dimension, axis))}, {axis}};
+}
+
+BatchResults rev_batch(const BatchCall& call) {
+  const auto& dimensions = params_as<RevParams>(call.params.get()).dimensions;
+  return {{lax::rev(call.inputs[0], past_batch(dimensions, call.axes[0]))}, {call.axes[0]}};
+}
+
+// ---- the primitives
+
+template <class Struct>
+constexpr Primitive structural(std::string_view name, decltype(Primitive::type_rule) rule,
+                               std::string_view stablehlo, const TransformRules* rules) {
+  return {.name = name,
+          .type_rule = rule,
+          .parse = parse_params<Struct>,
+          .flops = no_flops,
+          .stablehlo = stablehlo,
+          .rules = rules};
+}
+
+const TransformRules kBroadcastRules = {
+    .jvp = linear_jvp, .transpose = broadcast_transpose, .batch = broadcast_batch};
+const Primitive kBroadcastInDim = structural<BroadcastInDimParams>(
+    "broadcast_in_dim", broadcast_rule, "stablehlo.broadcast_in_dim", &kBroadcastRules);
+FARCALL_REGISTER_PRIMITIVE(kBroadcastInDim);
+
+const TransformRules kReshapeRules = {
+    .jvp = linear_jvp, .transpose = reshape_transpose, .batch = reshape_batch};
+const Primitive kReshape =
+    structural<ReshapeParams>("reshape", reshape_rule, "stablehlo.reshape", &kReshapeRules);
+FARCALL_REGISTER_PRIMITIVE(kReshape);
+
+const TransformRules kTransposeRules = {
+    .jvp = linear_jvp, .transpose = transpose_transpose, .batch = transpose_batch};
+const Primitive kTranspose = structural<TransposeParams>("transpose", transpose_rule,
+                                                         "stablehlo.transpose", &kTransposeRules);
+FARCALL_REGISTER_PRIMITIVE(kTranspose);
+
+const TransformRules kSliceRules = {
+    .jvp = linear_jvp, .transpose = slice_transpose, .batch = slice_batch};
+const Primitive kSlice =
+    structural<SliceParams>("slice", slice_rule, "stablehlo.slice", &kSliceRules);
+FARCALL_REGISTER_PRIMITIVE(kSlice);
+
+const TransformRules kConcatenateRules = {
+    .jvp = concatenate_jvp, .transpose = concatenate_transpose, .batch = concatenate_batch};
+const Primitive kConcatenate = structural<ConcatenateParams>(
+    "concatenate", concatenate_rule, "stablehlo.concatenate", &kConcatenateRules);
+FARCALL_REGISTER_PRIMITIVE(kConcatenate);
+
+const TransformRules kRevRules = {
+    .jvp = linear_jvp, .transpose = rev_transpose, .batch = rev_batch};
+const Primitive kRev = structural<RevParams>("rev", rev_rule, "stablehlo.reverse", &kRevRules);
+FARCALL_REGISTER_PRIMITIVE(kRev);
+
+// Without operands there is nothing to transform.
+const Primitive kIota = structural<IotaParams>("iota", iota_rule, "stablehlo.iota", nullptr);
+FARCALL_REGISTER_PRIMITIVE(kIota);
 
 }  // namespace
 
@@ -159,24 +334,51 @@ namespace lax {
 Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,
                        std::span<const int64_t> broadcast_dimensions) {
   return apply(kBroadcastInDim,
-               BroadcastInDimParams{to_vector(shape), to_vector(broadcast_dimensions)}, {&x, 1});
+               BroadcastInDimParams{to_shape(shape), to_shape(broadcast_dimensions)}, {&x, 1});
 }
 
 Array reshape(const Array& x, std::span<const int64_t> new_sizes) {
-  return apply(kReshape, ReshapeParams{to_vector(new_sizes)}, {&x, 1});
+  if (std::ranges::equal(x.shape(), new_sizes)) return x;
+  return apply(kReshape, ReshapeParams{to_shape(new_sizes)}, {&x, 1});
+}
+
+Array expand_dims(const Array& x, std::span<const int64_t> dimensions) {
+  check_axes(dimensions, x.rank() + dimensions.size(), "expand_dims: dimensions");
+  Shape shape = to_shape(x.shape());
+  std::vector<int64_t> kept = all_dimensions(x.rank() + dimensions.size());
+  for (const int64_t dimension : dimensions) {
+    shape.insert(shape.begin() + dimension, 1);
+    std::erase(kept, dimension);
+  }
+  return broadcast_in_dim(x, shape, kept);
+}
+
+Array squeeze(const Array& x, std::span<const int64_t> dimensions) {
+  check_axes(dimensions, x.rank(), "squeeze: dimensions");
+  Shape shape = to_shape(x.shape());
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    if (shape[dimensions[i]] != 1) {
+      type_error(
+          fmt::format("squeeze: dimension {} of {} has size {}; only dimensions of size 1 "
+                      "can be left out",
+                      dimensions[i], x.type().to_string(), shape[dimensions[i]]));
+    }
+    shape.erase(shape.begin() + dimensions[i]);
+  }
+  return reshape(x, shape);
 }
 
 Array transpose(const Array& x, std::span<const int64_t> permutation) {
-  return apply(kTranspose, TransposeParams{to_vector(permutation)}, {&x, 1});
+  if (std::ranges::equal(permutation, all_dimensions(x.rank()))) return x;
+  return apply(kTranspose, TransposeParams{to_shape(permutation)}, {&x, 1});
 }
 
 Array slice(const Array& x, std::span<const int64_t> start_indices,
             std::span<const int64_t> limit_indices, std::span<const int64_t> strides) {
-  return apply(
-      kSlice,
-      SliceParams{to_vector(start_indices), to_vector(limit_indices),
-                  strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_vector(strides)},
-      {&x, 1});
+  return apply(kSlice,
+               SliceParams{to_shape(start_indices), to_shape(limit_indices),
+                           strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_shape(strides)},
+               {&x, 1});
 }
 
 Array concatenate(std::span<const Array> operands, int64_t dimension) {
@@ -184,11 +386,11 @@ Array concatenate(std::span<const Array> operands, int64_t dimension) {
 }
 
 Array rev(const Array& x, std::span<const int64_t> dimensions) {
-  return apply(kRev, RevParams{to_vector(dimensions)}, {&x, 1});
+  return apply(kRev, RevParams{to_shape(dimensions)}, {&x, 1});
 }
 
 Array iota(DType dtype, std::span<const int64_t> shape, int64_t dimension) {
-  return apply(kIota, IotaParams{dtype, to_vector(shape), dimension}, {});
+  return apply(kIota, IotaParams{dtype, to_shape(shape), dimension}, {});
 }
 
 }  // namespace lax

@@ -65,6 +65,16 @@ class Comparison {
 
 }  // namespace
 
+uint64_t Derived::id() const {
+  static std::atomic<uint64_t> last{0};
+  uint64_t found = id_.load();
+  if (found == 0) {
+    const uint64_t fresh = ++last;
+    if (id_.compare_exchange_strong(found, fresh)) found = fresh;
+  }
+  return found;
+}
+
 std::vector<ShapeDtype> Program::input_types() const {
   std::vector<ShapeDtype> types;
   types.reserve(inputs.size());

@@ -2,6 +2,7 @@
 #include "trace/custom.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -43,8 +44,10 @@ struct CustomLinParams {
   int64_t num_residuals = 0;
   std::vector<int64_t> varies;           // by input of the function: 0 or 1
   std::vector<ShapeDtype> output_types;  // of the function
+  std::optional<ProgramPtr> jvp_jaxpr;   // the same map as a program, where there is one
   static constexpr auto fields() {
     return std::tuple(field("bwd", &CustomLinParams::rules),
+                      field("jvp_jaxpr", &CustomLinParams::jvp_jaxpr),
                       field("num_residuals", &CustomLinParams::num_residuals),
                       field("varies", &CustomLinParams::varies),
                       field("output_types", &CustomLinParams::output_types));
@@ -199,7 +202,12 @@ BatchResults lin_batch(const BatchCall& call) {
                           std::span<const Array> residuals, std::span<const Array> cotangents) {
     return batched_backward(*original, axis, residual_axes, input_axes, residuals, cotangents);
   };
-  CustomLinParams q{batched, p.num_residuals, p.varies, {}};
+  CustomLinParams q{batched, p.num_residuals, p.varies, {}, {}};
+  if (p.jvp_jaxpr) {
+    q.jvp_jaxpr = batch_program(*p.jvp_jaxpr, call.axis, {call.axes.begin(), call.axes.end()},
+                                std::vector<bool>((*p.jvp_jaxpr)->outputs.size(), true))
+                      .program;
+  }
   for (const ShapeDtype type : p.output_types) {
     q.output_types.push_back(with_leading(type, call.axis.size));
   }
@@ -209,12 +217,25 @@ BatchResults lin_batch(const BatchCall& call) {
   return {std::move(outputs), std::move(axes)};
 }
 
-const TransformRules kLinRules = {.transpose = lin_transpose, .batch = lin_batch};
+// Forward mode over forward mode.
+JvpResults lin_jvp(const JvpCall& call) {
+  const auto& p = params_as<CustomLinParams>(call.params.get());
+  if (!p.jvp_jaxpr) throw TypeError(std::string(call.primitive.never_run));
+  return jvp([&](std::span<const Array> inputs) { return evaluate(**p.jvp_jaxpr, inputs); },
+             call.primals, call.tangents);
+}
+
+ProgramPtr lin_body(const Params* params) {
+  return params_as<CustomLinParams>(params).jvp_jaxpr.value_or(nullptr);
+}
+
+const TransformRules kLinRules = {.jvp = lin_jvp, .transpose = lin_transpose, .batch = lin_batch};
 const Primitive kCustomLin = {
     .name = "custom_lin",
     .type_rule = lin_types,
     .parse = parse_params<CustomLinParams>,
     .rules = &kLinRules,
+    .body = lin_body,
     .never_run =
         "can't apply forward-mode differentiation (jvp, jacfwd) to a custom_vjp function, whose "
         "rules give reverse mode alone; use grad, vjp or jacrev, or give it a custom_jvp"};
@@ -232,17 +253,9 @@ const bool kRegistered = [] {
 JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
                       std::span<const Array> tangents) {
   ForwardResults forward = call->forward(primals, present(tangents));
-  CustomLinParams p{call, static_cast<int64_t>(forward.residuals.size()), {}, {}};
-  std::vector<Array> operands = std::move(forward.residuals);
-  for (const Array& tangent : tangents) {
-    p.varies.push_back(!tangent.is_null());
-    if (!tangent.is_null()) operands.push_back(tangent);
-  }
-  p.output_types = types_of(forward.outputs);
-  const std::vector<Array> found = bind_primitive(kCustomLin, make_params(std::move(p)), operands);
-  std::vector<bool> has;
-  for (const Array& output : forward.outputs) has.push_back(has_tangent(output.type()));
-  return {std::move(forward.outputs), scatter_arrays(has, found)};
+  std::vector<Array> found =
+      call_linear(call, std::move(forward.residuals), tangents, types_of(forward.outputs));
+  return {std::move(forward.outputs), std::move(found)};
 }
 
 // The tangents of all results that can have one, so that function and rule agree on their number.
@@ -320,6 +333,25 @@ JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals
 }
 
 }  // namespace
+
+std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> residuals,
+                               std::span<const Array> tangents,
+                               std::span<const ShapeDtype> output_types,
+                               const ProgramPtr& forward) {
+  CustomLinParams p{rules, static_cast<int64_t>(residuals.size()), {}, {}, {}};
+  if (forward) p.jvp_jaxpr = forward;
+  std::vector<Array> operands = std::move(residuals);
+  for (const Array& tangent : tangents) {
+    p.varies.push_back(!tangent.is_null());
+    if (!tangent.is_null()) operands.push_back(tangent);
+  }
+  std::vector<bool> has;
+  for (const ShapeDtype type : output_types) {
+    p.output_types.push_back(type);
+    has.push_back(has_tangent(type));
+  }
+  return scatter_arrays(has, bind_primitive(kCustomLin, make_params(std::move(p)), operands));
+}
 
 std::vector<Array> call_custom(const CustomCallPtr& call, std::span<const Array> inputs) {
   return current_interpreter().process_custom(call, inputs);

@@ -29,6 +29,12 @@ FARCALL_API Array round(const Array& x, int64_t rounding_method = 0);
 // x itself where nothing changes.
 FARCALL_API Array convert_element_type(const Array& x, DType dtype, bool weak_type = false);
 FARCALL_API Array bitcast_convert_type(const Array& x, DType dtype);
+// Rounded to what a float of so many bits can hold, in the dtype of x.
+FARCALL_API Array reduce_precision(const Array& x, int64_t exponent_bits, int64_t mantissa_bits);
+
+FARCALL_API Array copy(const Array& x);
+// x, whose derivative counts as zero.
+FARCALL_API Array stop_gradient(const Array& x);
 
 // cases[which] elementwise; `which` is bool (two cases) or int32, of the cases' shape or a scalar.
 FARCALL_API Array select_n(const Array& which, std::span<const Array> cases);
@@ -36,8 +42,12 @@ FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);
 
 FARCALL_API Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,
                                    std::span<const int64_t> broadcast_dimensions);
+// These two give x itself where nothing changes.
 FARCALL_API Array reshape(const Array& x, std::span<const int64_t> new_sizes);
 FARCALL_API Array transpose(const Array& x, std::span<const int64_t> permutation);
+// With dimensions of size 1 at these places of the result, and without these dimensions of size 1.
+FARCALL_API Array expand_dims(const Array& x, std::span<const int64_t> dimensions);
+FARCALL_API Array squeeze(const Array& x, std::span<const int64_t> dimensions);
 // Strides default to 1.
 FARCALL_API Array slice(const Array& x, std::span<const int64_t> start_indices,
                         std::span<const int64_t> limit_indices,

@@ -40,4 +40,15 @@ struct RoundParams {
   }
 };
 
+// reduce_precision: rounded to nearest even as a float with so many bits; what is too large becomes
+// infinite, what is below the normal numbers zero.
+struct ReducePrecisionParams {
+  int64_t exponent_bits = 8;
+  int64_t mantissa_bits = 23;
+  static constexpr auto fields() {
+    return std::tuple(field("exponent_bits", &ReducePrecisionParams::exponent_bits),
+                      field("mantissa_bits", &ReducePrecisionParams::mantissa_bits));
+  }
+};
+
 }  // namespace farcall

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/core/export.h>
+
 namespace farcall {
 
 // A copy of a program begins with nothing derived. Thread-safe.
@@ -21,6 +23,7 @@ class Derived {
     const std::lock_guard lock(mutex_);
     made_.clear();
     hash_ = 0;
+    id_ = 0;
     return *this;
   }
 
@@ -40,11 +43,16 @@ class Derived {
   // A number worked out once; 0 until then.
   std::atomic<size_t>& hash() const { return hash_; }
 
+  // Tells this program from every other one of the process, ended ones included: for what is made
+  // from two programs.
+  FARCALL_API uint64_t id() const;
+
  private:
   using Key = std::pair<std::string, std::vector<int64_t>>;
   mutable std::mutex mutex_;
   mutable std::map<Key, std::any> made_;
   mutable std::atomic<size_t> hash_{0};
+  mutable std::atomic<uint64_t> id_{0};  // 0 until somebody asks
 };
 
 }  // namespace farcall

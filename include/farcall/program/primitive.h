@@ -35,7 +35,8 @@ struct Primitive {
                    const Params* params) = nullptr;
   std::string_view stablehlo = {};  // operation name; empty where the form depends on parameters
   const TransformRules* rules = nullptr;  // null: it cannot be transformed
-  // For primitives that do nothing but run a program on their operands: that program.
+  // For primitives that do nothing but run a program on their operands: that program, or null where
+  // these parameters have none.
   ProgramPtr (*body)(const Params* params) = nullptr;
   // For the other primitives that run programs: what those runs cost.
   Cost (*cost)(const Params* params) = nullptr;

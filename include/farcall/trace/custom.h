@@ -43,6 +43,15 @@ struct CustomCall {
   size_t num_captured = 0;
 };
 
+// A linear map known by its transpose, `rules.backward`: the tangents of outputs of these types (of
+// those that can have one) from residuals and the tangents of inputs, null where they are zero.
+// `forward`, a program from residuals and the tangents that are not null, computes them in forward
+// mode; without it only reverse mode can be run.
+FARCALL_API std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> residuals,
+                                           std::span<const Array> tangents,
+                                           std::span<const ShapeDtype> output_types,
+                                           const ProgramPtr& forward = nullptr);
+
 // Calls the function under the current interpreter, which may use a rule instead.
 FARCALL_API std::vector<Array> call_custom(const CustomCallPtr& call,
                                            std::span<const Array> inputs);

@@ -6,9 +6,15 @@
 namespace farcall::native {
 namespace {
 
+// Null for equations that are no calls.
+ProgramPtr body_of(const Equation& equation) {
+  const auto body = equation.primitive->body;
+  return body ? body(equation.params.get()) : nullptr;
+}
+
 bool has_calls(const Program& program) {
   return std::ranges::any_of(program.equations,
-                             [](const Equation& e) { return e.primitive->body != nullptr; });
+                             [](const Equation& equation) { return body_of(equation) != nullptr; });
 }
 
 // Copies equations into one program, renaming variables on the way.
@@ -38,8 +44,7 @@ class Inliner {
     for (const Equation& equation : program.equations) {
       Equation copy = equation;
       for (Atom& input : copy.inputs) input = rename(input);
-      if (equation.primitive->body) {
-        const ProgramPtr body = equation.primitive->body(equation.params.get());
+      if (const ProgramPtr body = body_of(equation)) {
         const std::vector<Atom> outputs = add_body(*body, copy.inputs);
         for (size_t i = 0; i < outputs.size(); ++i) names[equation.outputs[i]] = outputs[i];
         continue;

@@ -1,5 +1,8 @@
 // Elementwise operations of one operand that need arithmetic only.
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include <farcall/primitives/elementwise.h>
 
@@ -165,6 +168,34 @@ struct Conj {
   }
 };
 
+// `widths` are the bits of the exponent times 256 and those of the mantissa.
+struct ReducePrecision {
+  template <Float T>
+  T operator()(T x, int64_t widths) const {
+    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+    constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+    constexpr int kExponent = static_cast<int>(sizeof(T)) * 8 - 1 - kMantissa;
+    if (x != x) return x;
+    const auto exponent = static_cast<int>(std::min<int64_t>(widths / 256, kExponent));
+    const auto mantissa = static_cast<int>(std::min<int64_t>(widths % 256, kMantissa));
+    T rounded = x;
+    if (const int dropped = kMantissa - mantissa; dropped > 0) {
+      auto bits = std::bit_cast<Bits>(x);
+      const Bits is_odd = (bits >> dropped) & 1;
+      bits += (Bits(1) << (dropped - 1)) - 1 + is_odd;
+      rounded = std::bit_cast<T>(static_cast<Bits>((bits >> dropped) << dropped));
+    }
+    if (exponent == kExponent) return rounded;
+    // The largest power of two, and the least of a normal number.
+    const int limit = (1 << (exponent - 1)) - 1;
+    const T magnitude = std::fabs(rounded);
+    if (magnitude >= std::ldexp(T(1), limit + 1)) {
+      return std::copysign(std::numeric_limits<T>::infinity(), x);
+    }
+    return magnitude < std::ldexp(T(1), 1 - limit) ? std::copysign(T(0), x) : rounded;
+  }
+};
+
 using Types = std::span<const ShapeDtype>;
 
 Kernel make_not(Types inputs, Types outputs, const Params* params) {
@@ -185,6 +216,38 @@ Kernel make_integer_pow(Types inputs, Types outputs, const Params* params) {
   if (dtype == DType::kBool || (is_integer(dtype) && y < 0)) return {};
   if (y == 2) return make_unary<Square>(inputs, outputs, params);
   return make_elementwise(inputs, outputs[0], unary_loops<IntegerPow>(), dtype, y);
+}
+
+int64_t exponent_bits(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64:
+      return 11;
+    case DType::kFloat16:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:
+      return 5;
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E4M3B11FNUZ:
+      return 4;
+    case DType::kFloat8E3M4:
+      return 3;
+    case DType::kFloat4E2M1FN:
+      return 2;
+    default:
+      return 8;
+  }
+}
+
+// An exponent as wide as that of the dtype limits nothing, subnormal numbers included.
+Kernel make_reduce_precision(Types inputs, Types outputs, const Params* params) {
+  const auto& p = params_as<ReducePrecisionParams>(params);
+  const DType dtype = inputs[0].dtype();
+  const int64_t exponent = p.exponent_bits < exponent_bits(dtype) ? p.exponent_bits : 255;
+  const int64_t mantissa = std::min<int64_t>(p.mantissa_bits, 255);
+  return make_elementwise(inputs, outputs[0], unary_loops<ReducePrecision>(), dtype,
+                          exponent * 256 + mantissa);
 }
 
 // Counts the bits of the value as it is without a sign.
@@ -219,6 +282,7 @@ constexpr KernelRow kRows[] = {
     {"not", make_not},
     {"population_count", make_count<PopulationCount>},
     {"real", make_unary<Real>},
+    {"reduce_precision", make_reduce_precision},
     {"round", make_round},
     {"sign", make_number<Sign>},
     {"square", make_number<Square>},

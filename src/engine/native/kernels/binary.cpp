@@ -85,6 +85,12 @@ struct Pow {
     return T(complex_pow(std::complex<double>(x), std::complex<double>(y)));
   }
 };
+struct Polygamma {
+  template <Float T>
+  T operator()(T order, T x) const {
+    return static_cast<T>(polygamma(order, x));
+  }
+};
 struct Atan2 {
   template <Float T>
   T operator()(T y, T x) const {
@@ -249,6 +255,7 @@ constexpr KernelRow kRows[] = {
     {"mul", make_arithmetic<Mul, And>},
     {"nextafter", make_nextafter},
     {"or", make_binary<Or>},
+    {"polygamma", make_binary<Polygamma>},
     {"pow", make_number<Pow>},
     {"rem", make_number<Rem>},
     {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},

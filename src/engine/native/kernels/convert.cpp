@@ -273,7 +273,7 @@ void Conversion::run(const void* source, void* target, int64_t size) const {
   }
 }
 
-// ---- convert_element_type, bitcast_convert_type, copy, reshape
+// ---- convert_element_type, bitcast_convert_type, copy, reshape, stop_gradient
 
 namespace {
 
@@ -323,6 +323,7 @@ constexpr KernelRow kRows[] = {
     {"convert_element_type", make_convert},
     {"copy", make_copy},
     {"reshape", make_copy},
+    {"stop_gradient", make_copy},
 };
 
 }  // namespace

@@ -23,5 +23,7 @@ std::span<const KernelRow> structural_rows();
 std::span<const KernelRow> reduce_rows();
 std::span<const KernelRow> arg_reduce_rows();
 std::span<const KernelRow> dot_general_rows();
+std::span<const KernelRow> cumulative_rows();
+std::span<const KernelRow> sort_rows();
 
 }  // namespace farcall::native

@@ -5,12 +5,14 @@ set(FARCALL_NATIVE_KERNELS
   binary.cpp
   compare.cpp
   convert.cpp
+  cumulative.cpp
   dot_general.cpp
   elementwise.cpp
   math.cpp
   narrow.cpp
   reduce.cpp
   select.cpp
+  sort.cpp
   special.cpp
   strided_copy.cpp
   structural.cpp

@@ -44,6 +44,54 @@ double digamma(double x) {
   return shift + std::log(x) - 0.5 / x - inverse_square * polynomial(kSeries, inverse_square);
 }
 
+namespace {
+
+// The sum of (q + k)^-s over k >= 0, for q > 0 and s > 1: some terms, and the rest by Euler and
+// Maclaurin's formula.
+double hurwitz_zeta(double s, double q) {
+  double sum = 0;
+  for (; q < 12; q += 1) sum += std::pow(q, -s);
+  const double last = std::pow(q, -s);
+  sum += last * (q / (s - 1) + 0.5);
+  // B(2k) / (2k)! for k = 1 to 8.
+  constexpr double kSeries[] = {1.0 / 12,
+                                -1.0 / 720,
+                                1.0 / 30240,
+                                -1.0 / 1209600,
+                                1.0 / 47900160,
+                                -691.0 / 1307674368000.0,
+                                1.0 / 74724249600.0,
+                                -3617.0 / 10670622842880000.0};
+  double factor = last * s / q;
+  double order = s;
+  for (const double c : kSeries) {
+    const double term = c * factor;
+    sum += term;
+    if (std::fabs(term) < 1e-17 * sum) break;
+    factor *= (order + 1) * (order + 2) / (q * q);
+    order += 2;
+  }
+  return sum;
+}
+
+}  // namespace
+
+// The derivative of digamma of this order, a whole number: (-1)^(m + 1) m! zeta(m + 1, x). On the
+// negative axis the sum over all whole numbers, which depends on the fraction alone, less what lies
+// below x.
+double polygamma(double order, double x) {
+  if (order == 0) return digamma(x);
+  if (!(order > 0) || order != std::floor(order) || x != x) return kNan;
+  const double s = order + 1;
+  const double sign = std::fmod(order, 2) == 1 ? 1 : -1;  // of the result for x > 0
+  const double scale = sign * std::tgamma(s);
+  if (x > 0) return scale * hurwitz_zeta(s, x);
+  const double fraction = x - std::floor(x);
+  if (fraction == 0 || x == -kInfinity) return sign > 0 ? kInfinity : kNan;
+  const double below = hurwitz_zeta(s, 1 - x) - hurwitz_zeta(s, 1 - fraction);
+  return scale * (hurwitz_zeta(s, fraction) - sign * below);
+}
+
 // M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012): its polynomials for
 // single precision, made precise by Halley's steps, each of which triples the number of right
 // digits.

@@ -6,6 +6,7 @@
 namespace farcall::native {
 
 double digamma(double x);
+double polygamma(double order, double x);
 double erf_inv(double y);
 double log_gamma(double x);
 float log_gamma(float x);

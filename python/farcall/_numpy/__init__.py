@@ -1,0 +1,1 @@
+"""The functions of farcall.numpy that are made of others, in families."""

@@ -1,0 +1,71 @@
+"""What the families share."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from farcall import _core
+
+Array = _core.Array
+
+
+def as_array(value: Any, function: str, name: str = "a") -> Array:
+    """The array that ``value`` is, or a TypeError naming the argument."""
+    return _core.numpy.as_array(value, f"{function}: argument {name}")
+
+
+def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
+    """The arrays of a sequence, or the slices of an array along its first dimension."""
+    if isinstance(values, Array):
+        return list(values)
+    return [as_array(value, function, f"{name}[{i}]") for i, value in enumerate(values)]
+
+
+def normalize_axis(axis: Any, ndim: int, function: str, name: str = "axis") -> int:
+    """The axis counted from the first; ValueError where there is none such."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise ValueError(
+            f"{function}: {name} {index} is out of range for an array of rank {ndim}"
+        )
+    return index % ndim
+
+
+def normalize_axes(axis: Any, ndim: int, function: str) -> tuple[int, ...]:
+    """The axes counted from the first; all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
+    result = tuple(normalize_axis(each, ndim, function) for each in axes)
+    if len(set(result)) != len(result):
+        raise ValueError(f"{function}: an axis is named twice in {tuple(axes)}")
+    return result
+
+
+def refuse_out(out: Any, function: str) -> None:
+    """Arrays are immutable, so nothing can be written into one."""
+    if out is not None:
+        raise NotImplementedError(f"{function}: arrays are immutable; argument out must be None")
+
+
+def is_inexact(x: Array) -> bool:
+    """Whether the elements are floats or complex numbers."""
+    return is_float(x) or x.dtype.kind == "c"
+
+
+def is_float(x: Array) -> bool:
+    """Whether the elements are floats, narrow ones included."""
+    return x.dtype.kind == "f" or "float" in x.dtype.name
+
+
+def to_inexact(x: Array) -> Array:
+    """Integers and bools as float32; weak ones stay weak."""
+    return x if is_inexact(x) else x * 1.0
+
+
+def iota_like(x: Array, axis: int) -> Array:
+    """Positions along an axis, of size one in the other dimensions."""
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    return _core.lax.broadcasted_iota("int32", shape, axis)

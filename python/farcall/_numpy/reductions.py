@@ -1,0 +1,482 @@
+"""Reductions with all of numpy's options, and those that pass over NaNs."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from farcall import _core
+from farcall._numpy.common import (
+    Array,
+    as_array,
+    is_float,
+    is_inexact,
+    normalize_axes,
+    refuse_out,
+    to_inexact,
+)
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "average",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
+
+_functions = _core.numpy
+
+
+def _accumulate(
+    reduce: Any,
+    combine: Any,
+    identity: int,
+    a: Array,
+    axis: Any,
+    dtype: Any,
+    keepdims: builtins.bool,
+    initial: Any,
+    where: Any,
+    promote_integers: builtins.bool,
+) -> Array:
+    own_dtype = a.dtype
+    if dtype is not None:
+        a = _functions.astype(a, dtype)
+    if where is not None:
+        a = _functions.where(where, a, _like(a, identity))
+    result = reduce(a, axis, keepdims)
+    if dtype is not None or not promote_integers:
+        result = _functions.astype(result, own_dtype if dtype is None else dtype)
+    return result if initial is None else combine(result, _like(result, initial))
+
+
+def _like(a: Array, value: Any) -> Array:
+    """A scalar in the dtype of ``a``."""
+    return _functions.astype(value, a.dtype)
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: builtins.bool = True,
+) -> Array:
+    """The sum along the axes. Bools and integers below 32 bits are added as 32-bit integers.
+
+    Args:
+      a: an array.
+      axis: one axis or several; all of them if left out.
+      dtype: of the sum and of the result.
+      out: not supported.
+      keepdims: keep the axes, with size one.
+      initial: what is added to.
+      where: bools, broadcast against ``a``: which elements count.
+      promote_integers: False adds narrow integers in their own dtype.
+    """
+    refuse_out(out, "sum")
+    if dtype is None and initial is None and where is None and promote_integers:
+        return _functions.sum(a, axis, keepdims)
+    array = as_array(a, "sum")
+    options = (axis, dtype, keepdims, initial, where, promote_integers)
+    return _accumulate(_functions.sum, _functions.add, 0, array, *options)
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: builtins.bool = True,
+) -> Array:
+    """The product along the axes; the arguments are those of ``sum``."""
+    refuse_out(out, "prod")
+    if dtype is None and initial is None and where is None and promote_integers:
+        return _functions.prod(a, axis, keepdims)
+    array = as_array(a, "prod")
+    options = (axis, dtype, keepdims, initial, where, promote_integers)
+    return _accumulate(_functions.prod, _functions.multiply, 1, array, *options)
+
+
+def _extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Array:
+    if initial is None:
+        if where is not None:
+            raise ValueError(f"{name}: with where, initial says what the extreme of nothing is")
+        return getattr(_functions, name)(a, axis, keepdims)
+    array = as_array(a, name)
+    if where is not None:
+        array = _functions.where(where, array, _like(array, initial))
+    axes = normalize_axes(axis, array.ndim, name)
+    # The primitive, unlike the function, has a value for no elements at all.
+    result = getattr(_core.lax, f"reduce_{name}")(array, sorted(axes))
+    if keepdims:
+        result = _functions.expand_dims(result, axes)
+    combine = _functions.maximum if name == "max" else _functions.minimum
+    return combine(result, _like(result, initial))
+
+
+def max(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The largest element along the axes; NaN where there is one."""
+    refuse_out(out, "max")
+    return _extreme("max", a, axis, keepdims, initial, where)
+
+
+def min(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The smallest element along the axes; NaN where there is one."""
+    refuse_out(out, "min")
+    return _extreme("min", a, axis, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+def any(
+    a: Any, axis: Any = None, out: None = None, keepdims: builtins.bool = False, where: Any = None
+) -> Array:
+    """Whether any element along the axes is true (not zero)."""
+    refuse_out(out, "any")
+    return _functions.any(a if where is None else _functions.logical_and(a, where), axis, keepdims)
+
+
+def all(
+    a: Any, axis: Any = None, out: None = None, keepdims: builtins.bool = False, where: Any = None
+) -> Array:
+    """Whether all elements along the axes are true (not zero)."""
+    refuse_out(out, "all")
+    if where is not None:
+        a = _functions.logical_or(a, _functions.logical_not(where))
+    return _functions.all(a, axis, keepdims)
+
+
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: builtins.bool = False) -> Array:
+    """The difference of the largest and the smallest element along the axes."""
+    refuse_out(out, "ptp")
+    return _functions.subtract(
+        _functions.max(a, axis, keepdims), _functions.min(a, axis, keepdims)
+    )
+
+
+def count_nonzero(a: Any, axis: Any = None, keepdims: builtins.bool = False) -> Array:
+    """How many elements along the axes are not zero."""
+    return _functions.sum(_functions.astype(a, "bool"), axis, keepdims)
+
+
+# ---- means ----------------------------------------------------------------------------------------
+
+
+def _count(a: Array, axis: Any, where: Any, keepdims: builtins.bool) -> Any:
+    """How many elements go into each result."""
+    if where is None:
+        axes = normalize_axes(axis, a.ndim, "mean")
+        return math.prod(a.shape[i] for i in axes)
+    chosen = _functions.broadcast_to(_functions.astype(where, "bool"), a.shape)
+    return _functions.sum(chosen, axis, keepdims)
+
+
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    *,
+    where: Any = None,
+) -> Array:
+    """The mean along the axes, a float; the arguments are those of ``sum``."""
+    refuse_out(out, "mean")
+    if dtype is None and where is None:
+        return _functions.mean(a, axis, keepdims)
+    array = as_array(a, "mean")
+    array = to_inexact(array) if dtype is None else _functions.astype(array, dtype)
+    total = sum(array, axis, keepdims=keepdims, where=where)
+    return _functions.astype(total / _count(array, axis, where, keepdims), array.dtype)
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Array:
+    """The mean square distance from the mean along the axes.
+
+    Args:
+      a, axis, dtype, out, keepdims, where: as for ``sum``.
+      ddof: is subtracted from the number of elements that the sum of squares is divided by.
+      mean: the mean along the axes, which were kept, where it is known already.
+      correction: another name for ``ddof``.
+    """
+    refuse_out(out, "var")
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("var: ddof and correction are one; only one of them can be given")
+        ddof = correction
+    if dtype is None and where is None and mean is None:
+        return _functions.var(a, axis, ddof, keepdims)
+    array = as_array(a, "var")
+    array = to_inexact(array) if dtype is None else _functions.astype(array, dtype)
+    if mean is None:
+        mean = _mean_of(array, axis, where)
+    centered = array - mean
+    squares = _functions.real(centered * _functions.conj(centered))
+    count = _functions.maximum(_count(array, axis, where, keepdims) - ddof, 0)
+    result = sum(squares, axis, keepdims=keepdims, where=where) / count
+    return _functions.astype(result, squares.dtype)
+
+
+def _mean_of(array: Array, axis: Any, where: Any) -> Array:
+    return mean(array, axis, keepdims=True, where=where)
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Array:
+    """The square root of ``var``, with its arguments."""
+    refuse_out(out, "std")
+    options: Any = {"where": where, "mean": mean, "correction": correction}
+    return _functions.sqrt(var(a, axis, dtype, None, ddof, keepdims, **options))
+
+
+def average(
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: builtins.bool = False,
+    keepdims: builtins.bool = False,
+) -> Any:
+    """The mean along the axes, each element counting as often as its weight says.
+
+    Args:
+      a, axis, keepdims: as for ``sum``.
+      weights: of the shape of ``a``, or of its size along the one axis.
+      returned: also return the sum of the weights.
+    """
+    array = as_array(a, "average")
+    if weights is None:
+        result = mean(array, axis, keepdims=keepdims)
+        total = _functions.astype(_count(array, axis, None, keepdims), result.dtype)
+    else:
+        weights = as_array(weights, "average", "weights")
+        if weights.shape != array.shape:
+            weights = _weights_along(array, axis, weights)
+        product = to_inexact(array * weights)
+        total = sum(_functions.astype(weights, product.dtype), axis, keepdims=keepdims)
+        result = sum(product, axis, keepdims=keepdims) / total
+    if not returned:
+        return result
+    return result, _functions.broadcast_to(total, result.shape)
+
+
+def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
+    axes = normalize_axes(axis, array.ndim, "average")
+    if len(axes) != 1 or axis is None or weights.shape != (array.shape[axes[0]],):
+        raise ValueError(
+            f"average: weights of shape {weights.shape} fit neither an array of shape "
+            f"{array.shape} nor its axis {axis}"
+        )
+    shape = [1] * array.ndim
+    shape[axes[0]] = weights.shape[0]
+    return _functions.broadcast_to(_functions.reshape(weights, shape), array.shape)
+
+
+# ---- passing over NaNs ----------------------------------------------------------------------------
+
+
+def _without_nans(a: Any, value: Any, function: str) -> tuple[Array, Array]:
+    """The array with ``value`` in the place of NaNs, and where these are."""
+    array = as_array(a, function)
+    is_nan = _functions.isnan(array)
+    if not is_inexact(array):
+        return array, is_nan
+    return _functions.where(is_nan, _like(array, value), array), is_nan
+
+
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """``sum`` of the elements that are not NaN."""
+    return sum(_without_nans(a, 0, "nansum")[0], axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """``prod`` of the elements that are not NaN."""
+    return prod(_without_nans(a, 1, "nanprod")[0], axis, dtype, out, keepdims, initial, where)
+
+
+def _nan_extreme(extreme: Any, worst: float, name: str, a: Any, options: tuple[Any, ...]) -> Array:
+    array, is_nan = _without_nans(a, worst, name)
+    axis, keepdims, initial, where = options
+    result = extreme(array, axis, None, keepdims, initial, where)
+    if initial is not None or not is_float(array):
+        return result
+    # Nothing but NaNs has no extreme.
+    return _functions.where(_functions.all(is_nan, axis, keepdims), math.nan, result)
+
+
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """``max`` of the elements that are not NaN; NaN where all are."""
+    refuse_out(out, "nanmax")
+    return _nan_extreme(max, -math.inf, "nanmax", a, (axis, keepdims, initial, where))
+
+
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """``min`` of the elements that are not NaN; NaN where all are."""
+    refuse_out(out, "nanmin")
+    return _nan_extreme(min, math.inf, "nanmin", a, (axis, keepdims, initial, where))
+
+
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: builtins.bool = False,
+    where: Any = None,
+) -> Array:
+    """``mean`` of the elements that are not NaN."""
+    array = as_array(a, "nanmean")
+    if not is_inexact(array):
+        return mean(array, axis, dtype, out, keepdims, where=where)
+    counted = _counted(array, where)
+    return mean(array, axis, dtype, out, keepdims, where=counted)
+
+
+def _counted(array: Array, where: Any) -> Array:
+    is_number = _functions.logical_not(_functions.isnan(array))
+    return is_number if where is None else _functions.logical_and(is_number, where)
+
+
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool = False,
+    where: Any = None,
+) -> Array:
+    """``var`` of the elements that are not NaN; NaN where there are no more than ``ddof``."""
+    array = as_array(a, "nanvar")
+    if not is_inexact(array):
+        return var(array, axis, dtype, out, ddof, keepdims, where=where)
+    counted = _counted(array, where)
+    result = var(array, axis, dtype, out, ddof, keepdims, where=counted)
+    enough = _functions.greater(_functions.sum(counted, axis, keepdims), ddof)
+    return _functions.where(enough, result, math.nan)
+
+
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: builtins.bool = False,
+    where: Any = None,
+) -> Array:
+    """The square root of ``nanvar``."""
+    return _functions.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where))
+
+
+def _nan_position(position: Any, worst: float, name: str, a: Any, options: Any) -> Array:
+    array, is_nan = _without_nans(a, worst, name)
+    result = position(array, *options)
+    return _functions.where(_functions.all(is_nan, *options), -1, result)
+
+
+def nanargmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: builtins.bool = False
+) -> Array:
+    """``argmax`` of the elements that are not NaN; -1 where all are."""
+    refuse_out(out, "nanargmax")
+    return _nan_position(_functions.argmax, -math.inf, "nanargmax", a, (axis, keepdims))
+
+
+def nanargmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: builtins.bool = False
+) -> Array:
+    """``argmin`` of the elements that are not NaN; -1 where all are."""
+    refuse_out(out, "nanargmin")
+    return _nan_position(_functions.argmin, math.inf, "nanargmin", a, (axis, keepdims))

@@ -1,0 +1,136 @@
+// farcall.numpy: order, parts of arrays, products.
+#include "bind.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/numpy_arrays.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+Array argument(nb::handle object, const std::string& function, const char* name) {
+  return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
+nb::list wrap_all(std::span<const Array> arrays) {
+  nb::list result;
+  for (const Array& array : arrays) result.append(wrap_object(array));
+  return result;
+}
+
+void bind_order(nb::module_& module) {
+  const auto def_sort = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis, bool,
+                                             bool descending) {
+          return wrap_object(function(argument(x, name, "a"), axis, descending));
+        },
+        nb::arg("a").none(), nb::arg("axis").none() = -1, nb::kw_only(), nb::arg("stable") = true,
+        nb::arg("descending") = false);
+  };
+  def_sort("sort", numpy::sort);
+  def_sort("argsort", numpy::argsort);
+  const auto def_cumulative = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis,
+                                             nb::handle dtype) {
+          std::optional<DType> as;
+          if (!dtype.is_none()) as = to_dtype(dtype);
+          return wrap_object(function(argument(x, name, "a"), axis, as));
+        },
+        nb::arg("a").none(), nb::arg("axis").none() = nb::none(),
+        nb::arg("dtype").none() = nb::none());
+  };
+  def_cumulative("cumsum", numpy::cumsum);
+  def_cumulative("cumprod", numpy::cumprod);
+}
+
+void bind_parts(nb::module_& module) {
+  module.def(
+      "split",
+      [](nb::handle x, nb::handle parts, int64_t axis) {
+        const Array array = argument(x, "split", "ary");
+        if (PyIndex_Check(parts.ptr()) && !PySequence_Check(parts.ptr())) {
+          return wrap_all(numpy::split(array, to_sizes(parts, "split: parts")[0], axis));
+        }
+        return wrap_all(numpy::split(array, to_sizes(parts, "split: indices"), axis));
+      },
+      nb::arg("ary").none(), nb::arg("indices_or_sections").none(), nb::arg("axis") = 0);
+  module.def(
+      "tile",
+      [](nb::handle x, nb::handle repeats) {
+        return wrap_object(
+            numpy::tile(argument(x, "tile", "A"), to_sizes(repeats, "tile: argument reps")));
+      },
+      nb::arg("A").none(), nb::arg("reps").none());
+  module.def(
+      "repeat_each",
+      [](nb::handle x, int64_t repeats, std::optional<int64_t> axis) {
+        return wrap_object(numpy::repeat(argument(x, "repeat", "a"), repeats, axis));
+      },
+      nb::arg("a").none(), nb::arg("repeats"), nb::arg("axis").none());
+  module.def(
+      "roll_axis",
+      [](nb::handle x, int64_t shift, std::optional<int64_t> axis) {
+        return wrap_object(numpy::roll(argument(x, "roll", "a"), shift, axis));
+      },
+      nb::arg("a").none(), nb::arg("shift"), nb::arg("axis").none());
+  const auto def_triangle = [&](const char* name, auto function) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle x, int64_t k) {
+          return wrap_object(function(argument(x, name, "m"), k));
+        },
+        nb::arg("m").none(), nb::arg("k") = 0);
+  };
+  def_triangle("tril", numpy::tril);
+  def_triangle("triu", numpy::triu);
+  module.def(
+      "diagonal",
+      [](nb::handle x, int64_t offset, int64_t axis1, int64_t axis2) {
+        return wrap_object(numpy::diagonal(argument(x, "diagonal", "a"), offset, axis1, axis2));
+      },
+      nb::arg("a").none(), nb::arg("offset") = 0, nb::arg("axis1") = 0, nb::arg("axis2") = 1);
+}
+
+void bind_products(nb::module_& module) {
+  module.def(
+      "einsum_arrays",
+      [](const std::string& subscripts, nb::sequence operands,
+         const std::optional<numpy::EinsumPath>& path) {
+        std::vector<Array> arrays;
+        for (nb::handle operand : operands) {
+          arrays.push_back(argument(operand, "einsum", "operands"));
+        }
+        return wrap_object(numpy::einsum(subscripts, arrays, path));
+      },
+      nb::arg("subscripts"), nb::arg("operands").none(), nb::arg("path").none());
+  module.def(
+      "tensordot_axes",
+      [](nb::handle x, nb::handle y, nb::handle axes_x, nb::handle axes_y) {
+        return wrap_object(numpy::tensordot(
+            argument(x, "tensordot", "a"), argument(y, "tensordot", "b"),
+            to_sizes(axes_x, "tensordot: axes"), to_sizes(axes_y, "tensordot: axes")));
+      },
+      nb::arg("a").none(), nb::arg("b").none(), nb::arg("axes_a"), nb::arg("axes_b"));
+}
+
+}  // namespace
+
+void bind_numpy_arrays(nb::module_& module) {
+  bind_order(module);
+  bind_parts(module);
+  bind_products(module);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,418 @@
+// Loops and branches over functions: recording their bodies, and checking what they return.
+#include <farcall/ops/control_flow.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include <farcall/core/element_text.h>
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/ops/promotion.h>
+#include <farcall/trace/batch.h>
+
+#include "ops/control/programs.h"
+#include "ops/type_rules.h"
+
+namespace farcall::lax {
+namespace {
+
+using namespace control;
+
+std::vector<ShapeDtype> concat(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b) {
+  std::vector<ShapeDtype> all(a.begin(), a.end());
+  append(all, b);
+  return all;
+}
+
+// One line for each array whose type is not as it should be; empty when all are.
+std::string differences(std::span<const ShapeDtype> in, std::span<const ShapeDtype> out,
+                        const LeafName& name) {
+  std::string text;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].strengthened() == out[i].strengthened()) continue;
+    text += fmt::format("\n  {} is {} going in, {} coming out", name(i), in[i].to_string(),
+                        out[i].to_string());
+  }
+  return text;
+}
+
+void check_carry(std::string_view function, std::span<const ShapeDtype> in,
+                 std::span<const ShapeDtype> out, const LeafName& name) {
+  if (in.size() != out.size()) {
+    throw TypeError(fmt::format(
+        "{}: the body must return a carry of as many arrays as it gets: {} go in, {} come out",
+        function, in.size(), out.size()));
+  }
+  const std::string text = differences(in, out, name);
+  if (text.empty()) return;
+  throw TypeError(fmt::format(
+      "{}: the body must return a carry of the types that it gets:{}\nConvert the initial value, "
+      "or what the body returns, so that they agree",
+      function, text));
+}
+
+// The carry with those weak types replaced whose dtype a body does not keep; false if none are.
+bool promote_weak(std::vector<ShapeDtype>& carry, std::span<const ShapeDtype> out) {
+  bool has_changed = false;
+  for (size_t i = 0; i < std::min(carry.size(), out.size()); ++i) {
+    if (!carry[i].weak_type() || carry[i].dtype() == out[i].dtype()) continue;
+    const ShapeDtype types[] = {carry[i], out[i]};
+    const PromotedDType to = promote_types(types);
+    if (to.dtype == carry[i].dtype()) continue;
+    carry[i] = carry[i].with_dtype(to.dtype, to.weak_type);
+    has_changed = true;
+  }
+  return has_changed;
+}
+
+// Records until weak carries have the dtype that comes out. `record_once(carry)` returns a
+// recording whose results begin with the carry, and the number of these.
+template <class Record>
+Recording record_with_carry(std::string_view function, std::vector<ShapeDtype> carry,
+                            const LeafName& name, const Record& record_once) {
+  for (;;) {
+    size_t num_carry = 0;
+    Recording recording = record_once(carry, num_carry);
+    auto out = recording.program->output_types();
+    out.resize(num_carry);
+    if (promote_weak(carry, out)) continue;
+    check_carry(function, carry, out, name);
+    return recording;
+  }
+}
+
+// The initial carry in the types that the body was recorded with.
+std::vector<Array> as_recorded(std::span<const Array> init, const Recording& body) {
+  std::vector<Array> carry;
+  for (size_t i = 0; i < init.size(); ++i) {
+    const ShapeDtype type =
+        body.program->variable_types[body.program->inputs[body.captured.size() + i]];
+    carry.push_back(init[i].dtype() == type.dtype()
+                        ? init[i]
+                        : convert(init[i], {type.dtype(), type.weak_type()}));
+  }
+  return carry;
+}
+
+Recording record_loop_body(std::string_view function, const FlatFunction& body,
+                           std::span<const ShapeDtype> carry, const LeafName& name) {
+  return record_with_carry(function, {carry.begin(), carry.end()}, name,
+                           [&](std::span<const ShapeDtype> types, size_t& num_carry) {
+                             Recording recording = record_closure(body, types, "body");
+                             num_carry = recording.program->outputs.size();
+                             return recording;
+                           });
+}
+
+std::vector<ShapeDtype> carry_types(const Recording& body) {
+  auto types = body.program->input_types();
+  types.erase(types.begin(), types.begin() + static_cast<int64_t>(body.captured.size()));
+  return types;
+}
+
+}  // namespace
+
+LeafName numbered(std::string list) {
+  return [list = std::move(list)](size_t i) { return fmt::format("{}[{}]", list, i); };
+}
+
+// ---- scan ----
+
+int64_t scan_length(std::span<const Array> xs, const ScanOptions& options, const LeafName& name) {
+  if (options.length && *options.length < 0) {
+    type_error(fmt::format("scan: length must not be negative, got {}", *options.length));
+  }
+  std::optional<int64_t> length;
+  std::string text;
+  bool do_agree = true;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    if (xs[i].rank() == 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("scan: {} has no dimension to scan over, it is {}", name(i),
+                              xs[i].type().to_string()));
+    }
+    const int64_t size = xs[i].shape()[0];
+    do_agree = do_agree && size == length.value_or(size);
+    length = length.value_or(size);
+    text += fmt::format("\n  {} is {}", name(i), xs[i].type().to_string());
+  }
+  if (!do_agree) {
+    type_error(fmt::format("scan: xs must have one leading dimension:{}", text));
+  }
+  if (length && options.length && *length != *options.length) {
+    type_error(fmt::format("scan: length is {}, but the leading dimension of xs is {}:{}",
+                           *options.length, *length, text));
+  }
+  if (!length && !options.length) {
+    type_error("scan: how often to run? Give xs with a leading dimension, or length");
+  }
+  return length ? *length : *options.length;
+}
+
+Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
+                      std::span<const ShapeDtype> x, const LeafName& name) {
+  return record_with_carry("scan", {carry.begin(), carry.end()}, name,
+                           [&](std::span<const ShapeDtype> types, size_t& num_carry) {
+                             return record_closure(
+                                 [&](std::span<const Array> inputs) {
+                                   LoopResults results = body(inputs.first(types.size()),
+                                                              inputs.subspan(types.size()));
+                                   num_carry = results.carry.size();
+                                   append<Array>(results.carry, results.ys);
+                                   return std::move(results.carry);
+                                 },
+                                 concat(types, x), "body");
+                           });
+}
+
+LoopResults run_scan(const Recording& body, std::span<const Array> init, std::span<const Array> xs,
+                     int64_t length, const ScanOptions& options) {
+  if (options.unroll < 1) {
+    type_error(fmt::format("scan: unroll must be at least 1, got {}", options.unroll));
+  }
+  std::vector<Array> operands = body.captured;
+  append<Array>(operands, as_recorded(init, body));
+  append(operands, xs);
+  ScanParams params{.jaxpr = body.program,
+                    .length = length,
+                    .num_carry = static_cast<int64_t>(init.size()),
+                    .num_consts = static_cast<int64_t>(body.captured.size()),
+                    .reverse = options.reverse,
+                    .unroll = options.unroll};
+  const std::vector<Array> found = bind_scan(std::move(params), operands);
+  const auto middle = found.begin() + static_cast<int64_t>(init.size());
+  return {{found.begin(), middle}, {middle, found.end()}};
+}
+
+LoopResults scan(const ScanBody& body, std::span<const Array> init, std::span<const Array> xs,
+                 const ScanOptions& options) {
+  const int64_t length = scan_length(xs, options, numbered("xs"));
+  std::vector<ShapeDtype> slices;
+  for (const Array& x : xs) slices.push_back(slice_of(x.type()));
+  return run_scan(record_scan(body, types_of(init), slices, numbered("carry")), init, xs, length,
+                  options);
+}
+
+// ---- while_loop ----
+
+RecordedLoop record_while(const FlatFunction& cond, const FlatFunction& body,
+                          std::span<const ShapeDtype> carry, const LeafName& name) {
+  RecordedLoop loop;
+  loop.body = record_loop_body("while_loop", body, carry, name);
+  loop.cond = record_closure(cond, carry_types(loop.body), "cond");
+  const auto decision = loop.cond.program->output_types();
+  if (decision.size() != 1 || decision[0].strengthened() != ShapeDtype(DType::kBool, {})) {
+    throw TypeError(
+        fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
+                    "returned ({})",
+                    describe(decision)));
+  }
+  return loop;
+}
+
+std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> init) {
+  std::vector<Array> operands = loop.cond.captured;
+  append<Array>(operands, loop.body.captured);
+  append<Array>(operands, as_recorded(init, loop.body));
+  return bind_while({.body_jaxpr = loop.body.program,
+                     .body_nconsts = static_cast<int64_t>(loop.body.captured.size()),
+                     .cond_jaxpr = loop.cond.program,
+                     .cond_nconsts = static_cast<int64_t>(loop.cond.captured.size())},
+                    operands);
+}
+
+std::vector<Array> while_loop(const FlatFunction& cond, const FlatFunction& body,
+                              std::span<const Array> init) {
+  return run_while(record_while(cond, body, types_of(init), numbered("carry")), init);
+}
+
+// ---- fori_loop ----
+
+ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64_t> unroll) {
+  const auto check = [](const Array& bound, std::string_view which) {
+    if (is_integer(bound.dtype()) && bound.rank() == 0) return;
+    throw TypeError(fmt::format("fori_loop: {} must be a scalar of an integer dtype, got {}", which,
+                                bound.type().to_string()));
+  };
+  check(lower, "lower");
+  check(upper, "upper");
+  ForBounds bounds{lower, upper, {}};
+  if (lower.dtype() != upper.dtype() || lower.type().weak_type() != upper.type().weak_type()) {
+    if (!lower.type().weak_type() && !upper.type().weak_type()) {
+      throw TypeError(fmt::format("fori_loop: lower and upper must be of one type, got {} and {}",
+                                  lower.type().to_string(), upper.type().to_string()));
+    }
+    const ShapeDtype types[] = {lower.type(), upper.type()};
+    const PromotedDType to = promote_types(types);
+    bounds.lower = convert(lower, to);
+    bounds.upper = convert(upper, to);
+  }
+  if (lower.has_known_values() && upper.has_known_values()) {
+    const auto value = [](const Array& bound) {
+      return std::stoll(format_element(bound.dtype(), bound.data()));
+    };
+    bounds.trip_count = std::max<int64_t>(value(upper) - value(lower), 0);
+  } else if (unroll) {
+    type_error("fori_loop: unroll needs bounds that are known when the function is recorded");
+  }
+  return bounds;
+}
+
+RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
+                        std::span<const ShapeDtype> carry, const LeafName& name) {
+  const ShapeDtype counter = bounds.lower.type();
+  // The carry begins with the counter, and with the upper bound where that is not known.
+  std::vector<ShapeDtype> types(bounds.trip_count ? 1 : 2, counter);
+  const size_t num_own = types.size();
+  append(types, carry);
+  const LeafName own_name = [&](size_t i) {
+    return i < num_own ? std::string(i == 0 ? "i" : "upper") : name(i - num_own);
+  };
+  const FlatFunction step = [&](std::span<const Array> inputs) {
+    std::vector<Array> results{numpy::add(inputs[0], 1)};
+    append(results, inputs.subspan(1, num_own - 1));
+    append<Array>(results, body(inputs[0], inputs.subspan(num_own)));
+    return results;
+  };
+  RecordedLoop loop;
+  loop.body = record_loop_body("fori_loop", step, types, own_name);
+  if (!bounds.trip_count) {
+    loop.cond = record_closure(
+        [](std::span<const Array> inputs) { return std::vector{lax::lt(inputs[0], inputs[1])}; },
+        carry_types(loop.body), "cond");
+  }
+  return loop;
+}
+
+std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds& bounds,
+                           std::span<const Array> init, std::optional<int64_t> unroll) {
+  std::vector<Array> carry{bounds.lower};
+  if (!bounds.trip_count) carry.push_back(bounds.upper);
+  const auto num_own = static_cast<int64_t>(carry.size());
+  append(carry, init);
+  std::vector<Array> results =
+      bounds.trip_count
+          ? run_scan(loop.body, carry, {}, *bounds.trip_count, {.unroll = unroll.value_or(1)}).carry
+          : run_while(loop, carry);
+  results.erase(results.begin(), results.begin() + num_own);
+  return results;
+}
+
+std::vector<Array> fori_loop(const Array& lower, const Array& upper, const ForBody& body,
+                             std::span<const Array> init, std::optional<int64_t> unroll) {
+  const ForBounds bounds = for_bounds(lower, upper, unroll);
+  return run_for(record_for(body, bounds, types_of(init), numbered("carry")), bounds, init, unroll);
+}
+
+// ---- cond and switch ----
+
+Array branch_of_predicate(const Array& pred) {
+  if (pred.rank() != 0) {
+    throw TypeError(
+        fmt::format("cond: the predicate must be a scalar, got {}", pred.type().to_string()));
+  }
+  if (pred.dtype() == DType::kBool) return convert_element_type(pred, DType::kInt32);
+  if (!is_integer(pred.dtype()) && !is_floating(pred.dtype())) {
+    throw TypeError(fmt::format("cond: the predicate must be a bool or a number, got {}",
+                                pred.type().to_string()));
+  }
+  return convert_element_type(numpy::not_equal(pred, 0), DType::kInt32);
+}
+
+Array branch_of_index(const Array& index, size_t num_branches) {
+  if (index.rank() != 0 || !is_integer(index.dtype())) {
+    throw TypeError(fmt::format("switch: the index must be a scalar of an integer dtype, got {}",
+                                index.type().to_string()));
+  }
+  // Clamped in its own dtype, of which the number of a branch may not be one.
+  const Array last(static_cast<int64_t>(num_branches) - 1);
+  return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
+}
+
+std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
+                                std::span<const Array> operands, const std::string& function,
+                                const LeafName& name) {
+  const auto types = branches[0].program->output_types();
+  for (size_t i = 1; i < branches.size(); ++i) {
+    const auto others = branches[i].program->output_types();
+    if (others.size() != types.size()) {
+      throw TypeError(
+          fmt::format("{}: all branches must return as many arrays: branch 0 returns "
+                      "{}, branch {} returns {}",
+                      function, types.size(), i, others.size()));
+    }
+    std::string text;
+    for (size_t j = 0; j < types.size(); ++j) {
+      if (types[j].strengthened() == others[j].strengthened()) continue;
+      text += fmt::format("\n  {} is {} from branch 0, {} from branch {}", name(j),
+                          types[j].to_string(), others[j].to_string(), i);
+    }
+    if (!text.empty()) {
+      throw TypeError(
+          fmt::format("{}: all branches must return the same types:{}", function, text));
+    }
+  }
+  // Every branch takes what any of them captured.
+  std::vector<Array> captured;
+  std::unordered_map<const ArrayNode*, int64_t> places;
+  for (const Recording& recording : branches) {
+    for (const Array& array : recording.captured) {
+      const auto [it, inserted] =
+          places.try_emplace(&array.node(), static_cast<int64_t>(captured.size()));
+      if (inserted) captured.push_back(array);
+    }
+  }
+  CondParams params;
+  for (const Recording& recording : branches) {
+    Order inputs(captured.size(), kUnused), outputs;
+    for (size_t i = 0; i < recording.captured.size(); ++i) {
+      inputs[static_cast<size_t>(places[&recording.captured[i].node()])] = static_cast<int64_t>(i);
+    }
+    std::vector<ShapeDtype> unused;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kUnused) unused.push_back(captured[i].type());
+    }
+    append_range(inputs, recording.captured.size(), operands.size());
+    append_range(outputs, 0, types.size());
+    params.branches.push_back(rearrange(recording.program, inputs, outputs, unused));
+  }
+  std::vector<Array> all{branch};
+  append<Array>(all, captured);
+  append(all, operands);
+  return bind_cond(std::move(params), all);
+}
+
+namespace {
+
+std::vector<Recording> record_branches(std::span<const FlatFunction> branches,
+                                       std::span<const Array> operands) {
+  std::vector<Recording> recordings;
+  for (const FlatFunction& branch : branches) {
+    recordings.push_back(record_closure(branch, types_of(operands), "branch"));
+  }
+  return recordings;
+}
+
+}  // namespace
+
+std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
+                        const FlatFunction& false_fun, std::span<const Array> operands) {
+  const FlatFunction branches[] = {false_fun, true_fun};
+  const Array branch = branch_of_predicate(pred);
+  return run_branches(branch, record_branches(branches, operands), operands, "cond",
+                      numbered("result"));
+}
+
+std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
+                           std::span<const Array> operands) {
+  if (branches.empty()) type_error("switch: expected at least one branch");
+  const Array branch = branch_of_index(index, branches.size());
+  return run_branches(branch, record_branches(branches, operands), operands, "switch",
+                      numbered("result"));
+}
+
+}  // namespace farcall::lax

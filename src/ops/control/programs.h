@@ -1,0 +1,81 @@
+// Pieces that scan, while and cond share: their programs with other inputs and outputs, and the
+// search for what a loop does to its carry.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/primitives/control_flow.h>
+#include <farcall/program/program.h>
+#include <farcall/trace/array.h>
+#include <farcall/trace/rules.h>
+
+namespace farcall::control {
+
+using Order = std::vector<int64_t>;
+inline constexpr int64_t kUnused = -1;
+
+// begin, begin + 1, … appended.
+void append_range(Order& order, size_t begin, size_t count);
+
+template <class T>
+void append(std::vector<T>& all, std::span<const T> more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+template <class T>
+std::vector<T> in_order(std::span<const T> items, const Order& order) {
+  std::vector<T> result;
+  result.reserve(order.size());
+  for (const int64_t i : order) result.push_back(items[static_cast<size_t>(i)]);
+  return result;
+}
+
+// The same equations between other inputs and outputs, kept with the program. Input i of the result
+// is input inputs[i] of `program`, each of which occurs once, or for kUnused one that nothing
+// reads, of the next type in `unused`. Output i is output outputs[i].
+ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order& outputs,
+                     std::span<const ShapeDtype> unused = {});
+
+// Derives a loop's body until the carry that goes in is as the carry that comes out. `carry` has a
+// flag for each (it varies, is batched, is unknown), which are only ever set. `derive(carry)`
+// returns a struct whose member `flags` has the same for each output of the body, the carry first.
+template <class Derive, class Flags>
+auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
+  for (;;) {
+    auto derived = derive(carry);
+    bool has_changed = false;
+    for (size_t i = 0; i < carry.size(); ++i) {
+      if (!(derived.*flags)[i] || carry[i]) continue;
+      carry[i] = has_changed = true;
+    }
+    if (!has_changed) return derived;
+  }
+}
+
+// The flags [begin, begin + count).
+std::vector<bool> flags_of(const std::vector<bool>& flags, size_t begin, size_t count);
+size_t count_of(const std::vector<bool>& flags);
+std::vector<bool> operator!(std::vector<bool> flags);
+std::vector<bool> operator+(std::vector<bool> a, const std::vector<bool>& b);
+
+// The operands and those tangents that are not null.
+std::vector<Array> with_tangents(const JvpCall& call);
+
+// ---- type rules ----
+
+// Raises unless the types agree, weakness aside; `what` and `other` say whose they are.
+void check_same_types(std::span<const ShapeDtype> types, std::span<const ShapeDtype> others,
+                      std::string_view what, std::string_view other);
+// A type without its leading dimension, and with one.
+ShapeDtype slice_of(ShapeDtype type);
+ShapeDtype stack_of(ShapeDtype type, int64_t length);
+
+// ---- the primitives ----
+
+std::vector<Array> bind_scan(ScanParams params, std::span<const Array> operands);
+std::vector<Array> bind_while(WhileParams params, std::span<const Array> operands);
+std::vector<Array> bind_cond(CondParams params, std::span<const Array> operands);
+
+}  // namespace farcall::control

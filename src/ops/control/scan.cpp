@@ -1,0 +1,436 @@
+// scan: a loop of known length, with a carry and stacked results.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/control_flow.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/call.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/control/programs.h"
+#include "ops/register.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+using namespace control;
+
+extern const Primitive kScan;
+
+// The parameters with counts as sizes, and what follows from them.
+struct Layout {
+  explicit Layout(const ScanParams& p)
+      : consts(static_cast<size_t>(p.num_consts)),
+        carry(static_cast<size_t>(p.num_carry)),
+        xs(p.jaxpr->inputs.size() - consts - carry),
+        ys(p.jaxpr->outputs.size() - carry) {}
+  size_t consts, carry, xs, ys;
+};
+
+std::vector<ShapeDtype> scan_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  const auto& p = params_as<ScanParams>(params);
+  if (p.length < 0) type_error(fmt::format("length must not be negative, got {}", p.length));
+  if (p.unroll < 1) type_error(fmt::format("unroll must be at least 1, got {}", p.unroll));
+  const std::vector<ShapeDtype> wanted = p.jaxpr->input_types();
+  std::vector<ShapeDtype> results = p.jaxpr->output_types();
+  if (p.num_consts < 0 || p.num_carry < 0 ||
+      p.num_consts + p.num_carry > static_cast<int64_t>(wanted.size()) ||
+      p.num_carry > static_cast<int64_t>(results.size())) {
+    type_error(
+        fmt::format("num_consts {} and num_carry {} do not fit a program of {} inputs and "
+                    "{} outputs",
+                    p.num_consts, p.num_carry, wanted.size(), results.size()));
+  }
+  check_operand_count(inputs, wanted.size());
+  const Layout sizes(p);
+  const size_t first_x = sizes.consts + sizes.carry;
+  std::vector<ShapeDtype> slices(inputs.begin(), inputs.end());
+  for (size_t i = first_x; i < inputs.size(); ++i) {
+    if (inputs[i].rank() == 0 || inputs[i].shape()[0] != p.length) {
+      type_error(
+          fmt::format("operand {} is scanned over and needs the leading dimension {}, got {}", i,
+                      p.length, inputs[i].to_string()));
+    }
+    slices[i] = slice_of(inputs[i]);
+  }
+  check_same_types(slices, wanted, "the operands, of scanned ones one slice,",
+                   "what the program takes");
+  check_same_types(std::span(results).first(sizes.carry),
+                   std::span(wanted).subspan(sizes.consts, sizes.carry),
+                   "the carry that the program returns", "the carry that it takes");
+  for (size_t i = sizes.carry; i < results.size(); ++i) {
+    results[i] = stack_of(results[i], p.length);
+  }
+  return results;
+}
+
+Effects scan_effects(const Params* params) {
+  return params_as<ScanParams>(params).jaxpr->effects();
+}
+
+int64_t scan_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
+  const auto& p = params_as<ScanParams>(params);
+  return p.length * p.jaxpr->cost().flops;
+}
+
+std::vector<std::string> scan_axis_names(const Params* params) {
+  return params_as<ScanParams>(params).jaxpr->axis_names;
+}
+
+// ---- forward mode ----
+
+JvpResults scan_jvp(const JvpCall& call) {
+  ScanParams p = params_as<ScanParams>(call.params.get());
+  const Layout sizes(p);
+  const std::vector<bool> varies = present(call.tangents);
+  const auto consts = flags_of(varies, 0, sizes.consts);
+  auto carry = flags_of(varies, sizes.consts, sizes.carry);
+  const auto xs = flags_of(varies, sizes.consts + sizes.carry, sizes.xs);
+  const ProgramJvp derived = until_stable(
+      carry,
+      [&](const std::vector<bool>& now) { return jvp_program(p.jaxpr, consts + now + xs, now); },
+      &ProgramJvp::varies);
+
+  std::vector<Array> tangents(call.tangents.begin(), call.tangents.end());
+  for (size_t i = 0; i < sizes.carry; ++i) {
+    Array& tangent = tangents[sizes.consts + i];
+    if (carry[i]) tangent = instantiate(tangent, call.primals[sizes.consts + i].type());
+  }
+  // The derived program has all tangents after all values; scan wants them by groups.
+  const size_t num_consts = count_of(consts), num_carry = count_of(carry), num_xs = count_of(xs);
+  const size_t num_inputs = call.primals.size(), num_outputs = sizes.carry + sizes.ys;
+  Order inputs, outputs;
+  append_range(inputs, 0, sizes.consts);
+  append_range(inputs, num_inputs, num_consts);
+  append_range(inputs, sizes.consts, sizes.carry);
+  append_range(inputs, num_inputs + num_consts, num_carry);
+  append_range(inputs, sizes.consts + sizes.carry, sizes.xs);
+  append_range(inputs, num_inputs + num_consts + num_carry, num_xs);
+  const size_t num_ys = count_of(derived.varies) - num_carry;
+  append_range(outputs, 0, sizes.carry);
+  append_range(outputs, num_outputs, num_carry);
+  append_range(outputs, sizes.carry, sizes.ys);
+  append_range(outputs, num_outputs + num_carry, num_ys);
+
+  p.jaxpr = rearrange(derived.program, inputs, outputs);
+  p.num_consts = static_cast<int64_t>(sizes.consts + num_consts);
+  p.num_carry = static_cast<int64_t>(sizes.carry + num_carry);
+  const auto flat = with_tangents({call.primitive, call.params, call.primals, tangents});
+  const auto found = bind_scan(std::move(p), in_order<Array>(flat, inputs));
+  std::vector<Array> results(found.size());
+  for (size_t i = 0; i < found.size(); ++i) results[static_cast<size_t>(outputs[i])] = found[i];
+  return {{results.begin(), results.begin() + static_cast<int64_t>(num_outputs)},
+          scatter_arrays(derived.varies, std::span(results).subspan(num_outputs))};
+}
+
+// ---- batching ----
+
+BatchResults scan_batch(const BatchCall& call) {
+  ScanParams p = params_as<ScanParams>(call.params.get());
+  const Layout sizes(p);
+  std::vector<Array> operands(call.inputs.begin(), call.inputs.end());
+  std::vector<int64_t> axes(call.axes.begin(), call.axes.end());  // in the body
+  for (size_t i = sizes.consts + sizes.carry; i < operands.size(); ++i) {
+    if (axes[i] == kNotBatched) continue;
+    // The leading dimension is the loop's.
+    if (axes[i] == 0) operands[i] = move_axis(operands[i], 0, 1, call.axis.size);
+    axes[i] = std::max<int64_t>(axes[i] - 1, 0);
+  }
+  std::vector<bool> carry;
+  for (size_t i = 0; i < sizes.carry; ++i) carry.push_back(call.is_batched(sizes.consts + i));
+  const ProgramBatch derived = until_stable(
+      carry,
+      [&](const std::vector<bool>& now) {
+        for (size_t i = 0; i < now.size(); ++i) axes[sizes.consts + i] = now[i] ? 0 : kNotBatched;
+        return batch_program(p.jaxpr, call.axis, axes, now);
+      },
+      &ProgramBatch::is_batched);
+  for (size_t i = 0; i < sizes.carry; ++i) {
+    const size_t k = sizes.consts + i;
+    if (carry[i]) operands[k] = move_axis(operands[k], call.axes[k], 0, call.axis.size);
+  }
+  p.jaxpr = derived.program;
+  BatchResults results;
+  results.outputs = bind_scan(std::move(p), operands);
+  for (size_t i = 0; i < results.outputs.size(); ++i) {
+    const int64_t axis = i < sizes.carry ? 0 : 1;
+    results.axes.push_back(derived.is_batched[i] ? axis : kNotBatched);
+  }
+  return results;
+}
+
+// ---- partial evaluation ----
+
+// A scan as a loop over what is known, which has run, and one over the rest.
+struct Halves {
+  std::vector<Array> known;      // results that do not need the unknown operands
+  std::vector<bool> is_unknown;  // by result
+  ScanParams rest;
+  std::vector<Array> operands;  // of the rest
+  Order origins;                // the scan's own operand behind each of them, or kUnused
+};
+
+// The known half of a body, cut once more: `before` does not depend on the iteration and gives the
+// constants of `loop`, and those residuals that are the same each time.
+struct Hoisted {
+  ProgramPtr before;  // null: nothing was moved
+  ProgramPtr loop;
+  std::vector<bool> is_invariant;  // by residual
+  size_t num_consts = 0;           // of `loop`
+};
+
+Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
+  const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
+  // An effect happens in every iteration, and nothing that has one may be moved.
+  if (split.num_residuals == 0 || has_effect(split.known->effects())) {
+    return {nullptr, split.known, std::vector<bool>(split.num_residuals, false), num_consts};
+  }
+  std::vector<bool> changes(split.known->inputs.size(), true);
+  std::fill_n(changes.begin(), num_consts, false);
+  const ProgramSplit again =
+      split_program(split.known, changes, std::vector<bool>(num_outputs, true));
+  return {again.known, again.unknown, !flags_of(again.is_unknown, num_outputs, split.num_residuals),
+          again.num_residuals};
+}
+
+Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
+                      const std::vector<bool>& is_unknown) {
+  const Layout sizes(p);
+  const size_t first_x = sizes.consts + sizes.carry;
+  const auto consts = flags_of(is_unknown, 0, sizes.consts);
+  auto carry = flags_of(is_unknown, sizes.consts, sizes.carry);
+  const auto xs = flags_of(is_unknown, first_x, sizes.xs);
+  const ProgramSplit split = until_stable(
+      carry,
+      [&](const std::vector<bool>& now) { return split_program(p.jaxpr, consts + now + xs, now); },
+      &ProgramSplit::is_unknown);
+
+  std::vector<Array> known_consts = select(inputs.first(sizes.consts), consts, false);
+  const auto known_carry = select(inputs.subspan(sizes.consts, sizes.carry), carry, false);
+  const auto known_xs = select(inputs.subspan(first_x), xs, false);
+  const Hoisted hoisted = hoist(split, known_consts.size());
+  std::vector<Array> invariant;
+  if (hoisted.before) {
+    known_consts = hoisted.before->equations.empty() ? evaluate(*hoisted.before, known_consts)
+                                                     : call_program(hoisted.before, known_consts);
+    const auto num_invariant = static_cast<int64_t>(count_of(hoisted.is_invariant));
+    invariant.assign(known_consts.begin(), known_consts.begin() + num_invariant);
+    known_consts.erase(known_consts.begin(), known_consts.begin() + num_invariant);
+  }
+
+  // A residual that is a slice of an operand need not be stacked: the operand will do.
+  const Program& loop = *hoisted.loop;
+  const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
+  const size_t first_known_x = hoisted.num_consts + known_carry.size();
+  Order inputs_in_order, kept;
+  append_range(inputs_in_order, 0, loop.inputs.size());
+  append_range(kept, 0, num_outputs);
+  std::vector<Array> residuals;  // by residual that varies; null where it is stacked
+  for (size_t i = num_outputs; i < loop.outputs.size(); ++i) {
+    residuals.emplace_back();
+    const Atom atom = loop.outputs[i];
+    const auto x = std::ranges::find(loop.inputs.begin() + static_cast<int64_t>(first_known_x),
+                                     loop.inputs.end(), atom.index);
+    if (atom.is_variable() && x != loop.inputs.end()) {
+      residuals.back() = known_xs[static_cast<size_t>(x - loop.inputs.begin()) - first_known_x];
+    } else {
+      kept.push_back(static_cast<int64_t>(i));
+    }
+  }
+
+  Halves halves;
+  halves.is_unknown = split.is_unknown;
+  if (!kept.empty() || has_effect(loop.effects())) {
+    ScanParams known = p;
+    known.jaxpr = rearrange(hoisted.loop, inputs_in_order, kept);
+    known.num_consts = static_cast<int64_t>(known_consts.size());
+    known.num_carry = static_cast<int64_t>(known_carry.size());
+    std::vector<Array> operands = std::move(known_consts);
+    append<Array>(operands, known_carry);
+    append<Array>(operands, known_xs);
+    halves.known = bind_scan(std::move(known), operands);
+  }
+  size_t next = num_outputs;
+  for (Array& residual : residuals) {
+    if (residual.is_null()) residual = halves.known[next++];
+  }
+  halves.known.resize(num_outputs);
+
+  // The rest takes residuals that stay as constants, and those that change as further slices.
+  const auto add = [&](const Array& operand, size_t origin) {
+    halves.operands.push_back(operand);
+    halves.origins.push_back(static_cast<int64_t>(origin));
+  };
+  Order order, changing;
+  for (size_t i = 0; i < split.num_residuals; ++i) {
+    (hoisted.is_invariant[i] ? order : changing).push_back(static_cast<int64_t>(i));
+  }
+  append_range(order, split.num_residuals, split.unknown->inputs.size() - split.num_residuals);
+  append<int64_t>(order, changing);
+  halves.operands = std::move(invariant);
+  halves.origins.assign(halves.operands.size(), kUnused);
+  const auto is_unknown_now = consts + carry + xs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (is_unknown_now[i]) add(inputs[i], i);
+  }
+  append<Array>(halves.operands, residuals);
+  halves.origins.resize(halves.operands.size(), kUnused);
+  Order all_outputs;
+  append_range(all_outputs, 0, split.unknown->outputs.size());
+  halves.rest = p;
+  halves.rest.jaxpr = rearrange(split.unknown, order, all_outputs);
+  halves.rest.num_carry = static_cast<int64_t>(count_of(carry));
+  halves.rest.num_consts = static_cast<int64_t>(count_of(hoisted.is_invariant) + count_of(consts));
+  return halves;
+}
+
+std::vector<Array> scan_partial(const PartialCall& call) {
+  Halves halves =
+      run_known_half(params_as<ScanParams>(call.params.get()), call.inputs, call.is_unknown);
+  const std::vector<Array> rest =
+      call.recorder.process(kScan, make_params(std::move(halves.rest)), halves.operands);
+  return merge<Array>(halves.is_unknown, rest, halves.known);
+}
+
+// ---- transposition ----
+
+// What an iteration of the transposed loop does. Inputs: constants that are known, cotangents of
+// the linear ones so far, cotangents of the carry, those of the stacked results, known slices.
+// Outputs: the two kinds of cotangents, then those of linear slices.
+struct TransposedBody {
+  ProgramPtr program;
+  std::vector<bool> consts, xs;  // by operand: it has a cotangent
+};
+
+TransposedBody transpose_body(const ScanParams& p, const std::vector<bool>& is_linear,
+                              const std::vector<bool>& has_cotangent) {
+  const Layout sizes(p);
+  const ProgramTranspose derived = transpose_program(p.jaxpr, is_linear, has_cotangent);
+  TransposedBody body;
+  body.consts = flags_of(derived.has_cotangent, 0, sizes.consts);
+  body.xs = flags_of(derived.has_cotangent, sizes.consts + sizes.carry, sizes.xs);
+  const auto key = static_cast<int64_t>(sizes.consts);
+  body.program = derived.program->derived.find_or_make<ProgramPtr>(
+      "transposed scan", {key, static_cast<int64_t>(sizes.carry)}, [&] {
+        const auto inputs = p.jaxpr->input_types();
+        const auto outputs = p.jaxpr->output_types();
+        const auto known = !is_linear;
+        std::vector<ShapeDtype> types =
+            select(std::span(inputs).first(sizes.consts), flags_of(known, 0, sizes.consts));
+        const size_t num_known = types.size();
+        append<ShapeDtype>(types, select(std::span(inputs).first(sizes.consts), body.consts));
+        append<ShapeDtype>(types, std::span(inputs).subspan(sizes.consts, sizes.carry));
+        append<ShapeDtype>(types, select(std::span(outputs).subspan(sizes.carry),
+                                         flags_of(has_cotangent, sizes.carry, sizes.ys)));
+        const size_t num_cotangents = types.size() - num_known;
+        for (size_t i = num_known; i < types.size(); ++i) types[i] = types[i].strengthened();
+        append<ShapeDtype>(types, select(std::span(inputs).subspan(sizes.consts + sizes.carry),
+                                         flags_of(known, sizes.consts + sizes.carry, sizes.xs)));
+        return record(
+            [&](std::span<const Array> all) {
+              const size_t num_sums = count_of(body.consts);
+              std::vector<Array> operands(all.begin(), all.begin() + num_known);
+              append<Array>(operands, all.subspan(num_known + num_cotangents));
+              append<Array>(operands, all.subspan(num_known + num_sums, num_cotangents - num_sums));
+              const auto found =
+                  scatter_arrays(derived.has_cotangent, evaluate(*derived.program, operands));
+              std::vector<Array> results;
+              for (size_t i = 0; i < sizes.consts; ++i) {
+                if (body.consts[i]) {
+                  results.push_back(add_tangents(all[num_known + results.size()], found[i]));
+                }
+              }
+              for (size_t i = 0; i < sizes.carry; ++i) {
+                results.push_back(instantiate(found[sizes.consts + i], inputs[sizes.consts + i]));
+              }
+              for (size_t i = sizes.consts + sizes.carry; i < found.size(); ++i) {
+                if (!found[i].is_null()) results.push_back(found[i]);
+              }
+              return results;
+            },
+            types, p.jaxpr->name);
+      });
+  return body;
+}
+
+// Of a scan whose carry is linear throughout. Cotangents by operand, of the carry for all.
+std::vector<Array> transpose_linear(const ScanParams& p, std::span<const Array> inputs,
+                                    std::span<const Array> cotangents) {
+  const Layout sizes(p);
+  const size_t first_x = sizes.consts + sizes.carry;
+  std::vector<bool> is_linear = !present(inputs), has_cotangent = present(cotangents);
+  for (size_t i = 0; i < sizes.carry; ++i) is_linear[sizes.consts + i] = has_cotangent[i] = true;
+  const TransposedBody body = transpose_body(p, is_linear, has_cotangent);
+  const auto types = p.jaxpr->input_types();
+
+  std::vector<Array> operands;
+  for (size_t i = 0; i < sizes.consts; ++i) {
+    if (!is_linear[i]) operands.push_back(inputs[i]);
+  }
+  ScanParams transposed = p;
+  transposed.jaxpr = body.program;
+  transposed.reverse = !p.reverse;
+  transposed.num_consts = static_cast<int64_t>(operands.size());
+  for (size_t i = 0; i < sizes.consts; ++i) {
+    if (body.consts[i]) operands.push_back(instantiate(Array(), types[i]));
+  }
+  for (size_t i = 0; i < sizes.carry; ++i) {
+    operands.push_back(instantiate(cotangents[i], types[sizes.consts + i]));
+  }
+  transposed.num_carry = static_cast<int64_t>(operands.size()) - transposed.num_consts;
+  for (size_t i = sizes.carry; i < cotangents.size(); ++i) {
+    if (has_cotangent[i]) operands.push_back(cotangents[i]);
+  }
+  for (size_t i = first_x; i < inputs.size(); ++i) {
+    if (!is_linear[i]) operands.push_back(inputs[i]);
+  }
+  const auto found = bind_scan(std::move(transposed), operands);
+  return scatter_arrays(body.consts + std::vector<bool>(sizes.carry, true) + body.xs, found);
+}
+
+std::vector<Array> scan_transpose(const TransposeCall& call) {
+  const auto& p = params_as<ScanParams>(call.params.get());
+  const Layout sizes(p);
+  const std::vector<bool> is_linear = !present(call.inputs);
+  const auto carry = flags_of(is_linear, sizes.consts, sizes.carry);
+  if (count_of(carry) == sizes.carry) {
+    return transpose_linear(p, call.inputs, call.cotangents);
+  }
+  // A part of the carry is known at first, perhaps always: what depends on it alone runs forward.
+  const Halves halves = run_known_half(p, call.inputs, is_linear);
+  const auto found =
+      transpose_linear(halves.rest, halves.operands, select(call.cotangents, halves.is_unknown));
+  std::vector<Array> results(call.inputs.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const int64_t origin = halves.origins[i];
+    if (origin != kUnused && is_linear[static_cast<size_t>(origin)]) {
+      results[static_cast<size_t>(origin)] = found[i];
+    }
+  }
+  return results;
+}
+
+const TransformRules kScanRules = {.jvp = scan_jvp,
+                                   .transpose = scan_transpose,
+                                   .batch = scan_batch,
+                                   .partial_eval = scan_partial};
+const Primitive kScan = {.name = "scan",
+                         .type_rule = scan_rule,
+                         .parse = parse_params<ScanParams>,
+                         .effects = scan_effects,
+                         .flops = scan_flops,
+                         .rules = &kScanRules,
+                         .axis_names = scan_axis_names};
+FARCALL_REGISTER_PRIMITIVE(kScan);
+
+}  // namespace
+
+std::vector<Array> control::bind_scan(ScanParams params, std::span<const Array> operands) {
+  return bind_primitive(kScan, make_params(std::move(params)), operands);
+}
+
+}  // namespace farcall

@@ -1,0 +1,222 @@
+// Derivatives of foreign calls, from the definitions of their targets.
+#include "ops/ffi_call_rules.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/ops/define.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+using Indices = std::vector<int64_t>;
+
+// ---- from forward and backward halves ----
+
+// The derivative in forward mode for a call that has rules for reverse mode: from its jvp rule, or
+// by transposing the backward half. Operands: residuals, primals, tangents that are not zero. Null
+// when the backward half cannot be transposed.
+ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& params,
+                           std::span<const ShapeDtype> residuals,
+                           std::span<const ShapeDtype> primals, const std::vector<bool>& varies,
+                           std::span<const ShapeDtype> outputs) {
+  std::vector<ShapeDtype> types(residuals.begin(), residuals.end());
+  types.insert(types.end(), primals.begin(), primals.end());
+  for (size_t i = 0; i < primals.size(); ++i) {
+    if (varies[i]) types.push_back(primals[i].strengthened());
+  }
+  const TargetCall call{params_as<FfiCallParams>(params.get())};
+  const auto by_jvp = [&](std::span<const Array> all) {
+    const JvpResults results =
+        definition.jvp(call, all.subspan(residuals.size(), primals.size()),
+                       scatter_arrays(varies, all.subspan(residuals.size() + primals.size())));
+    std::vector<Array> tangents;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (has_tangent(outputs[i])) {
+        tangents.push_back(instantiate(results.tangents[i], outputs[i]));
+      }
+    }
+    return tangents;
+  };
+  const auto by_transposing = [&](std::span<const Array> all) {
+    std::vector<ShapeDtype> cotangents;
+    std::vector<bool> has;
+    for (const ShapeDtype type : outputs) {
+      has.push_back(has_tangent(type));
+      if (has_tangent(type)) cotangents.push_back(type.strengthened());
+    }
+    const Recording backward = record_closure(
+        [&](std::span<const Array> given) {
+          return definition.backward(call, all.first(residuals.size()), scatter_arrays(has, given));
+        },
+        cotangents);
+    std::vector<Array> inputs = backward.captured;
+    inputs.resize(backward.program->inputs.size());
+    const auto tangents = scatter_arrays(varies, all.subspan(residuals.size() + primals.size()));
+    std::vector<Array> found = transpose(*backward.program, inputs, tangents);
+    found.erase(found.begin(), found.begin() + static_cast<int64_t>(backward.captured.size()));
+    for (size_t i = 0; i < found.size(); ++i) found[i] = instantiate(found[i], cotangents[i]);
+    return found;
+  };
+  if (definition.jvp) return record(by_jvp, types);
+  try {
+    return record(by_transposing, types);
+  } catch (const Error&) {
+    return nullptr;  // forward mode is then refused when it is run
+  }
+}
+
+JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& definition) {
+  const TargetCall target{params_as<FfiCallParams>(call.params.get())};
+  ForwardResults forward = definition->forward(target, call.primals);
+  const std::vector<ShapeDtype> outputs = types_of(forward.outputs);
+  const ProgramPtr program =
+      forward_program(*definition, call.params, types_of(forward.residuals), types_of(call.primals),
+                      present(call.tangents), outputs);
+  auto rules = std::make_shared<CustomCall>();
+  rules->name = target.params.target_name;
+  rules->backward = [definition, params = call.params, count = forward.residuals.size()](
+                        std::span<const Array> residuals, std::span<const Array> cotangents) {
+    return definition->backward({params_as<FfiCallParams>(params.get())}, residuals.first(count),
+                                cotangents);
+  };
+  // The jvp rule needs the primals besides.
+  std::vector<Array> residuals = std::move(forward.residuals);
+  residuals.insert(residuals.end(), call.primals.begin(), call.primals.end());
+  std::vector<Array> tangents =
+      call_linear(rules, std::move(residuals), call.tangents, outputs, program);
+  return {std::move(forward.outputs), std::move(tangents)};
+}
+
+// ---- from linearity ----
+
+bool contains(const Indices& group, size_t i) {
+  return std::ranges::find(group, static_cast<int64_t>(i)) != group.end();
+}
+
+// The call on the tangents of each group in turn, the other operands as they are.
+JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& definition) {
+  const auto& p = params_as<FfiCallParams>(call.params.get());
+  for (size_t i = 0; i < call.tangents.size(); ++i) {
+    const auto has = [&](const Indices& group) { return contains(group, i); };
+    if (!call.tangents[i].is_null() && std::ranges::none_of(definition.linear_in, has)) {
+      type_error(
+          fmt::format("ffi_call(\"{}\"): cannot be differentiated with respect to operand "
+                      "{}: its definition is linear in other operands only, and gives no "
+                      "jvp or vjp",
+                      p.target_name, i));
+    }
+  }
+  JvpResults results{bind_primitive(call.primitive, call.params, call.primals), {}};
+  results.tangents.resize(results.primals.size());
+  for (const Indices& group : definition.linear_in) {
+    std::vector<Array> operands(call.primals.begin(), call.primals.end());
+    bool varies = false;
+    for (const int64_t i : group) {
+      const auto at = static_cast<size_t>(i);
+      if (at >= operands.size()) continue;
+      varies = varies || !call.tangents[at].is_null();
+      operands[at] = instantiate(call.tangents[at], operands[at].type());
+    }
+    if (!varies) continue;
+    const auto parts = bind_primitive(call.primitive, call.params, operands);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (has_tangent(parts[i].type())) {
+        results.tangents[i] = add_tangents(results.tangents[i], parts[i]);
+      }
+    }
+  }
+  return results;
+}
+
+// The transpose of a linear call that gives none: its matrix, column by column, times the
+// cotangents. As many calls as the operand has elements.
+Array transpose_by_columns(const TransposeCall& call, size_t operand) {
+  FfiCallParams p = params_as<FfiCallParams>(call.params.get());
+  if (!p.vmap_method) p.vmap_method = "sequential";
+  const ParamsPtr params = make_params(std::move(p));
+  const ShapeDtype type = call.types[operand].strengthened();
+  const int64_t size = type.size();
+  const Shape square{size, size};
+  const Array identity = lax::convert_element_type(
+      lax::eq(lax::iota(DType::kInt32, square, 0), lax::iota(DType::kInt32, square, 1)),
+      type.dtype());
+  Shape stacked(type.shape().begin(), type.shape().end());
+  stacked.insert(stacked.begin(), size);
+  const BatchAxis axis{size, {}};
+  const Array basis[] = {lax::reshape(identity, stacked)};
+  const int64_t axes[] = {0};
+  const std::vector<Array> columns = batched_in_front(
+      batch(
+          [&](std::span<const Array> direction) {
+            std::vector<Array> operands;
+            for (size_t i = 0; i < call.inputs.size(); ++i) {
+              operands.push_back(i == operand ? direction[0]
+                                              : instantiate(call.inputs[i], call.types[i]));
+            }
+            return bind_primitive(call.primitive, params, operands);
+          },
+          basis, axes, axis),
+      axis);
+  Array total;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Array& cotangent = call.cotangents[i];
+    if (cotangent.is_null()) continue;
+    Indices contracting, of_columns;
+    for (size_t d = 0; d < cotangent.rank(); ++d) {
+      contracting.push_back(static_cast<int64_t>(d));
+      of_columns.push_back(static_cast<int64_t>(d) + 1);
+    }
+    total = add_tangents(total, lax::dot_general(columns[i], cotangent, of_columns, contracting));
+  }
+  return total.is_null() ? total : lax::reshape(total, type.shape());
+}
+
+[[noreturn]] void no_derivative(const std::string& target, std::string_view mode) {
+  type_error(
+      fmt::format("ffi_call(\"{}\"): cannot be differentiated{}. Wrap the call in custom_jvp "
+                  "or custom_vjp, or give the target its derivative with define",
+                  target, mode));
+}
+
+}  // namespace
+
+JvpResults ffi_call_jvp(const JvpCall& call) {
+  const std::string& target = params_as<FfiCallParams>(call.params.get()).target_name;
+  const TargetDefinitionPtr definition = find_definition(target);
+  if (!definition) no_derivative(target, "");
+  if (definition->forward) return jvp_from_halves(call, definition);
+  if (definition->jvp) {
+    return definition->jvp({params_as<FfiCallParams>(call.params.get())}, call.primals,
+                           call.tangents);
+  }
+  if (definition->linear_in.empty()) no_derivative(target, "");
+  return jvp_from_linearity(call, *definition);
+}
+
+std::vector<Array> ffi_call_transpose(const TransposeCall& call) {
+  const auto& p = params_as<FfiCallParams>(call.params.get());
+  const TargetDefinitionPtr definition = find_definition(p.target_name);
+  if (definition && definition->transpose) {
+    return definition->transpose({p}, call.inputs, call.cotangents);
+  }
+  if (!definition || definition->linear_in.empty()) {
+    no_derivative(p.target_name, " in reverse mode, for it is not known to be linear");
+  }
+  std::vector<Array> cotangents(call.inputs.size());
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    if (call.is_linear(i)) cotangents[i] = transpose_by_columns(call, i);
+  }
+  return cotangents;
+}
+
+}  // namespace farcall
