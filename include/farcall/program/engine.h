@@ -19,6 +19,15 @@ struct CompileOptions {
   std::vector<bool> donated_inputs;
 };
 
+// The bytes that one execution takes.
+struct MemoryUse {
+  size_t argument_bytes = 0, output_bytes = 0;
+  size_t alias_bytes = 0;  // of outputs that lie in the memory of donated inputs
+  size_t temp_bytes = 0;   // between the equations; kept from run to run
+  size_t constant_bytes = 0;
+  size_t generated_code_bytes = 0;
+};
+
 // Immutable and re-entrant: any number of threads may execute one executable at once.
 class FARCALL_API Executable {
  public:
@@ -35,6 +44,7 @@ class FARCALL_API Executable {
   // By input: whether a run may write over it, which it does only where may_overwrite() holds for
   // the array's memory, and makes a copy otherwise. False for all but donated inputs.
   virtual const std::vector<bool>& overwrites() const = 0;
+  virtual MemoryUse memory() const = 0;
 
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
   // and receive the results. Inputs are only read, unless donated at compile time and unique.
