@@ -66,12 +66,15 @@ void Planner::share_memory() {
   last_use_.assign(count, 0);
   defined_at_.assign(count, kNever);
   is_ours_.assign(count, false);
+  consumers_.resize(count);
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
     is_ours_[program_.inputs[i]] = options_.donated_inputs[i];
   }
   for (size_t i = 0; i < program_.equations.size(); ++i) {
     for (const Atom atom : program_.equations[i].inputs) {
-      if (atom.is_variable()) last_use_[atom.index] = i;
+      if (!atom.is_variable()) continue;
+      last_use_[atom.index] = i;
+      consumers_[atom.index].push_back(i);
     }
     for (const uint32_t output : program_.equations[i].outputs) {
       last_use_[output] = i;
@@ -82,14 +85,21 @@ void Planner::share_memory() {
   for (const Atom atom : program_.outputs) {
     if (atom.is_variable()) last_use_[atom.index] = kNever;
   }
-  copies_alias_.resize(program_.equations.size());
+  own_last_use_ = last_use_;
+  layouts_.resize(count);
+  row_major_copies_.resize(count);
   for (size_t i = 0; i < program_.equations.size(); ++i) share_equation(i);
 }
 
 void Planner::share_equation(size_t index) {
   const Equation& equation = program_.equations[index];
   if (equation.primitive->name == "reshape") {
-    if (equation.inputs[0].is_variable()) join(equation.outputs[0], equation.inputs[0].index);
+    const Atom operand = equation.inputs[0];
+    if (operand.is_variable() && !layouts_[operand.index]) {
+      join(equation.outputs[0], operand.index);
+    }
+  } else if (equation.primitive->name == "transpose") {
+    share_transpose(index);
   } else if (equation.primitive->name == "ffi_call") {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
@@ -203,6 +213,11 @@ Place Planner::define(uint32_t variable) {
 void Planner::release_dead(size_t index) {
   const Equation& equation = program_.equations[index];
   const auto release = [&](uint32_t variable) {
+    if (Place& copy = row_major_copies_[variable];
+        copy.kind != Place::Kind::kNone && own_last_use_[variable] == index) {
+      arena_.release(copy.index, program_.variable_types[variable].nbytes());
+      copy = {};
+    }
     const uint32_t representative = root(variable);
     Place& place = places_[representative];
     if (place.kind != Place::Kind::kArena || last_use_[representative] != index) return;
@@ -227,7 +242,8 @@ void Planner::plan_equation(size_t index) {
     plan_region(index);
   } else if (name == "create_token") {
     // Nothing to do: a token has no bytes.
-  } else if (name == "reshape" && shares_[equation.outputs[0]] != equation.outputs[0]) {
+  } else if ((name == "reshape" || name == "transpose") &&
+             shares_[equation.outputs[0]] != equation.outputs[0]) {
     // Nothing to do: the result is the operand's memory.
   } else {
     plan_kernel(equation, index);
@@ -254,7 +270,7 @@ void Planner::plan_kernel(const Equation& equation, size_t index) {
                             equation.primitive->name, types));
   }
   std::vector<Place> operands;
-  for (const Atom atom : equation.inputs) operands.push_back(place_of(atom));
+  for (const Atom atom : equation.inputs) operands.push_back(row_major_place(atom));
   if (kernel.can_run_in_place && outputs.size() == 1) take_over_operand(equation, index);
   for (const uint32_t output : equation.outputs) operands.push_back(define(output));
   add_kernel(std::move(kernel), operands);
@@ -269,7 +285,7 @@ void Planner::take_over_operand(const Equation& equation, size_t index) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = root(atom.index);
     const Place place = places_[operand];
-    if (last_use_[operand] != index ||
+    if (last_use_[operand] != index || layouts_[atom.index] ||
         // A scalar is read for every element, so that it may not be written over, however many
         // bytes it has.
         program_.type_of(atom).size() != program_.variable_types[output].size() ||
@@ -330,7 +346,7 @@ void Planner::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_lay
 void Planner::place_outputs() {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ShapeDtype type = program_.type_of(program_.outputs[i]);
-    const Place place = place_of(program_.outputs[i]);
+    const Place place = row_major_place(program_.outputs[i]);
     plan_->outputs.push_back({type.nbytes(), place});
     if (!options_.is_nested) continue;
     const Place wanted{Place::Kind::kOutput, i};

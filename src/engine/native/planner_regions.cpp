@@ -122,7 +122,7 @@ void Planner::plan_region(size_t index) {
   const RegionInfo& info = regions_[region_of_[index]];
   std::vector<Place> operands;
   Temporaries temporaries;
-  for (const Atom atom : equation.inputs) operands.push_back(place_of(atom));
+  for (const Atom atom : equation.inputs) operands.push_back(row_major_place(atom));
   for (const uint32_t output : equation.outputs) operands.push_back(define(output));
   for (const Carry& carry : info.carries) {
     const bool alternates = !carry.is_in_place && !carry.is_invariant;
