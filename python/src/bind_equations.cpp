@@ -149,7 +149,8 @@ nb::list users(const ProgramPtr& program, const Variable& variable) {
   nb::list list;
   const Equation* last = nullptr;
   bool is_output = false;
-  for (const Use& use : find_users(*program)[variable.index]) {
+  const std::vector<std::vector<Use>> uses = find_users(*program);
+  for (const Use& use : uses[variable.index]) {
     if (use.is_output()) {
       is_output = true;
       continue;

@@ -40,7 +40,7 @@ nb::list run_program(const Program& self, nb::args args) {
 
 nb::bytes serialize(const Program& self, nb::dict metadata) {
   const std::string bytes = serialize_program(self, {to_attributes(metadata, "metadata")});
-  return {bytes.data(), bytes.size()};
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 // The program, the metadata, and what is wrong with its foreign targets.
