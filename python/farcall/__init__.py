@@ -1,5 +1,7 @@
 """farcall: array programs that call foreign functions at the cost of a function call."""
 
+from farcall import custom_batching as custom_batching
+from farcall import custom_derivatives as custom_derivatives
 from farcall import dtypes as dtypes
 from farcall import ffi as ffi
 from farcall import lax as lax
@@ -9,14 +11,37 @@ from farcall import tree_util as tree_util
 from farcall._array import Array as Array
 from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
 from farcall._array import block_until_ready as block_until_ready
+from farcall._checkpoint import checkpoint as checkpoint
+from farcall._checkpoint import named_call as named_call
+from farcall._checkpoint import remat as remat
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__
 from farcall._core import parse_program as parse_program
+from farcall._custom_rules import custom_jvp as custom_jvp
+from farcall._custom_rules import custom_vjp as custom_vjp
+from farcall._derivatives import grad as grad
+from farcall._derivatives import hessian as hessian
+from farcall._derivatives import jacfwd as jacfwd
+from farcall._derivatives import jacobian as jacobian
+from farcall._derivatives import jacrev as jacrev
+from farcall._derivatives import jvp as jvp
+from farcall._derivatives import linear_transpose as linear_transpose
+from farcall._derivatives import linearize as linearize
+from farcall._derivatives import value_and_grad as value_and_grad
+from farcall._derivatives import vjp as vjp
+from farcall._devices import Device as Device
+from farcall._devices import default_backend as default_backend
+from farcall._devices import device_count as device_count
+from farcall._devices import device_get as device_get
+from farcall._devices import device_put as device_put
+from farcall._devices import devices as devices
+from farcall._devices import local_devices as local_devices
 from farcall._jit import clear_caches as clear_caches
 from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
+from farcall._vmap import vmap as vmap

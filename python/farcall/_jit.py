@@ -3,57 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
-
-
-def _static_arguments(
-    function: Callable[..., Any], numbers: Any, names: Any
-) -> tuple[list[int], list[str]]:
-    """Static arguments by position and by name, each filled in from the other."""
-    all_numbers = [int(n) for n in _as_tuple(numbers)]
-    all_names = [str(n) for n in _as_tuple(names)]
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    by_position = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    takes_any = any(p.kind == p.VAR_POSITIONAL for p in parameters) or not parameters
-    for i, number in enumerate(all_numbers):
-        if number < 0:
-            number += len(by_position)
-            all_numbers[i] = number
-        if number < 0 or (number >= len(by_position) and not takes_any):
-            raise ValueError(
-                f"jit({_name_of(function)}): static_argnums has {number}, but the function takes "
-                f"{len(by_position)} positional arguments: {', '.join(by_position)}"
-            )
-    known = {p.name for p in parameters}
-    takes_names = any(p.kind == p.VAR_KEYWORD for p in parameters) or not parameters
-    for name in all_names:
-        if name not in known and not takes_names:
-            raise ValueError(
-                f"jit({_name_of(function)}): static_argnames has {name!r}, but the function's "
-                f"arguments are {', '.join(by_position)}"
-            )
-    all_names += [by_position[n] for n in all_numbers if n < len(by_position)]
-    all_numbers += [by_position.index(n) for n in all_names if n in by_position]
-    return sorted(set(all_numbers)), sorted(set(all_names))
+from farcall._functions import arguments_by_both, check_callable, name_of
 
 
 def jit(
@@ -77,8 +31,10 @@ def jit(
         decorator.
       static_argnums, static_argnames: arguments that are constants of the program; hashable.
       donate_argnums, donate_argnames: arguments whose memory the call may use for its results. It
-        is permission, not command: this version keeps them.
-      keep_unused, inline: for programs written for JAX; without effect on results.
+        is permission, not command.
+      keep_unused: for programs written for JAX; without effect on results.
+      inline: whether a call inside another function that is recorded adds the operations of ``fun``
+        to it one by one, in place of one operation ``jit``.
 
     Raises:
       ValueError: a static argument that the function does not have, or one that is not hashable.
@@ -94,10 +50,12 @@ def jit(
             keep_unused=keep_unused,
             inline=inline,
         )
-    if not callable(fun):
-        raise TypeError(f"jit: expected a function, got {fun!r} of type {type(fun).__name__}")
-    numbers, names = _static_arguments(fun, static_argnums, static_argnames)
-    jitted = _core.make_jit(fun, _name_of(fun), numbers, names)
+    check_callable(fun, "jit")
+    name = name_of(fun)
+    where = f"jit({name})"
+    statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
+    donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
+    jitted = _core.make_jit(fun, name, *statics, *donated, inline)
     functools.update_wrapper(jitted, fun)
     return jitted
 
@@ -130,15 +88,20 @@ def make_jaxpr(
       fun: as for jit.
       static_argnums: arguments that are constants.
       return_shape: also return the results' ShapeDtypeStructs, in ``fun``'s structure.
+
+    Concrete arrays that ``fun`` closes over become constants. Traced arrays of functions around it
+    become the program's first inputs.
     """
-    fun = getattr(fun, "__wrapped__", fun) if isinstance(fun, _core.JitFunction) else fun
-    numbers, _ = _static_arguments(fun, static_argnums, None)
+    check_callable(fun, "make_jaxpr")
+    name = name_of(fun)
+    where = f"make_jaxpr({name})"
+    numbers, _ = arguments_by_both(fun, where, "static", static_argnums, None)
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        program, tree = _core.trace(fun, _name_of(fun), numbers, *args, **kwargs)
+        program, tree = _core.trace(fun, where, name, numbers, *args, **kwargs)
         return (program, tree.unflatten(program.out_avals)) if return_shape else program
 
-    make.__name__ = f"make_jaxpr({_name_of(fun)})"
+    make.__name__ = where
     return make
 
 
@@ -152,7 +115,8 @@ def _rebuild_program(text: str) -> _core.Program:
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of ``fun(*args, **kwargs)``, without computing it."""
-    program, tree = _core.trace(fun, _name_of(fun), [], *args, **kwargs)
+    name = name_of(fun)
+    program, tree = _core.trace(fun, f"eval_shape({name})", name, [], *args, **kwargs)
     return tree.unflatten(program.out_avals)
 
 

@@ -1,6 +1,7 @@
 """The element types, as numpy dtypes: ``float32``, ``bfloat16``, ``int4`` and so on.
 
-``bool_`` stands for bool. Types below eight bits take a byte for each element.
+``bool_`` stands for bool. Types below eight bits take a byte for each element. ``float0``, the dtype
+of derivatives of ints and bools, holds nothing; there are no farcall arrays of it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from farcall import _core
+
+float0 = _core.transforms.float0
 
 names: tuple[str, ...] = tuple(_core._dtype_names())
 

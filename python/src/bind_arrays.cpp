@@ -17,6 +17,7 @@ void bind_arrays(nb::module_& module) {
         return wrap_object(from_dlpack(object, copy));
       },
       nb::arg("x"), nb::arg("copy").none() = nb::none());
+  module.def("as_array", [](nb::handle object) { return wrap_object(to_array(object, "value")); });
   // For unpickling: the same values, weakly typed or not.
   module.def("with_weak_type", [](nb::handle object, bool weak_type) {
     const Array array = to_array(object, "with_weak_type: array");

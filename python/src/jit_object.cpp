@@ -7,7 +7,8 @@
 
 #include <structmember.h>
 
-#include <new>
+#include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -15,7 +16,10 @@
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/record.h>
 
 #include "call.h"
 #include "convert.h"
@@ -54,15 +58,26 @@ bool same_static(PyObject* a, PyObject* b) {
   return nb::handle(a).equal(nb::handle(b));
 }
 
+// The mapped axes around a call, which the function may name.
+std::vector<std::pair<std::string, int64_t>> mapped_axes() {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  for (const std::string& name : mapped_axis_names()) {
+    axes.emplace_back(name, mapped_axis_size(name));
+  }
+  return axes;
+}
+
 // What tells signatures apart: structure, types of the leaves, values of static arguments.
 struct Key {
   TreeDefPtr tree;
   std::vector<ShapeDtype> types;
   std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
   size_t num_positional = 0;        // of the static ones
+  std::vector<std::pair<std::string, int64_t>> axes;
 
   bool operator==(const Key& other) const {
-    return types == other.types && num_positional == other.num_positional && *tree == *other.tree &&
+    return types == other.types && num_positional == other.num_positional && axes == other.axes &&
+           *tree == *other.tree &&
            std::equal(statics.begin(), statics.end(), other.statics.begin(), other.statics.end(),
                       [](const nb::object& a, const nb::object& b) {
                         return same_static(a.ptr(), b.ptr());
@@ -81,10 +96,12 @@ size_t hash_of(const Key& key) {
   return hash;
 }
 
-// One compiled signature.
+// One signature. Its program is compiled by the first call that runs it; calls inside other
+// functions need the program alone.
 struct Entry {
   Key key;
-  std::shared_ptr<const Executable> executable;
+  ProgramPtr program;
+  mutable std::shared_ptr<const Executable> executable;
   TreeDefPtr result_tree;
   ResultForm form = ResultForm::kTree;
 };
@@ -104,7 +121,11 @@ struct FastEntry {
 struct JitState {
   nb::object function;
   std::string name;
+  std::string where;  // "jit(f)"
   StaticArguments statics;
+  std::vector<int64_t> donated_numbers;
+  std::vector<std::string> donated_names;
+  bool is_inline = false;
   std::unordered_multimap<size_t, EntryPtr> entries;  // by hash of the key
   std::vector<FastEntry> fast;
   // Fast calls under way hold no reference to their executable: a cleared cache waits for them.
@@ -140,7 +161,7 @@ PyTypeObject* jit_type = nullptr;
 JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
 
 Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
-  Key key{arguments.tree, std::move(types), {}, 0};
+  Key key{arguments.tree, std::move(types), {}, 0, mapped_axes()};
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     if (arguments.is_static[i]) key.statics.push_back(arguments.positional[i]);
   }
@@ -165,23 +186,59 @@ EntryPtr find(const JitState& state, size_t hash, const Key& key) {
   return nullptr;
 }
 
-EntryPtr find_or_compile(JitState& state, const CallArguments& arguments,
-                         std::vector<ShapeDtype> types) {
+// Which leaves belong to donated arguments.
+std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arguments) {
+  if (state.donated_numbers.empty() && state.donated_names.empty()) return {};
+  std::vector<bool> donated;
+  const TreeNode& positional = arguments.tree->root().children[0];
+  const TreeNode& keywords = arguments.tree->root().children[1];
+  size_t next = 0;
+  for (size_t i = 0; i < arguments.positional.size(); ++i) {
+    if (arguments.is_static[i]) continue;
+    const bool is_donated = std::ranges::find(state.donated_numbers, static_cast<int64_t>(i)) !=
+                            state.donated_numbers.end();
+    donated.insert(donated.end(), positional.children[next++].num_leaves, is_donated);
+  }
+  for (size_t i = 0; i < keywords.children.size(); ++i) {
+    const auto name = nb::cast<std::string>(nb::object(keywords.data[i]));
+    const bool is_donated =
+        std::ranges::find(state.donated_names, name) != state.donated_names.end();
+    donated.insert(donated.end(), keywords.children[i].num_leaves, is_donated);
+  }
+  return donated;
+}
+
+Entry make_entry(TracedProgram traced) {
+  Entry entry;
+  entry.program = std::move(traced.program);
+  entry.result_tree = std::move(traced.result_tree);
+  entry.form = form_of(*entry.result_tree);
+  if (entry.form != ResultForm::kTree && entry.program->outputs.size() > kMaxFastResults) {
+    entry.form = ResultForm::kTree;
+  }
+  return entry;
+}
+
+// The entry of a signature. A program that captured traced arrays holds for this call alone: it is
+// not kept, and `captured` receives them.
+EntryPtr find_or_trace(JitState& state, const CallArguments& arguments,
+                       std::vector<ShapeDtype> types, std::vector<Array>& captured) {
   Key key = make_key(arguments, std::move(types));
   const size_t hash = hash_of(key);
   if (EntryPtr found = find(state, hash, key)) return found;
-  TracedProgram traced = trace(state.function, state.name, arguments, key.types);
-  Entry entry;
-  entry.executable = default_engine().compile(traced.program, {});
-  entry.result_tree = traced.result_tree;
-  entry.form = form_of(*entry.result_tree);
-  if (entry.form != ResultForm::kTree &&
-      entry.executable->output_types().size() > kMaxFastResults) {
-    entry.form = ResultForm::kTree;
-  }
+  TracedProgram traced = trace(state.function, state.where, state.name, arguments, key.types);
+  captured = std::move(traced.captured);
+  Entry entry = make_entry(std::move(traced));
+  if (!captured.empty()) return std::make_shared<const Entry>(std::move(entry));
   if (EntryPtr found = find(state, hash, key)) return found;  // another thread was faster
   entry.key = std::move(key);
   return state.entries.emplace(hash, std::make_shared<const Entry>(std::move(entry)))->second;
+}
+
+void compile_entry(const Entry& entry, std::vector<bool> donated) {
+  if (entry.executable) return;
+  auto executable = default_engine().compile(entry.program, {std::move(donated)});
+  if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
 }
 
 nb::object run_entry(const Entry& entry, std::span<const Array> inputs) {
@@ -212,25 +269,45 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const E
   state.fast.push_back(std::move(fast));
 }
 
+constexpr std::string_view kMakeStatic =
+    ". Name it in static_argnums or static_argnames if it is to be a constant";
+
 PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
-  const CallArguments arguments = sort_arguments(state.name, state.statics, args, nargs, kwnames);
-  const std::vector<Array> inputs = leaves_to_arrays(state.name, arguments);
-  std::vector<ShapeDtype> types;
-  types.reserve(inputs.size());
-  for (const Array& input : inputs) types.push_back(input.type());
-  const EntryPtr entry = find_or_compile(state, arguments, std::move(types));
+  const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
+  const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_concrete()) continue;
+    throw LeakedTracerError(
+        fmt::format("{}: {} is a leaked traced array {}: the function that it belongs to has ended",
+                    state.where, describe_leaf(arguments, i), inputs[i].type().to_string()));
+  }
+  std::vector<Array> captured;
+  const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), captured);
+  compile_entry(*entry, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
   return run_entry(*entry, inputs).release().ptr();
+}
+
+// A call inside another function is one operation there.
+PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  JitState& state = state_of(self);
+  const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
+  const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
+  std::vector<Array> operands;
+  const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), operands);
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  const std::vector<Array> results = state.is_inline ? evaluate(*entry->program, operands)
+                                                     : call_program(entry->program, operands);
+  return unflatten_arrays(*entry->result_tree, results).release().ptr();
 }
 
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
   JitState& state = state_of(self);
   try {
-    // Inside another function that is being recorded this one is inlined.
-    if (!is_evaluating()) return PyObject_Vectorcall(state.function.ptr(), args, nargsf, kwnames);
+    if (!is_evaluating()) return nested_call(self, args, nargs, kwnames);
     const Storage* storages[kMaxFastArguments];
     if (!kwnames && nargs <= kMaxFastArguments && collect(args, nargs, storages)) {
       for (const FastEntry& entry : state.fast) {
@@ -317,14 +394,22 @@ PyType_Spec spec = {"farcall.JitFunction", sizeof(JitObject), 0,
                     slots};
 
 nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t> static_numbers,
-                    std::vector<std::string> static_names) {
+                    std::vector<std::string> static_names, std::vector<int64_t> donated_numbers,
+                    std::vector<std::string> donated_names, bool is_inline) {
   PyObject* made = jit_type->tp_alloc(jit_type, 0);
   if (!made) nb::raise_python_error();
   nb::object owner = nb::steal(made);
   auto* object = reinterpret_cast<JitObject*>(made);
   object->vectorcall = jit_call;
-  object->state = new JitState{
-      function, std::move(name), {std::move(static_numbers), std::move(static_names)}, {}, {}};
+  auto state = std::make_unique<JitState>();
+  state->function = function;
+  state->where = fmt::format("jit({})", name);
+  state->name = std::move(name);
+  state->statics = {std::move(static_numbers), std::move(static_names)};
+  state->donated_numbers = std::move(donated_numbers);
+  state->donated_names = std::move(donated_names);
+  state->is_inline = is_inline;
+  object->state = state.release();
   return owner;
 }
 
@@ -333,55 +418,33 @@ JitState& checked_state(nb::handle object) {
   return state_of(object.ptr());
 }
 
-// Positional and keyword arguments in the form in which vectorcall has them.
-struct VectorArguments {
-  VectorArguments(nb::args args, nb::kwargs kwargs) : names(nb::steal<nb::tuple>(PyTuple_New(0))) {
-    for (nb::handle arg : args) all.push_back(arg.ptr());
-    count = all.size();
-    nb::list keys;
-    for (auto [key, value] : kwargs) {
-      keys.append(key);
-      all.push_back(value.ptr());
-    }
-    names = nb::tuple(keys);
-  }
-  std::vector<PyObject*> all;
-  size_t count = 0;
-  nb::tuple names;
-};
-
-CallArguments sort(const std::string& name, const StaticArguments& statics, nb::args args,
-                   nb::kwargs kwargs) {
-  const VectorArguments vector(args, kwargs);
-  return sort_arguments(name, statics, vector.all.data(), vector.count, vector.names.ptr());
-}
-
 // ---- lower and compile ----
 
 struct Lowered {
-  TracedProgram traced;
-  std::string name;
+  Entry entry;
+  std::string where;
   StaticArguments statics;
   TreeDefPtr argument_tree;
+  std::vector<bool> donated;
 };
 
 struct Compiled {
   Entry entry;
-  std::string name;
+  std::string where;
   StaticArguments statics;
   TreeDefPtr argument_tree;
 
   nb::object operator()(nb::args args, nb::kwargs kwargs) const {
-    const CallArguments arguments = sort(name, statics, args, kwargs);
+    const CallArguments arguments = sort_arguments(where, statics, args, kwargs);
     if (!(*arguments.tree == *argument_tree)) {
-      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}", name,
+      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}", where,
                                   argument_tree->to_string(), arguments.tree->to_string()));
     }
-    const std::vector<Array> inputs = leaves_to_arrays(name, arguments);
+    const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
     const auto types = entry.executable->input_types();
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].type().strengthened() != types[i].strengthened()) {
-        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", name, i,
+        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", where, i,
                                     types[i].to_string(), inputs[i].type().to_string()));
       }
     }
@@ -391,10 +454,14 @@ struct Compiled {
 
 Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   JitState& state = checked_state(function);
-  const CallArguments arguments = sort(state.name, state.statics, args, kwargs);
-  const auto types = leaves_to_types(state.name, arguments);
-  return {trace(state.function, state.name, arguments, types), state.name, state.statics,
-          arguments.tree};
+  const CallArguments arguments = sort_arguments(state.where, state.statics, args, kwargs);
+  const auto types = leaves_to_types(state.where, arguments);
+  TracedProgram traced = trace(state.function, state.where, state.name, arguments, types);
+  if (!traced.captured.empty()) {
+    leaked_array(traced.captured[0], fmt::format("while {} was lowered", state.where));
+  }
+  return {make_entry(std::move(traced)), state.where, state.statics, arguments.tree,
+          donated_leaves(state, arguments)};
 }
 
 nb::dict cost_dict(const Program& program) {
@@ -414,7 +481,8 @@ void bind_jit(nb::module_& module) {
   module.attr("JitFunction") = nb::handle(made);
 
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
-             nb::arg("static_argnames"));
+             nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
+             nb::arg("inline"));
   module.def("jit_cache_size", [](nb::handle f) { return checked_state(f).entries.size(); });
   module.def("jit_clear_cache", [](nb::handle f) {
     JitState& state = checked_state(f);
@@ -424,28 +492,28 @@ void bind_jit(nb::module_& module) {
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);
   });
   module.def("jit_lower", lower);
-  // The program of any function, and the structure of its result.
-  module.def("trace", [](nb::callable function, std::string name, std::vector<int64_t> numbers,
-                         nb::args args, nb::kwargs kwargs) {
-    const CallArguments arguments = sort(name, {std::move(numbers), {}}, args, kwargs);
-    const auto types = leaves_to_types(name, arguments);
-    TracedProgram traced = trace(function, name, arguments, types);
+  // The program of any function, and the structure of its result. Traced arrays that the function
+  // closes over are the program's first inputs.
+  module.def("trace", [](nb::callable function, std::string where, std::string name,
+                         std::vector<int64_t> numbers, nb::args args, nb::kwargs kwargs) {
+    const CallArguments arguments = sort_arguments(where, {std::move(numbers), {}}, args, kwargs);
+    const auto types = leaves_to_types(where, arguments);
+    TracedProgram traced = trace(function, where, name, arguments, types);
     return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
                           std::const_pointer_cast<TreeDef>(traced.result_tree));
   });
 
   nb::class_<Lowered>(module, "Lowered", "A program recorded by jit(f).lower(...).")
-      .def("as_text", [](const Lowered& self) { return to_text(*self.traced.program); })
+      .def("as_text", [](const Lowered& self) { return to_text(*self.entry.program); })
       .def("compile",
            [](const Lowered& self) {
-             Entry entry{.key = {},
-                         .executable = default_engine().compile(self.traced.program, {}),
-                         .result_tree = self.traced.result_tree};
-             return Compiled{std::move(entry), self.name, self.statics, self.argument_tree};
+             Entry entry = self.entry;
+             compile_entry(entry, self.donated);
+             return Compiled{std::move(entry), self.where, self.statics, self.argument_tree};
            })
-      .def("cost_analysis", [](const Lowered& self) { return cost_dict(*self.traced.program); })
+      .def("cost_analysis", [](const Lowered& self) { return cost_dict(*self.entry.program); })
       .def_prop_ro("program", [](const Lowered& self) {
-        return std::const_pointer_cast<Program>(self.traced.program);
+        return std::const_pointer_cast<Program>(self.entry.program);
       });
   nb::class_<Compiled>(module, "Compiled", "An executable with the structure of its arguments.")
       .def("__call__", &Compiled::operator())

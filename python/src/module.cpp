@@ -11,6 +11,7 @@
 #include "ffi_call_object.h"
 #include "jit_object.h"
 #include "location.h"
+#include "tangents.h"
 #include "tree.h"
 
 namespace {
@@ -39,6 +40,13 @@ NB_MODULE(_core, module) {
   bind_tree(module);
   bind_program(module);
   bind_jit(module);
+  nanobind::module_ transforms = module.def_submodule("transforms");
+  bind_tangents(transforms);
+  bind_vmap(transforms);
+  bind_derivatives(transforms);
+  bind_jacobians(transforms);
+  bind_checkpoint(transforms);
+  bind_custom_rules(transforms);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
   bind_lax_arrays(lax);

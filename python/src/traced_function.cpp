@@ -15,17 +15,88 @@
 namespace farcall::python {
 namespace {
 
-void check_hashable(const std::string& name, nb::handle value, const std::string& which) {
+void check_hashable(const std::string& where, nb::handle value, const std::string& which) {
   if (PyObject_Hash(value.ptr()) != -1) return;
   PyErr_Clear();
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("jit({}): static argument {} must be hashable, as the compiled program is "
-                  "kept by its value; got {} of type {}. Use a tuple instead of a list",
-                  name, which, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: static argument {} must be hashable, as the compiled program is "
+                          "kept by its value; got {} of type {}. Use a tuple instead of a list",
+                          where, which, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
 }
 
-// "argument x[0]['a']": names the leaf by position, or by keyword.
+}  // namespace
+
+CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
+                             PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  CallArguments result;
+  result.positional.resize(nargs);
+  result.is_static.resize(nargs, false);
+  for (const int64_t number : statics.numbers) {
+    if (number < static_cast<int64_t>(nargs)) result.is_static[static_cast<size_t>(number)] = true;
+  }
+  nb::list dynamic;
+  for (size_t i = 0; i < nargs; ++i) {
+    nb::object argument = nb::borrow(args[i]);
+    if (result.is_static[i]) {
+      check_hashable(where, argument, std::to_string(i));
+      result.positional[i] = argument;
+    } else {
+      dynamic.append(argument);
+    }
+  }
+  nb::dict keywords;
+  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
+    nb::handle key = PyTuple_GET_ITEM(kwnames, i);
+    nb::handle value = args[nargs + static_cast<size_t>(i)];
+    const std::string text = nb::cast<std::string>(key);
+    if (std::ranges::find(statics.names, text) != statics.names.end()) {
+      check_hashable(where, value, '"' + text + '"');
+      result.static_keywords[key] = value;
+    } else {
+      keywords[key] = value;
+    }
+  }
+  result.tree = flatten_tree(nb::make_tuple(nb::tuple(dynamic), keywords), result.leaves);
+  return result;
+}
+
+CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
+                             nb::tuple args, nb::dict kwargs) {
+  std::vector<PyObject*> all;
+  for (nb::handle arg : args) all.push_back(arg.ptr());
+  const size_t count = all.size();
+  nb::list names;
+  for (auto [key, value] : kwargs) {
+    names.append(key);
+    all.push_back(value.ptr());
+  }
+  return sort_arguments(where, statics, all.data(), count, nb::tuple(names).ptr());
+}
+
+CallArguments choose_arguments(nb::tuple args, nb::dict kwargs, std::span<const size_t> dynamic) {
+  CallArguments result;
+  const size_t count = nb::len(args);
+  result.is_static.resize(count, true);
+  for (const size_t i : dynamic) result.is_static[i] = false;
+  nb::list chosen;
+  for (size_t i = 0; i < count; ++i) {
+    nb::object argument = args[i];
+    if (!result.is_static[i]) chosen.append(argument);
+    result.positional.push_back(result.is_static[i] ? std::move(argument) : nb::object());
+  }
+  result.static_keywords = kwargs;
+  result.tree = flatten_tree(nb::make_tuple(nb::tuple(chosen), nb::dict()), result.leaves);
+  return result;
+}
+
+CallArguments all_arguments(nb::tuple args, nb::dict kwargs) {
+  CallArguments result;
+  result.positional.resize(nb::len(args));
+  result.is_static.resize(nb::len(args), false);
+  result.tree = flatten_tree(nb::make_tuple(args, kwargs), result.leaves);
+  return result;
+}
+
 std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
   const std::string path = leaf_path(*arguments.tree, leaf);
   // The tree is ((positional…), {keywords}).
@@ -40,11 +111,37 @@ std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
   return "keyword argument " + path.substr(3);
 }
 
-nb::object call_function(nb::handle function, const CallArguments& arguments,
-                         std::span<const Array> inputs) {
-  std::vector<nb::object> leaves;
-  leaves.reserve(inputs.size());
-  for (const Array& input : inputs) leaves.push_back(wrap_object(input));
+std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
+                                    std::string_view remedy) {
+  std::vector<Array> arrays;
+  arrays.reserve(arguments.leaves.size());
+  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
+    Array array = try_to_array(arguments.leaves[i]);
+    if (array.is_null()) {
+      throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
+                                  describe_leaf(arguments, i),
+                                  nb::repr(arguments.leaves[i]).c_str(),
+                                  Py_TYPE(arguments.leaves[i].ptr())->tp_name, remedy));
+    }
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArguments& arguments) {
+  std::vector<ShapeDtype> types;
+  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
+    nb::handle leaf = arguments.leaves[i];
+    const Array array = try_to_array(leaf);
+    types.push_back(array.is_null() ? to_shape_dtype(leaf, fmt::format("{}: {}", where,
+                                                                       describe_leaf(arguments, i)))
+                                    : array.type());
+  }
+  return types;
+}
+
+nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
+                            std::span<const nb::object> leaves) {
   nb::object dynamic = arguments.tree->unflatten(leaves);
   nb::object positional = dynamic[0];
   nb::list all;
@@ -54,105 +151,63 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
   }
   nb::dict keywords = nb::cast<nb::dict>(nb::object(dynamic[1]));
   for (auto [key, value] : arguments.static_keywords) keywords[key] = value;
-  return nb::steal(PyObject_Call(function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
-}
-
-}  // namespace
-
-CallArguments sort_arguments(const std::string& name, const StaticArguments& statics,
-                             PyObject* const* args, size_t nargs, PyObject* kwnames) {
-  CallArguments result;
-  result.positional.resize(nargs);
-  result.is_static.resize(nargs, false);
-  for (const int64_t number : statics.numbers) {
-    if (number < static_cast<int64_t>(nargs)) result.is_static[static_cast<size_t>(number)] = true;
-  }
-  nb::list dynamic;
-  for (size_t i = 0; i < nargs; ++i) {
-    nb::object argument = nb::borrow(args[i]);
-    if (result.is_static[i]) {
-      check_hashable(name, argument, std::to_string(i));
-      result.positional[i] = argument;
-    } else {
-      dynamic.append(argument);
-    }
-  }
-  nb::dict keywords;
-  for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
-    nb::handle key = PyTuple_GET_ITEM(kwnames, i);
-    nb::handle value = args[nargs + static_cast<size_t>(i)];
-    const std::string text = nb::cast<std::string>(key);
-    if (std::ranges::find(statics.names, text) != statics.names.end()) {
-      check_hashable(name, value, '"' + text + '"');
-      result.static_keywords[key] = value;
-    } else {
-      keywords[key] = value;
-    }
-  }
-  result.tree = flatten_tree(nb::make_tuple(nb::tuple(dynamic), keywords), result.leaves);
+  nb::object result =
+      nb::steal(PyObject_Call(function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
   return result;
 }
 
-std::vector<Array> leaves_to_arrays(const std::string& name, const CallArguments& arguments) {
-  std::vector<Array> arrays;
-  arrays.reserve(arguments.leaves.size());
-  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
-    Array array = try_to_array(arguments.leaves[i]);
-    if (array.is_null()) {
+nb::object call_function(nb::handle function, const CallArguments& arguments,
+                         std::span<const Array> inputs, std::span<const Array> unchanged) {
+  std::vector<nb::object> leaves;
+  leaves.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_same = inputs[i].is_null() || (i < unchanged.size() && !unchanged[i].is_null() &&
+                                                 &inputs[i].node() == &unchanged[i].node());
+    leaves.push_back(is_same ? arguments.leaves[i] : wrap_object(inputs[i]));
+  }
+  return call_with_leaves(function, arguments, leaves);
+}
+
+FlatResult flatten_result(std::string_view where, nb::handle result) {
+  FlatResult flat;
+  std::vector<nb::object> leaves;
+  flat.tree = flatten_tree(result, leaves);
+  flat.arrays.reserve(leaves.size());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Array output = try_to_array(leaves[i]);
+    if (output.is_null()) {
       throw TypeError(
-          fmt::format("jit({}): {} is {} of type {}, which is no array. Name it in "
-                      "static_argnums or static_argnames if it is to be a constant",
-                      name, describe_leaf(arguments, i), nb::repr(arguments.leaves[i]).c_str(),
-                      Py_TYPE(arguments.leaves[i].ptr())->tp_name));
+          fmt::format("{}: the function returned {} of type {} at result{}; results must be "
+                      "arrays, numbers, or containers of these",
+                      where, nb::repr(leaves[i]).c_str(), Py_TYPE(leaves[i].ptr())->tp_name,
+                      leaf_path(*flat.tree, i)));
     }
-    if (!array.is_concrete()) {
-      throw LeakedTracerError(
-          fmt::format("jit({}): {} is a leaked traced array {}: the function that "
-                      "it belongs to has ended",
-                      name, describe_leaf(arguments, i), array.type().to_string()));
-    }
-    arrays.push_back(std::move(array));
+    flat.arrays.push_back(std::move(output));
   }
-  return arrays;
+  return flat;
 }
 
-std::vector<ShapeDtype> leaves_to_types(const std::string& name, const CallArguments& arguments) {
-  std::vector<ShapeDtype> types;
-  for (size_t i = 0; i < arguments.leaves.size(); ++i) {
-    nb::handle leaf = arguments.leaves[i];
-    const Array array = try_to_array(leaf);
-    types.push_back(array.is_null()
-                        ? to_shape_dtype(leaf, name + ": " + describe_leaf(arguments, i))
-                        : array.type());
-  }
-  return types;
-}
-
-TracedProgram trace(nb::handle function, const std::string& name, const CallArguments& arguments,
-                    std::span<const ShapeDtype> types) {
+TracedProgram trace(nb::handle function, const std::string& where, const std::string& name,
+                    const CallArguments& arguments, std::span<const ShapeDtype> types) {
   TracedProgram traced;
-  traced.program = record(
+  Recording recording = record_with_constants(
       [&](std::span<const Array> inputs) {
-        nb::object result = call_function(function, arguments, inputs);
-        if (!result.is_valid()) nb::raise_python_error();
-        std::vector<nb::object> leaves;
-        traced.result_tree = flatten_tree(result, leaves);
-        std::vector<Array> outputs;
-        for (size_t i = 0; i < leaves.size(); ++i) {
-          Array output = try_to_array(leaves[i]);
-          if (output.is_null()) {
-            throw TypeError(
-                fmt::format("jit({}): the function returned {} of type {} at result{}; "
-                            "results must be arrays, numbers, or containers of these",
-                            name, nb::repr(leaves[i]).c_str(), Py_TYPE(leaves[i].ptr())->tp_name,
-                            leaf_path(*traced.result_tree, i)));
-          }
-          outputs.push_back(std::move(output));
-        }
-        return outputs;
+        FlatResult result = flatten_result(where, call_function(function, arguments, inputs));
+        traced.result_tree = std::move(result.tree);
+        return std::move(result.arrays);
       },
       types, name);
+  traced.program = std::move(recording.program);
+  traced.captured = std::move(recording.captured);
   return traced;
+}
+
+nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> arrays) {
+  std::vector<nb::object> leaves;
+  leaves.reserve(arrays.size());
+  for (const Array& array : arrays) leaves.push_back(wrap_object(array));
+  return tree.unflatten(leaves);
 }
 
 }  // namespace farcall::python

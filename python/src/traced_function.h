@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <farcall/program/program.h>
@@ -30,21 +32,53 @@ struct CallArguments {
   std::vector<nb::object> leaves;
 };
 
-// Raises TypeError for unhashable static arguments.
-CallArguments sort_arguments(const std::string& name, const StaticArguments& statics,
-                             PyObject* const* args, size_t nargs, PyObject* kwnames);
+// In what follows, `where` is what was called, for messages: "jit(f)".
 
-// The leaves as arrays; raises TypeError with the path of the leaf that is none.
-std::vector<Array> leaves_to_arrays(const std::string& name, const CallArguments& arguments);
+// Raises ValueError for unhashable static arguments.
+CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
+                             PyObject* const* args, size_t nargs, PyObject* kwnames);
+CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
+                             nb::tuple args, nb::dict kwargs);
+// Those at the positions in `dynamic` are dynamic, all others stay as they came.
+CallArguments choose_arguments(nb::tuple args, nb::dict kwargs, std::span<const size_t> dynamic);
+// All are dynamic.
+CallArguments all_arguments(nb::tuple args, nb::dict kwargs);
+
+// "argument 0['a']": names a leaf for messages.
+std::string describe_leaf(const CallArguments& arguments, size_t leaf);
+
+// The leaves as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
+                                    std::string_view remedy = {});
 // The leaves' types; leaves may be arrays, numbers, or have .shape and .dtype.
-std::vector<ShapeDtype> leaves_to_types(const std::string& name, const CallArguments& arguments);
+std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArguments& arguments);
+
+// Calls the function with these in place of the leaves.
+nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
+                            std::span<const nb::object> leaves);
+// With arrays. A leaf stays the object that it was where its array is null, or is the one in
+// `unchanged`.
+nb::object call_function(nb::handle function, const CallArguments& arguments,
+                         std::span<const Array> inputs, std::span<const Array> unchanged = {});
+
+// What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
+struct FlatResult {
+  TreeDefPtr tree;
+  std::vector<Array> arrays;
+};
+FlatResult flatten_result(std::string_view where, nb::handle result);
 
 struct TracedProgram {
   ProgramPtr program;
   TreeDefPtr result_tree;
+  // Traced arrays that the function closed over: the program's first inputs.
+  std::vector<Array> captured;
 };
 // Records `function` on arrays of these types in place of the leaves.
-TracedProgram trace(nb::handle function, const std::string& name, const CallArguments& arguments,
-                    std::span<const ShapeDtype> types);
+TracedProgram trace(nb::handle function, const std::string& where, const std::string& name,
+                    const CallArguments& arguments, std::span<const ShapeDtype> types);
+
+// Arrays as the objects of a structure.
+nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> arrays);
 
 }  // namespace farcall::python

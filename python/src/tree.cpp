@@ -39,8 +39,9 @@ nb::list sorted_keys(nb::handle dict) {
 
 class Flattener {
  public:
-  Flattener(std::vector<nb::object>& leaves, nb::handle is_leaf)
-      : leaves_(leaves), is_leaf_(is_leaf) {}
+  // What lies below `depth` levels of containers are leaves.
+  Flattener(std::vector<nb::object>& leaves, nb::handle is_leaf, size_t depth = SIZE_MAX)
+      : leaves_(leaves), is_leaf_(is_leaf), depth_(depth) {}
 
   TreeNode flatten(nb::handle object) {
     if (Py_EnterRecursiveCall(" while flattening a pytree")) nb::raise_python_error();
@@ -50,6 +51,12 @@ class Flattener {
     if (is_leaf_.is_valid() && !is_leaf_.is_none() && nb::cast<bool>(is_leaf_(object))) {
       return leaf(object);
     }
+    if (depth_ == 0) return leaf(object);
+    --depth_;
+    struct Climb {
+      ~Climb() { ++depth; }
+      size_t& depth;
+    } climb{depth_};
     PyObject* const raw = object.ptr();
     if (raw == Py_None) return finish({Kind::kNone, {}, {}, {}, 0});
     if (PyTuple_CheckExact(raw)) return sequence(Kind::kTuple, object);
@@ -105,6 +112,7 @@ class Flattener {
 
   std::vector<nb::object>& leaves_;
   nb::handle is_leaf_;
+  size_t depth_;
 };
 
 nb::object build(const TreeNode& node, std::span<const nb::object>& leaves) {
@@ -174,12 +182,7 @@ std::string describe(const TreeNode& node) {
 }
 
 bool same(const TreeNode& a, const TreeNode& b) {
-  if (a.kind != b.kind || a.num_leaves != b.num_leaves || a.children.size() != b.children.size() ||
-      a.type.ptr() != b.type.ptr()) {
-    return false;
-  }
-  if (a.data.is_valid() != b.data.is_valid()) return false;
-  if (a.data.is_valid() && !a.data.equal(b.data)) return false;
+  if (a.num_leaves != b.num_leaves || !is_same_container(a, b)) return false;
   for (size_t i = 0; i < a.children.size(); ++i) {
     if (!same(a.children[i], b.children[i])) return false;
   }
@@ -218,14 +221,7 @@ void flatten_up_to(const TreeNode& node, nb::handle tree, std::vector<nb::object
     return;
   }
   std::vector<nb::object> children;
-  nb::object top = nb::borrow(tree);
-  nb::object only_children = nb::cpp_function(
-      [top](nb::handle object) { return object.ptr() != top.ptr(); }, nb::arg("x").none());
-  const TreeDefPtr found = flatten_tree(tree, children, only_children);
-  const TreeNode& other = found->root();
-  if (other.kind != node.kind || other.children.size() != node.children.size() ||
-      other.type.ptr() != node.type.ptr() ||
-      (node.data.is_valid() && !node.data.equal(other.data))) {
+  if (!is_same_container(node, flatten_one_level(tree, children)->root())) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("expected a pytree of structure {}, got {}", describe(node),
                             nb::repr(tree).c_str()));
@@ -251,6 +247,15 @@ bool TreeDef::operator==(const TreeDef& other) const { return same(root_, other.
 
 TreeDefPtr flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf) {
   return std::make_shared<const TreeDef>(Flattener(leaves, is_leaf).flatten(tree));
+}
+
+TreeDefPtr flatten_one_level(nb::handle tree, std::vector<nb::object>& children) {
+  return std::make_shared<const TreeDef>(Flattener(children, {}, 1).flatten(tree));
+}
+
+bool is_same_container(const TreeNode& a, const TreeNode& b) {
+  return a.kind == b.kind && a.children.size() == b.children.size() &&
+         a.type.ptr() == b.type.ptr() && (!a.data.is_valid() || a.data.equal(b.data));
 }
 
 std::string leaf_path(const TreeDef& tree, size_t leaf) {

@@ -45,6 +45,11 @@ using TreeDefPtr = std::shared_ptr<const TreeDef>;
 // Adds the leaves of `tree` to `leaves`. With `is_leaf`, objects for which it is true are leaves.
 TreeDefPtr flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf = {});
 
+// The top of `tree` alone: its children are leaves, which are added to `children`.
+TreeDefPtr flatten_one_level(nb::handle tree, std::vector<nb::object>& children);
+// Whether both are the same container: kind, class, number of children, keys.
+bool is_same_container(const TreeNode& a, const TreeNode& b);
+
 // The path to a leaf, "[0]['a'].x", for messages.
 std::string leaf_path(const TreeDef& tree, size_t leaf);
 

@@ -158,7 +158,7 @@ std::vector<Array> lin_transpose(const TransposeCall& call) {
 
 // The backward half of a batch: residuals with their own axes, cotangents with the axis in front;
 // the cotangent of an input has that input's axis, or is a sum over the batch.
-std::vector<Array> batched_backward(const CustomCall& call, const BatchAxis& axis,
+std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxis& axis,
                                     std::span<const int64_t> residual_axes,
                                     std::span<const int64_t> input_axes,
                                     std::span<const Array> residuals,
@@ -169,9 +169,7 @@ std::vector<Array> batched_backward(const CustomCall& call, const BatchAxis& axi
   for (const Array& cotangent : cotangents) axes.push_back(cotangent.is_null() ? kNotBatched : 0);
   const size_t split = residuals.size();
   BatchResults found = batch(
-      [&](std::span<const Array> all) {
-        return call.backward(all.first(split), all.subspan(split));
-      },
+      [&](std::span<const Array> all) { return backward(all.first(split), all.subspan(split)); },
       inputs, axes, axis);
   std::vector<Array> result;
   for (size_t i = 0; i < found.outputs.size(); ++i) {
@@ -202,9 +200,9 @@ BatchResults lin_batch(const BatchCall& call) {
   for (size_t i = 0; i < p.varies.size(); ++i) {
     if (p.varies[i]) input_axes[i] = call.axes[next++];
   }
-  batched->backward = [original = p.rules, axis = call.axis, residual_axes, input_axes](
+  batched->backward = [original = p.rules->backward, axis = call.axis, residual_axes, input_axes](
                           std::span<const Array> residuals, std::span<const Array> cotangents) {
-    return batched_backward(*original, axis, residual_axes, input_axes, residuals, cotangents);
+    return batched_backward(original, axis, residual_axes, input_axes, residuals, cotangents);
   };
   CustomLinParams q{batched, p.num_residuals, p.varies, {}, {}};
   if (p.jvp_jaxpr) {
@@ -257,8 +255,15 @@ const bool kRegistered = [] {
 JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
                       std::span<const Array> tangents) {
   ForwardResults forward = call->forward(primals, present(tangents));
+  auto rules = call;
+  if (forward.backward) {
+    auto own = std::make_shared<CustomCall>();
+    own->name = call->name;
+    own->backward = std::move(forward.backward);
+    rules = std::move(own);
+  }
   std::vector<Array> found =
-      call_linear(call, std::move(forward.residuals), tangents, types_of(forward.outputs));
+      call_linear(rules, std::move(forward.residuals), tangents, types_of(forward.outputs));
   return {std::move(forward.outputs), std::move(found)};
 }
 
@@ -426,31 +431,32 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
       return JvpResults{{found.begin(), middle}, {middle, found.end()}};
     };
   } else {
-    const auto residual_axes = std::make_shared<std::vector<int64_t>>();
-    batched->forward = [call, own_axes, axis, residual_axes](std::span<const Array> all,
-                                                             const std::vector<bool>& varies) {
+    batched->forward = [call, own_axes, axis](std::span<const Array> all,
+                                              const std::vector<bool>& varies) {
       size_t num_outputs = 0;
+      BackwardRule backward = call->backward;
       BatchResults found = batch(
           [&](std::span<const Array> unbatched) {
             ForwardResults results = call->forward(unbatched, varies);
             num_outputs = results.outputs.size();
+            if (results.backward) backward = std::move(results.backward);
             std::vector<Array> flat = std::move(results.outputs);
             flat.insert(flat.end(), results.residuals.begin(), results.residuals.end());
             return flat;
           },
           all, own_axes, axis);
       const auto split = static_cast<int64_t>(num_outputs);
-      residual_axes->assign(found.axes.begin() + split, found.axes.end());
       ForwardResults results;
       results.residuals.assign(found.outputs.begin() + split, found.outputs.end());
       for (size_t i = 0; i < num_outputs; ++i) {
         results.outputs.push_back(move_axis(found.outputs[i], found.axes[i], 0, axis.size));
       }
+      const std::vector<int64_t> residual_axes(found.axes.begin() + split, found.axes.end());
+      results.backward = [backward, own_axes, residual_axes, axis](
+                             std::span<const Array> residuals, std::span<const Array> cotangents) {
+        return batched_backward(backward, axis, residual_axes, own_axes, residuals, cotangents);
+      };
       return results;
-    };
-    batched->backward = [call, own_axes, axis, residual_axes](std::span<const Array> residuals,
-                                                              std::span<const Array> cotangents) {
-      return batched_backward(*call, axis, *residual_axes, own_axes, residuals, cotangents);
     };
   }
   std::vector<Array> outputs = call_custom(batched, inputs);

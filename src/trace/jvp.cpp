@@ -101,6 +101,11 @@ JvpResults jvp(const FlatFunction& function, std::span<const Array> primals,
   return interpreter.unwrap(function(inputs));
 }
 
+Array without_tangent(const Array& array) {
+  const auto* interpreter = dynamic_cast<const JvpInterpreter*>(&current_interpreter());
+  return interpreter ? interpreter->unwrap(std::span(&array, 1)).primals[0] : array;
+}
+
 Array instantiate(const Array& tangent, ShapeDtype type) {
   return tangent.is_null() ? basic_operations().zeros(type.strengthened()) : tangent;
 }

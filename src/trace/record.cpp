@@ -73,7 +73,9 @@ Atom Recorder::foreign(const Array& array) {
     std::memcpy(literal.bytes.data(), storage->data(), type.nbytes());
     return builder_.add_literal(literal);
   }
-  if (closure_ == Closure::kCapture && (storage || belongs_below(array, *this))) {
+  const bool is_captured = storage ? closure_ == Closure::kCapture
+                                   : closure_ != Closure::kConstants && belongs_below(array, *this);
+  if (is_captured) {
     captured_.push_back(array);
     captured_variables_.push_back(builder_.add_variable(type));
     return Atom::variable(captured_variables_.back());
@@ -105,6 +107,11 @@ ProgramPtr record(const FlatFunction& function, std::span<const ShapeDtype> inpu
 Recording record_closure(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                          std::string name) {
   return record_with(function, inputs, std::move(name), Recorder::Closure::kCapture);
+}
+
+Recording record_with_constants(const FlatFunction& function, std::span<const ShapeDtype> inputs,
+                                std::string name) {
+  return record_with(function, inputs, std::move(name), Recorder::Closure::kCaptureTraced);
 }
 
 std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs) {

@@ -23,8 +23,8 @@ class RecordedNode final : public TracedNode {
 class Recorder : public Interpreter {
  public:
   // What becomes of arrays that are not the recorder's own: constants of the program, traced ones
-  // being refused; or inputs, which are collected.
-  enum class Closure : uint8_t { kConstants, kCapture };
+  // being refused; inputs, which are collected; or inputs where they are traced.
+  enum class Closure : uint8_t { kConstants, kCapture, kCaptureTraced };
 
   Recorder(std::string name, Closure closure)
       : Interpreter(&current_interpreter()), name_(std::move(name)), closure_(closure) {}

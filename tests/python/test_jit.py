@@ -188,14 +188,6 @@ def test_jit_keeps_the_functions_name_and_text():
     assert fc.jit(functools.partial(function))(1) == 1
 
 
-def test_jit_inside_jit_is_inlined(x):
-    inner = fc.jit(lambda a: a * 2)
-    outer = fc.jit(lambda a: inner(a) + inner(a))
-    np.testing.assert_array_equal(outer(x), x * 4)
-    assert "mul" in str(fc.make_jaxpr(outer)(x))
-    np.testing.assert_array_equal(fc.jit(fc.jit(inner))(x), x * 2)
-
-
 def test_a_jitted_function_may_call_itself(x):
     @functools.partial(fc.jit, static_argnums=1)
     def power(a, n):
@@ -372,10 +364,19 @@ def test_leaked_tracers_are_refused_everywhere(x):
     np.testing.assert_array_equal(fc.jit(lambda a: a + 1)(x), [2, 3, 4])
 
 
-def test_an_outer_functions_tracer_is_refused_by_a_program_of_its_own(x):
+def test_an_outer_functions_tracer_is_an_input_of_a_program_made_inside(x):
     def outer(a):
-        fc.make_jaxpr(lambda b: a + b)(x)
-        return a
+        program, shape = fc.make_jaxpr(lambda b: a[:1] + b, return_shape=True)(x)
+        assert program.in_avals == [fc.ShapeDtypeStruct((1,), "float32"), x.aval]
+        assert shape == fc.eval_shape(lambda b: a + b, x) == x.aval
+        return program(a[:1], x)[0]
+
+    np.testing.assert_array_equal(fc.jit(outer)(x), x[:1] + x)
+
+
+def test_an_outer_functions_tracer_is_refused_by_a_lowered_function(x):
+    def outer(a):
+        return fc.jit(lambda b: a + b).lower(x)
 
     with pytest.raises(fc.UnexpectedTracerError, match="or is another one's"):
         fc.jit(outer)(x)

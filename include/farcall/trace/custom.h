@@ -14,10 +14,15 @@
 
 namespace farcall {
 
+// Cotangents of the inputs of a custom_vjp, one for each, of its type or null.
+using BackwardRule = std::function<std::vector<Array>(std::span<const Array> residuals,
+                                                      std::span<const Array> cotangents)>;
+
 // Results of the forward half of custom_vjp, and what its backward half needs.
 struct ForwardResults {
   std::vector<Array> outputs;
   std::vector<Array> residuals;
+  BackwardRule backward;  // where it depends on this forward half; else empty
 };
 
 // A function, and the rules that replace those of what it is made of. A null array is a tangent or
@@ -27,13 +32,11 @@ struct CustomCall {
   FlatFunction function;
   // custom_jvp; results of any pattern of null tangents.
   std::function<JvpResults(std::span<const Array> primals, std::span<const Array> tangents)> jvp;
-  // custom_vjp. `varies` tells for which inputs a cotangent is wanted; `backward` returns one for
-  // each input, of its type, or null.
+  // custom_vjp. `varies` tells for which inputs a cotangent is wanted. The forward half brings a
+  // backward half of its own, or `backward` is it.
   std::function<ForwardResults(std::span<const Array> inputs, const std::vector<bool>& varies)>
       forward;
-  std::function<std::vector<Array>(std::span<const Array> residuals,
-                                   std::span<const Array> cotangents)>
-      backward;
+  BackwardRule backward;
   // custom_vmap.
   std::function<BatchResults(std::span<const Array> inputs, std::span<const int64_t> axes,
                              const BatchAxis& axis)>

@@ -19,6 +19,10 @@ namespace farcall {
 FARCALL_API JvpResults jvp(const FlatFunction& function, std::span<const Array> primals,
                            std::span<const Array> tangents);
 
+// The value alone of an array that the running function is differentiated on: what it returns
+// beside its results goes through here. Other arrays are as they were.
+FARCALL_API Array without_tangent(const Array& array);
+
 // The derivative of a function at a point: a linear map, kept as a program and the values that it
 // needs. May be applied any number of times, forward and backward.
 class FARCALL_API LinearMap {

@@ -27,6 +27,11 @@ struct Recording {
 };
 FARCALL_API Recording record_closure(const FlatFunction& function,
                                      std::span<const ShapeDtype> inputs, std::string name = {});
+// The same, but concrete arrays become constants: a program that captured nothing is the function's
+// for all calls with these types.
+FARCALL_API Recording record_with_constants(const FlatFunction& function,
+                                            std::span<const ShapeDtype> inputs,
+                                            std::string name = {});
 
 // Applies a program's equations under the current interpreter.
 FARCALL_API std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs);

@@ -1,0 +1,275 @@
+"""Functions that bring rules of their own: custom_jvp, custom_vjp and custom_vmap."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from farcall import _core, tree
+from farcall._functions import check_callable, name_of, parameters_of, positional_names
+
+_transforms = _core.transforms
+
+
+class _CustomFunction:
+    """A function whose arguments are all positional, some of them not differentiable."""
+
+    _kind = ""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ) -> None:
+        check_callable(fun, self._kind)
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self._name = name_of(fun)
+        self._positional = positional_names(parameters_of(fun))
+        numbers = {operator.index(number) for number in nondiff_argnums}
+        for name in nondiff_argnames:
+            if name not in self._positional:
+                raise ValueError(
+                    f"{self._kind}({self._name}): nondiff_argnames has {name!r}, but the function's "
+                    f"arguments are {', '.join(self._positional)}"
+                )
+            numbers.add(self._positional.index(name))
+        self.nondiff_argnums = tuple(sorted(numbers))
+
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments by position, defaults filled in."""
+        if not kwargs and len(args) == len(self._positional):
+            return args
+        try:
+            signature = inspect.signature(self.fun)
+        except (TypeError, ValueError):
+            if kwargs:
+                raise
+            return args
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._kind}({self._name}): {error}") from None
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(
+                f"{self._kind}({self._name}): the keyword arguments {', '.join(bound.kwargs)} cannot "
+                "be given by position, as rules need them"
+            )
+        return bound.args
+
+    def _dynamic(self, args: tuple[Any, ...]) -> list[int]:
+        excluded = self.nondiff_argnums
+        return [i for i in range(len(args)) if i not in excluded]
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{self._kind} {self._name}>"
+
+
+class custom_jvp(_CustomFunction):  # noqa: N801
+    """A function whose derivative is given by a rule (forward mode, from which reverse mode follows).
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      nondiff_argnums, nondiff_argnames: arguments that are never differentiated, and may be any
+        objects. The rule gets them first.
+
+    Raises:
+      AttributeError: at a call, without a rule.
+      TypeError: under differentiation, for a rule that returns something else than a pair of results
+        and their tangents, of the structure, shapes and dtypes that these have.
+    """
+
+    _kind = "custom_jvp"
+
+    jvp: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Sets the rule; returns it, so that this is a decorator.
+
+        Args:
+          jvp: ``jvp(*nondiff, primals, tangents)`` with tuples of the other arguments and their
+            tangents, returns ``(results, tangents of the results)``.
+          symbolic_zeros: whether tangents that are zero come as SymbolicZero objects.
+        """
+        check_callable(jvp, "defjvp")
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Sets the rule from one function for each argument, None where the derivative is zero.
+
+        Each is ``jvp(tangent, result, *primals)`` and returns its part of the result's tangent.
+
+        Raises:
+          TypeError: together with nondiff_argnums.
+        """
+        if self.nondiff_argnums:
+            raise TypeError(
+                f"custom_jvp({self._name}): defjvps cannot be used with nondiff_argnums; use defjvp"
+            )
+
+        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            result = self(*primals)
+            total = tree.map(_transforms.zero_from_primal, result)
+            for tangent, part in zip(tangents, jvps, strict=False):
+                if part is not None:
+                    total = tree.map(_add, total, part(tangent, result, *primals))
+            return result, total
+
+        self.defjvp(rule)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.jvp is None:
+            raise AttributeError(
+                f"custom_jvp({self._name}): it has no rule; define one with {self._name}.defjvp"
+            )
+        args = self._resolve(args, kwargs)
+        return _transforms.custom_jvp(
+            self.fun,
+            self.jvp,
+            self._name,
+            name_of(self.jvp),
+            self._dynamic(args),
+            self.symbolic_zeros,
+            args,
+        )
+
+
+def _add(x: Any, y: Any) -> Any:
+    return x if getattr(x, "dtype", None) == _transforms.float0 else x + y
+
+
+class custom_vjp(_CustomFunction):  # noqa: N801
+    """A function whose derivative in reverse mode is given by a rule.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      nondiff_argnums, nondiff_argnames: arguments that are never differentiated, and may be any
+        objects but traced arrays.
+
+    Raises:
+      AttributeError: at a call, without a rule.
+      TypeError: under differentiation, for rules that return other structures than they should.
+      ValueError: for cotangents of another shape or dtype than the arguments.
+    """
+
+    _kind = "custom_vjp"
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    symbolic_zeros = False
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Sets the rule.
+
+        Args:
+          fwd: ``fwd(*args)`` with all arguments in their places, returns ``(results, residuals)``,
+            the latter any pytree of arrays.
+          bwd: ``bwd(*nondiff, residuals, cotangents of the results)``, returns a tuple with a
+            cotangent for each differentiable argument; None stands for zeros.
+          symbolic_zeros: whether ``fwd`` gets CustomVJPPrimal records in place of arrays, and ``bwd``
+            SymbolicZero objects for cotangents that are zero.
+          optimize_remat: for programs written for JAX; without effect on results.
+        """
+        check_callable(fwd, "defvjp")
+        check_callable(bwd, "defvjp")
+        self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"custom_vjp({self._name}): it has no rule; define one with {self._name}.defvjp"
+            )
+        args = self._resolve(args, kwargs)
+        return _transforms.custom_vjp(
+            self.fun,
+            self.fwd,
+            self.bwd,
+            self._name,
+            name_of(self.fwd),
+            name_of(self.bwd),
+            self._dynamic(args),
+            self.symbolic_zeros,
+            args,
+        )
+
+
+class custom_vmap(_CustomFunction):  # noqa: N801
+    """A function that brings its own rule for vmap.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+
+    Raises:
+      AttributeError: at a call, without a rule.
+      TypeError, ValueError: under vmap, for a rule that does not return what it should.
+    """
+
+    _kind = "custom_vmap"
+
+    vmap_rule: Callable[..., Any] | None = None
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        super().__init__(fun)
+
+    def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Sets the rule; returns it, so that this is a decorator.
+
+        Args:
+          vmap_rule: ``vmap_rule(axis_size, in_batched, *args)``. Batched arguments have the batch
+            dimension first; ``in_batched`` is a list with the arguments' structures, of bools that
+            say which are. Returns ``(results, out_batched)``, the latter bools in the structure of
+            the results.
+        """
+        check_callable(vmap_rule, "def_vmap")
+        self.vmap_rule = vmap_rule
+        return vmap_rule
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.vmap_rule is None:
+            raise AttributeError(
+                f"custom_vmap({self._name}): it has no rule; define one with {self._name}.def_vmap"
+            )
+        args = self._resolve(args, kwargs)
+        return _transforms.custom_vmap(
+            self.fun, self.vmap_rule, self._name, name_of(self.vmap_rule), args
+        )
+
+
+@dataclasses.dataclass(slots=True)
+class CustomVJPPrimal:
+    """What a fwd rule defined with symbolic_zeros=True gets in place of an array.
+
+    ``perturbed`` is False where no derivative is taken with respect to it.
+    """
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(primals: Any) -> Any:
+    """The tree with CustomVJPPrimal records replaced by their values; TypeError for other leaves."""
+
+    def value(leaf: Any) -> Any:
+        if type(leaf) is not CustomVJPPrimal:
+            raise TypeError(f"expected CustomVJPPrimal leaves, got {leaf!r}")
+        return leaf.value
+
+    return tree.map(value, primals)

@@ -1,0 +1,229 @@
+"""Derivatives: jvp, vjp, linearize, linear_transpose, grad and the Jacobians."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from farcall import _core
+from farcall._functions import argument_numbers, check_callable, name_of
+
+_transforms = _core.transforms
+
+
+def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """The results of ``fun`` and their derivative in one direction (forward mode).
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: a tuple or list of the arguments at which the derivative is taken.
+      tangents: the direction, of the structure, shapes and dtypes of ``primals``. For ints and
+        bools it is a numpy array of dtype ``farcall.dtypes.float0``.
+      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+
+    Returns:
+      ``(results, tangents of the results)``, and the auxiliary data as a third entry if has_aux.
+
+    Raises:
+      TypeError: when structures or dtypes of primals and tangents differ.
+      ValueError: when shapes differ.
+    """
+    check_callable(fun, "jvp")
+    return _transforms.jvp(fun, f"jvp({name_of(fun)})", primals, tangents, has_aux)
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The results of ``fun`` and a function for its derivative in reverse mode.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: the arguments at which the derivative is taken.
+      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+
+    Returns:
+      ``(results, pullback)``, and the auxiliary data as a third entry if has_aux. ``pullback`` takes
+      a cotangent of the structure, shapes and dtypes of the results and returns the tuple of
+      cotangents of the arguments. It may be called any number of times. Cotangents of ints and bools
+      are numpy arrays of dtype ``farcall.dtypes.float0``.
+    """
+    check_callable(fun, "vjp")
+    return _transforms.vjp(fun, f"vjp({name_of(fun)})", primals, has_aux)
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The results of ``fun`` and its derivative as a linear function of tangents.
+
+    ``fun`` is run once; the linear function may be called any number of times, each time at the cost
+    of the derivative alone.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      primals: the arguments at which the derivative is taken.
+      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+
+    Returns:
+      ``(results, linear function)``, and the auxiliary data as a third entry if has_aux. The linear
+      function takes a tangent for each argument.
+    """
+    check_callable(fun, "linearize")
+    return _transforms.linearize(fun, f"linearize({name_of(fun)})", primals, has_aux)
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+    """The transpose of a linear function.
+
+    Args:
+      fun: linear in all its arguments.
+      primals: arrays or ShapeDtypeStructs, of which shapes and dtypes alone matter.
+
+    Returns:
+      A function that takes a value of the structure, shapes and dtypes of the results of ``fun`` and
+      returns the tuple of cotangents of the arguments.
+
+    Raises:
+      TypeError: for arguments or results that are neither floats nor complex numbers.
+      NotImplementedError: when the transpose is called, for an operation that is not linear.
+    """
+    check_callable(fun, "linear_transpose")
+    return _transforms.linear_transpose(fun, f"linear_transpose({name_of(fun)})", primals)
+
+
+def value_and_grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns ``fun``'s value and its gradient.
+
+    Args:
+      fun: returns a scalar.
+      argnums: the positional arguments to differentiate with respect to.
+      has_aux: whether ``fun`` returns a pair (scalar, auxiliary data).
+      holomorphic: that ``fun`` is a holomorphic function of complex numbers.
+      allow_int: whether arguments may hold ints; their gradient is of dtype float0.
+
+    Returns:
+      A function with the arguments of ``fun``. It returns ``(value, gradient)`` or
+      ``((value, aux), gradient)``; the gradient has the structure, shapes and dtypes of the argument,
+      and is a tuple where ``argnums`` is a sequence.
+
+    Raises:
+      TypeError: at a call, for arguments or results that cannot be differentiated: ints, results
+        that are no scalars, complex results without ``holomorphic``.
+    """
+    return _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int)[0]
+
+
+def grad(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the gradient of ``fun``, or ``(gradient, aux)``.
+
+    Arguments, results and errors are as for value_and_grad.
+    """
+    return _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int)[1]
+
+
+def _value_and_grad(
+    called: str, fun: Any, argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    check_callable(fun, called)
+    where = f"{called}({name_of(fun)})"
+    numbers, is_single = argument_numbers(argnums, where)
+    options = (where, numbers, is_single, has_aux, holomorphic, allow_int)
+    call = _transforms.value_and_grad
+
+    @functools.wraps(fun)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        value, gradient, *aux = call(fun, *options, args, kwargs)
+        return ((value, *aux) if aux else value), gradient
+
+    @functools.wraps(fun)
+    def gradient_alone(*args: Any, **kwargs: Any) -> Any:
+        _, *rest = call(fun, *options, args, kwargs)
+        return tuple(rest) if has_aux else rest[0]
+
+    return both, gradient_alone
+
+
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of ``fun``, by forward mode in all directions at once.
+
+    Good where there are fewer inputs than outputs.
+
+    Args:
+      fun: takes and returns pytrees of arrays.
+      argnums: the positional arguments to differentiate with respect to; real, floats.
+      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+      holomorphic: that ``fun`` is a holomorphic function of complex numbers.
+
+    Returns:
+      A function with the arguments of ``fun``. Its result has the structure of ``fun``'s result; in
+      place of each array is the structure of the argument (a tuple where ``argnums`` is a sequence),
+      whose arrays have the shape of the result followed by that of the argument. With has_aux it is a
+      pair of this and the auxiliary data.
+
+    Raises:
+      TypeError: at a call, for arguments of other dtypes.
+    """
+    check_callable(fun, "jacfwd")
+    where = f"jacfwd({name_of(fun)})"
+    options = (where, *argument_numbers(argnums, where), has_aux, holomorphic)
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        return _transforms.jacfwd(fun, *options, args, kwargs)
+
+    return jacobian_of
+
+
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of ``fun``, by reverse mode for all results at once.
+
+    Good where there are fewer outputs than inputs. Arguments, results and errors are as for jacfwd;
+    ``allow_int`` as for grad.
+    """
+    check_callable(fun, "jacrev")
+    where = f"jacrev({name_of(fun)})"
+    options = (where, *argument_numbers(argnums, where), has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        return _transforms.jacrev(fun, *options, args, kwargs)
+
+    return jacobian_of
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the matrix of second derivatives of ``fun``.
+
+    It is ``jacfwd(jacrev(fun))``; arguments and errors are as for these.
+    """
+    first = jacrev(fun, argnums, has_aux, holomorphic)
+    return jacfwd(first, argnums, has_aux, holomorphic)

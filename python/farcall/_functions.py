@@ -1,0 +1,102 @@
+"""What the transformations have in common: names and signatures of the functions they are given."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The function's name, or its class's."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def check_callable(function: Any, where: str) -> None:
+    """Raises TypeError unless ``function`` can be called."""
+    if not callable(function):
+        raise TypeError(
+            f"{where}: expected a function, got {function!r} of type {type(function).__name__}"
+        )
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A sequence as a tuple, one value as a tuple of one, None as none."""
+    if value is None:
+        return ()
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+
+
+def argument_numbers(argnums: Any, where: str) -> tuple[list[int], bool]:
+    """``argnums`` as a list, and whether it was one number. Raises TypeError for what is neither."""
+    try:
+        return [operator.index(argnums)], True
+    except TypeError:
+        pass
+    try:
+        numbers = [operator.index(number) for number in argnums]
+    except TypeError:
+        raise TypeError(
+            f"{where}: argnums must be an int or a sequence of ints, got {argnums!r}"
+        ) from None
+    if not numbers:
+        raise TypeError(f"{where}: argnums names no argument")
+    return numbers, False
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function; none where it does not tell."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def positional_names(parameters: list[inspect.Parameter]) -> list[str]:
+    """The names of the parameters that can be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in kinds]
+
+
+def arguments_by_both(
+    function: Callable[..., Any], where: str, kind: str, numbers: Any, names: Any
+) -> tuple[list[int], list[str]]:
+    """Arguments named by position and by name, each filled in from the other.
+
+    Args:
+      kind: what they are, "static" or "donate", for messages.
+
+    Raises:
+      ValueError: for an argument that the function does not have.
+    """
+    all_numbers = [int(n) for n in as_tuple(numbers)]
+    all_names = [str(n) for n in as_tuple(names)]
+    if not all_numbers and not all_names:
+        return [], []
+    parameters = parameters_of(function)
+    by_position = positional_names(parameters)
+    takes_any = any(p.kind == p.VAR_POSITIONAL for p in parameters) or not parameters
+    for i, number in enumerate(all_numbers):
+        if number < 0:
+            number += len(by_position)
+            all_numbers[i] = number
+        if number < 0 or (number >= len(by_position) and not takes_any):
+            raise ValueError(
+                f"{where}: {kind}_argnums has {number}, but the function takes "
+                f"{len(by_position)} positional arguments: {', '.join(by_position)}"
+            )
+    known = {p.name for p in parameters}
+    takes_names = any(p.kind == p.VAR_KEYWORD for p in parameters) or not parameters
+    for name in all_names:
+        if name not in known and not takes_names:
+            raise ValueError(
+                f"{where}: {kind}_argnames has {name!r}, but the function's "
+                f"arguments are {', '.join(by_position)}"
+            )
+    all_names += [by_position[n] for n in all_numbers if n < len(by_position)]
+    all_numbers += [by_position.index(n) for n in all_names if n in by_position]
+    return sorted(set(all_numbers)), sorted(set(all_names))

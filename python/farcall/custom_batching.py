@@ -1,0 +1,3 @@
+"""Functions with batching rules of their own."""
+
+from farcall._custom_rules import custom_vmap as custom_vmap

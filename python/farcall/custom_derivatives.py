@@ -1,0 +1,8 @@
+"""Functions with derivative rules of their own, and what the rules are given."""
+
+from farcall._core.transforms import SymbolicZero as SymbolicZero
+from farcall._core.transforms import zero_from_primal as zero_from_primal
+from farcall._custom_rules import CustomVJPPrimal as CustomVJPPrimal
+from farcall._custom_rules import custom_jvp as custom_jvp
+from farcall._custom_rules import custom_vjp as custom_vjp
+from farcall._custom_rules import custom_vjp_primal_tree_values as custom_vjp_primal_tree_values

@@ -1,0 +1,62 @@
+// checkpoint and named_call: Python functions that stay one operation of the program around them.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <farcall/trace/call.h>
+#include <farcall/trace/interpreter.h>
+
+#include "traced_function.h"
+
+namespace farcall::python {
+namespace {
+
+nb::object call_checkpoint(nb::handle function, const std::string& where, const std::string& name,
+                           std::vector<int64_t> static_numbers, bool prevent_cse, nb::tuple args,
+                           nb::dict kwargs) {
+  const CallArguments arguments =
+      sort_arguments(where, {std::move(static_numbers), {}}, args, kwargs);
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  TreeDefPtr tree;
+  const std::vector<Array> results = checkpoint(
+      [&](std::span<const Array> arrays) {
+        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
+        tree = std::move(result.tree);
+        return std::move(result.arrays);
+      },
+      inputs, name, prevent_cse);
+  return unflatten_arrays(*tree, results);
+}
+
+// Leaves that are no arrays stay as they are.
+nb::object call_named(nb::handle function, const std::string& where, const std::string& name,
+                      nb::tuple args, nb::dict kwargs) {
+  if (is_evaluating()) {
+    nb::object result = nb::steal(PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr()));
+    if (!result.is_valid()) nb::raise_python_error();
+    return result;
+  }
+  const CallArguments arguments = all_arguments(args, kwargs);
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  TreeDefPtr tree;
+  const Recording recording = record_closure(
+      [&](std::span<const Array> arrays) {
+        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
+        tree = std::move(result.tree);
+        return std::move(result.arrays);
+      },
+      types_of(inputs), name);
+  std::vector<Array> operands = recording.captured;
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  return unflatten_arrays(*tree, call_program(recording.program, operands));
+}
+
+}  // namespace
+
+void bind_checkpoint(nb::module_& module) {
+  module.def("checkpoint", call_checkpoint);
+  module.def("named_call", call_named);
+}
+
+}  // namespace farcall::python

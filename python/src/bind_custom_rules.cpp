@@ -1,0 +1,406 @@
+// custom_jvp, custom_vjp and custom_vmap: Python functions with rules written in Python.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/custom.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/interpreter.h>
+
+#include "array_object.h"
+#include "convert.h"
+#include "tangents.h"
+#include "traced_function.h"
+#include "tree.h"
+
+namespace farcall::python {
+namespace {
+
+// A shared object with Python references in it. Programs hold it, and die on any thread.
+template <class T>
+std::shared_ptr<T> share(T value) {
+  return std::shared_ptr<T>(new T(std::move(value)), [](T* object) {
+    if (!Py_IsInitialized()) return;  // the interpreter has gone, and what it owned with it
+    const nb::gil_scoped_acquire lock;
+    delete object;
+  });
+}
+
+// One call of a function with custom rules.
+struct CustomFunction {
+  std::string name, rule_name;  // of the function and of its rule, for messages
+  nb::object function;
+  nb::object rule;      // jvp, fwd or the batching rule
+  nb::object backward;  // custom_vjp
+  std::string backward_name;
+  bool symbolic_zeros = false;
+  CallArguments arguments;  // non-differentiable ones are static
+  TreeDefPtr argument_tree;
+  TreeDefPtr result_tree;                // of the function or the rule, which ever ran last
+  std::vector<ShapeDtype> result_types;  // of the function, once it has run
+  TreeDefPtr function_tree;              // the same
+};
+using CustomFunctionPtr = std::shared_ptr<CustomFunction>;
+
+nb::object call(nb::handle function, const nb::list& args) {
+  nb::object result = nb::steal(PyObject_CallObject(function.ptr(), nb::tuple(args).ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
+  return result;
+}
+
+nb::list static_arguments(const CallArguments& arguments) {
+  nb::list list;
+  for (size_t i = 0; i < arguments.positional.size(); ++i) {
+    if (arguments.is_static[i]) list.append(arguments.positional[i]);
+  }
+  return list;
+}
+
+bool is_pair(nb::handle object) {
+  return (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) && nb::len(object) == 2;
+}
+
+std::string describe_types(std::span<const ShapeDtype> types) {
+  std::string text;
+  for (const ShapeDtype type : types) {
+    text += (text.empty() ? "" : ", ") + type.strengthened().to_string();
+  }
+  return "(" + text + ")";
+}
+
+// What a rule returned as the function's results must be what the function returns.
+void check_results(const CustomFunction& custom, const std::string& rule, const TreeDef& tree,
+                   std::span<const ShapeDtype> types) {
+  if (!custom.function_tree) return;
+  if (!(tree == *custom.function_tree)) {
+    throw TypeError(
+        fmt::format("{} must return results of the structure that {} returns: "
+                    "expected {}, got {}",
+                    rule, custom.name, custom.function_tree->to_string(), tree.to_string()));
+  }
+  const bool same = std::ranges::equal(types, custom.result_types, [](ShapeDtype a, ShapeDtype b) {
+    return a.strengthened() == b.strengthened();
+  });
+  if (!same) {
+    throw TypeError(
+        fmt::format("{} must return results of the types that {} returns: expected {}, "
+                    "got {}",
+                    rule, custom.name, describe_types(custom.result_types), describe_types(types)));
+  }
+}
+
+std::vector<Array> call_plain(CustomFunction& custom, std::span<const Array> inputs) {
+  const nb::gil_scoped_acquire lock;
+  FlatResult result =
+      flatten_result(custom.name, call_function(custom.function, custom.arguments, inputs));
+  custom.result_tree = custom.function_tree = std::move(result.tree);
+  custom.result_types = types_of(result.arrays);
+  return std::move(result.arrays);
+}
+
+nb::object zero_or_array(const CustomFunction& custom, const Array& tangent, ShapeDtype type) {
+  return custom.symbolic_zeros ? symbolic_tangent_object(tangent, type)
+                               : tangent_object(tangent, type);
+}
+
+// ---- custom_jvp ----
+
+JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
+                         std::span<const Array> tangents) {
+  const nb::gil_scoped_acquire lock;
+  const std::string rule =
+      fmt::format("the jvp rule {} of custom_jvp function {}", custom.rule_name, custom.name);
+  std::vector<nb::object> tangent_leaves;
+  for (size_t i = 0; i < primals.size(); ++i) {
+    tangent_leaves.push_back(zero_or_array(custom, tangents[i], primals[i].type()));
+  }
+  nb::list args = static_arguments(custom.arguments);
+  args.append(unflatten_arrays(*custom.argument_tree, primals));
+  args.append(custom.argument_tree->unflatten(tangent_leaves));
+  nb::object pair = call(custom.rule, args);
+  if (!is_pair(pair)) {
+    throw TypeError(
+        fmt::format("{} must return a pair (primal results, tangent results), got {} of type {}",
+                    rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+  }
+  FlatResult result = flatten_result(rule, pair[0]);
+  const std::vector<ShapeDtype> types = types_of(result.arrays);
+  check_results(custom, rule, *result.tree, types);
+  std::vector<nb::object> leaves;
+  const TreeDefPtr tangent_tree = flatten_tree(pair[1], leaves);
+  if (!(*tangent_tree == *result.tree)) {
+    throw TypeError(fmt::format(
+        "{} must return primal and tangent results of one structure; primal results have {}, "
+        "tangent results have {}",
+        rule, result.tree->to_string(), tangent_tree->to_string()));
+  }
+  JvpResults results{std::move(result.arrays), {}};
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    results.tangents.push_back(to_tangent(
+        leaves[i], types[i], fmt::format("{}: tangent result{}", rule, leaf_path(*tangent_tree, i)),
+        TangentErrors::kType));
+  }
+  custom.result_tree = std::move(result.tree);
+  return results;
+}
+
+// ---- custom_vjp ----
+
+// The leaves of a cotangent, as the rule returned it, at the place of an argument; None stands for
+// zeros.
+void flatten_cotangent(const TreeNode& argument, nb::handle given, const std::string& what,
+                       std::vector<nb::object>& leaves) {
+  if (given.is_none()) {
+    leaves.insert(leaves.end(), argument.num_leaves, nb::none());
+    return;
+  }
+  if (argument.kind == TreeNode::Kind::kLeaf) {
+    leaves.push_back(nb::borrow(given));
+    return;
+  }
+  std::vector<nb::object> children;
+  if (!is_same_container(argument, flatten_one_level(given, children)->root())) {
+    throw TypeError(
+        fmt::format("{} must have the structure of its argument, {}, or be None; got {}", what,
+                    TreeDef(argument).to_string(), nb::repr(given).c_str()));
+  }
+  for (size_t i = 0; i < children.size(); ++i) {
+    flatten_cotangent(argument.children[i], children[i], what, leaves);
+  }
+}
+
+// The backward half that belongs to one run of the forward half.
+struct Backward {
+  CustomFunctionPtr custom;
+  TreeDefPtr residual_tree, result_tree;
+  std::vector<ShapeDtype> input_types, result_types;
+
+  std::vector<Array> operator()(std::span<const Array> residuals,
+                                std::span<const Array> cotangents) const {
+    const nb::gil_scoped_acquire lock;
+    std::vector<nb::object> leaves;
+    for (size_t i = 0; i < cotangents.size(); ++i) {
+      leaves.push_back(zero_or_array(*custom, cotangents[i], result_types[i]));
+    }
+    nb::list args = static_arguments(custom->arguments);
+    args.append(unflatten_arrays(*residual_tree, residuals));
+    args.append(result_tree->unflatten(leaves));
+    return to_cotangents(call(custom->backward, args));
+  }
+
+ private:
+  std::vector<Array> to_cotangents(nb::handle given) const {
+    const std::string rule = fmt::format("the bwd rule {} of custom_vjp function {}",
+                                         custom->backward_name, custom->name);
+    const TreeNode& arguments = custom->argument_tree->root();
+    const bool is_sequence = PyTuple_Check(given.ptr()) || PyList_Check(given.ptr());
+    if (!is_sequence || nb::len(given) != arguments.children.size()) {
+      throw TypeError(fmt::format(
+          "{} must return a tuple with a cotangent, or None, for each of the {} differentiable "
+          "arguments; got {} of type {}",
+          rule, arguments.children.size(), nb::repr(given).c_str(), Py_TYPE(given.ptr())->tp_name));
+    }
+    std::vector<nb::object> leaves;
+    for (size_t i = 0; i < arguments.children.size(); ++i) {
+      flatten_cotangent(arguments.children[i], given[i], fmt::format("{}: cotangent {}", rule, i),
+                        leaves);
+    }
+    std::vector<Array> cotangents;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      cotangents.push_back(leaves[i].is_none()
+                               ? Array()
+                               : to_tangent(leaves[i], input_types[i],
+                                            fmt::format("{}: cotangent{}", rule,
+                                                        leaf_path(*custom->argument_tree, i)),
+                                            TangentErrors::kValue));
+    }
+    return cotangents;
+  }
+};
+
+ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<const Array> inputs,
+                                 const std::vector<bool>& varies) {
+  const nb::gil_scoped_acquire lock;
+  const std::string rule =
+      fmt::format("the fwd rule {} of custom_vjp function {}", custom->rule_name, custom->name);
+  std::vector<nb::object> leaves;
+  for (const Array& input : inputs) leaves.push_back(wrap_object(input));
+  if (custom->symbolic_zeros) {
+    nb::object record = nb::module_::import_("farcall._custom_rules").attr("CustomVJPPrimal");
+    for (size_t i = 0; i < leaves.size(); ++i) leaves[i] = record(leaves[i], bool(varies[i]));
+  }
+  nb::object pair = call_with_leaves(custom->rule, custom->arguments, leaves);
+  if (!is_pair(pair)) {
+    throw TypeError(fmt::format("{} must return a pair (results, residuals), got {} of type {}",
+                                rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+  }
+  FlatResult result = flatten_result(rule, pair[0]);
+  std::vector<ShapeDtype> types = types_of(result.arrays);
+  check_results(*custom, rule, *result.tree, types);
+  FlatResult residuals = flatten_result(rule + ": residuals", pair[1]);
+  custom->result_tree = result.tree;
+  const auto backward = share(Backward{custom, std::move(residuals.tree), std::move(result.tree),
+                                       types_of(inputs), std::move(types)});
+  return {
+      std::move(result.arrays), std::move(residuals.arrays),
+      [backward](std::span<const Array> r, std::span<const Array> c) { return (*backward)(r, c); }};
+}
+
+// ---- custom_vmap ----
+
+BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inputs,
+                             std::span<const int64_t> axes, const BatchAxis& axis) {
+  const nb::gil_scoped_acquire lock;
+  const std::string rule =
+      fmt::format("the vmap rule {} of custom_vmap function {}", custom.rule_name, custom.name);
+  std::vector<nb::object> leaves, flags;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_batched = axes[i] != kNotBatched;
+    flags.push_back(nb::bool_(is_batched));
+    leaves.push_back(
+        wrap_object(is_batched ? move_axis(inputs[i], axes[i], 0, axis.size) : inputs[i]));
+  }
+  nb::list args;
+  args.append(axis.size);
+  args.append(nb::list(custom.argument_tree->unflatten(flags)));
+  for (nb::handle arg : custom.argument_tree->unflatten(leaves)) args.append(arg);
+  nb::object pair = call(custom.rule, args);
+  if (!is_pair(pair)) {
+    throw TypeError(
+        fmt::format("{} must return a pair (results, which of them are batched), got {} of type {}",
+                    rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+  }
+  FlatResult result = flatten_result(rule, pair[0]);
+  std::vector<nb::object> batched;
+  const TreeDefPtr batched_tree = flatten_tree(pair[1], batched);
+  if (!(*batched_tree == *result.tree)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} must say for each result whether it is batched; results have "
+                            "structure {}, the flags have {}",
+                            rule, result.tree->to_string(), batched_tree->to_string()));
+  }
+  BatchResults results;
+  for (size_t i = 0; i < batched.size(); ++i) {
+    const bool is_batched = nb::cast<bool>(nb::bool_(batched[i]));
+    const Array& output = result.arrays[i];
+    if (is_batched && (output.rank() == 0 || output.shape()[0] != axis.size)) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: result{} is said to be batched, so its first dimension should "
+                      "be {}; it is {}",
+                      rule, leaf_path(*result.tree, i), axis.size, output.type().to_string()));
+    }
+    results.axes.push_back(is_batched ? 0 : kNotBatched);
+  }
+  results.outputs = std::move(result.arrays);
+  custom.result_tree = std::move(result.tree);
+  return results;
+}
+
+// ---- calls ----
+
+CustomFunctionPtr make(std::string name, std::string rule_name, nb::object function,
+                       nb::object rule, nb::tuple args, const std::vector<size_t>& dynamic,
+                       std::vector<Array>& inputs) {
+  CustomFunction custom{std::move(name), std::move(rule_name), std::move(function),
+                        std::move(rule)};
+  custom.arguments = choose_arguments(args, nb::dict(), dynamic);
+  custom.argument_tree = std::make_shared<const TreeDef>(custom.arguments.tree->root().children[0]);
+  inputs = leaves_to_arrays(custom.name, custom.arguments,
+                            ". Name it in nondiff_argnums if it is to stay what it is");
+  custom.arguments.leaves.clear();  // arrays of this call, which programs must not keep
+  return share(std::move(custom));
+}
+
+nb::object finish(const CustomFunctionPtr& custom, CustomCall call, std::span<const Array> inputs) {
+  call.name = custom->name;
+  call.function = [custom](std::span<const Array> arrays) { return call_plain(*custom, arrays); };
+  const auto results = call_custom(std::make_shared<const CustomCall>(std::move(call)), inputs);
+  return unflatten_arrays(*custom->result_tree, results);
+}
+
+// Without a transformation around it a function with rules is itself.
+nb::object call_itself(nb::handle function, nb::tuple args) {
+  nb::object result = nb::steal(PyObject_CallObject(function.ptr(), args.ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
+  return result;
+}
+
+nb::object call_custom_jvp(nb::object function, nb::object rule, std::string name,
+                           std::string rule_name, const std::vector<size_t>& dynamic,
+                           bool symbolic_zeros, nb::tuple args) {
+  if (is_evaluating()) return call_itself(function, args);
+  std::vector<Array> inputs;
+  const auto custom = make(std::move(name), std::move(rule_name), std::move(function),
+                           std::move(rule), args, dynamic, inputs);
+  custom->symbolic_zeros = symbolic_zeros;
+  CustomCall call;
+  call.jvp = [custom](std::span<const Array> primals, std::span<const Array> tangents) {
+    return call_jvp_rule(*custom, primals, tangents);
+  };
+  return finish(custom, std::move(call), inputs);
+}
+
+nb::object call_custom_vjp(nb::object function, nb::object forward, nb::object backward,
+                           std::string name, std::string forward_name, std::string backward_name,
+                           const std::vector<size_t>& dynamic, bool symbolic_zeros,
+                           nb::tuple args) {
+  if (is_evaluating()) return call_itself(function, args);
+  std::vector<Array> inputs;
+  const auto custom = make(std::move(name), std::move(forward_name), std::move(function),
+                           std::move(forward), args, dynamic, inputs);
+  custom->backward_name = std::move(backward_name);
+  custom->backward = std::move(backward);
+  custom->symbolic_zeros = symbolic_zeros;
+  for (size_t i = 0; i < custom->arguments.positional.size(); ++i) {
+    if (!custom->arguments.is_static[i]) continue;
+    std::vector<nb::object> leaves;
+    flatten_tree(custom->arguments.positional[i], leaves);
+    for (const nb::object& leaf : leaves) {
+      if (!is_array(leaf.ptr()) || array_of(leaf.ptr()).is_concrete()) continue;
+      throw LeakedTracerError(fmt::format(
+          "{}: argument {} is a traced array, but nondiff_argnums says that it is not to be "
+          "differentiated; such arguments are kept as they are, and must not depend on what is "
+          "traced. Pass it as an ordinary argument, with None for its cotangent",
+          custom->name, i));
+    }
+  }
+  CustomCall call;
+  call.forward = [custom](std::span<const Array> arrays, const std::vector<bool>& varies) {
+    return call_forward_rule(custom, arrays, varies);
+  };
+  return finish(custom, std::move(call), inputs);
+}
+
+nb::object call_custom_vmap(nb::object function, nb::object rule, std::string name,
+                            std::string rule_name, nb::tuple args) {
+  if (is_evaluating()) return call_itself(function, args);
+  std::vector<Array> inputs;
+  std::vector<size_t> all(nb::len(args));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const auto custom = make(std::move(name), std::move(rule_name), std::move(function),
+                           std::move(rule), args, all, inputs);
+  CustomCall call;
+  call.batch = [custom](std::span<const Array> arrays, std::span<const int64_t> axes,
+                        const BatchAxis& axis) {
+    return call_batch_rule(*custom, arrays, axes, axis);
+  };
+  return finish(custom, std::move(call), inputs);
+}
+
+}  // namespace
+
+void bind_custom_rules(nb::module_& module) {
+  module.def("custom_jvp", call_custom_jvp);
+  module.def("custom_vjp", call_custom_vjp);
+  module.def("custom_vmap", call_custom_vmap);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,227 @@
+// jvp, vjp, linearize, linear_transpose and grad of Python functions over pytrees.
+#include "bind.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/differentiate.h>
+
+#include "array_object.h"
+#include "convert.h"
+#include "differentiable.h"
+#include "differentiation.h"
+#include "tangents.h"
+
+namespace farcall::python {
+namespace {
+
+[[noreturn]] void raise(std::string text) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+}
+
+// ---- jvp ----
+
+nb::object call_jvp(nb::handle function, const std::string& where, nb::handle primals,
+                    nb::handle tangents, bool has_aux) {
+  const auto is_sequence = [](nb::handle object) {
+    return PyTuple_Check(object.ptr()) || PyList_Check(object.ptr());
+  };
+  if (!is_sequence(primals) || !is_sequence(tangents)) {
+    throw TypeError(
+        fmt::format("{}: primals and tangents must be tuples or lists with one entry for each "
+                    "argument, got {} and {}",
+                    where, Py_TYPE(primals.ptr())->tp_name, Py_TYPE(tangents.ptr())->tp_name));
+  }
+  std::vector<nb::object> primal_leaves, tangent_leaves;
+  const TreeDefPtr primal_tree = flatten_tree(primals, primal_leaves);
+  const TreeDefPtr tangent_tree = flatten_tree(tangents, tangent_leaves);
+  if (!(*primal_tree == *tangent_tree)) {
+    throw TypeError(fmt::format(
+        "{}: primals and tangents must have one structure; primals have {}, tangents have {}",
+        where, primal_tree->to_string(), tangent_tree->to_string()));
+  }
+  const CallArguments arguments = all_arguments(nb::tuple(primals), nb::dict());
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  std::vector<Array> directions;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    directions.push_back(
+        to_tangent(tangent_leaves[i], inputs[i].type(),
+                   fmt::format("{}: tangents{}", where, leaf_path(*tangent_tree, i)),
+                   TangentErrors::kTypeForDtype));
+  }
+  Differentiable differentiable(function, where, arguments, inputs, has_aux);
+  const JvpResults results = jvp(differentiable.as_function(), inputs, directions);
+  const TreeDef& tree = *differentiable.result_tree();
+  return differentiable.with_aux(
+      unflatten_arrays(tree, results.primals),
+      unflatten_tangents(tree, results.tangents, types_of(results.primals)));
+}
+
+// ---- linear functions ----
+
+// The leaves of what a linear function was called on, as tangents of values of `types`.
+std::vector<Array> linear_inputs(const std::string& where, const TreeDef& tree, nb::handle given,
+                                 std::span<const ShapeDtype> types, bool is_tree_type_error) {
+  std::vector<nb::object> leaves;
+  const TreeDefPtr found = flatten_tree(given, leaves);
+  if (!(*found == tree)) {
+    std::string text = fmt::format("{}: expected a value of structure {}, got {}", where,
+                                   tree.to_string(), found->to_string());
+    if (is_tree_type_error) throw TypeError(std::move(text));
+    raise(std::move(text));
+  }
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    arrays.push_back(to_tangent(leaves[i], types[i],
+                                fmt::format("{}: value{}", where, leaf_path(tree, i)),
+                                TangentErrors::kValue));
+  }
+  return arrays;
+}
+
+struct LinearFunction {
+  std::string where;  // "vjp(f)"
+  std::shared_ptr<const LinearMap> map;
+  TreeDefPtr argument_tree, result_tree;
+};
+
+struct Pushforward : LinearFunction {
+  nb::object operator()(nb::args tangents) const {
+    const std::vector<Array> inputs = linear_inputs(where + ": the linear function's tangents",
+                                                    *argument_tree, tangents, map->input_types(),
+                                                    /*is_tree_type_error=*/true);
+    return unflatten_tangents(*result_tree, (*map)(inputs), map->output_types());
+  }
+};
+
+struct Pullback : LinearFunction {
+  nb::object operator()(nb::handle cotangent) const {
+    const std::vector<Array> inputs = linear_inputs(where + ": the vjp function's cotangent",
+                                                    *result_tree, cotangent, map->output_types(),
+                                                    /*is_tree_type_error=*/false);
+    return unflatten_tangents(*argument_tree, map->transpose(inputs), map->input_types());
+  }
+};
+
+// vjp and linearize: the results, and the derivative as one function or the other.
+template <class Function>
+nb::object call_linearize(nb::handle function, const std::string& where, nb::tuple primals,
+                          bool has_aux) {
+  const CallArguments arguments = all_arguments(primals, nb::dict());
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  Differentiable differentiable(function, where, arguments, inputs, has_aux);
+  const Linearized results =
+      linearize(differentiable.as_function(), inputs, std::vector<bool>(inputs.size(), true));
+  const TreeDefPtr& tree = differentiable.result_tree();
+  return differentiable.with_aux(
+      unflatten_arrays(*tree, results.outputs),
+      nb::cast(Function{{where, results.derivative, positional_tree(arguments), tree}}));
+}
+
+// ---- linear_transpose ----
+
+struct Transposed {
+  std::string where;
+  Recording recording;
+  std::vector<ShapeDtype> types;
+  TreeDefPtr argument_tree, result_tree;
+
+  nb::object operator()(nb::handle cotangent) const {
+    const std::vector<Array> inputs =
+        linear_inputs(where + ": the transposed function's argument", *result_tree, cotangent,
+                      recording.program->output_types(), /*is_tree_type_error=*/true);
+    std::vector<Array> operands = recording.captured;
+    operands.resize(recording.program->inputs.size());
+    const std::vector<Array> found = transpose(*recording.program, operands, inputs);
+    return unflatten_tangents(*argument_tree, std::span(found).subspan(recording.captured.size()),
+                              types);
+  }
+};
+
+Transposed linear_transpose(nb::handle function, const std::string& where, nb::tuple primals) {
+  const CallArguments arguments = all_arguments(primals, nb::dict());
+  const std::vector<ShapeDtype> types = leaves_to_types(where, arguments);
+  TreeDefPtr tree;
+  Recording recording = record_closure(
+      [&](std::span<const Array> inputs) {
+        FlatResult result = flatten_result(where, call_function(function, arguments, inputs));
+        tree = std::move(result.tree);
+        return std::move(result.arrays);
+      },
+      types, where);
+  const auto check = [&](ShapeDtype type, const std::string& what) {
+    if (has_tangent(type)) return;
+    throw TypeError(
+        fmt::format("{}: {} is {}; only functions from floats or complex numbers to floats or "
+                    "complex numbers can be transposed",
+                    where, what, type.to_string()));
+  };
+  for (size_t i = 0; i < types.size(); ++i) check(types[i], describe_leaf(arguments, i));
+  const auto results = recording.program->output_types();
+  for (size_t i = 0; i < results.size(); ++i) check(results[i], "result" + leaf_path(*tree, i));
+  return {where, std::move(recording), types, positional_tree(arguments), tree};
+}
+
+// ---- grad ----
+
+// (value, gradient) or (value, gradient, auxiliary data).
+nb::object value_and_grad(nb::handle function, const std::string& where,
+                          const std::vector<int64_t>& argnums, bool is_single, bool has_aux,
+                          bool holomorphic, bool allow_int, nb::tuple args, nb::dict kwargs) {
+  const ArgumentChoice choice(where, argnums, args, kwargs);
+  const CallArguments& arguments = choice.arguments();
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  check_inputs(where, arguments, inputs,
+               {.holomorphic = holomorphic, .allow_int = allow_int, .allow_complex = true});
+  Differentiable differentiable(function, where, arguments, inputs, has_aux);
+  const Linearized results =
+      linearize(differentiable.as_function(), inputs, std::vector<bool>(inputs.size(), true));
+  const TreeDef& tree = *differentiable.result_tree();
+  if (!tree.is_leaf()) {
+    throw TypeError(fmt::format(
+        "{}: the function must return a scalar; its result has structure {}. For several results "
+        "use vjp or jacrev, for auxiliary data has_aux=True",
+        where, tree.to_string()));
+  }
+  const Array& value = results.outputs[0];
+  if (value.rank() != 0) {
+    throw TypeError(fmt::format(
+        "{}: the function must return a scalar; its result has shape {} (it is {}). For an array "
+        "use jacrev, or sum it up",
+        where, shape_to_string(value.shape()), value.type().to_string()));
+  }
+  check_outputs(where, tree, results.outputs, holomorphic);
+  const Array one[] = {lax::convert_element_type(Array(1.0), value.dtype())};
+  nb::object gradient = unflatten_tangents(*positional_tree(arguments),
+                                           results.derivative->transpose(one), types_of(inputs));
+  return differentiable.with_aux(wrap_object(value), choice.in_order(gradient, is_single));
+}
+
+}  // namespace
+
+void bind_derivatives(nb::module_& module) {
+  nb::class_<Pushforward>(module, "LinearFunction",
+                          "The derivative of a function at a point, from linearize: takes tangents "
+                          "of the arguments, returns those of the results.")
+      .def("__call__", &Pushforward::operator());
+  nb::class_<Pullback>(module, "PullbackFunction",
+                       "The derivative of a function at a point, from vjp: takes a cotangent of "
+                       "the result, returns the tuple of those of the arguments.")
+      .def("__call__", &Pullback::operator(), nb::arg("cotangent").none());
+  nb::class_<Transposed>(module, "TransposedFunction",
+                         "The transpose of a linear function, from linear_transpose.")
+      .def("__call__", &Transposed::operator(), nb::arg("cotangent").none());
+  module.def("jvp", call_jvp, nb::arg("function"), nb::arg("where"), nb::arg("primals").none(),
+             nb::arg("tangents").none(), nb::arg("has_aux"));
+  module.def("vjp", call_linearize<Pullback>);
+  module.def("linearize", call_linearize<Pushforward>);
+  module.def("linear_transpose", linear_transpose);
+  module.def("value_and_grad", value_and_grad);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,125 @@
+#include "tangents.h"
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/rules.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+// numpy's dtype of no bytes, as JAX writes it; lives as long as the process.
+const nb::object& float0() {
+  static const auto* dtype = [] {
+    nb::list fields;
+    fields.append(nb::make_tuple("float0", "V"));
+    return new nb::object(nb::module_::import_("numpy").attr("dtype")(fields));
+  }();
+  return *dtype;
+}
+
+bool is_float0(nb::handle object) {
+  if (is_array(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
+  nb::object dtype = object.attr("dtype");
+  return dtype.equal(float0());
+}
+
+nb::object float0_zeros(std::span<const int64_t> shape) {
+  return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0());
+}
+
+std::string tangent_name(ShapeDtype type) {
+  return has_tangent(type) ? type.strengthened().to_string()
+                           : "float0" + shape_to_string(type.shape());
+}
+
+[[noreturn]] void raise_mismatch(std::string text, bool is_type_error) {
+  if (is_type_error) throw TypeError(std::move(text));
+  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+}
+
+}  // namespace
+
+nb::object tangent_object(const Array& tangent, ShapeDtype type) {
+  if (!has_tangent(type)) return float0_zeros(type.shape());
+  return wrap_object(instantiate(tangent, type));
+}
+
+nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type) {
+  return tangent.is_null() ? nb::cast(SymbolicZero{type}) : wrap_object(tangent);
+}
+
+Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
+                 TangentErrors errors) {
+  if (nb::isinstance<SymbolicZero>(object)) return {};
+  const bool dtype_is_type_error = errors != TangentErrors::kValue;
+  const bool is_nothing = is_float0(object);
+  if (is_nothing != !has_tangent(type)) {
+    raise_mismatch(
+        fmt::format("{} should be {}, as the value is {}; got {}{}", what, tangent_name(type),
+                    type.strengthened().to_string(),
+                    is_nothing ? "float0" : nb::repr(object).c_str(),
+                    is_nothing ? ""
+                               : ". Values that are neither floats nor complex numbers take "
+                                 "numpy.zeros(shape, farcall.dtypes.float0)"),
+        dtype_is_type_error);
+  }
+  if (is_nothing) return {};
+  Array tangent = to_array(object, what);
+  if (tangent.dtype() != type.dtype()) {
+    if (!tangent.type().weak_type()) {
+      raise_mismatch(fmt::format("{} should be of dtype {}, as the value is; got {}", what,
+                                 dtype_name(type.dtype()), tangent.type().to_string()),
+                     dtype_is_type_error);
+    }
+    tangent = lax::convert_element_type(tangent, type.dtype());
+  }
+  if (!std::ranges::equal(tangent.shape(), type.shape())) {
+    raise_mismatch(fmt::format("{} should have the shape {} of the value; got {}", what,
+                               shape_to_string(type.shape()), tangent.type().to_string()),
+                   errors == TangentErrors::kType);
+  }
+  return tangent;
+}
+
+nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangents,
+                              std::span<const ShapeDtype> types) {
+  std::vector<nb::object> leaves;
+  leaves.reserve(tangents.size());
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    leaves.push_back(tangent_object(tangents[i], types[i]));
+  }
+  return tree.unflatten(leaves);
+}
+
+void bind_tangents(nb::module_& module) {
+  module.attr("float0") = float0();
+  nb::class_<SymbolicZero>(module, "SymbolicZero",
+                           "A tangent or cotangent that is known to be zero, given to rules that "
+                           "were defined with symbolic_zeros=True.")
+      .def_prop_ro("shape", [](const SymbolicZero& self) { return to_tuple(self.type.shape()); })
+      .def_prop_ro("dtype",
+                   [](const SymbolicZero& self) {
+                     return has_tangent(self.type) ? numpy_dtype(self.type.dtype()) : float0();
+                   })
+      .def_prop_ro("ndim", [](const SymbolicZero& self) { return self.type.rank(); })
+      .def_prop_ro("size", [](const SymbolicZero& self) { return self.type.size(); })
+      .def_prop_ro("aval", [](const SymbolicZero& self) { return self.type; })
+      .def("__repr__", [](const SymbolicZero& self) {
+        return fmt::format("SymbolicZero({})", tangent_name(self.type));
+      });
+  module.def(
+      "zero_from_primal",
+      [](nb::handle value, bool symbolic_zeros) {
+        const ShapeDtype type = to_array(value, "zero_from_primal: val").type();
+        return symbolic_zeros ? symbolic_tangent_object({}, type) : tangent_object({}, type);
+      },
+      nb::arg("val"), nb::arg("symbolic_zeros") = false);
+}
+
+}  // namespace farcall::python
