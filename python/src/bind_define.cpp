@@ -65,8 +65,8 @@ std::vector<nb::object> items_of(nb::handle object) {
 std::vector<Array> arrays_of(nb::handle object, const std::string& what) {
   std::vector<Array> arrays;
   for (const nb::object& item : items_of(object)) {
-    arrays.push_back(
-        item.is_none() ? Array() : to_array(item, fmt::format("{}[{}]", what, arrays.size())));
+    arrays.push_back(item.is_none() ? Array()
+                                    : to_array(item, fmt::format("{}[{}]", what, arrays.size())));
   }
   return arrays;
 }
@@ -104,8 +104,8 @@ std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attribu
     const nb::gil_scoped_acquire lock;
     nb::list args;
     for (const ShapeDtype type : operands) args.append(nb::cast(type));
-    nb::object result = nb::steal(PyObject_Call(function->ptr(), nb::tuple(args).ptr(),
-                                                from_attributes(attributes).ptr()));
+    nb::object result = nb::steal(
+        PyObject_Call(function->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
     if (!result.is_valid()) nb::raise_python_error();
     std::vector<ShapeDtype> types;
     for (const nb::object& item : items_of(result)) {
@@ -124,16 +124,15 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
   if (rules.shape) d.shape = shape_rule(rules.shape, target);
   if (rules.jvp) {
     d.jvp = [rule = rules.jvp, what = name("jvp")](const TargetCall& call,
-                                                  std::span<const Array> primals,
-                                                  std::span<const Array> tangents) {
+                                                   std::span<const Array> primals,
+                                                   std::span<const Array> tangents) {
       const nb::gil_scoped_acquire lock;
       nb::list directions;
       for (size_t i = 0; i < primals.size(); ++i) {
         directions.append(tangent_object(tangents[i], primals[i].type()));
       }
       const auto [values, derivatives] = pair_of(
-          invoke(rule,
-                 nb::make_tuple(call_object(call), wrap_all(primals), nb::tuple(directions))),
+          invoke(rule, nb::make_tuple(call_object(call), wrap_all(primals), nb::tuple(directions))),
           what);
       JvpResults results{arrays_of(values, what + ": result"), {}};
       check_count(what + ": results", call.params.result_types.size(), results.primals.size());
@@ -149,7 +148,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
   }
   if (rules.forward) {
     d.forward = [rule = rules.forward, what = name("forward")](const TargetCall& call,
-                                                              std::span<const Array> operands) {
+                                                               std::span<const Array> operands) {
       const nb::gil_scoped_acquire lock;
       nb::list args;
       args.append(call_object(call));
@@ -170,9 +169,9 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       for (size_t i = 0; i < cotangents.size(); ++i) {
         given.append(tangent_object(cotangents[i], call.params.result_types[i]));
       }
-      return arrays_of(invoke(rule, nb::make_tuple(call_object(call), wrap_all(residuals),
-                                                   nb::tuple(given))),
-                       what + ": cotangent");
+      return arrays_of(
+          invoke(rule, nb::make_tuple(call_object(call), wrap_all(residuals), nb::tuple(given))),
+          what + ": cotangent");
     };
   }
   if (rules.transpose) {
@@ -188,8 +187,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       args.append(call_object(call));
       args.append(nb::tuple(given));
       for (nb::handle operand : wrap_all(operands)) args.append(operand);
-      std::vector<Array> found =
-          arrays_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
+      std::vector<Array> found = arrays_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
       check_count(what + ": cotangents of operands", operands.size(), found.size());
       return found;
     };
@@ -214,22 +212,22 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       if (given.size() == 1) given.resize(results.outputs.size(), given[0]);
       check_count(what + ": axes", results.outputs.size(), given.size());
       for (const nb::object& place : given) {
-        results.axes.push_back(place.is_none() ? kNotBatched
-                                               : to_option<int64_t>(place, what + ": axis",
-                                                                    "an integer or None"));
+        results.axes.push_back(
+            place.is_none() ? kNotBatched
+                            : to_option<int64_t>(place, what + ": axis", "an integer or None"));
       }
       return results;
     };
   }
   if (rules.workspace) {
     d.workspace = [rule = rules.workspace, target](std::span<const ShapeDtype> operands,
-                                                  std::span<const ShapeDtype>,
-                                                  const Attributes& attributes) {
+                                                   std::span<const ShapeDtype>,
+                                                   const Attributes& attributes) {
       const nb::gil_scoped_acquire lock;
       nb::list args;
       for (const ShapeDtype type : operands) args.append(nb::cast(type));
-      nb::object bytes = nb::steal(PyObject_Call(rule->ptr(), nb::tuple(args).ptr(),
-                                                 from_attributes(attributes).ptr()));
+      nb::object bytes = nb::steal(
+          PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
       if (!bytes.is_valid()) nb::raise_python_error();
       return to_option<int64_t>(bytes, fmt::format("define(\"{}\"): workspace", target),
                                 "a number of bytes");
@@ -297,9 +295,9 @@ void bind_define(nb::module_& module) {
            [](const Call& self, nb::args args) {
              std::vector<Array> operands;
              for (nb::handle arg : args) {
-               operands.push_back(to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}",
-                                                            self.params.target_name,
-                                                            operands.size())));
+               operands.push_back(
+                   to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}",
+                                             self.params.target_name, operands.size())));
              }
              const std::vector<Array> results = TargetCall{self.params}(operands);
              return results.size() == 1 ? wrap_object(results[0]) : nb::object(wrap_all(results));

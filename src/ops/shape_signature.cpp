@@ -119,9 +119,10 @@ class Parser {
     if (!take(token)) fail(fmt::format("expected \"{}\"", token));
   }
   [[noreturn]] void fail(std::string_view what) const {
-    type_error(fmt::format("shape signature \"{}\": {} at column {}; write for instance \"[..., n], "
-                           "[n] -> [..., n]\"",
-                           text_, what, next_ + 1));
+    type_error(
+        fmt::format("shape signature \"{}\": {} at column {}; write for instance \"[..., n], "
+                    "[n] -> [..., n]\"",
+                    text_, what, next_ + 1));
   }
 
   std::string_view text_;
@@ -148,9 +149,10 @@ class Match {
     if (pattern.has_ellipsis) {
       const Shape found(shape.begin(), shape.begin() + static_cast<int64_t>(leading));
       if (leading_ && *leading_ != found) {
-        fail(fmt::format("the leading dimensions of operand {} are {}, those of operands before "
-                         "are {}",
-                         operand, shape_to_string(found), shape_to_string(*leading_)));
+        fail(
+            fmt::format("the leading dimensions of operand {} are {}, those of operands before "
+                        "are {}",
+                        operand, shape_to_string(found), shape_to_string(*leading_)));
       }
       leading_ = found;
     }
