@@ -27,7 +27,7 @@ from farcall._selection import pad as pad
 from farcall._selection import rot90 as rot90
 from farcall._selection import unique as unique
 from farcall._selection import where as where
-from farcall.dtypes import *  # noqa: F403
+from farcall._numpy.scalar_types import *  # noqa: F403
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array  # noqa: F821
