@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
-import enum
+import builtins as _builtins
+import enum as _enum
 from typing import Any, NamedTuple
 
 from farcall import _core
@@ -24,11 +24,12 @@ from farcall._control_flow import scan as scan
 from farcall._control_flow import switch as switch
 from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
+from farcall._lax_arrays import *  # noqa: F403
 
 _functions = _core.lax
 
 
-class RoundingMethod(enum.IntEnum):
+class RoundingMethod(_enum.IntEnum):
     """How ``round`` treats halves."""
 
     AWAY_FROM_ZERO = 0
@@ -45,7 +46,7 @@ def iota(dtype: Any, size: int) -> _core.Array:
     return _functions.broadcasted_iota(dtype, (size,), 0)
 
 
-class GatherScatterMode(enum.Enum):
+class GatherScatterMode(_enum.Enum):
     """What becomes of indices outside."""
 
     CLIP = "clip"
@@ -110,10 +111,10 @@ def slice_in_dim(
 ) -> _core.Array:
     """``operand[start_index:limit_index:stride]`` along one axis."""
     operand = _core.numpy.as_array(operand, "slice_in_dim: argument operand")
-    whole = builtins.slice(None)
+    whole = _builtins.slice(None)
     index = _in_dim(
         operand,
-        builtins.slice(start_index, limit_index, stride),
+        _builtins.slice(start_index, limit_index, stride),
         _axis_of(operand, axis),
         [whole] * operand.ndim,
     )

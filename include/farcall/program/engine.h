@@ -40,6 +40,14 @@ struct ForeignCallReport {
 };
 // A paragraph for each call, as users read it.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
+// The bytes that one execution takes.
+struct MemoryUse {
+  size_t argument_bytes = 0, output_bytes = 0;
+  size_t alias_bytes = 0;  // of outputs that lie in the memory of donated inputs
+  size_t temp_bytes = 0;   // between the equations; kept from run to run
+  size_t constant_bytes = 0;
+  size_t generated_code_bytes = 0;
+};
 
 // Immutable and re-entrant: any number of threads may execute one executable at once.
 class FARCALL_API Executable {
@@ -59,6 +67,7 @@ class FARCALL_API Executable {
   virtual const std::vector<bool>& overwrites() const = 0;
   // In program order, calls inside loops and branches too.
   virtual std::vector<ForeignCallReport> report() const = 0;
+  virtual MemoryUse memory() const = 0;
 
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
   // and receive the results. Inputs are only read, unless donated at compile time and unique.
