@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from farcall import _core
+from farcall import _core, tree
 from farcall._core.lax import *  # noqa: F403
 
 _functions = _core.lax
@@ -16,6 +16,11 @@ class RoundingMethod(enum.IntEnum):
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
+
+
+def stop_gradient(x: Any) -> Any:
+    """The arrays of the pytree ``x``, as constants to differentiation."""
+    return tree.map(_functions.stop_gradient, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> _core.Array:

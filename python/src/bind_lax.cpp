@@ -202,6 +202,12 @@ void bind_others(nb::module_& module) {
                                             part(0, 1), part(1, 0), part(1, 1)));
       },
       nb::arg("lhs").none(), nb::arg("rhs").none(), nb::arg("dimension_numbers"));
+  module.def(
+      "stop_gradient",
+      [](nb::handle x) {
+        return wrap_object(lax::stop_gradient(argument(x, "stop_gradient", "x")));
+      },
+      nb::arg("x"));
   module.def("create_token", [] { return wrap_object(lax::create_token()); });
 }
 
