@@ -1,4 +1,4 @@
-"""custom_jvp, custom_vjp and custom_vmap: where the rules apply, what they get, what they may give."""
+"""custom_jvp, custom_vjp and custom_vmap: where rules apply, what they get and may give."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_symbolic_zeros_of_vjp():
 
 
 def test_residuals_may_differ_between_uses():
-    """What the forward half keeps depends on what is differentiated; both uses are alive at once."""
+    """What the forward half keeps depends on what is differentiated; both are alive at once."""
 
     @fc.custom_vjp
     def f(x, y):
@@ -441,7 +441,7 @@ def test_arguments_that_are_not_arrays_must_be_named():
     f = fc.custom_jvp(lambda x, s: x)
     f.defjvp(lambda p, t: (p[0], t[0]))
     with pytest.raises(
-        TypeError, match="argument 1 is 'a' of type str.*Name it in nondiff_argnums"
+        TypeError, match=r"argument 1 is 'a' of type str.*Name it in nondiff_argnums"
     ):
         fc.grad(f)(1.0, "a")
 

@@ -129,7 +129,7 @@ def identity(x):
         (
             lambda: fc.jvp(identity, (1.0,), (1.0, 2.0)),
             TypeError,
-            r"one structure; primals have PyTreeDef\(\(\*,\)\), tangents have PyTreeDef\(\(\*, \*\)",
+            r"structure; primals have PyTreeDef\(\(\*,\)\), tangents have PyTreeDef\(\(\*, \*\)",
         ),
         (lambda: fc.jvp(identity, [1.0], (1.0,)), TypeError, "must have one structure"),
         (
