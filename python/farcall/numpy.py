@@ -14,16 +14,7 @@ import numpy as np
 from farcall import _core
 from farcall._array import Array
 from farcall._core.numpy import *  # noqa: F403
-from farcall._selection import argwhere as argwhere
-from farcall._selection import compress as compress
-from farcall._selection import extract as extract
-from farcall._selection import flatnonzero as flatnonzero
-from farcall._selection import fliplr as fliplr
-from farcall._selection import flipud as flipud
-from farcall._selection import pad as pad
-from farcall._selection import rot90 as rot90
-from farcall._selection import unique as unique
-from farcall._selection import where as where
+from farcall._numpy.selection import *  # noqa: F403
 from farcall.dtypes import *  # noqa: F403
 from farcall.dtypes import bool_ as bool_
 

@@ -113,6 +113,25 @@ std::vector<IndexItem> expand_indices(const Array& x, std::span<const Index> ind
 
 namespace {
 
+template <class T>
+bool any_negative(const Array& x) {
+  return std::ranges::any_of(x.values<T>(), [](T value) { return value < 0; });
+}
+
+// False only where the values are known.
+bool may_be_negative(const Array& x) {
+  if (dtype_info(x.dtype()).kind != DTypeKind::kSigned) return false;
+  if (!x.is_concrete()) return true;
+  switch (x.dtype()) {
+    case DType::kInt32:
+      return any_negative<int32_t>(x);
+    case DType::kInt64:
+      return any_negative<int64_t>(x);
+    default:
+      return true;
+  }
+}
+
 // One component of the start of each window.
 struct Component {
   int64_t dim;                     // of the operand
@@ -214,7 +233,8 @@ class Builder {
     std::vector<int64_t> positions(array.rank());
     const auto end = group_position_ + static_cast<int64_t>(group_shape_.size());
     std::iota(positions.begin(), positions.end(), end - static_cast<int64_t>(array.rank()));
-    add_component(dim, wrap_negative_ ? lax::wrap_negative(array, x_.shape()[dim]) : array,
+    const bool wraps = wrap_negative_ && may_be_negative(array);
+    add_component(dim, wraps ? lax::wrap_negative(array, x_.shape()[dim]) : array,
                   std::move(positions));
   }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/ops/cumulative.h>
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
@@ -122,17 +123,6 @@ std::vector<Array> unravelled(std::span<const int64_t> flat, std::span<const int
   return result;
 }
 
-// How many of the elements up to each are true: sums over ranges that double in length.
-Array running_count(const Array& mask) {
-  Array count = lax::convert_element_type(mask, DType::kInt32);
-  const Array zero = convert(0, {DType::kInt32, false});
-  for (int64_t reach = 1; reach < mask.size(); reach *= 2) {
-    const PaddingDimension shift = {reach, -reach, 0};
-    count = lax::add(count, lax::pad(count, zero, {&shift, 1}));
-  }
-  return count;
-}
-
 }  // namespace
 
 Array take(const Array& x, const Array& indices, std::optional<int64_t> axis,
@@ -214,7 +204,7 @@ std::vector<Array> nonzero(const Array& x, int64_t size, std::span<const Array> 
   }
   constexpr PromotedDType kInt = {DType::kInt32, false};
   const Array mask = ravel(is_nonzero(x));
-  const Array count = running_count(mask);
+  const Array count = lax::cumsum(lax::convert_element_type(mask, DType::kInt32), 0);
   // Each true element writes its place where its turn is; the others write outside.
   const Array turn = where(mask, lax::sub(count, convert(1, kInt)), convert(Array(size), kInt));
   const int64_t total = mask.size();
