@@ -85,7 +85,12 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
   x_rest[along] = indices_rest[along] = 1;
   const std::span<const int64_t> rests[] = {x_rest, indices_rest};
   Shape shape = with_error_prefix(function, [&] { return broadcast_shapes(rests); });
-  const auto [prepared, mode] = prepare(indices, x.shape()[along], options, function);
+  // Here negative indices count from the end in every mode.
+  const Array wrapped = options.wrap_negative_indices && is_integer(indices.dtype())
+                            ? lax::wrap_negative(indices, x.shape()[along])
+                            : indices;
+  const auto [prepared, mode] = prepare(
+      wrapped, x.shape()[along], {.mode = options.mode, .wrap_negative_indices = false}, function);
   const auto broadcast_rest = [&](const Array& array) {
     shape[along] = array.shape()[along];
     return broadcast_to(array, shape);

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from farcall import lax
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 jax = pytest.importorskip("jax")
@@ -83,7 +83,7 @@ def as_numbers(kind: Any, parts: Any) -> Any:
     return kind(*(tuple(part) for part in parts))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(windows())
 def test_gather_of_any_windows(case: dict[str, Any]) -> None:
     found = lax.gather(
@@ -103,7 +103,7 @@ def test_gather_of_any_windows(case: dict[str, Any]) -> None:
     same(found, expected)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(windows(), st.sampled_from(SCATTERS))
 def test_scatter_of_any_windows(case: dict[str, Any], name: str) -> None:
     operand, indices = case["operand"], case["indices"]
@@ -126,9 +126,12 @@ def test_scatter_of_any_windows(case: dict[str, Any], name: str) -> None:
     found = getattr(lax, name)(
         *arguments, as_numbers(lax.ScatterDimensionNumbers, case["numbers"]), mode=case["mode"]
     )
-    expected = getattr(jlax, name)(
-        *arguments, as_numbers(jlax.ScatterDimensionNumbers, case["numbers"]), mode=case["mode"]
-    )
+    try:
+        expected = getattr(jlax, name)(
+            *arguments, as_numbers(jlax.ScatterDimensionNumbers, case["numbers"]), mode=case["mode"]
+        )
+    except jax.errors.JaxRuntimeError:  # XLA cannot compile some scatters of single windows
+        assume(False)
     same(found, expected)
 
 
@@ -397,7 +400,9 @@ def test_derivatives(name: str) -> None:
 @pytest.mark.parametrize("in_axes", [(0, 0), (0, None), (None, 0), (1, 2)])
 @pytest.mark.parametrize("name", NAMES)
 def test_batches_of_operands(name: str, in_axes: tuple[Any, Any]) -> None:
-    function = functions(lax, fnp)[name]
+    def function(x: Any, u: Any) -> Any:
+        return functions(lax, fnp)[name](fnp.asarray(x), fnp.asarray(u))
+
     arguments = [
         v if axis is None else np.moveaxis(np.stack([v, v * 2, v - 1]), 0, axis)
         for v, axis in zip((X, U), in_axes, strict=True)
@@ -431,7 +436,9 @@ INDEXED = {
 @pytest.mark.parametrize("in_axes", [(0, 0), (0, None), (None, 0), (2, 1)])
 @pytest.mark.parametrize("name", sorted(INDEXED))
 def test_batches_of_indices(name: str, in_axes: tuple[Any, Any]) -> None:
-    function = INDEXED[name]
+    def function(x: Any, i: Any) -> Any:
+        return INDEXED[name](fnp.asarray(x), fnp.asarray(i))
+
     x, indices = np.stack([X, X * 2, X - 1]), np.array([[0, 1], [2, 1], [-1, 0]])
     x = np.moveaxis(x, 0, in_axes[0]) if in_axes[0] is not None else X
     indices = np.moveaxis(indices, 0, in_axes[1]) if in_axes[1] is not None else indices[1]
