@@ -20,7 +20,6 @@ void index_error(ErrorCode code, const Array& x, const std::string& what) {
 
 SliceRange resolve_slice(const Slice& slice, int64_t size) {
   int64_t step = slice.step.value_or(1);
-  if (step == 0) throw Error(ErrorCode::kInvalidArgument, "a slice cannot have step 0");
   // A step beyond the dimension is the same as one of its size, and cannot overflow.
   step = std::clamp(step, -std::max<int64_t>(size, 1), std::max<int64_t>(size, 1));
   // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
@@ -104,6 +103,10 @@ std::vector<IndexItem> expand_indices(const Array& x, std::span<const Index> ind
                       "got {}",
                       x.type().to_string(), array->type().to_string()));
     } else {
+      const auto* slice = std::get_if<Slice>(&index);
+      if (slice && slice->step == 0) {
+        index_error(ErrorCode::kInvalidArgument, x, "a slice cannot have step 0");
+      }
       items.push_back({index, dim++});
     }
   }
