@@ -206,9 +206,9 @@ def test_reduce_window_with_another_start():
 
 
 def test_reduce_window_of_an_unknown_computation():
-    with pytest.raises(NotImplementedError, match="lax.add, lax.mul, lax.max or lax.min"):
+    with pytest.raises(NotImplementedError, match=r"lax\.add, lax\.mul, lax\.max or lax\.min"):
         lax.reduce_window(normal(3), 0.0, lax.sub, (2,))
-    with pytest.raises(ValueError, match="window_dimensions .* a positive number for each"):
+    with pytest.raises(ValueError, match=r"window_dimensions .* a positive number for each"):
         lax.reduce_window(normal(3), 0.0, lax.add, (0,), (1,), [(0, 0)])
 
 
