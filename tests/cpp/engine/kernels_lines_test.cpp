@@ -19,6 +19,7 @@ namespace {
 
 bool is_number(const DTypeInfo& info) {
   return info.kind != DTypeKind::kToken && info.kind != DTypeKind::kBool &&
+         info.bits >= 4 &&                     // sums do not wrap
          info.dtype != DType::kFloat8E8M0FNU;  // it has no zero
 }
 
@@ -123,8 +124,6 @@ TEST(WindowKernels, SumsOfPaddedAndDilatedWindowsOfEveryDtype) {
             sum += x.get(row * 4 + column / 2);
           }
         }
-        if (info.kind == DTypeKind::kSigned && info.bits < 4) continue;  // sums wrap
-        if (info.kind == DTypeKind::kUnsigned && info.bits < 4) continue;
         ASSERT_TRUE(is_close(y, i * 3 + j, sum, 0)) << x.type().to_string();
       }
     }
