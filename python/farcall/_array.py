@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._at import IndexUpdateHelper
 
 Array = _core.Array
 ShapeDtypeStruct = _core.ShapeDtypeStruct
@@ -64,6 +65,7 @@ def _install_methods() -> None:
         "real": property(functions.real, doc="The real part."),
         "imag": property(functions.imag, doc="The imaginary part."),
         "aval": property(aval),
+        "at": property(IndexUpdateHelper, doc="Updates: x.at[index].set(values) and the like."),
     }
     for name, made in properties.items():
         setattr(Array, name, made)

@@ -18,7 +18,7 @@ _FAMILIES = {
     linear: "trace",
     shapes: "ravel repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal dot sort squeeze "
-    "swapaxes",
+    "swapaxes take nonzero",
 }
 
 

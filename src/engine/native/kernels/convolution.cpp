@@ -17,7 +17,7 @@
 #include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/strided_copy.h"
 #include "engine/native/kernels/width.h"
-#include "engine/native/kernels/windows.h"
+#include "engine/native/kernels/sliding_window.h"
 
 namespace farcall::native {
 namespace {

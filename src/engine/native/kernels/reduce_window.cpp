@@ -10,7 +10,7 @@
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
-#include "engine/native/kernels/windows.h"
+#include "engine/native/kernels/sliding_window.h"
 
 namespace farcall::native {
 namespace {
