@@ -50,6 +50,8 @@ NB_MODULE(_core, module) {
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
   bind_lax_arrays(lax);
+  nanobind::module_ linalg = module.def_submodule("linalg");
+  bind_linalg(linalg);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
   bind_numpy_arrays(numpy);

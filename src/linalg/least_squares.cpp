@@ -28,7 +28,7 @@ Array invert(const Array& x, const Array& rcond, bool hermitian) {
   const Array size = lax::abs(s);
   const Array largest = numpy::max(size, std::vector<int64_t>{-1}, true);
   const Array limit = as_column(numpy::broadcast_to(rcond, with_last(s.type(), 1, {}))) * largest;
-  const Array is_kept = lax::gt(size, limit);
+  const Array is_kept = numpy::greater(size, limit);
   const Array one = number(1, s.dtype());
   const Array inverse = numpy::where(is_kept, numpy::divide(one, numpy::where(is_kept, s, one)),
                                      number(0, s.dtype()));

@@ -16,6 +16,7 @@ from farcall._array import Array
 from farcall._core.numpy import *  # noqa: F403
 from farcall.dtypes import *  # noqa: F403
 from farcall.dtypes import bool_ as bool_
+from farcall.numpy import linalg as linalg
 
 _functions = _core.numpy
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._core.lax import *  # noqa: F403
+from farcall.lax import linalg as linalg
 
 _functions = _core.lax
 
