@@ -96,9 +96,7 @@ void bind_spectra(nb::module_& module) {
       nb::arg("x").none(), nb::arg("full_matrices"));
   module.def(
       "singular_values",
-      [](nb::handle x) {
-        return wrap_object(linalg::singular_values(argument(x, "svd", "x")));
-      },
+      [](nb::handle x) { return wrap_object(linalg::singular_values(argument(x, "svd", "x"))); },
       nb::arg("x").none());
   module.def(
       "eig",
@@ -113,8 +111,8 @@ void bind_spectra(nb::module_& module) {
 void bind_systems(nb::module_& module) {
   module.def(
       "triangular_solve",
-      [](nb::handle a, nb::handle b, bool left_side, bool lower, bool transpose_a,
-         bool conjugate_a, bool unit_diagonal) {
+      [](nb::handle a, nb::handle b, bool left_side, bool lower, bool transpose_a, bool conjugate_a,
+         bool unit_diagonal) {
         return wrap_object(linalg::triangular_solve(
             argument(a, "triangular_solve", "a"), argument(b, "triangular_solve", "b"),
             {left_side, lower, transpose_a, conjugate_a, unit_diagonal}));
@@ -133,8 +131,7 @@ void bind_systems(nb::module_& module) {
   module.def(
       "solve",
       [](nb::handle a, nb::handle b) {
-        return wrap_object(
-            linalg::solve(argument(a, "solve", "a"), argument(b, "solve", "b")));
+        return wrap_object(linalg::solve(argument(a, "solve", "a"), argument(b, "solve", "b")));
       },
       nb::arg("a").none(), nb::arg("b").none());
   const auto def_unary = [&](const char* name, Array (*function)(const Array&)) {

@@ -35,8 +35,8 @@ Array invert(const Array& x, const Array& rcond, bool hermitian) {
   return matmul(adjoint(vh) * as_row(lax::convert_element_type(inverse, x.dtype())), adjoint(u));
 }
 
-// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, at constant rank (G. Golub, V. Pereyra,
-// The differentiation of pseudo-inverses, 1973).
+// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, at constant rank (G. Golub, V.
+// Pereyra, The differentiation of pseudo-inverses, 1973).
 Array tangent_of(const Array& a, const Array& p, const Array& da) {
   const Array dah = adjoint(da), ph = adjoint(p);
   const Array left = matmul(matmul(p, ph), dah), right = matmul(dah, matmul(ph, p));

@@ -80,7 +80,8 @@ def test_cholesky_of_a_matrix_that_is_not_definite_is_nan_and_others_of_the_batc
     a = np.stack([np.eye(3), -np.eye(3), 4 * np.eye(3)]).astype(F32)
     got = np.asarray(lax.linalg.cholesky(a))
     np.testing.assert_array_equal(got, jlax.linalg.cholesky(jnp.asarray(a)))
-    assert np.isnan(got[1]).any() and not np.isnan(got[[0, 2]]).any()
+    assert np.isnan(got[1]).any()
+    assert not np.isnan(got[[0, 2]]).any()
 
 
 def test_cholesky_reads_the_mean_with_the_adjoint_unless_told_otherwise():
@@ -115,7 +116,9 @@ def test_qr_rebuilds_the_matrix(dtype, batch, shape, mode):
     assert q.dtype == r.dtype == dtype
     close(np.asarray(q) @ np.asarray(r), a)
     size = q.shape[-1]
-    close(adjoint(np.asarray(q)) @ np.asarray(q), np.broadcast_to(np.eye(size), (*batch, size, size)))
+    close(
+        adjoint(np.asarray(q)) @ np.asarray(q), np.broadcast_to(np.eye(size), (*batch, size, size))
+    )
     close(r, np.triu(r))
 
 
@@ -132,7 +135,8 @@ def test_householder_product_of_geqrf_agrees_with_numpy(dtype):
 def test_eigh_diagonalises(dtype, batch, n):
     a = hermitian((*batch, n, n), dtype)
     w, v = la.eigh(a)
-    assert v.dtype == dtype and w.dtype == np.finfo(dtype).dtype
+    assert v.dtype == dtype
+    assert w.dtype == np.finfo(dtype).dtype
     close(w, np.linalg.eigvalsh(a))
     v = np.asarray(v)
     close(v * np.asarray(w)[..., None, :] @ adjoint(v), a)
@@ -203,7 +207,8 @@ def test_matrices_that_are_not_finite_end_and_give_nan(function):
     a = np.array([np.eye(3), np.full((3, 3), np.nan)])
     for x in getattr(lax.linalg, function)(a):
         if np.issubdtype(x.dtype, np.inexact):
-            assert np.isnan(x[1]).any() and not np.isnan(x[0]).any()
+            assert np.isnan(x[1]).any()
+            assert not np.isnan(x[0]).any()
 
 
 # ---- systems ----
@@ -276,7 +281,8 @@ def test_singular_matrices_have_determinant_zero():
     a[3] = 0
     assert la.det(a) == 0
     sign, logabsdet = la.slogdet(a)
-    assert sign == 0 and logabsdet == -np.inf
+    assert sign == 0
+    assert logabsdet == -np.inf
 
 
 @dtypes
@@ -332,7 +338,8 @@ def test_condition_numbers_and_ranks_agree_with_numpy():
     a[1, 2] = a[1, 1]
     a[2] = 0
     np.testing.assert_array_equal(la.matrix_rank(a), [4, 3, 0])
-    assert la.matrix_rank(np.zeros(3)) == 0 and la.matrix_rank(np.ones(3)) == 1
+    assert la.matrix_rank(np.zeros(3)) == 0
+    assert la.matrix_rank(np.ones(3)) == 1
 
 
 def test_products_agree_with_numpy():

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from farcall._core import ffi as ffi
 from farcall._core import lax as lax
+from farcall._core import linalg as linalg
 from farcall._core import numpy as numpy
 from numpy.typing import DTypeLike
 

@@ -60,7 +60,7 @@ def svd(
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
-    """``u, s, vh`` with ``x = u * s @ vh`` and descending ``s``; ``s`` alone without ``compute_uv``.
+    """``u, s, vh`` with ``x = u * s @ vh``, descending; ``s`` alone without ``compute_uv``.
 
     Args:
       x: the matrices.

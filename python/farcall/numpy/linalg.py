@@ -333,13 +333,11 @@ def matrix_power(a: Any, n: int) -> Array:
         return _numpy.broadcast_to(_numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
     square, n = (inv(a), -n) if n < 0 else (a, n)
     result = None
-    while True:
+    while n > 1:
         if n & 1:
             result = square if result is None else result @ square
-        n >>= 1
-        if n == 0:
-            return result
-        square = square @ square
+        square, n = square @ square, n >> 1
+    return square if result is None else result @ square
 
 
 def multi_dot(arrays: Sequence[Any]) -> Array:

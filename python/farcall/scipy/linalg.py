@@ -96,9 +96,7 @@ def solve_triangular(
     )
 
 
-def lu_factor(
-    a: Any, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Array, Array]:
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """Both LU factors in one matrix, and the pivots, for ``lu_solve``."""
     del overwrite_a, check_finite
     factors, pivots, _ = _linalg.lu(_linalg.promote_inexact(a)[0])
@@ -184,9 +182,7 @@ def solve(
     """
     del overwrite_a, overwrite_b, debug, check_finite
     if assume_a not in ("gen", "sym", "her", "pos"):
-        raise ValueError(
-            f'solve: assume_a must be "gen", "sym", "her" or "pos", got {assume_a!r}'
-        )
+        raise ValueError(f'solve: assume_a must be "gen", "sym", "her" or "pos", got {assume_a!r}')
     if assume_a == "pos":
         return cho_solve(cho_factor(a, lower), b)
     return _numpy_linalg.solve(a, b)
