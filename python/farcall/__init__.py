@@ -17,6 +17,7 @@ from farcall._checkpoint import named_call as named_call
 from farcall._checkpoint import remat as remat
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
+from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__
@@ -45,4 +46,9 @@ from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
+from farcall._program import Exported as Exported
+from farcall._program import deserialize as deserialize
+from farcall._program import export as export
+from farcall._program import load as load
+from farcall._program import save as save
 from farcall._vmap import vmap as vmap

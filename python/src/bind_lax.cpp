@@ -1,6 +1,8 @@
 // farcall.lax: the primitives as functions.
 #include "bind.h"
 
+#include <algorithm>
+
 #include <nanobind/stl/string.h>
 
 #include <fmt/format.h>
@@ -87,6 +89,13 @@ void bind_reductions(nb::module_& module) {
   def_position("argmin", lax::argmin);
 }
 
+// Negative ones counted from the end; lax orders them.
+std::vector<int64_t> sorted_axes(std::vector<int64_t> axes, size_t rank) {
+  for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(rank) : 0;
+  std::ranges::sort(axes);
+  return axes;
+}
+
 void bind_structural(nb::module_& module) {
   module.def(
       "broadcast_in_dim",
@@ -110,6 +119,23 @@ void bind_structural(nb::module_& module) {
                                           to_sizes(permutation, "transpose: permutation")));
       },
       nb::arg("operand").none(), nb::arg("permutation").none());
+  module.def(
+      "expand_dims",
+      [](nb::handle x, nb::handle dimensions) {
+        const Array array = argument(x, "expand_dims", "array");
+        const auto given = to_sizes(dimensions, "expand_dims: dimensions");
+        return wrap_object(
+            lax::expand_dims(array, sorted_axes(given, array.rank() + given.size())));
+      },
+      nb::arg("array").none(), nb::arg("dimensions").none());
+  module.def(
+      "squeeze",
+      [](nb::handle x, nb::handle dimensions) {
+        const Array array = argument(x, "squeeze", "array");
+        const auto given = to_sizes(dimensions, "squeeze: dimensions");
+        return wrap_object(lax::squeeze(array, sorted_axes(given, array.rank())));
+      },
+      nb::arg("array").none(), nb::arg("dimensions").none());
   module.def(
       "slice",
       [](nb::handle x, nb::handle starts, nb::handle limits, nb::handle strides) {
@@ -171,6 +197,19 @@ void bind_others(nb::module_& module) {
                                                      to_dtype(dtype)));
       },
       nb::arg("operand").none(), nb::arg("new_dtype").none());
+  module.def(
+      "reduce_precision",
+      [](nb::handle x, int64_t exponent_bits, int64_t mantissa_bits) {
+        return wrap_object(lax::reduce_precision(argument(x, "reduce_precision", "operand"),
+                                                 exponent_bits, mantissa_bits));
+      },
+      nb::arg("operand").none(), nb::arg("exponent_bits"), nb::arg("mantissa_bits"));
+  module.def(
+      "stop_gradient",
+      [](nb::handle x) {
+        return wrap_object(lax::stop_gradient(argument(x, "stop_gradient", "x")));
+      },
+      nb::arg("x").none());
   module.def(
       "select_n",
       [](nb::handle which, nb::args cases) {

@@ -131,12 +131,51 @@ def test_structural_functions_agree_with_jax():
         lambda m: m.round(F * 5, m.RoundingMethod.TO_NEAREST_EVEN),
         lambda m: m.argmax(F, 1, np.int32),
         lambda m: m.argmin(F, 0, np.int32),
+        lambda m: m.expand_dims(F, (0, -1)),
+        lambda m: m.squeeze(F[:, None, :, None], (1, -1)),
+        lambda m: m.squeeze(F[None], (0,)),
+        lambda m: m.stop_gradient(F),
+        lambda m: m.stop_gradient(I),
         lambda m: m.dot_general(F, G, (((1,), (1,)), ((), ()))),
         lambda m: m.dot_general(F, G, (((1,), (1,)), ((0,), (0,)))),
     ):
         got, expected = call(lax), call(jlax)
         assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
         np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-6)
+
+
+def test_rounding_to_fewer_bits_agrees_with_jax():
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 2**32, 4000, dtype=np.uint32)
+    x = np.concatenate([bits.view(np.float32), np.float32([0, -0.0, np.inf, np.nan, 65520, 65519])])
+    for exponent, mantissa in [(5, 10), (8, 7), (4, 3), (8, 23), (2, 1), (11, 52), (8, 0)]:
+        got = np.asarray(lax.reduce_precision(x, exponent, mantissa))
+        expected = np.asarray(
+            jax.jit(jlax.reduce_precision, static_argnums=(1, 2))(x, exponent, mantissa)
+        )
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    half = np.float16([1.7e-6, 3, 65504])  # a subnormal number is as wide as the dtype
+    np.testing.assert_array_equal(lax.reduce_precision(half, 5, 10), half)
+    with pytest.raises(ValueError, match="reduce_precision: needs exponent_bits of at least 1"):
+        lax.reduce_precision(F, 0, 3)
+
+
+def test_polygamma_agrees_with_scipy():
+    special = pytest.importorskip("scipy.special")
+    x = np.concatenate([np.linspace(0.01, 40, 400), np.linspace(-20.03, -0.013, 300)])
+    for order in [0, 1, 2, 5, 20]:
+        got = np.asarray(lax.polygamma(np.float64(order), x))
+        expected = special.polygamma(order, x[x > 0])
+        np.testing.assert_allclose(got[x > 0], expected, rtol=1e-12, atol=1e-14)
+        # The recurrence leads from the negative axis to the positive one.
+        left = x[x < 0]
+        step = (-1) ** order * special.factorial(order) * left ** (-1.0 - order)
+        after = np.asarray(lax.polygamma(np.float64(order), left + 1))
+        np.testing.assert_allclose(got[x < 0], after - step, rtol=1e-9)
+    corners = np.array([0.0, -1.0, np.inf, -np.inf, np.nan])
+    np.testing.assert_array_equal(lax.polygamma(1.0, corners), [np.inf, np.inf, 0, np.inf, np.nan])
+    np.testing.assert_array_equal(np.isnan(lax.polygamma(np.float64([1.5, -1]), 2.0)), [True, True])
 
 
 def test_reductions_agree_with_numpy():
@@ -169,6 +208,8 @@ def test_mistakes_of_structure_are_named():
         (lambda: lax.slice(F, (0, 0), (3, 3)), "slice: "),
         (lambda: lax.concatenate([F, G[0]], 0), "concatenate: "),
         (lambda: lax.rev(F, (2,)), "rev: "),
+        (lambda: lax.expand_dims(F, (5,)), "expand_dims: dimensions"),
+        (lambda: lax.squeeze(F, (0,)), r"squeeze: dimension 0 of f32\[2,3\] has size 2"),
         (lambda: lax.clamp(0, F, fnp.ones(5)), "clamp: "),
         (lambda: lax.dot_general(F, G, (((1,), (0,)), ((), ()))), "dot_general: "),
         (lambda: lax.bitcast_convert_type(F, np.int64), "bitcast_convert_type: "),

@@ -66,12 +66,15 @@ void Planner::share_memory() {
   last_use_.assign(count, 0);
   defined_at_.assign(count, kNever);
   is_ours_.assign(count, false);
+  consumers_.resize(count);
   for (size_t i = 0; i < program_.inputs.size(); ++i) {
     is_ours_[program_.inputs[i]] = options_.donated_inputs[i];
   }
   for (size_t i = 0; i < program_.equations.size(); ++i) {
     for (const Atom atom : program_.equations[i].inputs) {
-      if (atom.is_variable()) last_use_[atom.index] = i;
+      if (!atom.is_variable()) continue;
+      last_use_[atom.index] = i;
+      consumers_[atom.index].push_back(i);
     }
     for (const uint32_t output : program_.equations[i].outputs) {
       last_use_[output] = i;
@@ -82,18 +85,29 @@ void Planner::share_memory() {
   for (const Atom atom : program_.outputs) {
     if (atom.is_variable()) last_use_[atom.index] = kNever;
   }
-  copies_alias_.resize(program_.equations.size());
+  own_last_use_ = last_use_;
+  layouts_.resize(count);
+  row_major_copies_.resize(count);
+  alias_refusals_.resize(program_.equations.size());
   for (size_t i = 0; i < program_.equations.size(); ++i) share_equation(i);
 }
 
 void Planner::share_equation(size_t index) {
   const Equation& equation = program_.equations[index];
   if (equation.primitive->name == "reshape") {
-    if (equation.inputs[0].is_variable()) join(equation.outputs[0], equation.inputs[0].index);
+    const Atom operand = equation.inputs[0];
+    if (operand.is_variable() && !layouts_[operand.index]) {
+      join(equation.outputs[0], operand.index);
+    }
+  } else if (equation.primitive->name == "transpose") {
+    share_transpose(index);
   } else if (equation.primitive->name == "ffi_call") {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     share_region(index);
+  } else if (updates_first_input(equation.primitive->name) && may_take_over(equation, index, 0) &&
+             !layouts_[equation.inputs[0].index]) {
+    join(equation.outputs[0], equation.inputs[0].index);
   }
 }
 
@@ -103,15 +117,30 @@ void Planner::join(uint32_t variable, uint32_t with) {
   last_use_[representative] = std::max(last_use_[representative], last_use_[variable]);
 }
 
-// Whether an equation may write over this operand: the memory is the plan's own, nobody reads it
-// later, and the equation itself reads it through this operand alone.
-bool Planner::may_take_over(const Equation& equation, size_t index, size_t input) const {
+// An operand may be written over when its memory is the plan's own, nobody reads it later, and the
+// equation itself reads it through this operand alone.
+std::string Planner::why_not_take_over(const Equation& equation, size_t index, size_t input) const {
   const Atom atom = equation.inputs[input];
-  if (!atom.is_variable() || !is_ours_[root(atom.index)]) return false;
-  if (last_use_[root(atom.index)] != index) return false;
-  return std::ranges::count_if(equation.inputs, [&](Atom other) {
-           return other.is_variable() && root(other.index) == root(atom.index);
-         }) == 1;
+  if (!atom.is_variable()) return "the operand is a constant";
+  const uint32_t variable = root(atom.index);
+  if (std::ranges::find(program_.outputs, atom) != program_.outputs.end()) {
+    return "the operand is also a result of the program";
+  }
+  if (!is_ours_[variable]) {
+    const bool is_input = std::ranges::find(program_.inputs, variable) != program_.inputs.end();
+    return is_input ? "the operand is an argument of the program that was not donated"
+                    : "the operand is a constant";
+  }
+  if (last_use_[variable] != index) {
+    return last_use_[variable] == kNever
+               ? "the operand's memory holds a result of the program"
+               : fmt::format("the operand is read again by {}",
+                             program_.equations[last_use_[variable]].primitive->name);
+  }
+  const bool is_read_twice = std::ranges::count_if(equation.inputs, [&](Atom other) {
+                               return other.is_variable() && root(other.index) == variable;
+                             }) > 1;
+  return is_read_twice ? "the call reads the operand twice" : "";
 }
 
 // ---- where memory is ----
@@ -203,6 +232,11 @@ Place Planner::define(uint32_t variable) {
 void Planner::release_dead(size_t index) {
   const Equation& equation = program_.equations[index];
   const auto release = [&](uint32_t variable) {
+    if (Place& copy = row_major_copies_[variable];
+        copy.kind != Place::Kind::kNone && own_last_use_[variable] == index) {
+      arena_.release(copy.index, program_.variable_types[variable].nbytes());
+      copy = {};
+    }
     const uint32_t representative = root(variable);
     Place& place = places_[representative];
     if (place.kind != Place::Kind::kArena || last_use_[representative] != index) return;
@@ -227,7 +261,8 @@ void Planner::plan_equation(size_t index) {
     plan_region(index);
   } else if (name == "create_token") {
     // Nothing to do: a token has no bytes.
-  } else if (name == "reshape" && shares_[equation.outputs[0]] != equation.outputs[0]) {
+  } else if ((name == "reshape" || name == "transpose") &&
+             shares_[equation.outputs[0]] != equation.outputs[0]) {
     // Nothing to do: the result is the operand's memory.
   } else {
     plan_kernel(equation, index);
@@ -254,7 +289,7 @@ void Planner::plan_kernel(const Equation& equation, size_t index) {
                             equation.primitive->name, types));
   }
   std::vector<Place> operands;
-  for (const Atom atom : equation.inputs) operands.push_back(place_of(atom));
+  for (const Atom atom : equation.inputs) operands.push_back(row_major_place(atom));
   if (kernel.can_run_in_place && outputs.size() == 1) take_over_operand(equation, index);
   for (const uint32_t output : equation.outputs) operands.push_back(define(output));
   add_kernel(std::move(kernel), operands);
@@ -269,7 +304,7 @@ void Planner::take_over_operand(const Equation& equation, size_t index) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = root(atom.index);
     const Place place = places_[operand];
-    if (last_use_[operand] != index ||
+    if (last_use_[operand] != index || layouts_[atom.index] ||
         // A scalar is read for every element, so that it may not be written over, however many
         // bytes it has.
         program_.type_of(atom).size() != program_.variable_types[output].size() ||
@@ -330,7 +365,7 @@ void Planner::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_lay
 void Planner::place_outputs() {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ShapeDtype type = program_.type_of(program_.outputs[i]);
-    const Place place = place_of(program_.outputs[i]);
+    const Place place = row_major_place(program_.outputs[i]);
     plan_->outputs.push_back({type.nbytes(), place});
     if (!options_.is_nested) continue;
     const Place wanted{Place::Kind::kOutput, i};

@@ -2,8 +2,10 @@
 // memory is, and the instructions.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,7 +36,21 @@ class Planner {
   void share_memory();
   void share_equation(size_t index);
   void join(uint32_t variable, uint32_t with);
-  bool may_take_over(const Equation& equation, size_t index, size_t input) const;
+  // Empty when an equation may write over this operand.
+  std::string why_not_take_over(const Equation& equation, size_t index, size_t input) const;
+
+  // ---- layouts (planner_layouts.cpp) ----
+
+  void share_transpose(size_t index);
+  void choose_result_layouts(size_t index);
+  bool is_program_output(uint32_t variable) const {
+    return std::ranges::find(program_.outputs, Atom::variable(variable)) != program_.outputs.end();
+  }
+  // The value in row-major order, copied there once where its memory has another one.
+  Place row_major_place(Atom atom);
+  MajorToMinor layout_of(Atom atom) const {
+    return atom.is_variable() ? layouts_[atom.index] : std::nullopt;
+  }
 
   // ---- where memory is ----
 
@@ -61,7 +77,9 @@ class Planner {
   void plan_foreign_call(size_t index);
   Place add_temporary(size_t nbytes, Temporaries& temporaries);
   void release(const Temporaries& temporaries);
-  Place argument_place(Atom atom, const MajorToMinor& layout, Temporaries& temporaries);
+  Place argument_place(const Equation& equation, const FfiCallParams& params, size_t input,
+                       std::span<const Place> results, Temporaries& temporaries,
+                       ForeignCallReport& report);
   void add_call(ForeignCallSpec spec, std::span<const Place> arguments,
                 std::span<const Place> results);
 
@@ -89,12 +107,18 @@ class Planner {
   PlanOptions options_;
   std::unique_ptr<Plan> plan_;
   Arena arena_;
-  std::vector<uint32_t> shares_;                    // by variable; itself at a root
-  std::vector<size_t> last_use_;                    // by root: the last equation that needs it
-  std::vector<size_t> defined_at_;                  // by variable: its equation, or kNever
-  std::vector<bool> is_ours_;                       // by variable: its memory may be written over
-  std::vector<std::vector<int64_t>> copies_alias_;  // by equation: aliased results that need a copy
-  std::vector<Place> places_;                       // by root
+  std::vector<uint32_t> shares_;    // by variable; itself at a root
+  std::vector<size_t> last_use_;    // by root: the last equation that needs it
+  std::vector<size_t> defined_at_;  // by variable: its equation, or kNever
+  std::vector<bool> is_ours_;       // by variable: its memory may be written over
+  std::vector<std::vector<std::string>> alias_refusals_;  // by equation and alias
+  std::vector<std::vector<size_t>> consumers_;            // by variable: the equations that read it
+  // By variable: the order of its elements in the memory of its root, and its row-major copy, which
+  // lives until the variable itself is read last.
+  std::vector<MajorToMinor> layouts_;
+  std::vector<Place> row_major_copies_;
+  std::vector<size_t> own_last_use_;
+  std::vector<Place> places_;  // by root
   std::vector<Place> literal_places_;
   std::vector<std::optional<size_t>> wanted_input_;   // by root: donated input that it may lie in
   std::vector<std::optional<size_t>> wanted_output_;  // and where it goes if it does not
@@ -104,5 +128,7 @@ class Planner {
 
 // Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.
 bool is_row_major_in_memory(ShapeDtype type, const MajorToMinor& layout);
+// Whether two layouts put the elements in the same order.
+bool is_same_in_memory(ShapeDtype type, const MajorToMinor& a, const MajorToMinor& b);
 
 }  // namespace farcall::native

@@ -22,39 +22,32 @@ std::shared_ptr<const Target> find(const FfiCallParams& params) {
   }
 }
 
-// The operand whose memory this result takes over.
-std::optional<int64_t> aliased_input(const FfiCallParams& params, size_t output) {
-  for (const auto& [input, aliased] : params.input_output_aliases) {
-    if (aliased == static_cast<int64_t>(output)) return input;
+// The result that takes over this operand's memory.
+std::optional<size_t> aliased_output(const FfiCallParams& params, size_t input) {
+  for (const auto& [aliased, output] : params.input_output_aliases) {
+    if (aliased == static_cast<int64_t>(input)) return static_cast<size_t>(output);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-// Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.
-bool is_row_major_in_memory(ShapeDtype type, const MajorToMinor& layout) {
-  if (!layout || type.size() == 0) return true;
-  int64_t previous = -1;
-  for (const int64_t axis : *layout) {
-    if (type.shape()[axis] == 1) continue;
-    if (axis < previous) return false;
-    previous = axis;
-  }
-  return true;
-}
-
 void Planner::share_foreign_call(size_t index) {
   const Equation& equation = program_.equations[index];
   const auto& params = params_as<FfiCallParams>(equation.params.get());
+  choose_result_layouts(index);
   for (const auto& [input, output] : params.input_output_aliases) {
+    const Atom operand = equation.inputs[input];
+    std::string refusal;
     // A token has no memory to take over.
-    if (params.result_types[output].is_token()) continue;
-    if (may_take_over(equation, index, input)) {
-      join(equation.outputs[output], equation.inputs[input].index);
-    } else {
-      copies_alias_[index].push_back(output);
+    if (!params.result_types[output].is_token()) {
+      refusal = is_same_in_memory(params.result_types[output], layout_of(operand),
+                                  params.input_layouts[input])
+                    ? why_not_take_over(equation, index, input)
+                    : "the operand is copied into another layout";
+      if (refusal.empty()) join(equation.outputs[output], operand.index);
     }
+    alias_refusals_[index].push_back(std::move(refusal));
   }
 }
 
@@ -69,39 +62,39 @@ void Planner::plan_foreign_call(size_t index) {
   spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
   spec.legacy_backend_config = params.legacy_backend_config.value_or("");
 
+  ForeignCallReport report{.target_name = params.target_name, .where = equation.where};
+  for (size_t i = 0; i < params.input_output_aliases.size(); ++i) {
+    const auto& [input, output] = params.input_output_aliases[i];
+    const std::string& refusal = alias_refusals_[index][i];
+    report.aliases.push_back({input, output, refusal.empty(), refusal});
+  }
+  // Where the handler writes: the result's memory, or a place of its layout to be copied from.
   std::vector<Place> arguments, results;
   Temporaries temporaries;
-  for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    arguments.push_back(argument_place(equation.inputs[i], params.input_layouts[i], temporaries));
-  }
+  const auto is_copied = [&](size_t i) {
+    return !is_same_in_memory(params.result_types[i], params.output_layouts[i],
+                              layouts_[equation.outputs[i]]);
+  };
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
-    const ShapeDtype type = params.result_types[i];
     const Place place = define(equation.outputs[i]);
-    if (is_row_major_in_memory(type, params.output_layouts[i])) {
-      results.push_back(place);
-    } else if (const auto input = aliased_input(params, i)) {
-      // The operand has been copied into its layout already: that copy may be written over.
-      results.push_back(arguments[*input]);
-    } else {
-      results.push_back(add_temporary(type.nbytes(), temporaries));
-    }
+    results.push_back(is_copied(i) ? add_temporary(params.result_types[i].nbytes(), temporaries)
+                                   : place);
   }
-  for (const int64_t output : copies_alias_[index]) {
-    const ShapeDtype type = params.result_types[output];
-    if (!is_row_major_in_memory(type, params.output_layouts[output])) continue;
-    Place& argument = arguments[*aliased_input(params, static_cast<size_t>(output))];
-    add_copy(type, argument, {}, results[output], {});
-    ++plan_->statistics.alias_copies;
-    argument = results[output];
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    arguments.push_back(argument_place(equation, params, i, results, temporaries, report));
   }
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
-    const ShapeDtype type = params.result_types[i];
-    if (is_row_major_in_memory(type, params.output_layouts[i])) continue;
-    add_copy(type, results[i], params.output_layouts[i], define(equation.outputs[i]), {});
+    if (!is_copied(i)) continue;
+    report.copies.push_back({fmt::format("result {}", i),
+                             "the program returns it row-major, the handler writes another layout",
+                             params.result_types[i].nbytes()});
+    add_copy(params.result_types[i], results[i], params.output_layouts[i],
+             define(equation.outputs[i]), {});
     ++plan_->statistics.layout_copies;
   }
   release(temporaries);
+  plan_->reports.push_back(std::move(report));
 }
 
 Place Planner::add_temporary(size_t nbytes, Temporaries& temporaries) {
@@ -114,14 +107,43 @@ void Planner::release(const Temporaries& temporaries) {
   for (const auto& [place, nbytes] : temporaries) arena_.release(place.index, nbytes);
 }
 
-Place Planner::argument_place(Atom atom, const MajorToMinor& layout, Temporaries& temporaries) {
+// An operand that a result takes over is handed over in that result's memory.
+Place Planner::argument_place(const Equation& equation, const FfiCallParams& params, size_t input,
+                              std::span<const Place> results, Temporaries& temporaries,
+                              ForeignCallReport& report) {
+  const Atom atom = equation.inputs[input];
   const ShapeDtype type = program_.type_of(atom);
-  const Place place = place_of(atom);
-  if (is_row_major_in_memory(type, layout)) return place;
-  const Place temporary = add_temporary(type.nbytes(), temporaries);
-  add_copy(type, place, {}, temporary, layout);
-  ++plan_->statistics.layout_copies;
-  return temporary;
+  const MajorToMinor& wanted = params.input_layouts[input];
+  const auto note = [&](std::string_view why) {
+    report.copies.push_back({fmt::format("operand {}", input), std::string(why), type.nbytes()});
+  };
+  const auto copy_to = [&](Place target) {
+    add_copy(type, place_of(atom), layout_of(atom), target, wanted);
+    ++plan_->statistics.layout_copies;
+    note("the handler wants another layout than the value has");
+    return target;
+  };
+  // As it lies, or in row-major order, which others may want too; else it is copied for this call.
+  std::optional<Place> place;
+  if (is_same_in_memory(type, layout_of(atom), wanted)) {
+    place = place_of(atom);
+  } else if (is_row_major_in_memory(type, wanted)) {
+    if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
+      note("the handler wants it row-major, another handler made it in its own layout");
+    }
+    place = row_major_place(atom);
+  }
+  if (const auto output = aliased_output(params, input); output && !type.is_token()) {
+    const Place target = results[*output];
+    if (!place) return copy_to(target);
+    if (place->kind != target.kind || place->index != target.index) {
+      add_copy(type, *place, wanted, target, wanted);
+      ++plan_->statistics.alias_copies;
+      note("the handler writes over it, and it is still needed");
+    }
+    return target;
+  }
+  return place ? *place : copy_to(add_temporary(type.nbytes(), temporaries));
 }
 
 void Planner::add_call(ForeignCallSpec spec, std::span<const Place> arguments,

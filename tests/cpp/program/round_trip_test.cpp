@@ -56,6 +56,7 @@ std::multimap<std::string_view, Sample> samples() {
       {"bitcast_convert_type", {{kMatrix}, make_params(BitcastConvertTypeParams{DType::kUInt32})}},
       {"integer_pow", {{kMatrix}, make_params(IntegerPowParams{-3})}},
       {"round", {{kMatrix}, make_params(RoundParams{1})}},
+      {"reduce_precision", {{kMatrix}, make_params(ReducePrecisionParams{5, 10})}},
       {"broadcast_in_dim", {{kMatrix}, make_params(BroadcastInDimParams{{4, 2, 3}, {1, 2}})}},
       {"broadcast_in_dim", {{scalar}, make_params(BroadcastInDimParams{{}, {}})}},
       {"reshape", {{kMatrix}, make_params(ReshapeParams{{6}})}},

@@ -17,7 +17,10 @@ std::vector<Array> RuleCase::operator()(std::span<const Array> inputs) const {
 
 std::string RuleCase::description() const {
   std::string text = primitive;
-  for (const Array& operand : operands) text += " " + operand.type().to_string();
+  for (const Array& operand : operands) {
+    text += ' ';
+    text += operand.type().to_string();
+  }
   return text;
 }
 

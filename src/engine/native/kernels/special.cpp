@@ -1,5 +1,6 @@
 #include "engine/native/kernels/special.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -49,8 +50,10 @@ namespace {
 // The sum of (q + k)^-s over k >= 0, for q > 0 and s > 1: some terms, and the rest by Euler and
 // Maclaurin's formula.
 double hurwitz_zeta(double s, double q) {
+  if (q == kInfinity) return 0;
   double sum = 0;
-  for (; q < 12; q += 1) sum += std::pow(q, -s);
+  const double far = 12 + std::min(s, 100.0);  // the formula's terms fall with s / q
+  for (; q < far; q += 1) sum += std::pow(q, -s);
   const double last = std::pow(q, -s);
   sum += last * (q / (s - 1) + 0.5);
   // B(2k) / (2k)! for k = 1 to 8.
