@@ -7,6 +7,7 @@ import numpy as np
 from farcall._at import IndexUpdateHelper
 from farcall._core import ffi as ffi
 from farcall._core import lax as lax
+from farcall._core import linalg as linalg
 from farcall._core import numpy as numpy
 from farcall._core import transforms as transforms
 from numpy.typing import DTypeLike

@@ -19,6 +19,7 @@ from farcall._numpy.reductions import *  # noqa: F403
 from farcall._numpy.scalar_types import *  # noqa: F403
 from farcall._numpy.selection import *  # noqa: F403
 from farcall._numpy.shapes import *  # noqa: F403
+from farcall.numpy import linalg as linalg
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array  # noqa: F821
