@@ -90,8 +90,8 @@ class Verifier {
     const ProgramPtr body = equation.primitive->body(equation.params.get());
     const std::vector<ShapeDtype> wanted = body->input_types();
     if (operands.size() != wanted.size()) {
-      fail(where, fmt::format("it has {} operands, its program takes {}", operands.size(),
-                              wanted.size()));
+      fail(where,
+           fmt::format("it has {} operands, its program takes {}", operands.size(), wanted.size()));
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (operands[i].strengthened() == wanted[i].strengthened()) continue;

@@ -59,7 +59,8 @@ ProgramPtr substitute(const Program& program,
   const auto replace = [&](std::vector<Atom>& atoms) {
     for (Atom& atom : atoms) {
       if (!atom.is_variable()) continue;
-      if (const auto it = replacements.find(atom.index); it != replacements.end()) atom = it->second;
+      if (const auto it = replacements.find(atom.index); it != replacements.end())
+        atom = it->second;
     }
   };
   for (Equation& equation : copy.equations) replace(equation.inputs);
