@@ -16,6 +16,7 @@ from farcall._checkpoint import named_call as named_call
 from farcall._checkpoint import remat as remat
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
+from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
 from farcall._core import Program as Program
 from farcall._core import UnexpectedTracerError as UnexpectedTracerError
 from farcall._core import __version__ as __version__

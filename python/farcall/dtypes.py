@@ -14,6 +14,8 @@ float0 = _core.transforms.float0
 
 names: tuple[str, ...] = tuple(_core._dtype_names())
 
+__all__ = tuple("bool_" if name == "bool" else name for name in names)
+
 for _name in names:
     globals()["bool_" if _name == "bool" else _name] = _core._numpy_dtype(_name)
 

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Any
+import builtins as _builtins
+import enum as _enum
+from typing import Any, NamedTuple
 
 from farcall import _core
+from farcall._control_flow import all_gather as all_gather
+from farcall._control_flow import all_to_all as all_to_all
+from farcall._control_flow import associative_scan as associative_scan
+from farcall._control_flow import axis_index as axis_index
+from farcall._control_flow import axis_size as axis_size
+from farcall._control_flow import cond as cond
+from farcall._control_flow import fori_loop as fori_loop
+from farcall._control_flow import map as map
+from farcall._control_flow import pmax as pmax
+from farcall._control_flow import pmean as pmean
+from farcall._control_flow import pmin as pmin
+from farcall._control_flow import ppermute as ppermute
+from farcall._control_flow import psum as psum
+from farcall._control_flow import scan as scan
+from farcall._control_flow import switch as switch
+from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
+from farcall._lax_arrays import *  # noqa: F403
 
 _functions = _core.lax
 
 
-class RoundingMethod(enum.IntEnum):
+class RoundingMethod(_enum.IntEnum):
     """How ``round`` treats halves."""
 
     AWAY_FROM_ZERO = 0
@@ -26,3 +44,152 @@ def select(pred: Any, on_true: Any, on_false: Any) -> _core.Array:
 def iota(dtype: Any, size: int) -> _core.Array:
     """The vector 0, 1, …, size - 1."""
     return _functions.broadcasted_iota(dtype, (size,), 0)
+
+
+class GatherScatterMode(_enum.Enum):
+    """What becomes of indices outside."""
+
+    CLIP = "clip"
+    FILL_OR_DROP = "fill_or_drop"
+    PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+    @staticmethod
+    def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of this name; FILL_OR_DROP for None."""
+        if isinstance(s, GatherScatterMode):
+            return s
+        if s is None or s in ("fill", "drop"):
+            return GatherScatterMode.FILL_OR_DROP
+        return GatherScatterMode(s)
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Where the windows of ``gather`` lie.
+
+    Attributes:
+      offset_dims: the dimensions of the result that are those of a window.
+      collapsed_slice_dims: dimensions of the operand that windows leave out.
+      start_index_map: for each component of an index, the dimension of the operand it is for.
+      operand_batching_dims, start_indices_batching_dims: dimensions that go in step.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Where the windows of ``scatter`` lie; see GatherDimensionNumbers."""
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+def scatter_sub(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: Any, **options: Any
+) -> _core.Array:
+    """``scatter_add`` of the updates with the opposite sign."""
+    negated = _core.numpy.negative(updates)
+    return _functions.scatter_add(operand, scatter_indices, negated, dimension_numbers, **options)
+
+
+def _axis_of(operand: Any, axis: int) -> int:
+    return axis + operand.ndim if axis < 0 else axis
+
+
+def _in_dim(operand: Any, value: Any, axis: int, others: list[Any]) -> list[Any]:
+    return [*others[:axis], value, *others[axis + 1 :]]
+
+
+def slice_in_dim(
+    operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> _core.Array:
+    """``operand[start_index:limit_index:stride]`` along one axis."""
+    operand = _core.numpy.as_array(operand, "slice_in_dim: argument operand")
+    whole = _builtins.slice(None)
+    index = _in_dim(
+        operand,
+        _builtins.slice(start_index, limit_index, stride),
+        _axis_of(operand, axis),
+        [whole] * operand.ndim,
+    )
+    return operand[tuple(index)]
+
+
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> _core.Array:
+    """The elements at one index along an axis, which stays with size 1 unless told otherwise."""
+    operand = _core.numpy.as_array(operand, "index_in_dim: argument operand")
+    axis = _axis_of(operand, axis)
+    at = range(operand.shape[axis])[index]
+    part = slice_in_dim(operand, at, at + 1, 1, axis)
+    return part if keepdims else _core.numpy.squeeze(part, axis)
+
+
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> _core.Array:
+    """``dynamic_slice`` along one axis, all of the others."""
+    operand = _core.numpy.as_array(operand, "dynamic_slice_in_dim: argument operand")
+    axis = _axis_of(operand, axis)
+    return _functions.dynamic_slice(
+        operand,
+        _in_dim(operand, start_index, axis, [0] * operand.ndim),
+        _in_dim(operand, slice_size, axis, list(operand.shape)),
+        allow_negative_indices=allow_negative_indices,
+    )
+
+
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> _core.Array:
+    """The elements at one index along an axis, which stays with size 1 unless told otherwise."""
+    operand = _core.numpy.as_array(operand, "dynamic_index_in_dim: argument operand")
+    part = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return part if keepdims else _core.numpy.squeeze(part, axis)
+
+
+def dynamic_update_slice_in_dim(
+    operand: Any,
+    update: Any,
+    start_index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> _core.Array:
+    """``dynamic_update_slice`` along one axis."""
+    operand = _core.numpy.as_array(operand, "dynamic_update_slice_in_dim: argument operand")
+    starts = _in_dim(operand, start_index, _axis_of(operand, axis), [0] * operand.ndim)
+    return _functions.dynamic_update_slice(
+        operand, update, starts, allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> _core.Array:
+    """Replaces the elements at one index along an axis, which the update may leave out."""
+    operand = _core.numpy.as_array(operand, "dynamic_update_index_in_dim: argument operand")
+    update = _core.numpy.as_array(update, "dynamic_update_index_in_dim: argument update")
+    axis = _axis_of(operand, axis)
+    if update.ndim != operand.ndim:
+        update = _core.numpy.expand_dims(update, axis)
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )

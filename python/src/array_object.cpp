@@ -174,51 +174,8 @@ Py_ssize_t length(PyObject* self) {
   return static_cast<Py_ssize_t>(array.shape()[0]);
 }
 
-std::optional<int64_t> optional_integer(PyObject* object) {
-  if (object == Py_None) return std::nullopt;
-  const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // clips, as slices do
-  if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
-  return value;
-}
-
-numpy::Index to_index(PyObject* object) {
-  if (object == Py_None) return numpy::NewAxis();
-  if (object == Py_Ellipsis) return numpy::Ellipsis();
-  if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return numpy::Slice{optional_integer(slice->start), optional_integer(slice->stop),
-                        optional_integer(slice->step)};
-  }
-  if (PyIndex_Check(object) && !PyBool_Check(object)) {
-    if (nb::object whole = nb::steal(PyNumber_Index(object)); whole.is_valid()) {
-      const auto value = static_cast<int64_t>(PyLong_AsLongLong(whole.ptr()));
-      if (value != -1 || !PyErr_Occurred()) return value;
-    }
-    // numpy's arrays can be asked, but most of them are no index; a tracer has its own message.
-    if (!PyErr_ExceptionMatches(PyExc_TypeError) ||
-        (is_array(object) && is_integer_scalar(object))) {
-      nb::raise_python_error();
-    }
-    PyErr_Clear();
-  }
-  throw TypeError(
-      fmt::format("an array can be indexed by integers, slices, None and ...; got {} of "
-                  "type {}",
-                  nb::repr(nb::handle(object)).c_str(), Py_TYPE(object)->tp_name));
-}
-
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] {
-    std::vector<numpy::Index> indices;
-    if (PyTuple_Check(key)) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-        indices.push_back(to_index(PyTuple_GET_ITEM(key, i)));
-      }
-    } else {
-      indices.push_back(to_index(key));
-    }
-    return wrap(numpy::take(array_of(self), indices));
-  });
+  return guarded([&] { return wrap(numpy::take(array_of(self), to_indices(key))); });
 }
 
 PyObject* sequence_item(PyObject* self, Py_ssize_t at) {
@@ -230,7 +187,7 @@ PyObject* sequence_item(PyObject* self, Py_ssize_t at) {
 
 int no_assignment(PyObject*, PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError,
-                  "arrays are immutable; make a new one, for instance with farcall.numpy.where");
+                  "arrays are immutable; make a new one with x.at[index].set(values)");
   return -1;
 }
 

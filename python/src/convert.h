@@ -14,6 +14,7 @@
 #include <farcall/core/dtype.h>
 #include <farcall/core/error.h>
 #include <farcall/core/shape_dtype.h>
+#include <farcall/ops/numpy.h>
 #include <farcall/trace/array.h>
 
 namespace farcall::python {
@@ -40,6 +41,8 @@ DType dtype_of_number(int type_number);  // kInvalid when there is none
 // A whole number or a sequence of them. Raises TypeError naming `what`.
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
 nb::tuple to_tuple(std::span<const int64_t> values);
+// What stands in brackets after an array. Raises TypeError.
+std::vector<numpy::Index> to_indices(PyObject* key);
 // From .shape and .dtype. Raises ValueError naming `what`.
 ShapeDtype to_shape_dtype(nb::handle object, std::string_view what);
 

@@ -11,12 +11,15 @@ namespace {
 PyObject* ffi_error_class = nullptr;
 PyObject* concretization_class = nullptr;
 PyObject* leaked_tracer_class = nullptr;
+PyObject* boolean_index_class = nullptr;
 
 PyObject* class_of(const Error& error) {
   if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
+  if (dynamic_cast<const NameError*>(&error)) return PyExc_NameError;
   if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
   if (dynamic_cast<const ConcretizationError*>(&error)) return concretization_class;
   if (dynamic_cast<const LeakedTracerError*>(&error)) return leaked_tracer_class;
+  if (dynamic_cast<const NonConcreteBooleanIndexError*>(&error)) return boolean_index_class;
   switch (error.code()) {
     case ErrorCode::kInvalidArgument:
       return PyExc_ValueError;
@@ -99,6 +102,9 @@ void bind_errors(nb::module_& module) {
   leaked_tracer_class =
       add_class(module, "UnexpectedTracerError", PyExc_RuntimeError,
                 "A traced array was used outside the function that it belongs to.");
+  boolean_index_class =
+      add_class(module, "NonConcreteBooleanIndexError", PyExc_IndexError,
+                "A traced array of bools was used as a mask while a function was recorded.");
   nb::register_exception_translator(
       [](const std::exception_ptr& pointer, void*) {
         try {

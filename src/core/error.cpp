@@ -40,6 +40,10 @@ TypeError::TypeError(std::string message)
 TypeError::~TypeError() = default;
 void TypeError::raise_with(std::string message) const { throw TypeError(std::move(message)); }
 
+NameError::NameError(std::string message) : Error(ErrorCode::kNotFound, std::move(message)) {}
+NameError::~NameError() = default;
+void NameError::raise_with(std::string message) const { throw NameError(std::move(message)); }
+
 OverflowError::OverflowError(std::string message)
     : Error(ErrorCode::kOutOfRange, std::move(message)) {}
 OverflowError::~OverflowError() = default;
@@ -52,6 +56,13 @@ ConcretizationError::ConcretizationError(std::string message)
 ConcretizationError::~ConcretizationError() = default;
 void ConcretizationError::raise_with(std::string message) const {
   throw ConcretizationError(std::move(message));
+}
+
+NonConcreteBooleanIndexError::NonConcreteBooleanIndexError(std::string message)
+    : Error(ErrorCode::kFailedPrecondition, std::move(message)) {}
+NonConcreteBooleanIndexError::~NonConcreteBooleanIndexError() = default;
+void NonConcreteBooleanIndexError::raise_with(std::string message) const {
+  throw NonConcreteBooleanIndexError(std::move(message));
 }
 
 LeakedTracerError::LeakedTracerError(std::string message)

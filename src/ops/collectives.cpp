@@ -16,6 +16,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -77,12 +78,6 @@ std::vector<std::string> one_axis_name(const Params* params) {
 template <class P>
 Array bind(const Primitive& primitive, P params, const Array& x) {
   return bind_one(primitive, make_params(std::move(params)), {&x, 1});
-}
-
-// Tangents go the way of values.
-JvpResults linear_jvp(const JvpCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.primals),
-          bind_primitive(call.primitive, call.params, call.tangents)};
 }
 
 // ---- psum, pmax, pmin ----

@@ -1,113 +1,141 @@
-// numpy's basic indexing with constants: integers, slices, new axes and the ellipsis.
+// x[indices] and its updates.
+#include <farcall/ops/numpy_indexing.h>
+
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
+#include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 
+#include "ops/indexer.h"
+#include "ops/indexing/dimension_numbers.h"
 #include "ops/numpy_support.h"
 
 namespace farcall::numpy {
 namespace {
 
-// What the indices ask of the array: one slice for each dimension, dimensions to turn round, and
-// the shape in the end.
-struct Plan {
-  std::vector<int64_t> starts, limits, strides;
-  std::vector<int64_t> reversed;
-  Shape shape;
-
-  void add(int64_t start, int64_t limit, int64_t stride) {
-    starts.push_back(start);
-    limits.push_back(limit);
-    strides.push_back(stride);
-  }
-};
-
-[[noreturn]] void fail(ErrorCode code, const Array& x, const std::string& what) {
-  throw Error(code, fmt::format("indexing {}: {}", x.type().to_string(), what));
+int64_t count_of(std::span<const int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
-void add_integer(Plan& plan, const Array& x, int64_t index, size_t axis) {
-  const int64_t size = x.shape()[axis];
-  if (index < -size || index >= size) {
-    fail(ErrorCode::kOutOfRange, x,
-         fmt::format("index {} is out of range for dimension {} of size {}", index, axis, size));
-  }
-  const int64_t at = index < 0 ? index + size : index;
-  plan.add(at, at + 1, 1);
+bool has_arrays(std::span<const IndexItem> items) {
+  return std::ranges::any_of(
+      items, [](const IndexItem& item) { return std::holds_alternative<Array>(item.index); });
 }
 
-void add_slice(Plan& plan, const Array& x, const Slice& slice, size_t axis) {
-  const int64_t size = x.shape()[axis];
-  int64_t step = slice.step.value_or(1);
-  if (step == 0) fail(ErrorCode::kInvalidArgument, x, "a slice cannot have step 0");
-  // A step beyond the dimension is the same as one of its size, and cannot overflow.
-  step = std::clamp(step, -std::max<int64_t>(size, 1), std::max<int64_t>(size, 1));
-  // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
-  const auto clamped = [&](std::optional<int64_t> bound, int64_t missing, int64_t low,
-                           int64_t high) {
-    if (!bound) return missing;
-    return std::clamp(*bound < 0 ? *bound + size : *bound, low, high);
-  };
-  if (step > 0) {
-    const int64_t start = clamped(slice.start, 0, 0, size);
-    const int64_t stop = std::max(start, clamped(slice.stop, size, 0, size));
-    plan.add(start, stop, step);
-    plan.shape.push_back((stop - start + step - 1) / step);
-    return;
-  }
-  const int64_t start = clamped(slice.start, size - 1, -1, size - 1);
-  const int64_t stop = std::min(start, clamped(slice.stop, -1, -1, size - 1));
-  const int64_t count = (start - stop - step - 1) / -step;
-  const int64_t first = count > 0 ? start + (count - 1) * step : 0;
-  plan.add(first, count > 0 ? start + 1 : 0, -step);
-  plan.reversed.push_back(static_cast<int64_t>(axis));
-  plan.shape.push_back(count);
-}
-
-Plan make_plan(const Array& x, std::span<const Index> indices) {
-  size_t consumed = 0, ellipses = 0;
-  for (const Index& index : indices) {
-    consumed += std::holds_alternative<int64_t>(index) || std::holds_alternative<Slice>(index);
-    ellipses += std::holds_alternative<Ellipsis>(index);
-  }
-  if (ellipses > 1) fail(ErrorCode::kInvalidArgument, x, "only one ellipsis is allowed");
-  if (consumed > x.rank()) {
-    fail(ErrorCode::kOutOfRange, x,
-         fmt::format("{} indices were given for {} dimensions", consumed, x.rank()));
-  }
-  Plan plan;
-  size_t axis = 0;
-  const auto take_rest = [&](size_t count) {
-    for (size_t i = 0; i < count; ++i) add_slice(plan, x, {}, axis++);
-  };
-  for (const Index& index : indices) {
-    if (const auto* integer = std::get_if<int64_t>(&index)) {
-      add_integer(plan, x, *integer, axis++);
-    } else if (const auto* slice = std::get_if<Slice>(&index)) {
-      add_slice(plan, x, *slice, axis++);
-    } else if (std::holds_alternative<NewAxis>(index)) {
-      plan.shape.push_back(1);
-    } else {
-      take_rest(x.rank() - consumed);
+// Raises for integers outside their dimension.
+void check_integers(const Array& x, std::span<const IndexItem> items) {
+  for (const auto& [index, dim] : items) {
+    const auto* integer = std::get_if<int64_t>(&index);
+    if (!integer) continue;
+    const int64_t size = x.shape()[*dim];
+    if (*integer < -size || *integer >= size) {
+      index_error(ErrorCode::kOutOfRange, x,
+                  fmt::format("index {} is out of range for dimension {} of size {}", *integer,
+                              *dim, size));
     }
   }
-  if (ellipses == 0) take_rest(x.rank() - consumed);
-  return plan;
+}
+
+// Integers that lie inside, and slices: one slice of the array, some of it turned round.
+Array take_slices(const Array& x, std::span<const IndexItem> items) {
+  std::vector<int64_t> starts, limits, strides, reversed;
+  Shape shape;
+  for (const auto& [index, dim] : items) {
+    if (!dim) {
+      shape.push_back(1);
+      continue;
+    }
+    const int64_t size = x.shape()[*dim];
+    SliceRange range{0, 1, 1};
+    if (const auto* integer = std::get_if<int64_t>(&index)) {
+      range.start = *integer < 0 ? *integer + size : *integer;
+    } else {
+      range = resolve_slice(std::get<Slice>(index), size);
+      shape.push_back(range.count);
+    }
+    const int64_t step = std::abs(range.step);
+    const int64_t last = range.start + (range.count - 1) * range.step;
+    const int64_t first = range.count == 0 ? 0 : std::min(range.start, last);
+    starts.push_back(first);
+    limits.push_back(range.count == 0 ? 0 : std::max(range.start, last) + 1);
+    strides.push_back(step);
+    if (range.step < 0) reversed.push_back(static_cast<int64_t>(*dim));
+  }
+  Array result = x;
+  const bool is_whole = std::ranges::all_of(starts, [](int64_t s) { return s == 0; }) &&
+                        std::ranges::all_of(strides, [](int64_t s) { return s == 1; }) &&
+                        std::ranges::equal(limits, x.shape());
+  if (!is_whole) result = lax::slice(result, starts, limits, strides);
+  if (!reversed.empty()) result = lax::rev(result, reversed);
+  return reshape(result, shape);
+}
+
+Array gather_items(const Array& x, std::span<const IndexItem> items, const IndexOptions& options) {
+  const Indexer indexer = make_indexer(x, items, options.wrap_negative_indices);
+  if (count_of(indexer.shape) == 0) return zeros(indexer.shape, x.dtype());
+  const auto mode = options.mode.value_or(GatherScatterMode::kPromiseInBounds);
+  if (x.size() == 0 && mode != GatherScatterMode::kFillOrDrop) {
+    index_error(ErrorCode::kOutOfRange, x, "an array without elements has none to take");
+  }
+  lax::GatherOptions gather = {
+      .mode = mode,
+      .unique_indices = options.unique_indices || indexer.is_single,
+      .indices_are_sorted = options.indices_are_sorted || indexer.is_single};
+  if (options.fill_value) gather.fill_value = lax::fill_text(*options.fill_value, x.dtype());
+  return reshape(lax::gather(x, indexer.indices, indexer.numbers, indexer.slice_sizes, gather),
+                 indexer.shape);
+}
+
+// The values as a part of this shape; leading dimensions of size 1 are left out.
+Array broadcast_values(const Array& values, std::span<const int64_t> shape) {
+  Shape sizes(values.shape().begin(), values.shape().end());
+  while (sizes.size() > shape.size() && sizes.front() == 1) sizes.erase(sizes.begin());
+  return broadcast_to(reshape(values, sizes), shape);
+}
+
+lax::ScatterFunction* function_of(Update how) {
+  switch (how) {
+    case Update::kAdd:
+      return lax::scatter_add;
+    case Update::kMultiply:
+      return lax::scatter_mul;
+    case Update::kMin:
+      return lax::scatter_min;
+    case Update::kMax:
+      return lax::scatter_max;
+    default:
+      return lax::scatter;
+  }
 }
 
 }  // namespace
 
 Array take(const Array& x, std::span<const Index> indices) {
-  const Plan plan = make_plan(x, indices);
-  Array result = x;
-  const bool is_whole = std::ranges::all_of(plan.starts, [](int64_t s) { return s == 0; }) &&
-                        std::ranges::all_of(plan.strides, [](int64_t s) { return s == 1; }) &&
-                        std::ranges::equal(plan.limits, x.shape());
-  if (!is_whole) result = lax::slice(result, plan.starts, plan.limits, plan.strides);
-  if (!plan.reversed.empty()) result = lax::rev(result, plan.reversed);
-  return reshape(result, plan.shape);
+  const std::vector<IndexItem> items = expand_indices(x, indices);
+  check_integers(x, items);
+  return has_arrays(items) ? gather_items(x, items, {}) : take_slices(x, items);
+}
+
+Array get(const Array& x, std::span<const Index> indices, const IndexOptions& options) {
+  return gather_items(x, expand_indices(x, indices), options);
+}
+
+Array update(const Array& x, std::span<const Index> indices, const Array& values, Update how,
+             const IndexOptions& options) {
+  const std::vector<IndexItem> items = expand_indices(x, indices);
+  const Indexer indexer = make_indexer(x, items, options.wrap_negative_indices);
+  const Array updates = with_error_prefix("update", [&] {
+    return reshape(broadcast_values(convert(values, {x.dtype(), false}), indexer.shape),
+                   indexer.windows_shape);
+  });
+  if (updates.size() == 0 || x.size() == 0) return x;
+  return function_of(how)(x, indexer.indices, updates, indexing::as_scatter(indexer.numbers),
+                          {.mode = options.mode.value_or(GatherScatterMode::kFillOrDrop),
+                           .unique_indices = options.unique_indices || indexer.is_single,
+                           .indices_are_sorted = options.indices_are_sorted || indexer.is_single});
 }
 
 }  // namespace farcall::numpy

@@ -87,7 +87,9 @@ Array reshape(const Array& x, std::span<const int64_t> shape) {
   int64_t* unknown = nullptr;
   for (int64_t& size : sizes) {
     if (size != -1) {
-      known *= size;
+      if (__builtin_mul_overflow(known, size, &known)) {
+        fail("reshape", "the sizes {} multiply to more than 63 bits hold", shape_to_string(shape));
+      }
     } else if (unknown) {
       fail("reshape", "only one size may be -1, got {}", shape_to_string(shape));
     } else {

@@ -97,7 +97,10 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
       type_error(fmt::format("operands may differ in dimension {} alone; got {}", dimension,
                              describe(inputs)));
     }
-    shape[dimension] += input.shape()[dimension];
+    if (__builtin_add_overflow(shape[dimension], input.shape()[dimension], &shape[dimension])) {
+      type_error(fmt::format("dimension {} of the result is too large; got {}", dimension,
+                             describe(inputs)));
+    }
   }
   return {common_dtype(inputs, shape)};
 }

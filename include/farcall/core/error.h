@@ -59,6 +59,14 @@ class FARCALL_API TypeError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
+// A name that stands for nothing; Python sees a NameError.
+class FARCALL_API NameError : public Error {
+ public:
+  explicit NameError(std::string message);
+  ~NameError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
+};
+
 // A number that does not fit into its dtype; Python sees an OverflowError.
 class FARCALL_API OverflowError : public Error {
  public:
@@ -72,6 +80,15 @@ class FARCALL_API ConcretizationError : public Error {
  public:
   explicit ConcretizationError(std::string message);
   ~ConcretizationError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
+};
+
+// A traced array of bools was used as a mask, so that the shape of the result is not known; Python
+// sees a NonConcreteBooleanIndexError.
+class FARCALL_API NonConcreteBooleanIndexError : public Error {
+ public:
+  explicit NonConcreteBooleanIndexError(std::string message);
+  ~NonConcreteBooleanIndexError() override;
   [[noreturn]] void raise_with(std::string message) const override;
 };
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -75,9 +76,11 @@ FARCALL_API Recording record_scan(const ScanBody& body, std::span<const ShapeDty
 FARCALL_API LoopResults run_scan(const Recording& body, std::span<const Array> init,
                                  std::span<const Array> xs, int64_t length,
                                  const ScanOptions& options);
-// The common leading dimension of xs, or the one that the options give.
-FARCALL_API int64_t scan_length(std::span<const Array> xs, const ScanOptions& options,
-                                const LeafName& name);
+// The common leading dimension of xs, or the one that the options give; `function` is who asks.
+FARCALL_API int64_t scan_length(std::string_view function, std::span<const Array> xs,
+                                const ScanOptions& options, const LeafName& name);
+// The types of xs without their leading dimension.
+FARCALL_API std::vector<ShapeDtype> slice_types(std::span<const Array> xs);
 
 struct RecordedLoop {
   Recording cond;  // no program where the number of iterations is known
@@ -88,7 +91,7 @@ FARCALL_API RecordedLoop record_while(const FlatFunction& cond, const FlatFuncti
 FARCALL_API std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> init);
 
 struct ForBounds {
-  Array lower, upper;  // of one type
+  Array lower, upper;  // of one dtype
   std::optional<int64_t> trip_count;
 };
 FARCALL_API ForBounds for_bounds(const Array& lower, const Array& upper,

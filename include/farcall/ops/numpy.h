@@ -138,14 +138,16 @@ FARCALL_API Array matmul(const Array& x, const Array& y);
 FARCALL_API Array dot(const Array& x, const Array& y);
 FARCALL_API Array outer(const Array& x, const Array& y);
 
-// ---- indexing with constants ----
+// ---- indexing; more in numpy_indexing.h ----
 struct Slice {
   std::optional<int64_t> start, stop, step;
 };
 struct NewAxis {};
 struct Ellipsis {};
-using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis>;
-// x[indices], as numpy's basic indexing. Raises OUT_OF_RANGE for an integer outside its dimension.
+// An array has integers, or bools of which each true one stands for its place.
+using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, Array>;
+// x[indices], as numpy indexes. Raises OUT_OF_RANGE for an integer outside its dimension; those in
+// arrays are moved inside.
 FARCALL_API Array take(const Array& x, std::span<const Index> indices);
 
 }  // namespace numpy

@@ -101,4 +101,82 @@ def stop_gradient(x: ArrayLike) -> Array: ...
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array: ...
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array: ...
 def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: tuple[Any, Any]) -> Array: ...
+def dynamic_slice(
+    operand: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    slice_sizes: _Sizes,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array: ...
+def dynamic_update_slice(
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: ArrayLike | Sequence[ArrayLike],
+    *,
+    allow_negative_indices: bool = True,
+) -> Array: ...
+def pad(
+    operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]
+) -> Array: ...
+def gather(
+    operand: ArrayLike,
+    start_indices: ArrayLike,
+    dimension_numbers: Any,
+    slice_sizes: _Sizes,
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Any = None,
+    fill_value: Any = None,
+) -> Array: ...
+def scatter(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array: ...
+def scatter_add(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array: ...
+def scatter_mul(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array: ...
+def scatter_min(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array: ...
+def scatter_max(
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
+    updates: ArrayLike,
+    dimension_numbers: Any,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array: ...
 def create_token() -> Array: ...

@@ -3,7 +3,7 @@
 # ruff: noqa: N803
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from farcall._core import Array
 from numpy.typing import ArrayLike as _NumpyArrayLike
@@ -114,3 +114,37 @@ def full(shape: _Sizes, fill_value: ArrayLike, dtype: DTypeLike | None = None) -
 def eye(N: int, M: int | None = None, dtype: DTypeLike | None = None) -> Array: ...
 def array_from_numpy(arg0: ArrayLike, arg1: bool, /) -> Array: ...
 def as_array(object: ArrayLike, what: str) -> Array: ...
+def take(
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: ArrayLike | None = None,
+) -> Array: ...
+def take_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = -1,
+    mode: Any = None,
+    fill_value: ArrayLike | None = None,
+    *,
+    wrap_negative_indices: bool = True,
+) -> Array: ...
+def put_along_axis(
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: Any = None,
+) -> Array: ...
+def nonzero(
+    a: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> tuple[Array, ...]: ...
+def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: _Sizes | None = None) -> Array: ...
+def pad_constant(x: ArrayLike, widths: Sequence[Any], value: ArrayLike, /) -> Array: ...
+def pad_repeating(x: ArrayLike, widths: Sequence[Any], mode: str, /) -> Array: ...

@@ -25,6 +25,7 @@ class NativeExecutable final : public Executable {
         pool_(*plan_) {}
 
   const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
+  std::vector<ForeignCallReport> report() const override { return plan_->reports; }
 
   MemoryUse memory() const override {
     MemoryUse use;

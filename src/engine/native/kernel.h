@@ -37,4 +37,8 @@ using KernelFactory = Kernel (*)(std::span<const ShapeDtype> inputs,
 // Null when the native engine has no kernel for this primitive.
 KernelFactory find_kernel(std::string_view primitive);
 
+// Whether the kernel of this primitive changes a copy of its first input, and needs no copy where
+// its one output is given that input's memory, and no other input's.
+bool updates_first_input(std::string_view primitive);
+
 }  // namespace farcall::native

@@ -11,6 +11,7 @@ namespace farcall::native {
 struct KernelRow {
   std::string_view primitive;
   KernelFactory make;
+  bool updates_first_input = false;  // see kernel.h
 };
 
 std::span<const KernelRow> basic_unary_rows();
@@ -23,7 +24,12 @@ std::span<const KernelRow> structural_rows();
 std::span<const KernelRow> reduce_rows();
 std::span<const KernelRow> arg_reduce_rows();
 std::span<const KernelRow> dot_general_rows();
+std::span<const KernelRow> indexing_rows();
+std::span<const KernelRow> scatter_rows();
 std::span<const KernelRow> cumulative_rows();
 std::span<const KernelRow> sort_rows();
+std::span<const KernelRow> convolution_rows();
+std::span<const KernelRow> fft_rows();
+std::span<const KernelRow> reduce_window_rows();
 
 }  // namespace farcall::native

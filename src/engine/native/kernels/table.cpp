@@ -11,7 +11,8 @@ std::vector<KernelRow> sorted_rows() {
   for (const auto family :
        {basic_unary_rows(), math_rows(), binary_rows(), compare_rows(), convert_rows(),
         select_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(), dot_general_rows(),
-        cumulative_rows(), sort_rows()}) {
+        cumulative_rows(), sort_rows(), indexing_rows(), scatter_rows(), convolution_rows(), fft_rows(),
+        reduce_window_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);
@@ -20,12 +21,22 @@ std::vector<KernelRow> sorted_rows() {
   return rows;
 }
 
+const KernelRow* find_row(std::string_view primitive) {
+  static const std::vector<KernelRow> rows = sorted_rows();
+  const auto row = std::ranges::lower_bound(rows, primitive, {}, &KernelRow::primitive);
+  return row != rows.end() && row->primitive == primitive ? &*row : nullptr;
+}
+
 }  // namespace
 
 KernelFactory find_kernel(std::string_view primitive) {
-  static const std::vector<KernelRow> rows = sorted_rows();
-  const auto row = std::ranges::lower_bound(rows, primitive, {}, &KernelRow::primitive);
-  return row != rows.end() && row->primitive == primitive ? row->make : nullptr;
+  const KernelRow* row = find_row(primitive);
+  return row ? row->make : nullptr;
+}
+
+bool updates_first_input(std::string_view primitive) {
+  const KernelRow* row = find_row(primitive);
+  return row && row->updates_first_input;
 }
 
 }  // namespace farcall::native

@@ -1,0 +1,68 @@
+// The primitives that read and write parts of arrays at computed places, as functions of
+// farcall::lax; see lax.h, and primitives/indexing.h for what the parameters mean.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <farcall/core/export.h>
+#include <farcall/primitives/indexing.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::lax {
+
+// Where negative indices are allowed, they count from the end; the primitives themselves take them
+// as lying before the beginning.
+FARCALL_API Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
+                                std::span<const int64_t> slice_sizes,
+                                bool allow_negative_indices = true);
+FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
+                                       std::span<const Array> start_indices,
+                                       bool allow_negative_indices = true);
+// An index of a dimension of this size, negative values counted from the end.
+FARCALL_API Array wrap_negative(const Array& index, int64_t size);
+
+FARCALL_API Array pad(const Array& operand, const Array& padding_value,
+                      std::span<const PaddingDimension> padding_config);
+
+// The value of a scalar, in this dtype, as the text of an element.
+FARCALL_API std::string fill_text(const Array& value, DType dtype);
+
+struct GatherOptions {
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  std::optional<std::string> fill_value = {};  // as the text of an element
+  bool unique_indices = false;
+  bool indices_are_sorted = false;
+};
+FARCALL_API Array gather(const Array& operand, const Array& start_indices,
+                         const GatherDimensionNumbers& dimension_numbers,
+                         std::span<const int64_t> slice_sizes, const GatherOptions& options = {});
+
+struct ScatterOptions {
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  bool unique_indices = false;
+  bool indices_are_sorted = false;
+};
+using ScatterFunction = Array(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options);
+// The last of several updates of one element stays.
+FARCALL_API Array scatter(const Array& operand, const Array& indices, const Array& updates,
+                          const ScatterDimensionNumbers& dimension_numbers,
+                          const ScatterOptions& options = {});
+FARCALL_API Array scatter_add(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_mul(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_min(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+FARCALL_API Array scatter_max(const Array& operand, const Array& indices, const Array& updates,
+                              const ScatterDimensionNumbers& dimension_numbers,
+                              const ScatterOptions& options = {});
+
+}  // namespace farcall::lax

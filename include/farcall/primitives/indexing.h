@@ -1,0 +1,128 @@
+// Parameters of primitives that read and write parts of arrays at computed places.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/params.h>
+
+namespace farcall {
+
+// ---- dynamic_slice ----
+
+// dynamic_slice: the part of this shape that begins at the start indices, which are scalar operands
+// of one integer dtype. A start is moved so that the part lies inside. dynamic_update_slice, which
+// replaces such a part by its second operand, has no parameters.
+struct DynamicSliceParams {
+  Shape slice_sizes;
+  static constexpr auto fields() {
+    return std::tuple(field("slice_sizes", &DynamicSliceParams::slice_sizes));
+  }
+};
+
+// ---- pad ----
+
+// Elements put before, after and between those of one dimension; negative numbers before and after
+// take elements away.
+struct PaddingDimension {
+  int64_t low = 0, high = 0, interior = 0;
+  friend bool operator==(const PaddingDimension&, const PaddingDimension&) = default;
+};
+using PaddingConfig = std::vector<PaddingDimension>;
+FARCALL_API Value to_value(const PaddingDimension& v);
+FARCALL_API void from_value(const Value& value, PaddingDimension& out);
+FARCALL_API size_t hash_of(const PaddingDimension& v);
+
+// pad: the first operand with copies of the second, a scalar, around and between its elements.
+struct PadParams {
+  PaddingConfig padding_config;
+  static constexpr auto fields() {
+    return std::tuple(field("padding_config", &PadParams::padding_config));
+  }
+};
+
+// ---- gather and scatter ----
+
+// What becomes of a window that does not lie inside the operand.
+enum class GatherScatterMode : uint8_t {
+  kClip,             // it is moved inside
+  kFillOrDrop,       // gather gives the fill value, scatter does nothing
+  kPromiseInBounds,  // does not happen: gather may then move it, scatter may do nothing
+};
+FARCALL_API std::string_view mode_name(GatherScatterMode mode);  // "clip"
+// From "clip", "fill", "drop", "fill_or_drop" or "promise_in_bounds". Raises INVALID_ARGUMENT.
+FARCALL_API GatherScatterMode parse_mode(std::string_view name);
+FARCALL_API Value to_value(GatherScatterMode v);
+FARCALL_API void from_value(const Value& value, GatherScatterMode& out);
+inline size_t hash_of(GatherScatterMode v) { return static_cast<size_t>(v); }
+
+// Where windows of the operand lie. The last dimension of the indices holds the components of a
+// start, each for the operand's dimension that start_index_map names; the other dimensions number
+// the windows.
+struct GatherDimensionNumbers {
+  std::vector<int64_t> offset_dims;           // of the result: those of a window
+  std::vector<int64_t> collapsed_slice_dims;  // of the operand: of size 1 in a window, left out
+  std::vector<int64_t> start_index_map;
+  // Pairs of dimensions of the operand and of the indices that go in step.
+  std::vector<int64_t> operand_batching_dims;
+  std::vector<int64_t> start_indices_batching_dims;
+  friend bool operator==(const GatherDimensionNumbers&, const GatherDimensionNumbers&) = default;
+};
+
+// gather: operands are an array and integer indices; the result has the window of each index.
+struct GatherParams : GatherDimensionNumbers {
+  Shape slice_sizes;  // of a window, for every dimension of the operand
+  // As the text of an element. Left out: NaN, the lowest signed and the highest unsigned integer,
+  // True.
+  std::optional<std::string> fill_value;
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  bool unique_indices = false;      // no two windows overlap
+  bool indices_are_sorted = false;  // they rise lexicographically
+  static constexpr auto fields() {
+    using P = GatherParams;
+    return std::tuple(field("offset_dims", &P::offset_dims),
+                      field("collapsed_slice_dims", &P::collapsed_slice_dims),
+                      field("start_index_map", &P::start_index_map),
+                      field("operand_batching_dims", &P::operand_batching_dims),
+                      field("start_indices_batching_dims", &P::start_indices_batching_dims),
+                      field("slice_sizes", &P::slice_sizes), field("fill_value", &P::fill_value),
+                      field("mode", &P::mode), field("unique_indices", &P::unique_indices),
+                      field("indices_are_sorted", &P::indices_are_sorted));
+  }
+};
+
+// The same for windows that are written, named from the side of the updates.
+struct ScatterDimensionNumbers {
+  std::vector<int64_t> update_window_dims;    // of the updates: those of a window
+  std::vector<int64_t> inserted_window_dims;  // of the operand: of size 1 in a window, left out
+  std::vector<int64_t> scatter_dims_to_operand_dims;
+  std::vector<int64_t> operand_batching_dims;
+  std::vector<int64_t> scatter_indices_batching_dims;
+  friend bool operator==(const ScatterDimensionNumbers&, const ScatterDimensionNumbers&) = default;
+};
+
+// scatter, scatter_add, scatter_mul, scatter_min, scatter_max: operands are an array, integer
+// indices and updates; the result is the array with each window of the updates put, or combined,
+// into its place, one after the other in row-major order of the indices.
+struct ScatterParams : ScatterDimensionNumbers {
+  bool indices_are_sorted = false;
+  bool unique_indices = false;
+  GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
+  static constexpr auto fields() {
+    using P = ScatterParams;
+    return std::tuple(field("update_window_dims", &P::update_window_dims),
+                      field("inserted_window_dims", &P::inserted_window_dims),
+                      field("scatter_dims_to_operand_dims", &P::scatter_dims_to_operand_dims),
+                      field("operand_batching_dims", &P::operand_batching_dims),
+                      field("scatter_indices_batching_dims", &P::scatter_indices_batching_dims),
+                      field("indices_are_sorted", &P::indices_are_sorted),
+                      field("unique_indices", &P::unique_indices), field("mode", &P::mode));
+  }
+};
+
+}  // namespace farcall

@@ -1,0 +1,133 @@
+"""``x.at[index]``: updates of arrays, which are immutable, give new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from farcall import _core
+
+Array = _core.Array
+_functions: Any = _core.numpy
+
+
+class IndexUpdateHelper:
+    """What ``x.at`` is: it waits for an index in brackets."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self._array, index)
+
+    def __repr__(self) -> str:
+        return f"IndexUpdateHelper({self._array!r})"
+
+
+class IndexUpdateRef:
+    """What ``x.at[index]`` is.
+
+    The methods share these options:
+      indices_are_sorted, unique_indices: promises about the indices, which need not be made.
+      mode: what becomes of indices outside. "drop" (also "fill", the default) drops their updates,
+        "clip" moves them inside, "promise_in_bounds" promises that there are none.
+      wrap_negative_indices: whether negative indices count from the end.
+    """
+
+    __slots__ = ("_array", "_index")
+
+    def __init__(self, array: Array, index: Any) -> None:
+        self._array = array
+        self._index = index
+
+    def __repr__(self) -> str:
+        return f"IndexUpdateRef({self._array!r}, {self._index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        """``x[index]``. Indices outside are moved inside, or with mode "fill" give ``fill_value``.
+
+        Left out, that is NaN, the lowest signed integer, the highest unsigned one, or True.
+        """
+        return _functions.index_get(
+            self._array,
+            self._index,
+            mode,
+            fill_value,
+            unique_indices,
+            indices_are_sorted,
+            wrap_negative_indices,
+        )
+
+    def _update(
+        self,
+        function: Callable[..., Array],
+        array: Any,
+        values: Any,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Array:
+        return function(
+            array,
+            self._index,
+            values,
+            mode,
+            unique_indices,
+            indices_are_sorted,
+            wrap_negative_indices,
+        )
+
+    def set(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] = values``."""
+        return self._update(_functions.index_set, self._array, values, **options)
+
+    def add(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] += values``, repeated indices adding each time."""
+        return self._update(_functions.index_add, self._array, values, **options)
+
+    def subtract(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] -= values``, repeated indices subtracting each time."""
+        negated = _functions.negative(values)
+        return self._update(_functions.index_add, self._array, negated, **options)
+
+    def multiply(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] *= values``, repeated indices multiplying each time."""
+        return self._update(_functions.index_multiply, self._array, values, **options)
+
+    mul = multiply
+
+    def divide(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] /= values``, repeated indices dividing each time."""
+        return _functions.divide(self._array, self._product(values, options))
+
+    def power(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] **= values``, repeated indices raising each time."""
+        return _functions.power(self._array, self._product(values, options))
+
+    def _product(self, values: Any, options: dict[str, Any]) -> Array:
+        """The product of the values that each element meets; 1 where there is none."""
+        ones = _functions.ones(self._array.shape, self._array.dtype)
+        return self._update(_functions.index_multiply, ones, values, **options)
+
+    def min(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] = minimum(x[index], values)``."""
+        return self._update(_functions.index_min, self._array, values, **options)
+
+    def max(self, values: Any, **options: Any) -> Array:
+        """The array after ``x[index] = maximum(x[index], values)``."""
+        return self._update(_functions.index_max, self._array, values, **options)
+
+    def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
+        """The array after ``x[index] = func(x[index])``, once for each element that is named."""
+        return self.set(func(self.get(**options)), **options)

@@ -1,0 +1,265 @@
+// scatter and its relatives, which combine updates with what they meet.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include <farcall/primitives/indexing.h>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/strided_copy.h"
+#include "engine/native/kernels/width.h"
+#include "engine/native/kernels/windows.h"
+
+namespace farcall::native {
+namespace {
+
+using Types = std::span<const ShapeDtype>;
+
+GatherDimensionNumbers as_gather(const ScatterParams& p) {
+  return {p.update_window_dims, p.inserted_window_dims, p.scatter_dims_to_operand_dims,
+          p.operand_batching_dims, p.scatter_indices_batching_dims};
+}
+
+Windows make_windows(Types inputs, const ScatterParams& p) {
+  const GatherDimensionNumbers numbers = as_gather(p);
+  Shape sizes(inputs[0].rank(), 1);
+  size_t next = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto is_in = [&](const std::vector<int64_t>& dims) {
+      return std::ranges::find(dims, static_cast<int64_t>(i)) != dims.end();
+    };
+    if (is_in(p.inserted_window_dims) || is_in(p.operand_batching_dims)) continue;
+    sizes[i] = inputs[2].shape()[p.update_window_dims[next++]];
+  }
+  const auto mode = p.mode == GatherScatterMode::kClip ? p.mode : GatherScatterMode::kFillOrDrop;
+  return Windows(numbers, inputs[0], inputs[1], inputs[2], sizes, mode);
+}
+
+// The result begins as the operand, unless it lies there already.
+std::byte* begin_output(const KernelCall& call, size_t nbytes) {
+  if (call.operands[3] != call.operands[0] && nbytes > 0) {
+    std::memcpy(call.operands[3], call.operands[0], nbytes);
+  }
+  return static_cast<std::byte*>(call.operands[3]);
+}
+
+// ---- replacing
+
+struct ReplacePlan {
+  Windows windows;
+  StridedCopy copy;  // of one window
+  size_t width, nbytes;
+};
+
+void run_replace(const KernelCall& call) {
+  const auto& plan = *static_cast<const ReplacePlan*>(call.data);
+  std::byte* output = begin_output(call, plan.nbytes);
+  const Windows& windows = plan.windows;
+  if (windows.size() == 0) return;
+  if (windows.size() == 1) {
+    visit_width(static_cast<int64_t>(plan.width), [&](auto zero) {
+      using T = decltype(zero);
+      const auto* updates = static_cast<const T*>(call.operands[2]);
+      auto* target = static_cast<T*>(call.operands[3]);
+      windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
+        if (to >= 0) target[to] = updates[from];
+      });
+    });
+    return;
+  }
+  const auto width = static_cast<int64_t>(plan.width);
+  const auto* updates = static_cast<const std::byte*>(call.operands[2]);
+  windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
+    if (to >= 0) plan.copy.run(updates + from * width, output + to * width);
+  });
+}
+
+Kernel make_replace(Types inputs, Types, const Params* params) {
+  Windows windows = make_windows(inputs, params_as<ScatterParams>(params));
+  const size_t width = byte_width(inputs[0].dtype());
+  StridedCopy copy(width, windows.shape(), windows.all_strides(), windows.operand_strides());
+  return {.run = run_replace,
+          .data = std::make_shared<ReplacePlan>(
+              ReplacePlan{std::move(windows), copy, width, inputs[0].nbytes()})};
+}
+
+// ---- combining
+
+struct Sum {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T a, T b) const {
+    return add(a, b);
+  }
+};
+struct Product {
+  static constexpr bool kSignless = true;
+  template <class T>
+  T operator()(T a, T b) const {
+    return multiply(a, b);
+  }
+};
+struct Minimum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return minimum(a, b);
+  }
+};
+struct Maximum {
+  template <class T>
+  T operator()(T a, T b) const {
+    return maximum(a, b);
+  }
+};
+
+// A run of elements, `step` bytes apart.
+struct Run {
+  std::byte* data;
+  int64_t step;
+};
+// target[i] = op(target[i], updates[i])
+using Combine = void (*)(Run target, Run updates, int64_t size);
+
+template <class Op, class T>
+void combine(Run target, Run updates, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) {
+    auto* to = reinterpret_cast<T*>(target.data + i * target.step);
+    *to = Op()(*to, *reinterpret_cast<const T*>(updates.data + i * updates.step));
+  }
+}
+
+template <class Op>
+Combine combine_for(DType dtype) {
+  static const auto table = [] {
+    std::array<Combine, kNumDTypes> result{};
+    for_each_compute_type([&]<class T>() {
+      using X = typename OperandOf<Op, T>::type;
+      result[static_cast<size_t>(kDTypeOf<T>)] = combine<Op, X>;
+    });
+    return result;
+  }();
+  return table[static_cast<size_t>(dtype)];
+}
+
+struct CombinePlan {
+  Windows windows;
+  Combine combine;
+  Conversion widen, narrow;  // to the type that is computed in, and back
+  size_t nbytes;
+  // The window as runs along its last dimension, and the others.
+  int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
+  struct Dimension {
+    int64_t size, target, update;  // strides in bytes
+  };
+  std::vector<Dimension> outer;
+
+  void run_once(Run target, Run updates, int64_t size) const;
+  void run_window(std::byte* target, std::byte* updates) const;
+};
+
+void pack(Run from, std::byte* to, size_t width, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) {
+    std::memcpy(to + i * static_cast<int64_t>(width), from.data + i * from.step, width);
+  }
+}
+
+// Elements that are stored in another type than they are computed in go through buffers.
+void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
+  if (widen.is_copy()) return combine(target, updates, size);
+  const size_t width = widen.source_width;
+  const auto wide = static_cast<int64_t>(widen.target_width);
+  alignas(16) std::byte stored[kBlock * kMaxComputeWidth];
+  alignas(16) std::byte a[kBlock * kMaxComputeWidth];
+  alignas(16) std::byte b[kBlock * kMaxComputeWidth];
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t count = std::min(size - start, kBlock);
+    const Run to = {target.data + start * target.step, target.step};
+    pack(to, stored, width, count);
+    widen.run(stored, a, count);
+    pack({updates.data + start * updates.step, updates.step}, stored, width, count);
+    widen.run(stored, b, count);
+    combine({a, wide}, {b, wide}, count);
+    narrow.run(a, stored, count);
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(to.data + i * to.step, stored + i * static_cast<int64_t>(width), width);
+    }
+  }
+}
+
+void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
+  std::array<int64_t, kMaxRank> at{};
+  while (true) {
+    run_once({target, run_target_step}, {updates, run_update_step}, run_size);
+    size_t d = outer.size();
+    for (; d-- > 0;) {
+      target += outer[d].target;
+      updates += outer[d].update;
+      if (++at[d] < outer[d].size) break;
+      target -= outer[d].size * outer[d].target;
+      updates -= outer[d].size * outer[d].update;
+      at[d] = 0;
+    }
+    if (d == SIZE_MAX) return;
+  }
+}
+
+void run_combine(const KernelCall& call) {
+  const auto& plan = *static_cast<const CombinePlan*>(call.data);
+  std::byte* output = begin_output(call, plan.nbytes);
+  if (plan.windows.size() == 0) return;
+  const auto width = static_cast<int64_t>(plan.widen.source_width);
+  auto* updates = static_cast<std::byte*>(call.operands[2]);
+  plan.windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
+    if (to >= 0) plan.run_window(output + to * width, updates + from * width);
+  });
+}
+
+template <class Op>
+Kernel make_combine(Types inputs, Types, const Params* params) {
+  const DType dtype = inputs[0].dtype();
+  const DType computed = compute_dtype(dtype);
+  auto plan = std::make_shared<CombinePlan>(
+      CombinePlan{.windows = make_windows(inputs, params_as<ScatterParams>(params)),
+                  .combine = combine_for<Op>(computed),
+                  .widen = make_conversion(dtype, computed),
+                  .narrow = make_conversion(computed, dtype),
+                  .nbytes = inputs[0].nbytes()});
+  if (!plan->combine) return {};
+  const auto width = static_cast<int64_t>(byte_width(dtype));
+  const Windows& windows = plan->windows;
+  for (size_t i = 0; i < windows.shape().size(); ++i) {
+    if (windows.shape()[i] == 1) continue;
+    const CombinePlan::Dimension next = {windows.shape()[i], windows.operand_strides()[i] * width,
+                                         windows.all_strides()[i] * width};
+    // Two dimensions of which the one continues the other are one.
+    if (!plan->outer.empty() && plan->outer.back().target == next.size * next.target &&
+        plan->outer.back().update == next.size * next.update) {
+      plan->outer.back() = {plan->outer.back().size * next.size, next.target, next.update};
+    } else {
+      plan->outer.push_back(next);
+    }
+  }
+  if (!plan->outer.empty()) {
+    plan->run_size = plan->outer.back().size;
+    plan->run_target_step = plan->outer.back().target;
+    plan->run_update_step = plan->outer.back().update;
+    plan->outer.pop_back();
+  }
+  return {.run = run_combine, .data = std::move(plan)};
+}
+
+constexpr KernelRow kRows[] = {
+    {"scatter", make_replace, /*updates_first_input=*/true},
+    {"scatter_add", make_combine<Sum>, /*updates_first_input=*/true},
+    {"scatter_max", make_combine<Maximum>, /*updates_first_input=*/true},
+    {"scatter_min", make_combine<Minimum>, /*updates_first_input=*/true},
+    {"scatter_mul", make_combine<Product>, /*updates_first_input=*/true},
+};
+
+}  // namespace
+
+std::span<const KernelRow> scatter_rows() { return kRows; }
+
+}  // namespace farcall::native

@@ -1,0 +1,63 @@
+// How the parameters of indexing are written in programs.
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/primitives/indexing.h>
+
+namespace farcall {
+namespace {
+
+struct ModeName {
+  std::string_view name;
+  GatherScatterMode mode;
+};
+// The first name of a mode is the one that it is printed by.
+constexpr ModeName kModeNames[] = {
+    {"clip", GatherScatterMode::kClip},
+    {"fill_or_drop", GatherScatterMode::kFillOrDrop},
+    {"fill", GatherScatterMode::kFillOrDrop},
+    {"drop", GatherScatterMode::kFillOrDrop},
+    {"promise_in_bounds", GatherScatterMode::kPromiseInBounds},
+};
+
+}  // namespace
+
+Value to_value(const PaddingDimension& v) {
+  return ValueList{to_value(v.low), to_value(v.high), to_value(v.interior)};
+}
+
+void from_value(const Value& value, PaddingDimension& out) {
+  const ValueList& list = detail::list_of(value, 3);
+  from_value(list[0], out.low);
+  from_value(list[1], out.high);
+  from_value(list[2], out.interior);
+}
+
+size_t hash_of(const PaddingDimension& v) {
+  return detail::hash_of(std::vector<int64_t>{v.low, v.high, v.interior});
+}
+
+std::string_view mode_name(GatherScatterMode mode) {
+  for (const ModeName& row : kModeNames) {
+    if (row.mode == mode) return row.name;
+  }
+  return "";
+}
+
+GatherScatterMode parse_mode(std::string_view name) {
+  for (const ModeName& row : kModeNames) {
+    if (row.name == name) return row.mode;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("mode must be clip, fill, drop or promise_in_bounds; got \"{}\"", name));
+}
+
+Value to_value(GatherScatterMode v) { return std::string(mode_name(v)); }
+
+void from_value(const Value& value, GatherScatterMode& out) {
+  std::string name;
+  from_value(value, name);
+  out = parse_mode(name);
+}
+
+}  // namespace farcall

@@ -1,0 +1,146 @@
+// numpy's pad and roll.
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/indexing.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy_indexing.h>
+
+#include "ops/numpy_support.h"
+
+namespace farcall::numpy {
+namespace {
+
+void check_widths(const Array& x, const PadWidths& widths) {
+  if (widths.size() != x.rank()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("pad: {} has {} dimensions, {} pad widths were given",
+                            x.type().to_string(), x.rank(), widths.size()));
+  }
+  for (const auto& [before, after] : widths) {
+    if (before < 0 || after < 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("pad: widths must not be negative, got ({}, {})", before, after));
+    }
+  }
+}
+
+int64_t modulo(int64_t a, int64_t b) { return ((a % b) + b) % b; }
+
+// Which of `size` elements stands at a place; places below 0 and from `size` on lie in the padding.
+using Source = int64_t (*)(int64_t place, int64_t size);
+
+int64_t edge(int64_t place, int64_t size) { return std::clamp<int64_t>(place, 0, size - 1); }
+int64_t wrap(int64_t place, int64_t size) { return modulo(place, size); }
+int64_t symmetric(int64_t place, int64_t size) {
+  const int64_t turn = modulo(place, 2 * size);
+  return std::min(turn, 2 * size - 1 - turn);
+}
+int64_t reflect(int64_t place, int64_t size) {
+  if (size == 1) return 0;
+  const int64_t turn = modulo(place, 2 * size - 2);
+  return std::min(turn, 2 * size - 2 - turn);
+}
+
+Source source_of(std::string_view mode) {
+  constexpr std::pair<std::string_view, Source> kSources[] = {
+      {"edge", edge}, {"reflect", reflect}, {"symmetric", symmetric}, {"wrap", wrap}};
+  for (const auto& [name, source] : kSources) {
+    if (name == mode) return source;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("pad: mode must be constant, edge, empty, linear_ramp, maximum, mean, "
+                          "minimum, reflect, symmetric or wrap; got \"{}\"",
+                          mode));
+}
+
+}  // namespace
+
+Array pad(const Array& x, const PadWidths& widths, const Array& value) {
+  check_widths(x, widths);
+  PaddingConfig config;
+  for (const auto& [before, after] : widths) config.push_back({before, after, 0});
+  return lax::pad(x, convert(value, {x.dtype(), false}), config);
+}
+
+Array pad(const Array& x, const PadWidths& widths, std::string_view mode) {
+  const Source source = source_of(mode);
+  check_widths(x, widths);
+  Array result = x;
+  for (size_t axis = 0; axis < widths.size(); ++axis) {
+    const auto [before, after] = widths[axis];
+    if (before == 0 && after == 0) continue;
+    const int64_t size = x.shape()[axis];
+    if (size == 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("pad: dimension {} of {} is empty and has nothing to repeat", axis,
+                              x.type().to_string()));
+    }
+    std::vector<int32_t> sources;
+    for (int64_t place = -before; place < size + after; ++place) {
+      sources.push_back(static_cast<int32_t>(source(place, size)));
+    }
+    const auto count = static_cast<int64_t>(sources.size());
+    result = take(result, Array::of(std::span<const int32_t>(sources), {&count, 1}),
+                  static_cast<int64_t>(axis),
+                  {.mode = "promise_in_bounds", .wrap_negative_indices = false});
+  }
+  return result;
+}
+
+namespace {
+
+Array slice_of(const Array& x, int64_t axis, int64_t start, int64_t limit) {
+  Shape starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
+  starts[axis] = start;
+  limits[axis] = limit;
+  return lax::slice(x, starts, limits);
+}
+
+Array roll_one(const Array& x, const Array& shift, int64_t axis) {
+  const int64_t size = x.shape()[axis];
+  if (size == 0) return x;
+  if (shift.has_known_values()) {
+    const auto wide = lax::convert_element_type(strengthen(shift), DType::kInt64);
+    const int64_t by = modulo(wide.item<int64_t>(), size);
+    if (by == 0) return x;
+    const Array parts[] = {slice_of(x, axis, size - by, size), slice_of(x, axis, 0, size - by)};
+    return lax::concatenate(parts, axis);
+  }
+  const Array twice[] = {x, x};
+  const Array start = remainder(negative(strengthen(shift)), size);
+  std::vector<Array> starts(x.rank(), zeros({}, start.dtype()));
+  starts[axis] = start;
+  return lax::dynamic_slice(lax::concatenate(twice, axis), starts, x.shape(), false);
+}
+
+}  // namespace
+
+Array roll(const Array& x, const Array& shift, const Axes& axes) {
+  if (!is_integer(shift.dtype())) {
+    throw TypeError(
+        fmt::format("roll: the shift must be an integer, got {}", shift.type().to_string()));
+  }
+  if (!axes) {
+    Array flat = ravel(x);
+    const Array total = shift.rank() == 0 ? shift : sum(shift);
+    return reshape(roll_one(flat, total, 0), x.shape());
+  }
+  // Shifts and axes of which the one is a single number belong together.
+  const auto count = static_cast<int64_t>(axes->size());
+  const Array shifts = with_error_prefix("roll", [&] {
+    const int64_t number = std::max<int64_t>(count, shift.rank() == 0 ? 1 : shift.shape()[0]);
+    return broadcast_to(shift, {&number, 1});
+  });
+  Array result = x;
+  for (int64_t i = 0; i < shifts.size(); ++i) {
+    const int64_t axis = normalize_axis((*axes)[count == 1 ? 0 : i], x.rank(), "roll");
+    const Index at[] = {i};
+    result = roll_one(result, take(shifts, at), axis);
+  }
+  return result;
+}
+
+}  // namespace farcall::numpy
