@@ -172,7 +172,7 @@ TEST(Save, ForeignTargetsAreBoundByName) {
   const ProgramPtr program =
       program_of("ffi_call", {kVector}, make_params(ffi_call_params("save_test_target", 1, {})));
   const std::string unknown = serialize_program(*program);
-  EXPECT_EQ(error_of(ErrorCode::kNotFound, [&] { deserialize_program(unknown); }).substr(0, 104),
+  EXPECT_EQ(error_of(ErrorCode::kNotFound, [&] { deserialize_program(unknown); }).substr(0, 103),
             "saved program: the program calls \"save_test_target\": registry: no target "
             "\"save_test_target\" on platform");
   const LoadedProgram loaded = deserialize_program(unknown, {.strict = false});
