@@ -21,6 +21,11 @@ std::vector<NamedProgram> nested_programs(const Equation& equation) {
   return equation.params ? equation.params->programs() : std::vector<NamedProgram>();
 }
 
+ProgramPtr called_program(const Equation& equation) {
+  const auto body = equation.primitive->body;
+  return body ? body(equation.params.get()) : nullptr;
+}
+
 void for_each_equation(const Program& program, const EquationVisitor& visit) {
   walk(program, visit, 0);
 }

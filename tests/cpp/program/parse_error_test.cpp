@@ -107,7 +107,7 @@ TEST(ParseError, TheVmapMethodOfAForeignCall) {
                      "has_side_effect=False input_layouts=() input_output_aliases=() "
                      "legacy_backend_config=None output_layouts=() result_types=() target_name=f "
                      "vmap_method=quick] in () }"),
-            "program text, line 1, column 217: ffi_call(\"f\"): vmap_method must be one of "
+            "program text, line 1, column 224: ffi_call(\"f\"): vmap_method must be one of "
             "broadcast_all, expand_dims, legacy_vectorized, sequential, sequential_unrolled or "
             "None, got \"quick\"");
 }

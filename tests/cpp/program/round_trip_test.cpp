@@ -96,7 +96,7 @@ const Example kExamples[] = {
      "_:f32[4,3] = gather[offset_dims=(1,) collapsed_slice_dims=(0,) start_index_map=(0,) "
      "operand_batching_dims=() start_indices_batching_dims=() slice_sizes=(1, 3) fill_value=None "
      "mode=clip unique_indices=False indices_are_sorted=True] a b"},
-    {"", "_:i32[] = platform_index[platforms=(cpu, cuda) has_default=True]"},
+    {"", "_:i32[] = platform_index[platforms=((cpu,), (cuda, rocm)) has_default=True]"},
     {"a:c64[4]", "_:c64[4] = fft[fft_lengths=(4,) fft_type=FFT] a"},
     {"a:f32[1,2,5] b:f32[3,2,3]",
      "_:f32[1,3,3] = conv_general_dilated[batch_group_count=1 feature_group_count=1 "
