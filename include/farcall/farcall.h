@@ -12,8 +12,11 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/program/draw.h>
+#include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>
