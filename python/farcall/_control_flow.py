@@ -229,7 +229,7 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Element i gets slice i of every ``x`` along ``split_axis``, put together at ``concat_axis``."""
+    """Element i gets slice i of every ``x`` along ``split_axis``, joined at ``concat_axis``."""
     _no_groups("all_to_all", axis_index_groups)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
 

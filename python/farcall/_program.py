@@ -36,7 +36,9 @@ class ArgInfo(NamedTuple):
 def _args_info(self: Any) -> Any:
     """An ArgInfo for each argument, in the structure (positional, keyword)."""
     avals = self.program.in_avals
-    return self.in_tree.unflatten([ArgInfo(a, d) for a, d in zip(avals, self._donated, strict=True)])
+    return self.in_tree.unflatten(
+        [ArgInfo(a, d) for a, d in zip(avals, self._donated, strict=True)]
+    )
 
 
 def _export(self: Any) -> Exported:

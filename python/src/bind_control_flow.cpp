@@ -254,20 +254,20 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
       nb::object arguments = unflatten_arrays(*operands.tree, inputs);
       nb::object value = nb::steal(PyObject_CallObject(branch.ptr(), arguments.ptr()));
       if (!value.is_valid()) nb::raise_python_error();
-      FlatTree result = flatten_arrays(
-          value, fmt::format("{}: the result of branch {}", function, body.programs.size()));
+      const std::string name = lax::branch_name(function, body.programs.size());
+      FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
       if (body.result_tree && !(*result.tree == *body.result_tree)) {
-        throw TypeError(
-            fmt::format("{}: all branches must return one structure; branch 0 returns"
-                        "\n  {}\nbranch {} returns\n  {}",
-                        function, body.result_tree->to_string(), body.programs.size(),
-                        result.tree->to_string()));
+        throw TypeError(fmt::format(
+            "{}: all branches must return one structure; {} returns\n  {}\n{} returns\n  {}",
+            function, lax::branch_name(function, 0), body.result_tree->to_string(), name,
+            result.tree->to_string()));
       }
       body.result_tree = result.tree;
       return std::move(result.arrays);
     };
     body.programs.push_back(record_closure(flat, operands.types(), "branch"));
   }
+  lax::check_branches(function, body.programs, paths("result", body.result_tree));
   return body;
 }
 
@@ -277,7 +277,9 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
   if (nb::len(branches) == 0) {
     throw Error(ErrorCode::kInvalidArgument, function + ": expected at least one branch");
   }
-  for (nb::handle branch : branches) check_callable(branch, function + ": a branch");
+  for (size_t i = 0; i < nb::len(branches); ++i) {
+    check_callable(nb::object(branches[i]), function + ": " + lax::branch_name(function, i));
+  }
   const bool is_cond = function == "cond";
   const Array given = to_array(index, is_cond ? "cond: pred" : "switch: index");
   const FlatTree operands = flatten_arrays(arguments, function + ": operands");
@@ -287,8 +289,7 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
   const auto results = run_recorded([&] {
     const Array branch = is_cond ? lax::branch_of_predicate(given)
                                  : lax::branch_of_index(given, body->programs.size());
-    return lax::run_branches(branch, body->programs, operands.arrays, function,
-                             paths("result", body->result_tree));
+    return lax::run_branches(branch, body->programs, operands.arrays);
   });
   return unflatten_arrays(*body->result_tree, results);
 }

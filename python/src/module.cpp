@@ -60,6 +60,7 @@ NB_MODULE(_core, module) {
   bind_numpy_indexing(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
+  bind_define(ffi);
   bind_ffi_call(ffi);
   install_location_provider();
 }

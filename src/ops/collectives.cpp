@@ -109,7 +109,7 @@ BatchResults psum_batch(const BatchCall& call) {
         return lax::reduce_sum(x, {&axis, 1});
       },
       [](const Array& x, int64_t size) {
-        return lax::mul(x, lax::convert_element_type(Array(size), x.dtype()));
+        return lax::mul(x, scalar_of(x.dtype(), static_cast<double>(size)));
       });
 }
 template <Array (*kReduce)(const Array&, std::span<const int64_t>)>

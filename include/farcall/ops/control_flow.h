@@ -104,10 +104,13 @@ FARCALL_API std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds
 // The branch's number from a predicate or an index, which is checked.
 FARCALL_API Array branch_of_predicate(const Array& pred);
 FARCALL_API Array branch_of_index(const Array& index, size_t num_branches);
-// The branches' results must agree; `name` names them.
+// "true_fun", "branch 2": how messages of cond and switch name a branch.
+FARCALL_API std::string branch_name(std::string_view function, size_t i);
+// Raises unless the branches' results agree; `function` is who asks, `name` names them.
+FARCALL_API void check_branches(std::string_view function, std::span<const Recording> branches,
+                                const LeafName& name);
 FARCALL_API std::vector<Array> run_branches(const Array& branch,
                                             std::span<const Recording> branches,
-                                            std::span<const Array> operands,
-                                            const std::string& function, const LeafName& name);
+                                            std::span<const Array> operands);
 
 }  // namespace farcall::lax

@@ -340,29 +340,38 @@ Array branch_of_index(const Array& index, size_t num_branches) {
   return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
 }
 
-std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
-                                std::span<const Array> operands, const std::string& function,
-                                const LeafName& name) {
+std::string branch_name(std::string_view function, size_t i) {
+  if (function == "cond") return i == 0 ? "false_fun" : "true_fun";
+  return fmt::format("branch {}", i);
+}
+
+void check_branches(std::string_view function, std::span<const Recording> branches,
+                    const LeafName& name) {
   const auto types = branches[0].program->output_types();
+  const std::string first = branch_name(function, 0);
   for (size_t i = 1; i < branches.size(); ++i) {
     const auto others = branches[i].program->output_types();
+    const std::string other = branch_name(function, i);
     if (others.size() != types.size()) {
       throw TypeError(
-          fmt::format("{}: all branches must return as many arrays: branch 0 returns "
-                      "{}, branch {} returns {}",
-                      function, types.size(), i, others.size()));
+          fmt::format("{}: all branches must return as many arrays: {} returns {}, {} returns {}",
+                      function, first, types.size(), other, others.size()));
     }
     std::string text;
     for (size_t j = 0; j < types.size(); ++j) {
       if (types[j].strengthened() == others[j].strengthened()) continue;
-      text += fmt::format("\n  {} is {} from branch 0, {} from branch {}", name(j),
-                          types[j].to_string(), others[j].to_string(), i);
+      text += fmt::format("\n  {} is {} from {}, {} from {}", name(j), types[j].to_string(), first,
+                          others[j].to_string(), other);
     }
     if (!text.empty()) {
       throw TypeError(
           fmt::format("{}: all branches must return the same types:{}", function, text));
     }
   }
+}
+
+std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
+                                std::span<const Array> operands) {
   // Every branch takes what any of them captured.
   std::vector<Array> captured;
   std::unordered_map<const ArrayNode*, int64_t> places;
@@ -384,7 +393,7 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
       if (inputs[i] == kUnused) unused.push_back(captured[i].type());
     }
     append_range(inputs, recording.captured.size(), operands.size());
-    append_range(outputs, 0, types.size());
+    append_range(outputs, 0, recording.program->outputs.size());
     params.branches.push_back(rearrange(recording.program, inputs, outputs, unused));
   }
   std::vector<Array> all{branch};
@@ -395,13 +404,14 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
 
 namespace {
 
-std::vector<Recording> record_branches(std::span<const FlatFunction> branches,
-                                       std::span<const Array> operands) {
+std::vector<Array> choose(std::string_view function, const Array& branch,
+                          std::span<const FlatFunction> branches, std::span<const Array> operands) {
   std::vector<Recording> recordings;
-  for (const FlatFunction& branch : branches) {
-    recordings.push_back(record_closure(branch, types_of(operands), "branch"));
+  for (const FlatFunction& f : branches) {
+    recordings.push_back(record_closure(f, types_of(operands), "branch"));
   }
-  return recordings;
+  check_branches(function, recordings, numbered("result"));
+  return run_branches(branch, recordings, operands);
 }
 
 }  // namespace
@@ -409,17 +419,13 @@ std::vector<Recording> record_branches(std::span<const FlatFunction> branches,
 std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
                         const FlatFunction& false_fun, std::span<const Array> operands) {
   const FlatFunction branches[] = {false_fun, true_fun};
-  const Array branch = branch_of_predicate(pred);
-  return run_branches(branch, record_branches(branches, operands), operands, "cond",
-                      numbered("result"));
+  return choose("cond", branch_of_predicate(pred), branches, operands);
 }
 
 std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
                            std::span<const Array> operands) {
   if (branches.empty()) type_error("switch: expected at least one branch");
-  const Array branch = branch_of_index(index, branches.size());
-  return run_branches(branch, record_branches(branches, operands), operands, "switch",
-                      numbered("result"));
+  return choose("switch", branch_of_index(index, branches.size()), branches, operands);
 }
 
 }  // namespace farcall::lax

@@ -416,7 +416,7 @@ TEST(CondErrors, ShowBothBranches) {
                   Arrays{number(1)});
             }),
             "cond: all branches must return the same types:\n"
-            "  result[0] is i8[] from branch 0, f32[] from branch 1");
+            "  result[0] is i8[] from false_fun, f32[] from true_fun");
   EXPECT_EQ(type_error_of([] {
               const FlatFunction f = [](Inputs) { return Arrays{}; };
               lax::cond(Array::of<float>({1, 2}), f, f, {});
