@@ -5,7 +5,9 @@ from farcall import custom_derivatives as custom_derivatives
 from farcall import dtypes as dtypes
 from farcall import ffi as ffi
 from farcall import lax as lax
+from farcall import nn as nn
 from farcall import numpy as numpy
+from farcall import scipy as scipy
 from farcall import tree as tree
 from farcall import tree_util as tree_util
 from farcall._array import Array as Array
@@ -45,4 +47,9 @@ from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
+from farcall._program import Exported as Exported
+from farcall._program import deserialize as deserialize
+from farcall._program import export as export
+from farcall._program import load as load
+from farcall._program import save as save
 from farcall._vmap import vmap as vmap

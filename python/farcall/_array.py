@@ -25,38 +25,8 @@ def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
 
 
 def _install_methods() -> None:
-    """Gives Array numpy's methods, which are the functions of farcall.numpy."""
+    """What Array has besides the functions of farcall.numpy, which farcall._numpy.methods adds."""
     functions = _core.numpy
-
-    def method(name: str) -> Any:
-        function = getattr(functions, name)
-
-        def call(self: Array, *args: Any, **kwargs: Any) -> Array:
-            return function(self, *args, **kwargs)
-
-        call.__name__ = name
-        call.__doc__ = f"farcall.numpy.{name} of this array."
-        return call
-
-    names = "sum prod max min any all mean var std argmax argmin ravel squeeze swapaxes astype clip"
-    names += " take nonzero"
-    for name in names.split():
-        setattr(Array, name, method(name))
-
-    def shape_of(args: tuple[Any, ...]) -> Any:
-        return args[0] if len(args) == 1 else args
-
-    def reshape(self: Array, *shape: Any) -> Array:
-        """This array in another shape; one size may be -1."""
-        return functions.reshape(self, shape_of(shape))
-
-    def transpose(self: Array, *axes: Any) -> Array:
-        """This array with its dimensions permuted, turned round without axes."""
-        return functions.transpose(self, shape_of(axes) if axes else None)
-
-    def flatten(self: Array) -> Array:
-        """The elements in one dimension."""
-        return functions.ravel(self)
 
     def copy(self: Array) -> Array:
         """An array with memory of its own."""
@@ -76,7 +46,7 @@ def _install_methods() -> None:
         """This array: its values are there already."""
         return self
 
-    for function in (reshape, transpose, flatten, copy, tolist):
+    for function in (copy, tolist):
         setattr(Array, function.__name__, function)
     Array.__format__ = format_number
     Array.block_until_ready = ready

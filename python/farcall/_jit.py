@@ -108,11 +108,6 @@ def make_jaxpr(
 make_program = make_jaxpr
 
 
-def _rebuild_program(text: str) -> _core.Program:
-    """The program that was pickled as ``text``."""
-    return _core.parse_program(text)
-
-
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of ``fun(*args, **kwargs)``, without computing it."""
     name = name_of(fun)

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-import builtins
-import enum
+import builtins as _builtins
+import enum as _enum
 from typing import Any, NamedTuple
 
 from farcall import _core
+from farcall import tree as _tree
+from farcall._control_flow import all_gather as all_gather
+from farcall._control_flow import all_to_all as all_to_all
+from farcall._control_flow import associative_scan as associative_scan
+from farcall._control_flow import axis_index as axis_index
+from farcall._control_flow import axis_size as axis_size
+from farcall._control_flow import cond as cond
+from farcall._control_flow import fori_loop as fori_loop
+from farcall._control_flow import map as map
+from farcall._control_flow import pmax as pmax
+from farcall._control_flow import pmean as pmean
+from farcall._control_flow import pmin as pmin
+from farcall._control_flow import ppermute as ppermute
+from farcall._control_flow import psum as psum
+from farcall._control_flow import scan as scan
+from farcall._control_flow import switch as switch
+from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
+from farcall._lax_arrays import *  # noqa: F403
 
 _functions = _core.lax
 
 
-class RoundingMethod(enum.IntEnum):
+class RoundingMethod(_enum.IntEnum):
     """How ``round`` treats halves."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
+
+
+def stop_gradient(x: Any) -> Any:
+    """The arrays of the pytree ``x``, as constants to differentiation."""
+    return _tree.map(_functions.stop_gradient, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> _core.Array:
@@ -29,7 +52,7 @@ def iota(dtype: Any, size: int) -> _core.Array:
     return _functions.broadcasted_iota(dtype, (size,), 0)
 
 
-class GatherScatterMode(enum.Enum):
+class GatherScatterMode(_enum.Enum):
     """What becomes of indices outside."""
 
     CLIP = "clip"
@@ -94,10 +117,10 @@ def slice_in_dim(
 ) -> _core.Array:
     """``operand[start_index:limit_index:stride]`` along one axis."""
     operand = _core.numpy.as_array(operand, "slice_in_dim: argument operand")
-    whole = builtins.slice(None)
+    whole = _builtins.slice(None)
     index = _in_dim(
         operand,
-        builtins.slice(start_index, limit_index, stride),
+        _builtins.slice(start_index, limit_index, stride),
         _axis_of(operand, axis),
         [whole] * operand.ndim,
     )

@@ -10,7 +10,10 @@ using namespace nanobind::literals;
 
 void bind_arrays(nb::module_& module);          // conversions that Array's Python side needs
 void bind_checkpoint(nb::module_& module);      // checkpoint, named calls
+void bind_collectives(nb::module_& module);     // psum and the like
+void bind_control_flow(nb::module_& module);    // loops and branches
 void bind_custom_rules(nb::module_& module);    // custom_jvp, custom_vjp, custom_vmap
+void bind_define(nb::module_& module);          // definitions of targets
 void bind_derivatives(nb::module_& module);     // jvp, vjp, linearize, grad
 void bind_ffi(nb::module_& module);             // registration of targets and types
 void bind_jacobians(nb::module_& module);       // jacfwd, jacrev
@@ -20,8 +23,8 @@ void bind_lax_indexing(nb::module_& module);    // gather, scatter and the like
 void bind_numpy(nb::module_& module);           // numpy's functions
 void bind_numpy_arrays(nb::module_& module);    // those of order, parts and products
 void bind_numpy_indexing(nb::module_& module);  // indexing with arrays
+void bind_program(nb::module_& module);         // Program and its text
 void bind_shape_dtype(nb::module_& module);     // ShapeDtypeStruct
 void bind_vmap(nb::module_& module);            // vmap
-void bind_program(nb::module_& module);         // Program and its text
 
 }  // namespace farcall::python

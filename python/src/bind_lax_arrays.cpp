@@ -1,12 +1,18 @@
-// farcall.lax: operations along dimensions: cumulative ones, sorting.
+// farcall.lax: operations along dimensions: cumulative ones, sorting, convolution, Fourier transforms
+// and windows. Names with an underscore are for farcall's own Python.
 #include "bind.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ops/convolution.h>
 #include <farcall/ops/cumulative.h>
+#include <farcall/ops/fft.h>
+#include <farcall/ops/reduce_window.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -48,7 +54,7 @@ void bind_cumulative(nb::module_& module) {
 
 void bind_sort(nb::module_& module) {
   module.def(
-      "sort_operands",
+      "_sort_operands",
       [](nb::sequence operands, int64_t dimension, bool is_stable, int64_t num_keys) {
         std::vector<Array> arrays;
         for (nb::handle operand : operands) arrays.push_back(argument(operand, "sort", "operand"));
@@ -66,9 +72,46 @@ void bind_sort(nb::module_& module) {
       nb::arg("operand").none(), nb::arg("k"), nb::arg("axis") = -1);
 }
 
+using Sizes = std::vector<int64_t>;
+
+void bind_windows(nb::module_& module) {
+  module.def("_conv_general_dilated",
+             [](nb::handle lhs, nb::handle rhs, Sizes strides, Padding padding, Sizes lhs_dilation,
+                Sizes rhs_dilation, Sizes lhs_spec, Sizes rhs_spec, Sizes out_spec,
+                int64_t feature_group_count, int64_t batch_group_count) {
+               return wrap_object(lax::conv_general_dilated(
+                   argument(lhs, "conv_general_dilated", "lhs"),
+                   argument(rhs, "conv_general_dilated", "rhs"),
+                   {batch_group_count, feature_group_count, std::move(lhs_dilation),
+                    std::move(lhs_spec), std::move(out_spec), std::move(padding),
+                    std::move(rhs_dilation), std::move(rhs_spec), std::move(strides)}));
+             });
+  using ReduceWindow = Array (*)(const Array&, ReduceWindowParams);
+  const std::pair<const char*, ReduceWindow> functions[] = {
+      {"_reduce_window_sum", lax::reduce_window_sum},
+      {"_reduce_window_prod", lax::reduce_window_prod},
+      {"_reduce_window_max", lax::reduce_window_max},
+      {"_reduce_window_min", lax::reduce_window_min},
+  };
+  for (const auto& [name, function] : functions) {
+    module.def(name, [name = std::string(name + 1), function = function](
+                         nb::handle x, Sizes window, Sizes strides, Padding padding,
+                         Sizes base_dilation, Sizes window_dilation) {
+      return wrap_object(function(argument(x, name, "operand"),
+                                  {std::move(base_dilation), std::move(padding),
+                                   std::move(window_dilation), std::move(window),
+                                   std::move(strides)}));
+    });
+  }
+  module.def("_fft", [](nb::handle x, const std::string& type, const Sizes& lengths) {
+    return wrap_object(lax::fft(argument(x, "fft", "x"), type, lengths));
+  });
+}
+
 }  // namespace
 
 void bind_lax_arrays(nb::module_& module) {
+  bind_windows(module);
   bind_cumulative(module);
   bind_sort(module);
 }

@@ -1,4 +1,5 @@
-// farcall.numpy: order, parts of arrays, products.
+// farcall.numpy: order, parts of arrays, products. Names with an underscore are for farcall's own
+// Python.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -74,13 +75,13 @@ void bind_parts(nb::module_& module) {
       },
       nb::arg("A").none(), nb::arg("reps").none());
   module.def(
-      "repeat_each",
+      "_repeat",
       [](nb::handle x, int64_t repeats, std::optional<int64_t> axis) {
         return wrap_object(numpy::repeat(argument(x, "repeat", "a"), repeats, axis));
       },
       nb::arg("a").none(), nb::arg("repeats"), nb::arg("axis").none());
   module.def(
-      "roll_axis",
+      "_roll",
       [](nb::handle x, int64_t shift, std::optional<int64_t> axis) {
         return wrap_object(numpy::roll(argument(x, "roll", "a"), shift, axis));
       },
@@ -105,7 +106,7 @@ void bind_parts(nb::module_& module) {
 
 void bind_products(nb::module_& module) {
   module.def(
-      "einsum_arrays",
+      "_einsum",
       [](const std::string& subscripts, nb::sequence operands,
          const std::optional<numpy::EinsumPath>& path) {
         std::vector<Array> arrays;
@@ -116,7 +117,7 @@ void bind_products(nb::module_& module) {
       },
       nb::arg("subscripts"), nb::arg("operands").none(), nb::arg("path").none());
   module.def(
-      "tensordot_axes",
+      "_tensordot",
       [](nb::handle x, nb::handle y, nb::handle axes_x, nb::handle axes_y) {
         return wrap_object(numpy::tensordot(
             argument(x, "tensordot", "a"), argument(y, "tensordot", "b"),

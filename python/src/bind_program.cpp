@@ -5,12 +5,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <farcall/program/draw.h>
 #include <farcall/program/program.h>
+#include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/jit.h>
 
 #include "array_object.h"
+#include "attributes.h"
+#include "bind_program.h"
 #include "call.h"
 #include "convert.h"
 
@@ -34,10 +38,24 @@ nb::list run_program(const Program& self, nb::args args) {
   return list;
 }
 
+nb::bytes serialize(const Program& self, nb::dict metadata) {
+  const std::string bytes = serialize_program(self, {to_attributes(metadata, "metadata")});
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+// The program, the metadata, and what is wrong with its foreign targets.
+nb::tuple deserialize(nb::bytes bytes, bool strict) {
+  LoadedProgram loaded = deserialize_program({bytes.c_str(), bytes.size()}, {strict});
+  return nb::make_tuple(std::const_pointer_cast<Program>(loaded.program),
+                        from_attributes(loaded.metadata), loaded.problems);
+}
+
 }  // namespace
 
 void bind_program(nb::module_& module) {
-  nb::class_<Program>(module, "Program", "A typed list of equations, made by recording a function.")
+  nb::class_<Program> program(module, "Program",
+                              "A typed list of equations, made by recording a function.");
+  program
       .def("__str__",
            [](const Program& self) { return to_text(self, {.max_constant_elements = 16}); })
       .def("__repr__",
@@ -53,13 +71,26 @@ void bind_program(nb::module_& module) {
           nb::arg("other").none())
       .def("__reduce__",
            [](const Program& self) {
-             nb::object rebuild = nb::module_::import_("farcall._jit").attr("_rebuild_program");
-             return nb::make_tuple(rebuild, nb::make_tuple(to_text(self)));
+             nb::object rebuild = nb::module_::import_("farcall._program").attr("_rebuild");
+             return nb::make_tuple(rebuild, nb::make_tuple(serialize(self, {})));
            })
       .def("__hash__",
-           [](const Program& self) {
-             return static_cast<Py_hash_t>(std::hash<std::string>()(to_text(self)) >> 1);
-           })
+           [](const Program& self) { return static_cast<Py_hash_t>(hash_of(self) >> 1); })
+      .def(
+          "serialize", [](const Program& self) { return serialize(self, {}); },
+          "The bytes from which farcall.deserialize makes an equal program.")
+      .def("_serialize", serialize)
+      .def("cost_analysis", [](const Program& self) { return cost_dict(self.cost()); })
+      .def(
+          "to_dot",
+          [](const Program& self, size_t max_equations) { return to_dot(self, {max_equations}); },
+          nb::arg("max_equations") = DrawOptions().max_equations,
+          "A drawing for Graphviz; nested programs are clusters.")
+      .def(
+          "to_svg",
+          [](const Program& self, size_t max_equations) { return to_svg(self, {max_equations}); },
+          nb::arg("max_equations") = DrawOptions().max_equations, "A drawing.")
+      .def("_repr_svg_", [](const Program& self) { return to_svg(self); })
       .def("__call__", run_program, "Evaluates the equations; returns the list of outputs.")
       .def("verify", [](const Program& self) { verify(self); })
       .def_prop_ro("in_avals", [](const Program& self) { return type_list(self.input_types()); })
@@ -71,6 +102,8 @@ void bind_program(nb::module_& module) {
           names.emplace_back(equation.primitive->name);
         return names;
       });
+  bind_equations(module, program);
+  module.def("deserialize_program", deserialize, nb::arg("data"), nb::arg("strict"));
   module.def("parse_program", [](const std::string& text) {
     return std::const_pointer_cast<Program>(parse_program(text));
   });

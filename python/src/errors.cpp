@@ -15,6 +15,7 @@ PyObject* boolean_index_class = nullptr;
 
 PyObject* class_of(const Error& error) {
   if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
+  if (dynamic_cast<const NameError*>(&error)) return PyExc_NameError;
   if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
   if (dynamic_cast<const ConcretizationError*>(&error)) return concretization_class;
   if (dynamic_cast<const LeakedTracerError*>(&error)) return leaked_tracer_class;

@@ -15,15 +15,16 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/program/text.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>
 
 #include "call.h"
 #include "convert.h"
 #include "errors.h"
+#include "lowered.h"
 #include "traced_function.h"
 
 namespace farcall::python {
@@ -241,20 +242,6 @@ void compile_entry(const Entry& entry, std::vector<bool> donated) {
   if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
 }
 
-nb::object run_entry(const Entry& entry, std::span<const Array> inputs) {
-  std::vector<const Storage*> storages;
-  storages.reserve(inputs.size());
-  for (const Array& input : inputs) storages.push_back(&input.storage());
-  std::vector<Storage> outputs(entry.executable->output_types().size());
-  execute(*entry.executable, storages, outputs);
-  std::vector<nb::object> leaves;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    leaves.push_back(
-        wrap_object(Array(entry.executable->output_types()[i], std::move(outputs[i]))));
-  }
-  return entry.result_tree->unflatten(leaves);
-}
-
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry) {
   constexpr size_t kMaxFastEntries = 16;
   if (entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
@@ -287,7 +274,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   compile_entry(*entry, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
-  return run_entry(*entry, inputs).release().ptr();
+  return run_executable(*entry->executable, *entry->result_tree, inputs).release().ptr();
 }
 
 // A call inside another function is one operation there.
@@ -418,40 +405,6 @@ JitState& checked_state(nb::handle object) {
   return state_of(object.ptr());
 }
 
-// ---- lower and compile ----
-
-struct Lowered {
-  Entry entry;
-  std::string where;
-  StaticArguments statics;
-  TreeDefPtr argument_tree;
-  std::vector<bool> donated;
-};
-
-struct Compiled {
-  Entry entry;
-  std::string where;
-  StaticArguments statics;
-  TreeDefPtr argument_tree;
-
-  nb::object operator()(nb::args args, nb::kwargs kwargs) const {
-    const CallArguments arguments = sort_arguments(where, statics, args, kwargs);
-    if (!(*arguments.tree == *argument_tree)) {
-      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}", where,
-                                  argument_tree->to_string(), arguments.tree->to_string()));
-    }
-    const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
-    const auto types = entry.executable->input_types();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].type().strengthened() != types[i].strengthened()) {
-        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", where, i,
-                                    types[i].to_string(), inputs[i].type().to_string()));
-      }
-    }
-    return run_entry(entry, inputs);
-  }
-};
-
 Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   JitState& state = checked_state(function);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, kwargs);
@@ -460,16 +413,12 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   if (!traced.captured.empty()) {
     leaked_array(traced.captured[0], fmt::format("while {} was lowered", state.where));
   }
-  return {make_entry(std::move(traced)), state.where, state.statics, arguments.tree,
+  return {std::move(traced.program),
+          std::move(traced.result_tree),
+          state.where,
+          state.statics,
+          arguments.tree,
           donated_leaves(state, arguments)};
-}
-
-nb::dict cost_dict(const Program& program) {
-  const Cost cost = program.cost();
-  nb::dict dict;
-  dict["flops"] = static_cast<double>(cost.flops);
-  dict["bytes accessed"] = static_cast<double>(cost.bytes);
-  return dict;
 }
 
 }  // namespace
@@ -480,6 +429,12 @@ void bind_jit(nb::module_& module) {
   jit_type = reinterpret_cast<PyTypeObject*>(made);
   module.attr("JitFunction") = nb::handle(made);
 
+  // What transformations run goes the same way as jitted calls.
+  set_executor([](const Executable& executable, std::span<const Storage* const> inputs,
+                  std::span<Storage> outputs, const ExecutionOptions& options) {
+    if (PyGILState_Check()) return execute(executable, inputs, outputs, options);
+    executable.execute(inputs, outputs, options);
+  });
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
              nb::arg("inline"));
@@ -502,25 +457,7 @@ void bind_jit(nb::module_& module) {
     return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
                           std::const_pointer_cast<TreeDef>(traced.result_tree));
   });
-
-  nb::class_<Lowered>(module, "Lowered", "A program recorded by jit(f).lower(...).")
-      .def("as_text", [](const Lowered& self) { return to_text(*self.entry.program); })
-      .def("compile",
-           [](const Lowered& self) {
-             Entry entry = self.entry;
-             compile_entry(entry, self.donated);
-             return Compiled{std::move(entry), self.where, self.statics, self.argument_tree};
-           })
-      .def("cost_analysis", [](const Lowered& self) { return cost_dict(*self.entry.program); })
-      .def_prop_ro("program", [](const Lowered& self) {
-        return std::const_pointer_cast<Program>(self.entry.program);
-      });
-  nb::class_<Compiled>(module, "Compiled", "An executable with the structure of its arguments.")
-      .def("__call__", &Compiled::operator())
-      .def("as_text",
-           [](const Compiled& self) { return to_text(self.entry.executable->program()); })
-      .def("cost_analysis",
-           [](const Compiled& self) { return cost_dict(self.entry.executable->program()); });
+  bind_lowered(module);
 }
 
 }  // namespace farcall::python

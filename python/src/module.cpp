@@ -49,6 +49,9 @@ NB_MODULE(_core, module) {
   bind_custom_rules(transforms);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
+  nanobind::module_ control_flow = module.def_submodule("control_flow");
+  bind_control_flow(control_flow);
+  bind_collectives(control_flow);
   bind_lax_arrays(lax);
   bind_lax_indexing(lax);
   nanobind::module_ numpy = module.def_submodule("numpy");
@@ -57,6 +60,7 @@ NB_MODULE(_core, module) {
   bind_numpy_indexing(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
+  bind_define(ffi);
   bind_ffi_call(ffi);
   install_location_provider();
 }

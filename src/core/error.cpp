@@ -40,6 +40,10 @@ TypeError::TypeError(std::string message)
 TypeError::~TypeError() = default;
 void TypeError::raise_with(std::string message) const { throw TypeError(std::move(message)); }
 
+NameError::NameError(std::string message) : Error(ErrorCode::kNotFound, std::move(message)) {}
+NameError::~NameError() = default;
+void NameError::raise_with(std::string message) const { throw NameError(std::move(message)); }
+
 OverflowError::OverflowError(std::string message)
     : Error(ErrorCode::kOutOfRange, std::move(message)) {}
 OverflowError::~OverflowError() = default;

@@ -16,6 +16,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -79,12 +80,6 @@ Array bind(const Primitive& primitive, P params, const Array& x) {
   return bind_one(primitive, make_params(std::move(params)), {&x, 1});
 }
 
-// Tangents go the way of values.
-JvpResults linear_jvp(const JvpCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.primals),
-          bind_primitive(call.primitive, call.params, call.tangents)};
-}
-
 // ---- psum, pmax, pmin ----
 
 std::vector<ShapeDtype> reduce_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -114,7 +109,7 @@ BatchResults psum_batch(const BatchCall& call) {
         return lax::reduce_sum(x, {&axis, 1});
       },
       [](const Array& x, int64_t size) {
-        return lax::mul(x, lax::convert_element_type(Array(size), x.dtype()));
+        return lax::mul(x, scalar_of(x.dtype(), static_cast<double>(size)));
       });
 }
 template <Array (*kReduce)(const Array&, std::span<const int64_t>)>

@@ -9,6 +9,7 @@
 #include <farcall/trace/rules.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -102,11 +103,6 @@ JvpResults jvp_by_pairs(const JvpCall& call) {
   return {bind_primitive(call.primitive, call.params, call.primals), results.tangents};
 }
 
-JvpResults cumsum_jvp(const JvpCall& call) {
-  return {bind_primitive(call.primitive, call.params, call.primals),
-          bind_primitive(call.primitive, call.params, call.tangents)};
-}
-
 // What element i adds to all from i on comes back from all of them.
 std::vector<Array> cumsum_transpose(const TransposeCall& call) {
   const auto& p = params_as<CumulativeParams>(call.params.get());
@@ -120,7 +116,7 @@ BatchResults cumulative_batch(const BatchCall& call) {
 }
 
 const TransformRules kSumRules = {
-    .jvp = cumsum_jvp, .transpose = cumsum_transpose, .batch = cumulative_batch};
+    .jvp = linear_jvp, .transpose = cumsum_transpose, .batch = cumulative_batch};
 template <Combine combine>
 const TransformRules kPairRules = {.jvp = jvp_by_pairs<combine>, .batch = cumulative_batch};
 

@@ -58,4 +58,27 @@ const Engine& find_engine(std::string_view name) {
                                                 fmt::join(names, ", ")));
 }
 
+std::string to_text(std::span<const ForeignCallReport> reports) {
+  if (reports.empty()) return "no foreign calls\n";
+  std::string text;
+  for (const ForeignCallReport& report : reports) {
+    text += fmt::format("ffi_call(\"{}\")", report.target_name);
+    if (report.where) {
+      text += fmt::format(" at {}:{} ({})", report.where->file, report.where->line,
+                          report.where->function);
+    }
+    text += '\n';
+    if (report.copies.empty()) text += "  copies: none\n";
+    for (const ForeignCallReport::Copy& copy : report.copies) {
+      text += fmt::format("  copy of {}, {} bytes: {}\n", copy.what, copy.nbytes, copy.why);
+    }
+    for (const ForeignCallReport::Alias& alias : report.aliases) {
+      text += fmt::format("  alias of operand {} and result {}: {}\n", alias.input, alias.output,
+                          alias.is_honoured ? "honoured" : "needs a copy, as " + alias.why);
+    }
+    text += fmt::format("  scratch: {} bytes planned\n", report.scratch_bytes);
+  }
+  return text;
+}
+
 }  // namespace farcall

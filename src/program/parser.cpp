@@ -1,19 +1,20 @@
 // Programs from text: a recursive descent over the form that printer.cpp writes.
 //
 //   program  := "{" "lambda" constant* ";" binder* "." "let" equation* "in" list "}"
-//   constant := binder "=" "[" element* "]"
+//   constant := binder "=" ( "[" element* "]" | reference )
 //   binder   := name ":" type
 //   equation := binder* "=" name [ "[" (name "=" value)* "]" ] atom*
 //   atom     := name | element ":" type
 //   value    := None | True | False | number | name | string | type | list | attributes | program
+//             | reference
 //
-// Whitespace and "#" comments may stand between any two tokens.
+// References ("@" number) are explained in text_form.h. Whitespace and "#" comments may stand between any two tokens.
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <map>
+#include <cstring>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,171 +24,17 @@
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 
+#include "program/scanner.h"
+#include "program/text_form.h"
+
 namespace farcall {
 namespace {
 
-// Position in the text, and the tokens that everything is made of.
-class Scanner {
- public:
-  static constexpr std::string_view kErrorPrefix = "program text, line ";
-
-  explicit Scanner(std::string_view text) : text_(text) {}
-
-  [[noreturn]] void fail(std::string_view what) const {
-    const auto before = text_.substr(0, position_);
-    const auto line = 1 + std::ranges::count(before, '\n');
-    const auto newline = before.rfind('\n');
-    const size_t column = position_ - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}{}, column {}: {}", kErrorPrefix, line, column, what));
-  }
-
-  void skip_space() {
-    while (position_ < text_.size()) {
-      const char c = text_[position_];
-      if (c == '#') {
-        while (position_ < text_.size() && text_[position_] != '\n') ++position_;
-      } else if (std::isspace(static_cast<unsigned char>(c))) {
-        ++position_;
-      } else {
-        return;
-      }
-    }
-  }
-  // The next character that is no space; '\0' at the end.
-  char peek() {
-    skip_space();
-    return position_ < text_.size() ? text_[position_] : '\0';
-  }
-  bool accept(char c) {
-    if (peek() != c) return false;
-    ++position_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail(fmt::format("expected '{}'", c));
-  }
-  bool accept_word(std::string_view word) {
-    skip_space();
-    const size_t start = position_;
-    if (this->word() == word) return true;
-    position_ = start;
-    return false;
-  }
-  void expect_word(std::string_view wanted) {
-    if (!accept_word(wanted)) fail(fmt::format("expected \"{}\"", wanted));
-  }
-  // Letters, digits and underscores; may be empty.
-  std::string_view word() {
-    skip_space();
-    return take([](unsigned char c) { return std::isalnum(c) || c == '_'; });
-  }
-  std::string_view name() {
-    const std::string_view found = word();
-    if (found.empty()) fail("expected a name");
-    return found;
-  }
-  // The text of one element: a number, True, False, or a complex number in parentheses.
-  std::string_view element() {
-    skip_space();
-    const size_t start = position_;
-    if (position_ < text_.size() && text_[position_] == '(') {
-      take([](unsigned char c) { return c != ')'; });
-      if (position_ < text_.size()) ++position_;
-    } else {
-      take([](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
-    }
-    if (position_ == start) fail("expected a value");
-    return text_.substr(start, position_ - start);
-  }
-  std::string quoted() {
-    expect('"');
-    std::string out;
-    while (position_ < text_.size() && text_[position_] != '"') {
-      if (text_[position_] != '\\') {
-        out += text_[position_++];
-        continue;
-      }
-      ++position_;
-      out += escape();
-    }
-    if (position_ >= text_.size()) fail("the string has no end");
-    ++position_;
-    return out;
-  }
-  int64_t integer() {
-    skip_space();
-    int64_t value = 0;
-    const char* const begin = text_.data() + position_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (error != std::errc()) fail("expected an integer");
-    position_ += static_cast<size_t>(end - begin);
-    return value;
-  }
-  bool accept_exact(std::string_view literal) {
-    skip_space();
-    if (!text_.substr(position_).starts_with(literal)) return false;
-    position_ += literal.size();
-    return true;
-  }
-
-  // Lists, attributes and programs inside one another; text must not exhaust the stack.
-  class Nesting {
-   public:
-    explicit Nesting(Scanner& in) : in_(in) {
-      constexpr int kMaxDepth = 100;
-      if (in_.depth_ >= kMaxDepth) in_.fail("the text is nested too deeply");
-      ++in_.depth_;
-    }
-    ~Nesting() { --in_.depth_; }
-    Nesting(const Nesting&) = delete;
-    Nesting& operator=(const Nesting&) = delete;
-
-   private:
-    Scanner& in_;
-  };
-
-  size_t position() const { return position_; }
-  size_t remaining() const { return text_.size() - position_; }
-  void go_back(size_t position) { position_ = position; }
-  bool at_end() { return peek() == '\0'; }
-
- private:
-  template <class Predicate>
-  std::string_view take(Predicate accepts) {
-    const size_t start = position_;
-    while (position_ < text_.size() && accepts(static_cast<unsigned char>(text_[position_]))) {
-      ++position_;
-    }
-    return text_.substr(start, position_ - start);
-  }
-
-  char escape() {
-    if (position_ >= text_.size()) fail("the string has no end");
-    const char c = text_[position_++];
-    if (c == 'n') return '\n';
-    if (c == 't') return '\t';
-    if (c == 'r') return '\r';
-    if (c != 'x') return c;
-    unsigned value = 0;
-    const char* const begin = text_.data() + position_;
-    const char* const limit = text_.data() + std::min(position_ + 2, text_.size());
-    const auto [end, error] = std::from_chars(begin, limit, value, 16);
-    if (error != std::errc() || end != begin + 2) fail("expected two hexadecimal digits");
-    position_ += 2;
-    return static_cast<char>(value);
-  }
-
-  std::string_view text_;
-  size_t position_ = 0;
-  int depth_ = 0;
-};
-
 class Parser {
  public:
-  explicit Parser(Scanner& scanner) : in_(scanner) {}
+  Parser(Scanner& scanner, const LoadedParts* parts) : in_(scanner), parts_(parts) {}
 
-  ProgramPtr parse() {
+  ProgramPtr parse(std::string name) {
     in_.expect('{');
     in_.expect_word("lambda");
     while (in_.peek() != ';') constant();
@@ -206,7 +53,20 @@ class Parser {
       if (!in_.accept(',') && in_.peek() != ')') in_.fail("expected ',' or ')'");
     }
     in_.expect('}');
-    return builder_.build(outputs);
+    return builder_.build(outputs, std::move(name));
+  }
+
+  Attributes attributes() {
+    const Scanner::Nesting nesting(in_);
+    std::vector<std::pair<std::string, Attribute>> entries;
+    in_.expect('{');
+    while (!in_.accept('}')) {
+      std::string name = in_.peek() == '"' ? in_.quoted() : std::string(in_.name());
+      in_.expect('=');
+      entries.emplace_back(std::move(name), attribute());
+      in_.accept(',');
+    }
+    return Attributes(std::move(entries));
   }
 
  private:
@@ -243,6 +103,7 @@ class Parser {
       in_.fail(
           fmt::format("the values of constant \"{}\" were left out when this was printed", name));
     }
+    if (in_.accept('@')) return define(name, builder_.add_constant(type, stored(type)));
     in_.expect('[');
     if (type.size() > static_cast<int64_t>(in_.remaining())) {
       in_.fail(fmt::format("{} has {} elements, and there is not so much text", type.to_string(),
@@ -255,6 +116,19 @@ class Parser {
     }
     in_.expect(']');
     define(name, builder_.add_constant(type, std::move(storage)));
+  }
+
+  Storage stored(ShapeDtype type) {
+    const int64_t offset = in_.integer();
+    if (!parts_) in_.fail("only saved programs refer to stored constants");
+    const auto size = static_cast<int64_t>(parts_->data.size());
+    const auto nbytes = static_cast<int64_t>(type.nbytes());
+    if (offset < 0 || offset > size || nbytes > size - offset) {
+      in_.fail(fmt::format("{} bytes at {} do not lie in the {} stored bytes", nbytes, offset, size));
+    }
+    Storage storage = Storage::allocate(type.nbytes());
+    if (nbytes > 0) std::memcpy(storage.data(), parts_->data.data() + offset, type.nbytes());
+    return storage;
   }
 
   void element(DType dtype, void* out) { parse_element(dtype, in_.element(), out); }
@@ -350,6 +224,7 @@ class Parser {
     if (next == '(') return list();
     if (next == '"') return in_.quoted();
     if (next == '{') return braces();
+    if (next == '@') return stored_program();
     if (std::isdigit(static_cast<unsigned char>(next)) || next == '-' || next == '+') {
       return number();
     }
@@ -398,21 +273,18 @@ class Parser {
     in_.expect('{');
     const bool is_program = in_.accept_word("lambda") && in_.peek() != '=';  // an attribute's name
     in_.go_back(start);
-    if (is_program) return Parser(in_).parse();
+    if (is_program) return Parser(in_, parts_).parse({});
     return attributes();
   }
 
-  Attributes attributes() {
-    const Scanner::Nesting nesting(in_);
-    std::vector<std::pair<std::string, Attribute>> entries;
-    in_.expect('{');
-    while (!in_.accept('}')) {
-      std::string name = in_.peek() == '"' ? in_.quoted() : std::string(in_.name());
-      in_.expect('=');
-      entries.emplace_back(std::move(name), attribute());
-      in_.accept(',');
+  ProgramPtr stored_program() {
+    in_.expect('@');
+    const int64_t number = in_.integer();
+    const auto count = static_cast<int64_t>(parts_ ? parts_->programs.size() : 0);
+    if (number < 0 || number >= count) {
+      in_.fail(fmt::format("program {} is not among the {} before this one", number, count));
     }
-    return Attributes(std::move(entries));
+    return parts_->programs[static_cast<size_t>(number)];
   }
 
   Attribute attribute() {
@@ -457,22 +329,22 @@ class Parser {
   }
 
   Scanner& in_;
+  const LoadedParts* parts_;
   ProgramBuilder builder_;
-  std::map<std::string, uint32_t, std::less<>> variables_;
+  std::unordered_map<std::string, uint32_t> variables_;
 };
 
 }  // namespace
 
+ProgramPtr read_program(Scanner& in, const LoadedParts* parts, std::string name) {
+  return Parser(in, parts).parse(std::move(name));
+}
+
+Attributes read_attributes(Scanner& in) { return Parser(in, nullptr).attributes(); }
+
 ProgramPtr parse_program(std::string_view text) {
   Scanner scanner(text);
-  ProgramPtr program;
-  try {
-    program = Parser(scanner).parse();
-  } catch (const Error& error) {
-    // What the values themselves refuse happens where the reading stands.
-    if (error.message().starts_with(Scanner::kErrorPrefix)) throw;
-    scanner.fail(error.message());
-  }
+  ProgramPtr program = read_with_place(scanner, [&] { return read_program(scanner, nullptr); });
   if (!scanner.at_end()) scanner.fail("the program has ended, but text follows");
   verify(*program);
   return program;

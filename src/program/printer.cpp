@@ -9,6 +9,8 @@
 #include <farcall/core/quote.h>
 #include <farcall/program/text.h>
 
+#include "program/text_form.h"
+
 namespace farcall {
 namespace {
 
@@ -31,140 +33,218 @@ bool is_plain(std::string_view text) {
          std::ranges::find(kReserved, text) == std::end(kReserved);
 }
 
-struct ValuePrinter {
-  std::string operator()(std::monostate) const { return "None"; }
-  std::string operator()(bool v) const { return v ? "True" : "False"; }
-  std::string operator()(int64_t v) const { return std::to_string(v); }
-  std::string operator()(double v) const { return format_element(DType::kFloat64, &v); }
-  std::string operator()(const std::string& v) const { return is_plain(v) ? v : quoted(v); }
-  std::string operator()(ShapeDtype v) const { return v.to_string(); }
-  std::string operator()(const Attributes& v) const { return v.to_string(); }
-  std::string operator()(const ProgramPtr& v) const { return v ? to_text(*v) : "None"; }
-  std::string operator()(const ValueList& v) const {
-    std::string out = "(";
-    for (size_t i = 0; i < v.size(); ++i) {
-      if (i > 0) out += ", ";
-      out += to_text(v[i]);
-    }
-    return out + (v.size() == 1 ? ",)" : ")");
-  }
-};
+// Whether a program stands in it: such a value takes lines of its own.
+bool holds_program(const Value& value) {
+  const auto* list = std::get_if<ValueList>(&value);
+  return std::holds_alternative<ProgramPtr>(value) ||
+         (list && std::ranges::any_of(*list, holds_program));
+}
 
+// Writes to the end of one string. `indent` is that of the line on which a text begins.
 class Printer {
  public:
-  Printer(const Program& program, const PrintOptions& options)
-      : program_(program), options_(options), names_(program.variable_types.size()) {
-    name_variables();
+  Printer(std::string& out, const PrintOptions& options, const SavedParts* saved)
+      : out_(out), options_(options), saved_(saved) {}
+
+  void program(const Program& program, size_t indent) {
+    const Names names = variable_names(program);
+    out_ += "{ lambda";
+    for (const Constant& each : program.constants) {
+      out_ += ' ';
+      binder(program, names, each.variable);
+      out_ += '=';
+      constant(each, program.variable_types[each.variable]);
+    }
+    out_ += " ;";
+    for (const uint32_t input : program.inputs) {
+      out_ += ' ';
+      binder(program, names, input);
+    }
+    out_ += ". let";
+    for (const Equation& each : program.equations) {
+      new_line(indent + 4);
+      equation(program, names, each, indent + 4);
+    }
+    if (program.equations.empty()) {
+      out_ += " in (";
+    } else {
+      new_line(indent + 2);
+      out_ += "in (";
+    }
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      atom(program, names, program.outputs[i]);
+    }
+    out_ += program.outputs.size() == 1 ? ",) }" : ") }";
   }
 
-  std::string print() const {
-    std::string out = "{ lambda";
-    for (const Constant& constant : program_.constants) {
-      out += ' ' + binder(constant.variable) + '=' + constant_text(constant);
-    }
-    out += " ;";
-    for (const uint32_t input : program_.inputs) out += ' ' + binder(input);
-    out += ". let";
-    for (const Equation& equation : program_.equations) out += "\n    " + equation_text(equation);
-    out += program_.equations.empty() ? " in (" : "\n  in (";
-    for (size_t i = 0; i < program_.outputs.size(); ++i) {
-      if (i > 0) out += ", ";
-      out += atom_text(program_.outputs[i]);
-    }
-    return out + (program_.outputs.size() == 1 ? ",) }" : ") }");
+  void value(const Value& value, size_t indent) {
+    std::visit([&](const auto& held) { print(held, indent); },
+               static_cast<const Value::variant&>(value));
   }
 
  private:
-  // Letters in the order of appearance; "_" for results that nothing reads.
-  void name_variables() {
-    std::vector<bool> is_read(names_.size(), false);
-    const auto mark = [&](Atom atom) {
-      if (atom.is_variable()) is_read[atom.index] = true;
-    };
-    for (const Equation& equation : program_.equations) {
-      std::ranges::for_each(equation.inputs, mark);
+  using Names = std::vector<std::string>;
+
+  void new_line(size_t indent) { out_.append(1, '\n').append(indent, ' '); }
+
+  void binder(const Program& program, const Names& names, uint32_t variable) {
+    out_ += names[variable];
+    out_ += ':';
+    out_ += program.variable_types[variable].to_string();
+  }
+
+  void atom(const Program& program, const Names& names, Atom atom) {
+    if (atom.is_variable()) {
+      out_ += names[atom.index];
+      return;
     }
-    std::ranges::for_each(program_.outputs, mark);
+    const Literal& literal = program.literals[atom.index];
+    out_ += format_element(literal.type.dtype(), literal.bytes.data());
+    out_ += ':';
+    out_ += literal.type.to_string();
+  }
 
-    size_t next = 0;
-    const auto name = [&](uint32_t variable) {
-      do {
-        names_[variable] = letters(next++);
-      } while (std::ranges::find(kReserved, names_[variable]) != std::end(kReserved));
-    };
-    for (const Constant& constant : program_.constants) name(constant.variable);
-    for (const uint32_t input : program_.inputs) name(input);
-    for (const Equation& equation : program_.equations) {
-      for (const uint32_t output : equation.outputs) {
-        if (is_read[output]) {
-          name(output);
-        } else {
-          names_[output] = '_';
-        }
-      }
+  void constant(const Constant& constant, ShapeDtype type) {
+    if (saved_ && type.size() > 0) {
+      out_ += fmt::format("@{}", saved_->offset_of(constant.storage));
+      return;
     }
-  }
-
-  std::string binder(uint32_t variable) const {
-    return names_[variable] + ':' + program_.variable_types[variable].to_string();
-  }
-
-  std::string atom_text(Atom atom) const {
-    if (atom.is_variable()) return names_[atom.index];
-    const Literal& literal = program_.literals[atom.index];
-    return format_element(literal.type.dtype(), literal.bytes.data()) + ':' +
-           literal.type.to_string();
-  }
-
-  std::string constant_text(const Constant& constant) const {
-    const ShapeDtype type = program_.variable_types[constant.variable];
-    if (type.size() > options_.max_constant_elements) return "...";
+    if (type.size() > options_.max_constant_elements) {
+      out_ += "...";
+      return;
+    }
     const auto* data = static_cast<const std::byte*>(constant.storage.data());
-    std::string out = "[";
+    out_ += '[';
     for (int64_t i = 0; i < type.size(); ++i) {
-      if (i > 0) out += ' ';
-      out += format_element(type.dtype(), data + i * byte_width(type.dtype()));
+      if (i > 0) out_ += ' ';
+      out_ += format_element(type.dtype(), data + i * byte_width(type.dtype()));
     }
-    return out + ']';
+    out_ += ']';
   }
 
-  std::string equation_text(const Equation& equation) const {
-    std::string out;
-    for (const uint32_t output : equation.outputs) out += binder(output) + ' ';
-    out += "= ";
-    out += equation.primitive->name;
-    if (equation.params) {
-      const std::vector<NamedValue> fields = equation.params->fields();
-      // Many parameters stand on a line each, as they do not fit on one.
-      const std::string_view separator = fields.size() > 3 ? "\n      " : " ";
-      out += '[';
-      for (size_t i = 0; i < fields.size(); ++i) {
-        if (i > 0 || fields.size() > 3) out += separator;
-        out += fields[i].name + '=' + to_text(fields[i].value);
-      }
-      out += fields.size() > 3 ? "\n    ]" : "]";
+  void equation(const Program& program, const Names& names, const Equation& equation,
+                size_t indent) {
+    for (const uint32_t output : equation.outputs) {
+      binder(program, names, output);
+      out_ += ' ';
     }
-    for (const Atom input : equation.inputs) out += ' ' + atom_text(input);
+    out_ += "= ";
+    out_ += equation.primitive->name;
+    if (equation.params) params(*equation.params, indent);
+    for (const Atom input : equation.inputs) {
+      out_ += ' ';
+      atom(program, names, input);
+    }
     if (options_.source_locations && equation.where) {
-      out += fmt::format("  # {}:{} ({})", equation.where->file, equation.where->line,
-                         equation.where->function);
+      out_ += fmt::format("  # {}:{} ({})", equation.where->file, equation.where->line,
+                          equation.where->function);
     }
-    return out;
   }
 
-  const Program& program_;
+  void params(const Params& params, size_t indent) {
+    const std::vector<NamedValue> fields = params.fields();
+    // Many parameters, and programs, stand on lines of their own, as they do not fit on one.
+    const bool in_lines =
+        fields.size() > 3 || std::ranges::any_of(fields, holds_program, &NamedValue::value);
+    out_ += '[';
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (in_lines) {
+        new_line(indent + 2);
+      } else if (i > 0) {
+        out_ += ' ';
+      }
+      out_ += fields[i].name;
+      out_ += '=';
+      value(fields[i].value, in_lines ? indent + 2 : indent);
+    }
+    if (in_lines) new_line(indent);
+    out_ += ']';
+  }
+
+  void print(std::monostate, size_t) { out_ += "None"; }
+  void print(bool v, size_t) { out_ += v ? "True" : "False"; }
+  void print(int64_t v, size_t) { out_ += std::to_string(v); }
+  void print(double v, size_t) { out_ += format_element(DType::kFloat64, &v); }
+  void print(const std::string& v, size_t) { out_ += is_plain(v) ? v : quoted(v); }
+  void print(ShapeDtype v, size_t) { out_ += v.to_string(); }
+  void print(const Attributes& v, size_t) { out_ += v.to_string(); }
+  void print(const ProgramPtr& v, size_t indent) {
+    if (!v) {
+      out_ += "None";
+    } else if (saved_) {
+      out_ += fmt::format("@{}", saved_->number_of(v.get()));
+    } else {
+      program(*v, indent);
+    }
+  }
+  void print(const ValueList& v, size_t indent) {
+    const bool in_lines = std::ranges::any_of(v, holds_program);
+    out_ += '(';
+    for (size_t i = 0; i < v.size(); ++i) {
+      if (i > 0) out_ += in_lines ? "," : ", ";
+      if (in_lines) new_line(indent + 2);
+      value(v[i], in_lines ? indent + 2 : indent);
+    }
+    if (v.size() == 1) out_ += ',';
+    if (in_lines) new_line(indent);
+    out_ += ')';
+  }
+
+  std::string& out_;
   const PrintOptions& options_;
-  std::vector<std::string> names_;
+  const SavedParts* saved_;
 };
 
 }  // namespace
 
+std::vector<std::string> variable_names(const Program& program) {
+  std::vector<std::string> names(program.variable_types.size());
+  std::vector<bool> is_read(names.size(), false);
+  const auto mark = [&](Atom atom) {
+    if (atom.is_variable()) is_read[atom.index] = true;
+  };
+  for (const Equation& equation : program.equations) {
+    std::ranges::for_each(equation.inputs, mark);
+  }
+  std::ranges::for_each(program.outputs, mark);
+
+  size_t next = 0;
+  const auto name = [&](uint32_t variable) {
+    do {
+      names[variable] = letters(next++);
+    } while (std::ranges::find(kReserved, names[variable]) != std::end(kReserved));
+  };
+  for (const Constant& constant : program.constants) name(constant.variable);
+  for (const uint32_t input : program.inputs) name(input);
+  for (const Equation& equation : program.equations) {
+    for (const uint32_t output : equation.outputs) {
+      if (is_read[output]) {
+        name(output);
+      } else {
+        names[output] = '_';
+      }
+    }
+  }
+  return names;
+}
+
 std::string to_text(const Program& program, const PrintOptions& options) {
-  return Printer(program, options).print();
+  std::string out;
+  Printer(out, options, nullptr).program(program, 0);
+  return out;
 }
 
 std::string to_text(const Value& value) {
-  return std::visit(ValuePrinter(), static_cast<const Value::variant&>(value));
+  std::string out;
+  Printer(out, {}, nullptr).value(value, 0);
+  return out;
+}
+
+std::string saved_text(const Program& program, const SavedParts& saved) {
+  std::string out;
+  Printer(out, {}, &saved).program(program, 0);
+  return out;
 }
 
 }  // namespace farcall

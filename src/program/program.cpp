@@ -95,26 +95,6 @@ Effects Program::effects() const {
   return effects;
 }
 
-Cost Program::cost() const {
-  Cost cost;
-  std::vector<ShapeDtype> in, out;
-  for (const Equation& equation : equations) {
-    in.clear();
-    out.clear();
-    for (const Atom atom : equation.inputs) in.push_back(type_of(atom));
-    for (const uint32_t output : equation.outputs) out.push_back(variable_types[output]);
-    int64_t elements = 0;
-    for (const ShapeDtype type : in) cost.bytes += static_cast<int64_t>(type.nbytes());
-    for (const ShapeDtype type : out) {
-      cost.bytes += static_cast<int64_t>(type.nbytes());
-      elements += type.size();
-    }
-    const auto flops = equation.primitive->flops;
-    cost.flops += flops ? flops(in, out, equation.params.get()) : elements;
-  }
-  return cost;
-}
-
 bool operator==(const Program& a, const Program& b) { return Comparison(a, b).run(); }
 
 size_t hash_of(const Program& program) {

@@ -1,5 +1,7 @@
 #include <farcall/program/verify.h>
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,8 +13,13 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program)
-      : program_(program), defined_(program.variable_types.size(), false) {}
+  // `path` leads to the program from the outermost one; `seen` holds the programs that are known to
+  // be valid, as many equations may run one.
+  Verifier(const Program& program, std::string path, std::set<const Program*>& seen)
+      : program_(program),
+        path_(std::move(path)),
+        seen_(seen),
+        defined_(program.variable_types.size(), false) {}
 
   void run() {
     for (const Literal& literal : program_.literals) {
@@ -37,6 +44,7 @@ class Verifier {
     const Equation& equation = program_.equations[index];
     if (!equation.primitive) fail(fmt::format("equation {}", index), "it has no primitive");
     const std::string where = fmt::format("equation {} ({})", index, equation.primitive->name);
+    nested_programs(equation, where);
     std::vector<ShapeDtype> types;
     for (const Atom input : equation.inputs) {
       read(input, where);
@@ -60,9 +68,35 @@ class Verifier {
                                 declared.to_string(), results[i].to_string()));
       }
     }
+    if (equation.primitive->body) call(equation, types, where);
     const auto effects = equation.primitive->effects;
     if (equation.effects != (effects ? effects(equation.params.get()) : Effects::kNone)) {
       fail(where, "its effects are not those of its primitive");
+    }
+  }
+
+  // Before the equation itself, whose type rule relies on them.
+  void nested_programs(const Equation& equation, const std::string& where) {
+    if (!equation.params) return;
+    for (const auto& [name, program] : equation.params->programs()) {
+      if (!seen_.insert(program.get()).second) continue;
+      Verifier(*program, fmt::format("{}{}, {}: ", path_, where, name), seen_).run();
+    }
+  }
+
+  // Weak types do not count, as they do not when a program is called.
+  void call(const Equation& equation, std::span<const ShapeDtype> operands,
+            const std::string& where) const {
+    const ProgramPtr body = equation.primitive->body(equation.params.get());
+    const std::vector<ShapeDtype> wanted = body->input_types();
+    if (operands.size() != wanted.size()) {
+      fail(where, fmt::format("it has {} operands, its program takes {}", operands.size(),
+                              wanted.size()));
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (operands[i].strengthened() == wanted[i].strengthened()) continue;
+      fail(where, fmt::format("operand {} is {}, its program takes {}", i, operands[i].to_string(),
+                              wanted[i].to_string()));
     }
   }
 
@@ -84,16 +118,22 @@ class Verifier {
     }
   }
 
-  [[noreturn]] static void fail(std::string_view where, std::string_view what) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("invalid program: {}: {}", where, what));
+  [[noreturn]] void fail(std::string_view where, std::string_view what) const {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("invalid program: {}{}: {}", path_, where, what));
   }
 
   const Program& program_;
+  std::string path_;
+  std::set<const Program*>& seen_;
   std::vector<bool> defined_;
 };
 
 }  // namespace
 
-void verify(const Program& program) { Verifier(program).run(); }
+void verify(const Program& program) {
+  std::set<const Program*> seen;
+  Verifier(program, {}, seen).run();
+}
 
 }  // namespace farcall

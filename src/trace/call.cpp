@@ -30,10 +30,6 @@ Effects effects(const Params* params) {
   return program_of<P>(params)->effects();
 }
 template <class P>
-int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
-  return program_of<P>(params)->cost().flops;
-}
-template <class P>
 ProgramPtr body(const Params* params) {
   return program_of<P>(params);
 }
@@ -90,7 +86,6 @@ constexpr Primitive call_primitive(std::string_view name, const TransformRules* 
           .type_rule = types<P>,
           .parse = parse_params<P>,
           .effects = effects<P>,
-          .flops = flops<P>,
           .rules = rules,
           .body = body<P>,
           .axis_names = axis_names<P>};

@@ -60,9 +60,6 @@ std::vector<ShapeDtype> call_types(std::span<const ShapeDtype>, const Params* pa
 Effects call_effects(const Params* params) {
   return params_as<CustomCallParams>(params).call_jaxpr->effects();
 }
-int64_t call_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
-  return params_as<CustomCallParams>(params).call_jaxpr->cost().flops;
-}
 std::vector<std::string> call_axis_names(const Params* params) {
   return params_as<CustomCallParams>(params).call_jaxpr->axis_names;
 }
@@ -115,7 +112,6 @@ constexpr Primitive custom_primitive(std::string_view name) {
           .type_rule = call_types,
           .parse = parse_call<kind>,
           .effects = call_effects,
-          .flops = call_flops,
           .rules = &kCallRules,
           .body = call_body,
           .axis_names = call_axis_names};

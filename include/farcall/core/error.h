@@ -59,6 +59,14 @@ class FARCALL_API TypeError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
+// A name that stands for nothing; Python sees a NameError.
+class FARCALL_API NameError : public Error {
+ public:
+  explicit NameError(std::string message);
+  ~NameError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
+};
+
 // A number that does not fit into its dtype; Python sees an OverflowError.
 class FARCALL_API OverflowError : public Error {
  public:

@@ -1,5 +1,5 @@
-// Operations among the elements of a vmap with an axis name. Outside such a vmap they raise Error
-// (INVALID_ARGUMENT) listing the names that there are.
+// Operations among the elements of a vmap with an axis name. Outside such a vmap they raise
+// NameError listing the names that there are.
 #pragma once
 
 #include <cstdint>

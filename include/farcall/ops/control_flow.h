@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -75,9 +76,11 @@ FARCALL_API Recording record_scan(const ScanBody& body, std::span<const ShapeDty
 FARCALL_API LoopResults run_scan(const Recording& body, std::span<const Array> init,
                                  std::span<const Array> xs, int64_t length,
                                  const ScanOptions& options);
-// The common leading dimension of xs, or the one that the options give.
-FARCALL_API int64_t scan_length(std::span<const Array> xs, const ScanOptions& options,
-                                const LeafName& name);
+// The common leading dimension of xs, or the one that the options give; `function` is who asks.
+FARCALL_API int64_t scan_length(std::string_view function, std::span<const Array> xs,
+                                const ScanOptions& options, const LeafName& name);
+// The types of xs without their leading dimension.
+FARCALL_API std::vector<ShapeDtype> slice_types(std::span<const Array> xs);
 
 struct RecordedLoop {
   Recording cond;  // no program where the number of iterations is known
@@ -88,7 +91,7 @@ FARCALL_API RecordedLoop record_while(const FlatFunction& cond, const FlatFuncti
 FARCALL_API std::vector<Array> run_while(const RecordedLoop& loop, std::span<const Array> init);
 
 struct ForBounds {
-  Array lower, upper;  // of one type
+  Array lower, upper;  // of one dtype
   std::optional<int64_t> trip_count;
 };
 FARCALL_API ForBounds for_bounds(const Array& lower, const Array& upper,
@@ -101,10 +104,13 @@ FARCALL_API std::vector<Array> run_for(const RecordedLoop& loop, const ForBounds
 // The branch's number from a predicate or an index, which is checked.
 FARCALL_API Array branch_of_predicate(const Array& pred);
 FARCALL_API Array branch_of_index(const Array& index, size_t num_branches);
-// The branches' results must agree; `name` names them.
+// "true_fun", "branch 2": how messages of cond and switch name a branch.
+FARCALL_API std::string branch_name(std::string_view function, size_t i);
+// Raises unless the branches' results agree; `function` is who asks, `name` names them.
+FARCALL_API void check_branches(std::string_view function, std::span<const Recording> branches,
+                                const LeafName& name);
 FARCALL_API std::vector<Array> run_branches(const Array& branch,
                                             std::span<const Recording> branches,
-                                            std::span<const Array> operands,
-                                            const std::string& function, const LeafName& name);
+                                            std::span<const Array> operands);
 
 }  // namespace farcall::lax

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,35 @@ struct CompileOptions {
   // Which inputs the caller gives away: their memory may be reused for results. By input; empty:
   // none.
   std::vector<bool> donated_inputs;
+};
+
+// What compiling did for one foreign call.
+struct ForeignCallReport {
+  struct Copy {
+    std::string what;  // "operand 0", "result 1"
+    std::string why;
+    size_t nbytes = 0;
+  };
+  struct Alias {
+    int64_t input = 0, output = 0;
+    bool is_honoured = false;  // no copy was needed
+    std::string why;           // why not
+  };
+  std::string target_name;
+  SourceLocationPtr where;  // may be null
+  std::vector<Copy> copies;
+  std::vector<Alias> aliases;
+  size_t scratch_bytes = 0;  // planned for the handler
+};
+// A paragraph for each call, as users read it.
+FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
+// The bytes that one execution takes.
+struct MemoryUse {
+  size_t argument_bytes = 0, output_bytes = 0;
+  size_t alias_bytes = 0;  // of outputs that lie in the memory of donated inputs
+  size_t temp_bytes = 0;   // between the equations; kept from run to run
+  size_t constant_bytes = 0;
+  size_t generated_code_bytes = 0;
 };
 
 // Immutable and re-entrant: any number of threads may execute one executable at once.
@@ -35,6 +65,9 @@ class FARCALL_API Executable {
   // By input: whether a run may write over it, which it does only where may_overwrite() holds for
   // the array's memory, and makes a copy otherwise. False for all but donated inputs.
   virtual const std::vector<bool>& overwrites() const = 0;
+  // In program order, calls inside loops and branches too.
+  virtual std::vector<ForeignCallReport> report() const = 0;
+  virtual MemoryUse memory() const = 0;
 
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
   // and receive the results. Inputs are only read, unless donated at compile time and unique.

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <typeinfo>
@@ -26,6 +27,12 @@
 
 namespace farcall {
 
+// A program that an equation runs, by the name of its parameter: "jaxpr", "branches[0]".
+struct NamedProgram {
+  std::string name;
+  ProgramPtr program;
+};
+
 // Immutable. A primitive without parameters has none of these (a null pointer).
 class FARCALL_API Params {
  public:
@@ -34,6 +41,8 @@ class FARCALL_API Params {
   virtual size_t hash() const = 0;
   // In the order of the description.
   virtual std::vector<NamedValue> fields() const = 0;
+  // Those among the fields that are programs, in order.
+  virtual std::vector<NamedProgram> programs() const = 0;
 };
 using ParamsPtr = std::shared_ptr<const Params>;
 
@@ -111,6 +120,19 @@ bool same(const std::pair<A, B>& a, const std::pair<A, B>& b) {
   return same(a.first, b.first) && same(a.second, b.second);
 }
 
+template <class T>
+void add_programs(std::string_view, const T&, std::vector<NamedProgram>&) {}
+inline void add_programs(std::string_view name, const ProgramPtr& program,
+                         std::vector<NamedProgram>& out) {
+  if (program) out.push_back({std::string(name), program});
+}
+inline void add_programs(std::string_view name, const std::vector<ProgramPtr>& programs,
+                         std::vector<NamedProgram>& out) {
+  for (size_t i = 0; i < programs.size(); ++i) {
+    add_programs(std::string(name) + '[' + std::to_string(i) + ']', programs[i], out);
+  }
+}
+
 [[noreturn]] FARCALL_API void unknown_params(std::string_view wanted, const std::type_info* got);
 FARCALL_API const Value& find_field(std::span<const NamedValue> fields, std::string_view name);
 
@@ -142,6 +164,12 @@ class ParamsOf final : public Params {
           (result.push_back({std::string(f.name), to_value(value_.*(f.member))}), ...);
         },
         Struct::fields());
+    return result;
+  }
+  std::vector<NamedProgram> programs() const override {
+    std::vector<NamedProgram> result;
+    std::apply([&](const auto&... f) { (add_programs(f.name, value_.*(f.member), result), ...); },
+               Struct::fields());
     return result;
   }
 

@@ -38,6 +38,8 @@ struct Primitive {
   // For primitives that do nothing but run a program on their operands: that program, or null where
   // these parameters have none.
   ProgramPtr (*body)(const Params* params) = nullptr;
+  // For the other primitives that run programs: what those runs cost.
+  Cost (*cost)(const Params* params) = nullptr;
   // The names of mapped axes that an equation refers to (collectives); null: none.
   std::vector<std::string> (*axis_names)(const Params* params) = nullptr;
   // For primitives that no engine can run, because a transformation should have replaced them: what

@@ -83,8 +83,10 @@ class FARCALL_API Program {
   std::vector<ShapeDtype> input_types() const;
   std::vector<ShapeDtype> output_types() const;
   Effects effects() const;
-  // Of all equations, programs inside parameters included where their primitive says so.
+  // Of all equations: a call costs what its program does, a scan its step times the length, a cond
+  // the dearest branch, a while one step.
   Cost cost() const;
+  Cost cost(const Equation& equation) const;
 };
 
 // Same equations, parameters, types and constants; the numbering of variables and literals, names

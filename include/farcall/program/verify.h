@@ -8,7 +8,8 @@ namespace farcall {
 
 // Raises INVALID_ARGUMENT naming the first equation that breaks a rule: a variable read before it
 // is defined, or defined twice; an index out of range; operands that the primitive refuses; results
-// of another number or type than it gives; effects that differ; a constant of another size.
+// of another number or type than it gives; effects that differ; a constant of another size; a call
+// whose operands do not fit its program. Programs inside parameters are verified as well.
 FARCALL_API void verify(const Program& program);
 
 }  // namespace farcall

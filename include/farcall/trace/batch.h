@@ -24,8 +24,8 @@ FARCALL_API Array move_axis(const Array& x, int64_t from, int64_t to, int64_t si
 // All arrays with their batch dimensions in front.
 FARCALL_API std::vector<Array> batched_in_front(BatchResults results, const BatchAxis& axis);
 
-// The size of the mapped axis of this name around the running function; raises INVALID_ARGUMENT
-// listing the names that there are.
+// The size of the mapped axis of this name around the running function; raises NameError listing
+// the names that there are.
 FARCALL_API int64_t mapped_axis_size(const std::string& name);
 FARCALL_API std::vector<std::string> mapped_axis_names();
 

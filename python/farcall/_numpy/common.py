@@ -26,9 +26,7 @@ def normalize_axis(axis: Any, ndim: int, function: str, name: str = "axis") -> i
     """The axis counted from the first; ValueError where there is none such."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
-        raise ValueError(
-            f"{function}: {name} {index} is out of range for an array of rank {ndim}"
-        )
+        raise ValueError(f"{function}: {name} {index} is out of range for an array of rank {ndim}")
     return index % ndim
 
 

@@ -190,9 +190,7 @@ def all(
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: builtins.bool = False) -> Array:
     """The difference of the largest and the smallest element along the axes."""
     refuse_out(out, "ptp")
-    return _functions.subtract(
-        _functions.max(a, axis, keepdims), _functions.min(a, axis, keepdims)
-    )
+    return _functions.subtract(_functions.max(a, axis, keepdims), _functions.min(a, axis, keepdims))
 
 
 def count_nonzero(a: Any, axis: Any = None, keepdims: builtins.bool = False) -> Array:
@@ -200,7 +198,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: builtins.bool = False) -> 
     return _functions.sum(_functions.astype(a, "bool"), axis, keepdims)
 
 
-# ---- means ----------------------------------------------------------------------------------------
+# ---- means ---------------------------------------------------------------------------------------
 
 
 def _count(a: Array, axis: Any, where: Any, keepdims: builtins.bool) -> Any:
@@ -333,7 +331,7 @@ def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
     return _functions.broadcast_to(_functions.reshape(weights, shape), array.shape)
 
 
-# ---- passing over NaNs ----------------------------------------------------------------------------
+# ---- passing over NaNs ---------------------------------------------------------------------------
 
 
 def _without_nans(a: Any, value: Any, function: str) -> tuple[Array, Array]:

@@ -25,6 +25,19 @@ class NativeExecutable final : public Executable {
         pool_(*plan_) {}
 
   const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
+  std::vector<ForeignCallReport> report() const override { return plan_->reports; }
+
+  MemoryUse memory() const override {
+    MemoryUse use;
+    for (const ShapeDtype type : input_types()) use.argument_bytes += type.nbytes();
+    for (const PlannedOutput& output : plan_->outputs) {
+      use.output_bytes += output.nbytes;
+      const bool is_input = output.place.kind == Place::Kind::kInput;
+      if (is_input && plan_->overwrites[output.place.index]) use.alias_bytes += output.nbytes;
+    }
+    add_memory(*plan_, use);
+    return use;
+  }
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
@@ -48,6 +61,12 @@ class NativeExecutable final : public Executable {
   }
 
  private:
+  static void add_memory(const Plan& plan, MemoryUse& use) {
+    use.temp_bytes += plan.arena_bytes + plan.scratch_bytes;
+    for (const Storage& constant : plan.constants) use.constant_bytes += constant.nbytes();
+    for (const auto& child : plan.children) add_memory(*child, use);
+  }
+
   static bool is_brief(const Plan& plan) {
     constexpr int64_t kBriefBytes = 1 << 14;
     return !plan.has_calls && plan.regions.empty() && plan.instructions.size() <= 16 &&

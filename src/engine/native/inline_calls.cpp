@@ -1,5 +1,14 @@
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+#include <farcall/primitives/control_flow.h>
+#include <farcall/primitives/platform.h>
 
 #include "engine/native/passes.h"
 
@@ -12,15 +21,52 @@ ProgramPtr body_of(const Equation& equation) {
   return body ? body(equation.params.get()) : nullptr;
 }
 
-bool has_calls(const Program& program) {
-  return std::ranges::any_of(program.equations,
-                             [](const Equation& equation) { return body_of(equation) != nullptr; });
+bool is_loop(std::string_view name) { return name == "scan" || name == "while"; }
+
+bool needs_work(const Program& program) {
+  return std::ranges::any_of(program.equations, [](const Equation& equation) {
+    const std::string_view name = equation.primitive->name;
+    return body_of(equation) != nullptr || name == "platform_index" || name == "cond" ||
+           is_loop(name);
+  });
+}
+
+int32_t index_for(const PlatformIndexParams& params, const std::string& platform) {
+  for (size_t i = 0; i < params.platforms.size(); ++i) {
+    const auto& names = params.platforms[i];
+    if (std::ranges::find(names, platform) != names.end()) return static_cast<int32_t>(i);
+  }
+  if (params.has_default) return static_cast<int32_t>(params.platforms.size());
+  std::vector<std::string> all;
+  for (const auto& names : params.platforms) all.insert(all.end(), names.begin(), names.end());
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("platform_dependent: there is no function for platform {}, only for {}; "
+                          "add one, or a default",
+                          platform, fmt::join(all, ", ")));
+}
+
+// The program with a number in place of one of its inputs.
+ProgramPtr with_literal(const Program& program, size_t input, const Literal& literal) {
+  auto result = std::make_shared<Program>(program);
+  const uint32_t variable = result->inputs[input];
+  result->inputs.erase(result->inputs.begin() + static_cast<int64_t>(input));
+  result->literals.push_back(literal);
+  const Atom atom = Atom::literal(static_cast<uint32_t>(result->literals.size() - 1));
+  const auto replace = [&](Atom& read) {
+    if (read == Atom::variable(variable)) read = atom;
+  };
+  for (Equation& equation : result->equations) std::ranges::for_each(equation.inputs, replace);
+  std::ranges::for_each(result->outputs, replace);
+  return result;
 }
 
 // Copies equations into one program, renaming variables on the way.
 class Inliner {
  public:
-  explicit Inliner(const Program& program) : target_(program) { target_.equations.clear(); }
+  Inliner(const Program& program, const std::string& platform)
+      : target_(program), platform_(platform) {
+    target_.equations.clear();
+  }
 
   ProgramPtr run(const Program& program) {
     std::vector<Atom> names;
@@ -44,11 +90,11 @@ class Inliner {
     for (const Equation& equation : program.equations) {
       Equation copy = equation;
       for (Atom& input : copy.inputs) input = rename(input);
-      if (const ProgramPtr body = body_of(equation)) {
-        const std::vector<Atom> outputs = add_body(*body, copy.inputs);
-        for (size_t i = 0; i < outputs.size(); ++i) names[equation.outputs[i]] = outputs[i];
+      if (const auto outputs = replacement(copy)) {
+        for (size_t i = 0; i < outputs->size(); ++i) names[equation.outputs[i]] = (*outputs)[i];
         continue;
       }
+      if (is_loop(equation.primitive->name)) fix_constants(copy);
       if (!is_outermost) {
         for (uint32_t& output : copy.outputs) {
           const uint32_t renamed = add_variable(program.variable_types[output]);
@@ -60,7 +106,57 @@ class Inliner {
     }
   }
 
-  std::vector<Atom> add_body(const Program& body, const std::vector<Atom>& inputs) {
+  // What stands for the results of an equation that goes: a call, a choice that is made already.
+  std::optional<std::vector<Atom>> replacement(const Equation& equation) {
+    if (const ProgramPtr body = body_of(equation)) return add_body(*body, equation.inputs);
+    const std::string_view name = equation.primitive->name;
+    if (name == "platform_index") {
+      const int32_t index =
+          index_for(params_as<PlatformIndexParams>(equation.params.get()), platform_);
+      Literal literal{ShapeDtype(DType::kInt32, {}), {}};
+      std::memcpy(literal.bytes.data(), &index, sizeof(index));
+      return std::vector{add_literal(literal)};
+    }
+    if (name == "cond" && !equation.inputs[0].is_variable()) {
+      const auto& branches = params_as<CondParams>(equation.params.get()).branches;
+      int32_t index;
+      std::memcpy(&index, target_.literals[equation.inputs[0].index].bytes.data(), sizeof(index));
+      const auto last = static_cast<int32_t>(branches.size()) - 1;
+      return add_body(*branches[static_cast<size_t>(std::clamp(index, 0, last))],
+                      std::span(equation.inputs).subspan(1));
+    }
+    return std::nullopt;
+  }
+
+  // Numbers that a loop takes as constants become numbers of its programs, where they may decide a
+  // choice in turn.
+  void fix_constants(Equation& equation) {
+    if (equation.primitive->name == "scan") {
+      ScanParams p = params_as<ScanParams>(equation.params.get());
+      p.num_consts -= fix(equation, 0, p.num_consts, p.jaxpr);
+      equation.params = make_params(std::move(p));
+    } else {
+      WhileParams p = params_as<WhileParams>(equation.params.get());
+      p.cond_nconsts -= fix(equation, 0, p.cond_nconsts, p.cond_jaxpr);
+      p.body_nconsts -= fix(equation, p.cond_nconsts, p.body_nconsts, p.body_jaxpr);
+      equation.params = make_params(std::move(p));
+    }
+  }
+
+  // Returns how many of the `count` operands from `first` on went into the program.
+  int64_t fix(Equation& equation, int64_t first, int64_t count, ProgramPtr& program) {
+    int64_t fixed = 0;
+    for (int64_t i = count; i-- > 0;) {
+      const auto at = equation.inputs.begin() + first + i;
+      if (at->is_variable()) continue;
+      program = with_literal(*program, static_cast<size_t>(i), target_.literals[at->index]);
+      equation.inputs.erase(at);
+      ++fixed;
+    }
+    return fixed;
+  }
+
+  std::vector<Atom> add_body(const Program& body, std::span<const Atom> inputs) {
     std::vector<Atom> names(body.variable_types.size());
     for (size_t i = 0; i < inputs.size(); ++i) names[body.inputs[i]] = inputs[i];
     for (const Constant& constant : body.constants) {
@@ -87,12 +183,13 @@ class Inliner {
   }
 
   Program target_;
+  const std::string& platform_;
 };
 
 }  // namespace
 
-ProgramPtr inline_calls(const ProgramPtr& program) {
-  return has_calls(*program) ? Inliner(*program).run(*program) : program;
+ProgramPtr inline_calls(const ProgramPtr& program, const std::string& platform) {
+  return needs_work(*program) ? Inliner(*program, platform).run(*program) : program;
 }
 
 }  // namespace farcall::native

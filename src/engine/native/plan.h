@@ -8,6 +8,7 @@
 
 #include <farcall/core/storage.h>
 #include <farcall/ffi/foreign_call.h>
+#include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 
 #include "engine/native/kernel.h"
@@ -77,6 +78,7 @@ struct Plan {
   bool has_calls = false;    // here or in children
   bool has_execution_stages = false;
   PlanStatistics statistics;
+  std::vector<ForeignCallReport> reports;  // of calls here and in children
 };
 
 struct PlanOptions {

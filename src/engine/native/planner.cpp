@@ -88,6 +88,7 @@ void Planner::share_memory() {
   own_last_use_ = last_use_;
   layouts_.resize(count);
   row_major_copies_.resize(count);
+  alias_refusals_.resize(program_.equations.size());
   for (size_t i = 0; i < program_.equations.size(); ++i) share_equation(i);
 }
 
@@ -104,8 +105,8 @@ void Planner::share_equation(size_t index) {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     share_region(index);
-  } else if (updates_first_input(equation.primitive->name) && may_take_over(equation, index, 0) &&
-             !layouts_[equation.inputs[0].index]) {
+  } else if (updates_first_input(equation.primitive->name) &&
+             why_not_take_over(equation, index, 0).empty() && !layouts_[equation.inputs[0].index]) {
     join(equation.outputs[0], equation.inputs[0].index);
   }
 }
@@ -116,15 +117,30 @@ void Planner::join(uint32_t variable, uint32_t with) {
   last_use_[representative] = std::max(last_use_[representative], last_use_[variable]);
 }
 
-// Whether an equation may write over this operand: the memory is the plan's own, nobody reads it
-// later, and the equation itself reads it through this operand alone.
-bool Planner::may_take_over(const Equation& equation, size_t index, size_t input) const {
+// An operand may be written over when its memory is the plan's own, nobody reads it later, and the
+// equation itself reads it through this operand alone.
+std::string Planner::why_not_take_over(const Equation& equation, size_t index, size_t input) const {
   const Atom atom = equation.inputs[input];
-  if (!atom.is_variable() || !is_ours_[root(atom.index)]) return false;
-  if (last_use_[root(atom.index)] != index) return false;
-  return std::ranges::count_if(equation.inputs, [&](Atom other) {
-           return other.is_variable() && root(other.index) == root(atom.index);
-         }) == 1;
+  if (!atom.is_variable()) return "the operand is a constant";
+  const uint32_t variable = root(atom.index);
+  if (std::ranges::find(program_.outputs, atom) != program_.outputs.end()) {
+    return "the operand is also a result of the program";
+  }
+  if (!is_ours_[variable]) {
+    const bool is_input = std::ranges::find(program_.inputs, variable) != program_.inputs.end();
+    return is_input ? "the operand is an argument of the program that was not donated"
+                    : "the operand is a constant";
+  }
+  if (last_use_[variable] != index) {
+    return last_use_[variable] == kNever
+               ? "the operand's memory holds a result of the program"
+               : fmt::format("the operand is read again by {}",
+                             program_.equations[last_use_[variable]].primitive->name);
+  }
+  const bool is_read_twice = std::ranges::count_if(equation.inputs, [&](Atom other) {
+                               return other.is_variable() && root(other.index) == variable;
+                             }) > 1;
+  return is_read_twice ? "the call reads the operand twice" : "";
 }
 
 // ---- where memory is ----

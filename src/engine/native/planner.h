@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,8 @@ class Planner {
   void share_memory();
   void share_equation(size_t index);
   void join(uint32_t variable, uint32_t with);
-  bool may_take_over(const Equation& equation, size_t index, size_t input) const;
+  // Empty when an equation may write over this operand.
+  std::string why_not_take_over(const Equation& equation, size_t index, size_t input) const;
 
   // ---- layouts (planner_layouts.cpp) ----
 
@@ -76,7 +78,8 @@ class Planner {
   Place add_temporary(size_t nbytes, Temporaries& temporaries);
   void release(const Temporaries& temporaries);
   Place argument_place(const Equation& equation, const FfiCallParams& params, size_t input,
-                       std::span<const Place> results, Temporaries& temporaries);
+                       std::span<const Place> results, Temporaries& temporaries,
+                       ForeignCallReport& report);
   void add_call(ForeignCallSpec spec, std::span<const Place> arguments,
                 std::span<const Place> results);
 
@@ -104,11 +107,12 @@ class Planner {
   PlanOptions options_;
   std::unique_ptr<Plan> plan_;
   Arena arena_;
-  std::vector<uint32_t> shares_;                // by variable; itself at a root
-  std::vector<size_t> last_use_;                // by root: the last equation that needs it
-  std::vector<size_t> defined_at_;              // by variable: its equation, or kNever
-  std::vector<bool> is_ours_;                   // by variable: its memory may be written over
-  std::vector<std::vector<size_t>> consumers_;  // by variable: the equations that read it
+  std::vector<uint32_t> shares_;    // by variable; itself at a root
+  std::vector<size_t> last_use_;    // by root: the last equation that needs it
+  std::vector<size_t> defined_at_;  // by variable: its equation, or kNever
+  std::vector<bool> is_ours_;       // by variable: its memory may be written over
+  std::vector<std::vector<std::string>> alias_refusals_;  // by equation and alias
+  std::vector<std::vector<size_t>> consumers_;            // by variable: the equations that read it
   // By variable: the order of its elements in the memory of its root, and its row-major copy, which
   // lives until the variable itself is read last.
   std::vector<MajorToMinor> layouts_;

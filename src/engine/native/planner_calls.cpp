@@ -37,17 +37,17 @@ void Planner::share_foreign_call(size_t index) {
   const auto& params = params_as<FfiCallParams>(equation.params.get());
   choose_result_layouts(index);
   for (const auto& [input, output] : params.input_output_aliases) {
-    // A token has no memory to take over.
-    if (params.result_types[output].is_token()) continue;
-    // An operand in another order is copied anyway.
     const Atom operand = equation.inputs[input];
-    if (!is_same_in_memory(params.result_types[output], layout_of(operand),
-                           params.input_layouts[input])) {
-      continue;
+    std::string refusal;
+    // A token has no memory to take over.
+    if (!params.result_types[output].is_token()) {
+      refusal = is_same_in_memory(params.result_types[output], layout_of(operand),
+                                  params.input_layouts[input])
+                    ? why_not_take_over(equation, index, input)
+                    : "the operand is copied into another layout";
+      if (refusal.empty()) join(equation.outputs[output], operand.index);
     }
-    if (may_take_over(equation, index, input)) {
-      join(equation.outputs[output], operand.index);
-    }
+    alias_refusals_[index].push_back(std::move(refusal));
   }
 }
 
@@ -62,6 +62,12 @@ void Planner::plan_foreign_call(size_t index) {
   spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
   spec.legacy_backend_config = params.legacy_backend_config.value_or("");
 
+  ForeignCallReport report{.target_name = params.target_name, .where = equation.where};
+  for (size_t i = 0; i < params.input_output_aliases.size(); ++i) {
+    const auto& [input, output] = params.input_output_aliases[i];
+    const std::string& refusal = alias_refusals_[index][i];
+    report.aliases.push_back({input, output, refusal.empty(), refusal});
+  }
   // Where the handler writes: the result's memory, or a place of its layout to be copied from.
   std::vector<Place> arguments, results;
   Temporaries temporaries;
@@ -75,16 +81,20 @@ void Planner::plan_foreign_call(size_t index) {
                                    : place);
   }
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    arguments.push_back(argument_place(equation, params, i, results, temporaries));
+    arguments.push_back(argument_place(equation, params, i, results, temporaries, report));
   }
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!is_copied(i)) continue;
+    report.copies.push_back({fmt::format("result {}", i),
+                             "the program returns it row-major, the handler writes another layout",
+                             params.result_types[i].nbytes()});
     add_copy(params.result_types[i], results[i], params.output_layouts[i],
              define(equation.outputs[i]), {});
     ++plan_->statistics.layout_copies;
   }
   release(temporaries);
+  plan_->reports.push_back(std::move(report));
 }
 
 Place Planner::add_temporary(size_t nbytes, Temporaries& temporaries) {
@@ -99,35 +109,41 @@ void Planner::release(const Temporaries& temporaries) {
 
 // An operand that a result takes over is handed over in that result's memory.
 Place Planner::argument_place(const Equation& equation, const FfiCallParams& params, size_t input,
-                              std::span<const Place> results, Temporaries& temporaries) {
+                              std::span<const Place> results, Temporaries& temporaries,
+                              ForeignCallReport& report) {
   const Atom atom = equation.inputs[input];
   const ShapeDtype type = program_.type_of(atom);
   const MajorToMinor& wanted = params.input_layouts[input];
+  const auto note = [&](std::string_view why) {
+    report.copies.push_back({fmt::format("operand {}", input), std::string(why), type.nbytes()});
+  };
+  const auto copy_to = [&](Place target) {
+    add_copy(type, place_of(atom), layout_of(atom), target, wanted);
+    ++plan_->statistics.layout_copies;
+    note("the handler wants another layout than the value has");
+    return target;
+  };
   // As it lies, or in row-major order, which others may want too; else it is copied for this call.
   std::optional<Place> place;
   if (is_same_in_memory(type, layout_of(atom), wanted)) {
     place = place_of(atom);
   } else if (is_row_major_in_memory(type, wanted)) {
+    if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
+      note("the handler wants it row-major, another handler made it in its own layout");
+    }
     place = row_major_place(atom);
   }
-  const auto output = aliased_output(params, input);
-  if (output && !type.is_token()) {
+  if (const auto output = aliased_output(params, input); output && !type.is_token()) {
     const Place target = results[*output];
-    if (place && place->kind == target.kind && place->index == target.index) return target;
-    if (place) {
+    if (!place) return copy_to(target);
+    if (place->kind != target.kind || place->index != target.index) {
       add_copy(type, *place, wanted, target, wanted);
       ++plan_->statistics.alias_copies;
-    } else {
-      add_copy(type, place_of(atom), layout_of(atom), target, wanted);
-      ++plan_->statistics.layout_copies;
+      note("the handler writes over it, and it is still needed");
     }
     return target;
   }
-  if (place) return *place;
-  const Place temporary = add_temporary(type.nbytes(), temporaries);
-  add_copy(type, place_of(atom), layout_of(atom), temporary, wanted);
-  ++plan_->statistics.layout_copies;
-  return temporary;
+  return place ? *place : copy_to(add_temporary(type.nbytes(), temporaries));
 }
 
 void Planner::add_call(ForeignCallSpec spec, std::span<const Place> arguments,

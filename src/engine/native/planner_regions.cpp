@@ -49,6 +49,7 @@ size_t Planner::add_child(const ProgramPtr& program, PlanOptions options) {
       make_plan(remove_dead_code(inline_calls(program)), std::move(options));
   plan_->has_calls |= child->has_calls;
   plan_->has_execution_stages |= child->has_execution_stages;
+  plan_->reports.insert(plan_->reports.end(), child->reports.begin(), child->reports.end());
   plan_->statistics.alias_copies += child->statistics.alias_copies;
   plan_->statistics.layout_copies += child->statistics.layout_copies;
   plan_->children.push_back(std::move(child));
@@ -111,7 +112,7 @@ void Planner::share_region(size_t index) {
   const RegionInfo& info = regions_[region_of_[index]];
   for (size_t i = 0; i < info.carries.size(); ++i) {
     const size_t operand = info.first_carry + i;
-    if (info.carries[i].is_in_place && may_take_over(equation, index, operand)) {
+    if (info.carries[i].is_in_place && why_not_take_over(equation, index, operand).empty()) {
       join(equation.outputs[i], equation.inputs[operand].index);
     }
   }

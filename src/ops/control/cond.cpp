@@ -52,13 +52,14 @@ Effects cond_effects(const Params* params) {
   return effects;
 }
 
-// Of the most expensive branch.
-int64_t cond_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
-  int64_t flops = 0;
+// Of the most expensive branch, for either number.
+Cost cond_cost(const Params* params) {
+  Cost cost;
   for (const ProgramPtr& branch : params_as<CondParams>(params).branches) {
-    flops = std::max(flops, branch->cost().flops);
+    cost.flops = std::max(cost.flops, branch->cost().flops);
+    cost.bytes = std::max(cost.bytes, branch->cost().bytes);
   }
-  return flops;
+  return cost;
 }
 
 std::vector<std::string> cond_axis_names(const Params* params) {
@@ -296,8 +297,8 @@ const Primitive kCond = {.name = "cond",
                          .type_rule = cond_rule,
                          .parse = parse_params<CondParams>,
                          .effects = cond_effects,
-                         .flops = cond_flops,
                          .rules = &kCondRules,
+                         .cost = cond_cost,
                          .axis_names = cond_axis_names};
 FARCALL_REGISTER_PRIMITIVE(kCond);
 

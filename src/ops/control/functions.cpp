@@ -122,9 +122,10 @@ LeafName numbered(std::string list) {
 
 // ---- scan ----
 
-int64_t scan_length(std::span<const Array> xs, const ScanOptions& options, const LeafName& name) {
+int64_t scan_length(std::string_view function, std::span<const Array> xs,
+                    const ScanOptions& options, const LeafName& name) {
   if (options.length && *options.length < 0) {
-    type_error(fmt::format("scan: length must not be negative, got {}", *options.length));
+    type_error(fmt::format("{}: length must not be negative, got {}", function, *options.length));
   }
   std::optional<int64_t> length;
   std::string text;
@@ -132,7 +133,7 @@ int64_t scan_length(std::span<const Array> xs, const ScanOptions& options, const
   for (size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].rank() == 0) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("scan: {} has no dimension to scan over, it is {}", name(i),
+                  fmt::format("{}: {} has no dimension to scan over, it is {}", function, name(i),
                               xs[i].type().to_string()));
     }
     const int64_t size = xs[i].shape()[0];
@@ -141,16 +142,23 @@ int64_t scan_length(std::span<const Array> xs, const ScanOptions& options, const
     text += fmt::format("\n  {} is {}", name(i), xs[i].type().to_string());
   }
   if (!do_agree) {
-    type_error(fmt::format("scan: xs must have one leading dimension:{}", text));
+    type_error(fmt::format("{}: xs must have one leading dimension:{}", function, text));
   }
   if (length && options.length && *length != *options.length) {
-    type_error(fmt::format("scan: length is {}, but the leading dimension of xs is {}:{}",
+    type_error(fmt::format("{}: length is {}, but the leading dimension of xs is {}:{}", function,
                            *options.length, *length, text));
   }
   if (!length && !options.length) {
-    type_error("scan: how often to run? Give xs with a leading dimension, or length");
+    type_error(
+        fmt::format("{}: how often to run? Give xs with a leading dimension, or length", function));
   }
   return length ? *length : *options.length;
+}
+
+std::vector<ShapeDtype> slice_types(std::span<const Array> xs) {
+  std::vector<ShapeDtype> types;
+  for (const Array& x : xs) types.push_back(slice_of(x.type()));
+  return types;
 }
 
 Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
@@ -190,11 +198,9 @@ LoopResults run_scan(const Recording& body, std::span<const Array> init, std::sp
 
 LoopResults scan(const ScanBody& body, std::span<const Array> init, std::span<const Array> xs,
                  const ScanOptions& options) {
-  const int64_t length = scan_length(xs, options, numbered("xs"));
-  std::vector<ShapeDtype> slices;
-  for (const Array& x : xs) slices.push_back(slice_of(x.type()));
-  return run_scan(record_scan(body, types_of(init), slices, numbered("carry")), init, xs, length,
-                  options);
+  const int64_t length = scan_length("scan", xs, options, numbered("xs"));
+  return run_scan(record_scan(body, types_of(init), slice_types(xs), numbered("carry")), init, xs,
+                  length, options);
 }
 
 // ---- while_loop ----
@@ -241,7 +247,8 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
   check(lower, "lower");
   check(upper, "upper");
   ForBounds bounds{lower, upper, {}};
-  if (lower.dtype() != upper.dtype() || lower.type().weak_type() != upper.type().weak_type()) {
+  if (lower.dtype() != upper.dtype()) {
+    // A number of the host language takes the dtype of the other bound.
     if (!lower.type().weak_type() && !upper.type().weak_type()) {
       throw TypeError(fmt::format("fori_loop: lower and upper must be of one type, got {} and {}",
                                   lower.type().to_string(), upper.type().to_string()));
@@ -264,9 +271,9 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
 
 RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
                         std::span<const ShapeDtype> carry, const LeafName& name) {
-  const ShapeDtype counter = bounds.lower.type();
   // The carry begins with the counter, and with the upper bound where that is not known.
-  std::vector<ShapeDtype> types(bounds.trip_count ? 1 : 2, counter);
+  std::vector<ShapeDtype> types{bounds.lower.type()};
+  if (!bounds.trip_count) types.push_back(bounds.upper.type());
   const size_t num_own = types.size();
   append(types, carry);
   const LeafName own_name = [&](size_t i) {
@@ -333,29 +340,38 @@ Array branch_of_index(const Array& index, size_t num_branches) {
   return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
 }
 
-std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
-                                std::span<const Array> operands, const std::string& function,
-                                const LeafName& name) {
+std::string branch_name(std::string_view function, size_t i) {
+  if (function == "cond") return i == 0 ? "false_fun" : "true_fun";
+  return fmt::format("branch {}", i);
+}
+
+void check_branches(std::string_view function, std::span<const Recording> branches,
+                    const LeafName& name) {
   const auto types = branches[0].program->output_types();
+  const std::string first = branch_name(function, 0);
   for (size_t i = 1; i < branches.size(); ++i) {
     const auto others = branches[i].program->output_types();
+    const std::string other = branch_name(function, i);
     if (others.size() != types.size()) {
       throw TypeError(
-          fmt::format("{}: all branches must return as many arrays: branch 0 returns "
-                      "{}, branch {} returns {}",
-                      function, types.size(), i, others.size()));
+          fmt::format("{}: all branches must return as many arrays: {} returns {}, {} returns {}",
+                      function, first, types.size(), other, others.size()));
     }
     std::string text;
     for (size_t j = 0; j < types.size(); ++j) {
       if (types[j].strengthened() == others[j].strengthened()) continue;
-      text += fmt::format("\n  {} is {} from branch 0, {} from branch {}", name(j),
-                          types[j].to_string(), others[j].to_string(), i);
+      text += fmt::format("\n  {} is {} from {}, {} from {}", name(j), types[j].to_string(), first,
+                          others[j].to_string(), other);
     }
     if (!text.empty()) {
       throw TypeError(
           fmt::format("{}: all branches must return the same types:{}", function, text));
     }
   }
+}
+
+std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
+                                std::span<const Array> operands) {
   // Every branch takes what any of them captured.
   std::vector<Array> captured;
   std::unordered_map<const ArrayNode*, int64_t> places;
@@ -377,7 +393,7 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
       if (inputs[i] == kUnused) unused.push_back(captured[i].type());
     }
     append_range(inputs, recording.captured.size(), operands.size());
-    append_range(outputs, 0, types.size());
+    append_range(outputs, 0, recording.program->outputs.size());
     params.branches.push_back(rearrange(recording.program, inputs, outputs, unused));
   }
   std::vector<Array> all{branch};
@@ -388,13 +404,14 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
 
 namespace {
 
-std::vector<Recording> record_branches(std::span<const FlatFunction> branches,
-                                       std::span<const Array> operands) {
+std::vector<Array> choose(std::string_view function, const Array& branch,
+                          std::span<const FlatFunction> branches, std::span<const Array> operands) {
   std::vector<Recording> recordings;
-  for (const FlatFunction& branch : branches) {
-    recordings.push_back(record_closure(branch, types_of(operands), "branch"));
+  for (const FlatFunction& f : branches) {
+    recordings.push_back(record_closure(f, types_of(operands), "branch"));
   }
-  return recordings;
+  check_branches(function, recordings, numbered("result"));
+  return run_branches(branch, recordings, operands);
 }
 
 }  // namespace
@@ -402,17 +419,13 @@ std::vector<Recording> record_branches(std::span<const FlatFunction> branches,
 std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
                         const FlatFunction& false_fun, std::span<const Array> operands) {
   const FlatFunction branches[] = {false_fun, true_fun};
-  const Array branch = branch_of_predicate(pred);
-  return run_branches(branch, record_branches(branches, operands), operands, "cond",
-                      numbered("result"));
+  return choose("cond", branch_of_predicate(pred), branches, operands);
 }
 
 std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
                            std::span<const Array> operands) {
   if (branches.empty()) type_error("switch: expected at least one branch");
-  const Array branch = branch_of_index(index, branches.size());
-  return run_branches(branch, record_branches(branches, operands), operands, "switch",
-                      numbered("result"));
+  return choose("switch", branch_of_index(index, branches.size()), branches, operands);
 }
 
 }  // namespace farcall::lax

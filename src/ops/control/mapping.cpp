@@ -90,7 +90,7 @@ std::vector<Array> map(const FlatFunction& f, std::span<const Array> xs,
   if (!batch_size) return map_in_turn(f, xs);
   if (*batch_size < 1)
     type_error(fmt::format("map: batch_size must be positive, got {}", *batch_size));
-  const int64_t size = scan_length(xs, {}, numbered("xs"));
+  const int64_t size = scan_length("map", xs, {}, numbered("xs"));
   const int64_t num_batches = size / *batch_size, rest = size % *batch_size;
   std::vector<Array> results, last;
   if (num_batches > 0 || rest == 0) {

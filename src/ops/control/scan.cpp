@@ -72,9 +72,10 @@ Effects scan_effects(const Params* params) {
   return params_as<ScanParams>(params).jaxpr->effects();
 }
 
-int64_t scan_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params* params) {
+Cost scan_cost(const Params* params) {
   const auto& p = params_as<ScanParams>(params);
-  return p.length * p.jaxpr->cost().flops;
+  const Cost step = p.jaxpr->cost();
+  return {p.length * step.flops, p.length * step.bytes};
 }
 
 std::vector<std::string> scan_axis_names(const Params* params) {
@@ -422,8 +423,8 @@ const Primitive kScan = {.name = "scan",
                          .type_rule = scan_rule,
                          .parse = parse_params<ScanParams>,
                          .effects = scan_effects,
-                         .flops = scan_flops,
                          .rules = &kScanRules,
+                         .cost = scan_cost,
                          .axis_names = scan_axis_names};
 FARCALL_REGISTER_PRIMITIVE(kScan);
 

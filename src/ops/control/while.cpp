@@ -72,10 +72,10 @@ Effects while_effects(const Params* params) {
 }
 
 // Of one iteration: how many there are is not known.
-int64_t while_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>,
-                    const Params* params) {
+Cost while_cost(const Params* params) {
   const auto& p = params_as<WhileParams>(params);
-  return p.cond_jaxpr->cost().flops + p.body_jaxpr->cost().flops;
+  const Cost condition = p.cond_jaxpr->cost(), body = p.body_jaxpr->cost();
+  return {condition.flops + body.flops, condition.bytes + body.bytes};
 }
 
 std::vector<std::string> while_axis_names(const Params* params) {
@@ -283,8 +283,8 @@ const Primitive kWhile = {.name = "while",
                           .type_rule = while_rule,
                           .parse = parse_params<WhileParams>,
                           .effects = while_effects,
-                          .flops = while_flops,
                           .rules = &kWhileRules,
+                          .cost = while_cost,
                           .axis_names = while_axis_names};
 FARCALL_REGISTER_PRIMITIVE(kWhile);
 

@@ -57,7 +57,8 @@ std::vector<RuleCase> unary_cases() {
         "asinh", "logistic", "erf",  "erfc",  "square", "copy"}) {
     add(name, spread(kPlane));
   }
-  for (const char* name : {"log", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma"}) {
+  for (const char* name :
+       {"log", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"}) {
     add(name, spread(kPlane, 0.4, 2.7));
   }
   for (const char* name : {"asin", "acos", "atanh", "erf_inv"}) {
@@ -96,7 +97,10 @@ std::vector<RuleCase> binary_cases() {
   for (const Shape& shape : {Shape{}, kPlane}) {
     add("pow", spread(shape, 0.4, 2.3), spread(kPlane));
     add("pow", spread(kPlane, 0.4, 2.3), spread(shape));
-    cases.push_back({"polygamma", nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
+    // Linear in nothing, and differentiable by the second operand alone.
+    for (const char* name : {"igamma", "igammac", "polygamma", "zeta"}) {
+      cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
+    }
   }
   for (const char* name : {"add", "sub", "mul", "div", "pow", "eq", "ne"}) {
     add(name, complex_spread(kPlane), lax::add(complex_spread(kPlane), Array::scalar(C(2, 1))));

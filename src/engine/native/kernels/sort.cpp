@@ -7,12 +7,12 @@
 #include <numeric>
 #include <vector>
 
-#include <farcall/core/storage.h>
 #include <farcall/primitives/cumulative.h>
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/width.h"
 
 namespace farcall::native {
@@ -180,22 +180,17 @@ Kernel make_sort(Types inputs, Types, const Params* params) {
     converted_width = std::max(converted_width, byte_width(compute));
     plan->num_columns += static_cast<size_t>(plan->keys.back().num_columns);
   }
-  const auto size = static_cast<size_t>(plan->lanes.size);
-  plan->is_packed = converted_width <= 4 && size <= 0xffff'ffffu;
-  size_t scratch_bytes = 0;
-  const auto take = [&](size_t nbytes) {
-    const size_t offset = scratch_bytes;
-    scratch_bytes += (nbytes + kAlignment - 1) / kAlignment * kAlignment;
-    return offset;
-  };
-  plan->elements = take(size * element_width);
-  plan->converted = take(size * converted_width);
-  plan->columns = take(size * sizeof(uint64_t) * plan->num_columns);
-  plan->positions = take(size * sizeof(int64_t));
-  plan->pairs = take(plan->num_columns > 1
-                         ? 0
-                         : size * (plan->is_packed ? sizeof(uint64_t) : sizeof(KeyAndPosition)));
-  return {.run = run_sort, .data = std::move(plan), .scratch_bytes = scratch_bytes};
+  plan->is_packed = converted_width <= 4 && plan->lanes.size <= 0xffff'ffff;
+  ScratchParts scratch;
+  const int64_t size = plan->lanes.size;
+  plan->elements = scratch.take(size, element_width);
+  plan->converted = scratch.take(size, converted_width);
+  plan->columns = scratch.take(size, sizeof(uint64_t) * plan->num_columns);
+  plan->positions = scratch.take(size, sizeof(int64_t));
+  if (plan->num_columns == 1) {
+    plan->pairs = scratch.take(size, plan->is_packed ? sizeof(uint64_t) : sizeof(KeyAndPosition));
+  }
+  return {.run = run_sort, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
 }
 
 constexpr KernelRow kRows[] = {{"sort", make_sort}};

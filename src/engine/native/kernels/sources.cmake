@@ -5,13 +5,18 @@ set(FARCALL_NATIVE_KERNELS
   binary.cpp
   compare.cpp
   convert.cpp
+  convolution.cpp
   cumulative.cpp
   dot_general.cpp
   elementwise.cpp
+  fft.cpp
+  fourier.cpp
   indexing.cpp
   math.cpp
+  matrix_product.cpp
   narrow.cpp
   reduce.cpp
+  reduce_window.cpp
   scatter.cpp
   select.cpp
   sort.cpp

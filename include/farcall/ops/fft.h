@@ -1,0 +1,17 @@
+// Fourier transforms (namespace farcall::lax).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::lax {
+
+// See FftParams. Raises INVALID_ARGUMENT when the operand does not fit.
+FARCALL_API Array fft(const Array& x, const std::string& fft_type,
+                      std::span<const int64_t> fft_lengths);
+
+}  // namespace farcall::lax

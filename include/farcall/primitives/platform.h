@@ -1,0 +1,23 @@
+// Parameters of platform_index.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <farcall/program/params.h>
+
+namespace farcall {
+
+// platform_index: the number of the first entry that names the platform that the program is
+// compiled for; the number of entries when none does and there is a default.
+struct PlatformIndexParams {
+  std::vector<std::vector<std::string>> platforms;  // lower case
+  bool has_default = false;
+  static constexpr auto fields() {
+    return std::tuple(field("platforms", &PlatformIndexParams::platforms),
+                      field("has_default", &PlatformIndexParams::has_default));
+  }
+};
+
+}  // namespace farcall

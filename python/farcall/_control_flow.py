@@ -1,0 +1,249 @@
+"""Loops, branches and collectives, for farcall.lax."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from farcall._core import Array
+from farcall._core import control_flow as _core
+
+_MISSING: Any = object()
+
+
+class _Recorded:
+    """What was recorded of a function, and of it together with others."""
+
+    def __init__(self) -> None:
+        self.cache = _core.BodyCache()
+        self.with_others: weakref.WeakKeyDictionary[Any, _Recorded] = weakref.WeakKeyDictionary()
+
+
+_recorded: weakref.WeakKeyDictionary[Any, _Recorded] = weakref.WeakKeyDictionary()
+
+
+def _cache(*functions: Any) -> _core.BodyCache:
+    """Kept as long as the functions live; a fresh one where that cannot be told."""
+    table, found = _recorded, None
+    try:
+        for function in functions:
+            found = table.get(function)
+            if found is None:
+                found = table[function] = _Recorded()
+            table = found.with_others
+    except TypeError:  # not hashable, or nothing that can be referred to weakly
+        return _core.BodyCache()
+    return found.cache if found else _core.BodyCache()
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """Calls ``f`` on a carry and one slice after the other, as one operation.
+
+    Args:
+      f: takes the carry and a slice of ``xs`` along the leading axes; returns the next carry, of
+        the same structure and types, and a result of this step, or None.
+      init: the first carry.
+      xs: arrays of one leading dimension, in any containers; None for none.
+      length: the number of steps, where there are no ``xs``.
+      reverse: begin with the last slice. Results stay in the order of the slices.
+      unroll: steps that may run without a test between them; True for all.
+
+    Returns:
+      The last carry, and the results of all steps stacked along a new leading axis.
+
+    Raises:
+      TypeError: ``f`` returns no pair, or a carry of another structure or type.
+      ValueError: leading dimensions, or ``length``, that do not agree, or are not given at all.
+    """
+    return _core.scan(f, _cache(f), init, xs, length, bool(reverse), unroll)
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """``body_fun`` of its own result, beginning with ``init_val``, as long as ``cond_fun`` holds.
+
+    Under vmap it runs until no element goes on. It can be differentiated in forward mode only.
+
+    Raises:
+      TypeError: ``cond_fun`` returns no scalar of dtype bool, or ``body_fun`` a value of another
+        structure or type than it gets.
+    """
+    return _core.while_loop(cond_fun, body_fun, _cache(body_fun, cond_fun), init_val)
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """``val = body_fun(i, val)`` for i = lower, …, upper - 1, beginning with ``init_val``.
+
+    With bounds that are known when it is called, it can be differentiated in reverse mode.
+
+    Raises:
+      TypeError: bounds that are no integers, or a body that returns another structure or type.
+      ValueError: ``unroll`` with bounds that are not known.
+    """
+    return _core.fori_loop(lower, upper, body_fun, _cache(body_fun), init_val, unroll)
+
+
+def cond(pred: Any, *args: Any, operand: Any = _MISSING, **named: Any) -> Any:
+    """``true_fun(*operands)`` where ``pred`` holds, else ``false_fun(*operands)``.
+
+    Forms: ``cond(pred, true_fun, false_fun, *operands)``, ``cond(pred, true_fun, false_fun,
+    operand=x)``, and ``cond(pred, true_operand, true_fun, false_operand, false_fun)``.
+
+    Only the chosen function runs, except under vmap where ``pred`` is mapped: then both do.
+
+    Raises:
+      TypeError: ``pred`` is no scalar, or the functions' results differ in structure or type.
+    """
+    if len(args) == 4 and callable(args[1]) and callable(args[3]) and not named:
+        true_operand, true_fun, false_operand, false_fun = args
+        return cond(
+            pred,
+            lambda both: true_fun(both[0]),
+            lambda both: false_fun(both[1]),
+            (true_operand, false_operand),
+        )
+    true_fun, false_fun, operands = _cond_arguments(*args, **named)
+    return _branches("cond", pred, [false_fun, true_fun], operands, operand)
+
+
+def _cond_arguments(true_fun: Any, false_fun: Any, *operands: Any) -> tuple[Any, Any, Any]:
+    return true_fun, false_fun, operands
+
+
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
+) -> Any:
+    """``branches[index](*operands)``; an index outside is clamped.
+
+    Raises:
+      TypeError: ``index`` is no integer scalar, or results differ in structure or type.
+      ValueError: there are no branches.
+    """
+    if not isinstance(branches, Sequence):
+        raise TypeError(f"switch: branches must be a sequence of functions, got {branches!r}")
+    return _branches("switch", index, list(branches), operands, operand)
+
+
+def _branches(
+    name: str, index: Any, branches: list[Any], operands: tuple[Any, ...], operand: Any
+) -> Any:
+    if operand is not _MISSING:
+        if operands:
+            raise TypeError(f"{name}: give operands by position or as operand=, not both")
+        operands = (operand,)
+    return _core.run_branches(name, index, branches, _cache(*branches), operands)
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """``f`` of each slice of ``xs`` along the leading axes, one after the other, stacked.
+
+    With ``batch_size`` it takes that many at a time, by vmap.
+    """
+    return _core.map_slices(f, _cache(f), xs, batch_size)
+
+
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """Running results of ``fn`` along ``axis``: elems[0], fn(elems[0], elems[1]), …
+
+    Args:
+      fn: associative; takes two values like ``elems``, of any length along ``axis``, and combines
+        corresponding elements.
+      elems: arrays of one size along ``axis``, in any containers.
+      reverse: begin at the end.
+      axis: along which to scan.
+    """
+    return _core.associative_scan(fn, elems, bool(reverse), axis)
+
+
+# ---- collectives ----
+
+
+def _no_groups(name: str, groups: Any) -> None:
+    if groups is not None:
+        raise NotImplementedError(
+            f"{name}: axis_index_groups is not there for axes of vmap; reshape the mapped axis "
+            "into two, and map over each with a name of its own"
+        )
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The sum of ``x`` over the elements of a vmap with this axis name, or names.
+
+    Raises:
+      NameError: no vmap around has this ``axis_name``.
+    """
+    _no_groups("psum", axis_index_groups)
+    return _core.psum(x, axis_name)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The mean of ``x`` over the named axis; see psum."""
+    _no_groups("pmean", axis_index_groups)
+    return _core.pmean(x, axis_name)
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The greatest ``x`` over the named axis; see psum."""
+    _no_groups("pmax", axis_index_groups)
+    return _core.pmax(x, axis_name)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The least ``x`` over the named axis; see psum."""
+    _no_groups("pmin", axis_index_groups)
+    return _core.pmin(x, axis_name)
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
+) -> Any:
+    """The ``x`` of all elements: stacked along a new ``axis``, or joined along it if ``tiled``."""
+    _no_groups("all_gather", axis_index_groups)
+    return _core.all_gather(x, axis_name, axis, bool(tiled))
+
+
+def all_to_all(
+    x: Any,
+    axis_name: str,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Element i gets slice i of every ``x`` along ``split_axis``, joined at ``concat_axis``."""
+    _no_groups("all_to_all", axis_index_groups)
+    return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
+
+
+def ppermute(x: Any, axis_name: str, perm: Sequence[tuple[int, int]]) -> Any:
+    """For each ``(source, destination)`` the destination gets the source's ``x``; others zeros."""
+    return _core.ppermute(x, axis_name, [(int(a), int(b)) for a, b in perm])
+
+
+def axis_index(axis_name: Any) -> Array:
+    """The number of the element along the named axis, int32."""
+    return _core.axis_index(axis_name)
+
+
+def axis_size(axis_name: Any) -> int:
+    """The number of elements of the named axis."""
+    return _core.axis_size(axis_name)

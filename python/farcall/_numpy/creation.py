@@ -1,0 +1,400 @@
+"""Functions that make arrays."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from farcall import _core
+from farcall._numpy.common import Array, as_array
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "copy",
+    "diag",
+    "diagflat",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "fromfunction",
+    "full_like",
+    "geomspace",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones_like",
+    "tri",
+    "tril_indices",
+    "triu_indices",
+    "vander",
+    "zeros_like",
+]
+
+_f = _core.numpy
+
+# What numpy makes of Python's numbers, and what they are here.
+_DEFAULTS = {"float64": "float32", "int64": "int32", "complex128": "complex64"}
+
+
+def _has_only_python_numbers(value: Any) -> builtins.bool:
+    if isinstance(value, (list, tuple)):
+        return builtins.all(_has_only_python_numbers(item) for item in value)
+    return type(value) in (builtins.bool, int, float, complex)
+
+
+def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int = 0) -> Array:
+    """An array of its own memory, from arrays, numbers and nested lists of them.
+
+    Args:
+      object: what ``numpy.asarray`` accepts, or an Array, traced ones included.
+      dtype: left out, the dtype of the values; float32, int32 or complex64 for Python's numbers.
+      copy: False shares memory where that can be done.
+      ndmin: dimensions of size 1 are put before until there are so many.
+
+    Raises:
+      TypeError: for values that are no numbers, or lists of unequal lengths.
+    """
+    result = _make(object, dtype, not copy)
+    if result.ndim < ndmin:
+        result = _f.reshape(result, (1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def asarray(a: Any, dtype: Any = None, copy: builtins.bool | None = None) -> Array:
+    """An array of the values of ``a``; shares memory where alignment (64 bytes) and layout allow.
+
+    Args and errors are those of ``array``.
+    """
+    return _make(a, dtype, not copy)
+
+
+def copy(a: Any) -> Array:
+    """An array with memory of its own."""
+    return array(a)
+
+
+def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
+    if isinstance(value, Array):
+        return value if dtype is None else _f.astype(value, dtype)
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, dtype)
+    if isinstance(value, np.ndarray):
+        result = _f.array_from_numpy(value, share)
+    else:
+        result = _f.as_array(value, "array: argument object")
+        if not share and hasattr(value, "__dlpack__"):
+            result = result.copy()
+    return result if dtype is None else _f.astype(result, dtype)
+
+
+def _from_sequence(value: list[Any] | tuple[Any, ...], dtype: Any) -> Array:
+    if _holds_arrays(value):
+        result = _f.stack([_make(item, None, True) for item in value], 0)
+        return result if dtype is None else _f.astype(result, dtype)
+    try:
+        made = np.asarray(value, dtype=dtype)
+    except ValueError as error:
+        raise TypeError(f"array: {error}") from None
+    if dtype is None and _has_only_python_numbers(value):
+        made = made.astype(_default_for(made))
+    return _f.array_from_numpy(made, True)
+
+
+def _default_for(made: np.ndarray) -> Any:
+    """The dtype for Python's numbers, of which numpy made ``made``; int64 where they need it."""
+    if made.dtype == np.int64 and made.size > 0:
+        limits = np.iinfo(np.int32)
+        if made.min() < limits.min or made.max() > limits.max:
+            return made.dtype
+    return _DEFAULTS.get(made.dtype.name, made.dtype)
+
+
+def _holds_arrays(value: Any) -> builtins.bool:
+    if isinstance(value, (list, tuple)):
+        return builtins.any(_holds_arrays(item) for item in value)
+    return isinstance(value, Array)
+
+
+def _to_array(a: Any) -> Array:
+    return a if isinstance(a, Array) else asarray(a)
+
+
+def from_dlpack(x: Any, *, copy: builtins.bool | None = None) -> Array:
+    """An array from anything with ``__dlpack__``, sharing memory where alignment allows."""
+    return _core.from_dlpack(x, copy)
+
+
+# ---- filled --------------------------------------------------------------------------------------
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
+    """Zeros in the shape and dtype of ``a``, unless others are given."""
+    return full_like(a, 0, dtype, shape)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
+    """Ones in the shape and dtype of ``a``, unless others are given."""
+    return full_like(a, 1, dtype, shape)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Array:
+    """``fill_value`` in the shape and dtype of ``a``, unless others are given."""
+    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+        a = asarray(a)
+    return _f.full(
+        a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype
+    )
+
+
+def empty(shape: Any, dtype: Any = None) -> Array:
+    """Zeros: arrays are immutable, so there is nothing to fill."""
+    return _f.zeros(shape, dtype)
+
+
+def empty_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
+    """Zeros in the shape and dtype of ``a``, unless others are given."""
+    return full_like(a, 0, dtype, shape)
+
+
+# ---- ranges --------------------------------------------------------------------------------------
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Array:
+    """Values from ``start`` (0 if left out) to below ``stop`` in steps of ``step``."""
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    made = np.arange(start, stop, step)
+    return _make(made, _default_for(made) if dtype is None else dtype, True)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    retstep: builtins.bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """``num`` evenly spaced values from ``start`` to ``stop``.
+
+    Args:
+      start, stop: numbers or arrays, broadcast against each other.
+      num: how many values.
+      endpoint: whether ``stop`` is one of them.
+      retstep: also return the distance of neighbours.
+      dtype: of the result; a float if left out.
+      axis: where the values lie.
+    """
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"linspace: num must not be negative, got {num}")
+    first, last = _in_common_float(start, stop)
+    intervals = num - 1 if endpoint else num
+    step = (last - first) / max(intervals, 1)
+    parts = _f.astype(_core.lax.broadcasted_iota("int32", (num,), 0), first.dtype)
+    parts = _f.reshape(parts, (num,) + (1,) * first.ndim) / max(intervals, 1)
+    # Both ends are exact.
+    values = first * (1 - parts) + last * parts
+    if endpoint and num > 1:
+        values = _f.concatenate([values[:-1], _f.expand_dims(last, 0)], 0)
+    values = _f.moveaxis(values, 0, axis) if axis != 0 else values
+    if dtype is not None:
+        is_whole = np.dtype(dtype).kind in "iu"
+        values = _f.astype(_f.floor(values) if is_whole else values, dtype)
+    elif values.weak_type:
+        values = _f.astype(values, values.dtype)
+    return (values, step if intervals > 0 else step * float("nan")) if retstep else values
+
+
+def _in_common_float(start: Any, stop: Any) -> tuple[Array, Array]:
+    first, last = (_to_array(each) for each in (start, stop))
+    zero = _f.multiply(first, 0) + _f.multiply(last, 0) + 0.0
+    return _f.add(first, zero), _f.add(last, zero)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """``base`` to the power of evenly spaced numbers from ``start`` to ``stop``."""
+    powers = linspace(start, stop, num, endpoint, axis=axis)
+    values = _f.power(_f.astype(base, powers.dtype), powers)
+    return values if dtype is None else _f.astype(values, dtype)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: builtins.bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """``num`` values from ``start`` to ``stop``, each by one factor larger than the one before."""
+    first, last = _in_common_float(start, stop)
+    sign = _f.sign(first)
+    values = logspace(
+        _f.log(first / sign) / math.log(10),
+        _f.log(last / sign) / math.log(10),
+        num,
+        endpoint,
+        axis=0,
+    )
+    values = values * sign
+    if num > 0:
+        values = _f.concatenate([_f.expand_dims(first, 0), values[1:]], 0)
+    if endpoint and num > 1:
+        values = _f.concatenate([values[:-1], _f.expand_dims(last, 0)], 0)
+    values = _f.moveaxis(values, 0, axis) if axis != 0 else values
+    return _f.astype(values, values.dtype if dtype is None else dtype)
+
+
+# ---- matrices and grids --------------------------------------------------------------------------
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
+    """Zeros, with ones on diagonal ``k``, in ``N`` rows and ``M`` columns (as many if left out)."""
+    columns = N if M is None else M
+    if k == 0:
+        return _f.eye(N, columns, dtype)
+    return _f.astype(_f.equal(_column_minus_row(N, columns), k), dtype or "float32")
+
+
+def _column_minus_row(rows: int, columns: int) -> Array:
+    shape = (rows, columns)
+    iota = _core.lax.broadcasted_iota
+    return iota("int32", shape, 1) - iota("int32", shape, 0)
+
+
+def identity(n: int, dtype: Any = None) -> Array:
+    """The identity matrix."""
+    return _f.eye(n, n, dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
+    """Ones on and below diagonal ``k``, zeros above."""
+    below = _f.less_equal(_column_minus_row(N, N if M is None else M), k)
+    return _f.astype(below, dtype or "float32")
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
+    """The rows and columns on and below diagonal ``k`` of a matrix of ``n`` rows."""
+    rows, columns = np.tril_indices(n, k, m)
+    return asarray(rows.astype(np.int32)), asarray(columns.astype(np.int32))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
+    """The rows and columns on and above diagonal ``k`` of a matrix of ``n`` rows."""
+    rows, columns = np.triu_indices(n, k, m)
+    return asarray(rows.astype(np.int32)), asarray(columns.astype(np.int32))
+
+
+def diag(v: Any, k: int = 0) -> Array:
+    """The diagonal ``k`` of a matrix; or the matrix that has a vector there, zeros elsewhere."""
+    values = as_array(v, "diag", "v")
+    if values.ndim == 2:
+        return _f.diagonal(values, k)
+    if values.ndim != 1:
+        raise ValueError(f"diag: v must be a vector or a matrix, its shape is {values.shape}")
+    size = values.shape[0] + builtins.abs(k)
+    # Each row holds the whole vector, moved to where its diagonal is.
+    before, behind = max(k, 0), max(-k, 0)
+    row = _f.concatenate([_zeros_as(values, before), values, _zeros_as(values, behind)])
+    on_diagonal = _f.equal(_column_minus_row(size, size), k)
+    return _f.where(on_diagonal, row, _f.zeros((), values.dtype))
+
+
+def _zeros_as(values: Array, count: int) -> Array:
+    return _f.zeros((count,), values.dtype)
+
+
+def diagflat(v: Any, k: int = 0) -> Array:
+    """The matrix with the flattened elements on diagonal ``k``."""
+    return diag(_f.ravel(v), k)
+
+
+def vander(x: Any, N: int | None = None, increasing: builtins.bool = False) -> Array:  # noqa: N803
+    """The powers of the elements, a row for each, the highest first."""
+    values = as_array(x, "vander", "x")
+    if values.ndim != 1:
+        raise ValueError(f"vander: x must be a vector, its shape is {values.shape}")
+    count = values.shape[0] if N is None else N
+    if count < 0:
+        raise ValueError(f"vander: N must not be negative, got {count}")
+    powers = [_f.power(values, i) for i in range(count)]
+    if not powers:
+        return _f.zeros((values.shape[0], 0), values.dtype)
+    return _f.stack(powers if increasing else powers[::-1], 1)
+
+
+def meshgrid(
+    *xi: Any,
+    copy: builtins.bool = True,
+    sparse: builtins.bool = False,
+    indexing: str = "xy",
+) -> list[Array]:
+    """Vectors as the coordinates of a grid, an array for each.
+
+    Args:
+      xi: the vectors, one for each dimension.
+      copy: without effect.
+      sparse: leave dimensions in which nothing changes at size one.
+      indexing: ``xy``: the first two dimensions of the grid are exchanged; ``ij``: they are not.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [as_array(x, "meshgrid", f"xi[{i}]") for i, x in enumerate(xi)]
+    vectors = [_f.ravel(x) if x.ndim == 0 else x for x in vectors]
+    for i, x in enumerate(vectors):
+        if x.ndim != 1:
+            raise ValueError(f"meshgrid: xi[{i}] must be a vector, its shape is {x.shape}")
+    order = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        order[0], order[1] = 1, 0
+    shape: list[int] = [0] * len(vectors)
+    for x, axis in zip(vectors, order, strict=True):
+        shape[axis] = x.shape[0]
+    grid = []
+    for x, axis in zip(vectors, order, strict=True):
+        own = [1] * len(shape)
+        own[axis] = shape[axis]
+        line = _f.reshape(x, own)
+        grid.append(line if sparse else _f.broadcast_to(line, shape))
+    return grid
+
+
+def indices(dimensions: Any, dtype: Any = None, sparse: builtins.bool = False) -> Any:
+    """For each dimension the indices along it, in arrays of the shape ``dimensions``."""
+    shape = tuple(dimensions)
+    lines = []
+    for axis, size in enumerate(shape):
+        own = [1] * len(shape)
+        own[axis] = size
+        lines.append(_core.lax.broadcasted_iota(dtype or "int32", own, axis))
+    if sparse:
+        return tuple(lines)
+    if not lines:
+        return _f.zeros((0,), dtype or "int32")
+    return _f.stack([_f.broadcast_to(line, shape) for line in lines], 0)
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = None, **kwargs: Any) -> Any:
+    """What ``function`` makes of the index arrays of this shape."""
+    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    return function(*indices(sizes, dtype or "float32"), **kwargs)

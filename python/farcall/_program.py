@@ -1,0 +1,223 @@
+"""Programs and functions as bytes and files."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from farcall import _core
+from farcall._functions import name_of
+from farcall._jit import jit
+from farcall.tree import flatten, unflatten
+
+
+class ArgInfo(NamedTuple):
+    """What a compiled function takes in one place of its arguments."""
+
+    aval: _core.ShapeDtypeStruct
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self.aval.dtype
+
+
+def _args_info(self: Any) -> Any:
+    """An ArgInfo for each argument, in the structure (positional, keyword)."""
+    avals = self.program.in_avals
+    return self.in_tree.unflatten(
+        [ArgInfo(a, d) for a, d in zip(avals, self._donated, strict=True)]
+    )
+
+
+def _export(self: Any) -> Exported:
+    """The function of this program, which can be saved."""
+    return Exported(self.program, self.in_tree, self.out_tree)
+
+
+for _class in (_core.Lowered, _core.Compiled):
+    _class.args_info = property(_args_info)
+    _class.out_info = _class.out_avals
+_core.Lowered.export = _export
+_core.Lowered.serialize = lambda self: self.export().serialize()
+
+
+class Exported:
+    """A function that was recorded for arguments of certain types, apart from its Python code.
+
+    It is called as the function was, static arguments left out, also inside other functions that are
+    recorded, batched or differentiated.
+    """
+
+    def __init__(self, program: _core.Program, in_tree: Any, out_tree: Any) -> None:
+        self.program = program
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self._run: Callable[..., list[Any]] = jit(lambda *leaves: program(*leaves))
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, in the structure (positional, keyword)."""
+        return self.in_tree.unflatten(self.program.in_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results, in their structure."""
+        return self.out_tree.unflatten(self.program.out_avals)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = flatten((args, kwargs))
+        if tree != self.in_tree:
+            raise TypeError(
+                f"exported function: it takes arguments of structure {self.in_tree}, got {tree}"
+            )
+        return self.out_tree.unflatten(self._run(*leaves))
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as calling it."""
+        return self(*args, **kwargs)
+
+    def serialize(self) -> bytes:
+        """The bytes from which farcall.deserialize makes this function again."""
+        trees = {"in_tree": _tree_text(self.in_tree), "out_tree": _tree_text(self.out_tree)}
+        return self.program._serialize(trees)
+
+    def __repr__(self) -> str:
+        return f"Exported({self.in_tree} -> {self.out_tree})\n{self.program}"
+
+
+def export(fun: Any) -> Callable[..., Exported]:
+    """A function that records ``fun`` for arguments of the given types as an Exported.
+
+    Args:
+      fun: what jit made, or a function, which is then recorded as jit would.
+    """
+    jitted = fun if isinstance(fun, _core.JitFunction) else jit(fun)
+
+    def make(*args: Any, **kwargs: Any) -> Exported:
+        return jitted.lower(*args, **kwargs).export()
+
+    make.__name__ = f"export({name_of(fun)})"
+    return make
+
+
+def deserialize(data: bytes | bytearray | memoryview, strict: bool = True) -> Any:
+    """The program, or the exported function, that was serialized as ``data``.
+
+    Args:
+      data: what ``serialize()`` gave.
+      strict: raise where a foreign target is missing or has another signature than when the program
+        was saved; otherwise warn.
+
+    Raises:
+      ValueError: the bytes are no saved program, or were changed.
+      RuntimeError: a foreign target is missing or differs; the message shows how.
+    """
+    program, metadata, problems = _core.deserialize_program(bytes(data), strict)
+    for problem in problems:
+        warnings.warn(problem, stacklevel=2)
+    if "in_tree" not in metadata:
+        return program
+    return Exported(program, _tree(metadata["in_tree"]), _tree(metadata["out_tree"]))
+
+
+def save(path: str | os.PathLike[str], program: Any) -> None:
+    """Writes a program, an Exported or a lowered function to a file, as a whole or not at all."""
+    if not hasattr(program, "serialize"):
+        raise TypeError(
+            f"save: expected a program, an exported or a lowered function, got {program!r} of type "
+            f"{type(program).__name__}; farcall.export(f)(*args) makes one from a function"
+        )
+    data = program.serialize()
+    path = pathlib.Path(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
+    """What ``save`` wrote: a program, or an Exported, which is called as the function was.
+
+    Args:
+      path: the file.
+      strict: as for deserialize.
+    """
+    return deserialize(pathlib.Path(path).read_bytes(), strict)
+
+
+def _rebuild(data: bytes) -> _core.Program:
+    """The program that was pickled as ``data``; its targets are looked for when it runs."""
+    return _core.deserialize_program(data, False)[0]
+
+
+# ---- structures as text: containers as lists that begin with their kind ----
+
+
+def _tree_text(tree: Any) -> str:
+    return json.dumps(_encode(tree.unflatten([_LEAF] * tree.num_leaves)))
+
+
+def _tree(text: str) -> Any:
+    return flatten(_decode(json.loads(text)))[1]
+
+
+_LEAF = object()
+
+
+def _encode(node: Any) -> Any:
+    kind = type(node)
+    if node is _LEAF:
+        return "*"
+    if node is None:
+        return "None"
+    if kind in (list, tuple):
+        return [kind.__name__, *map(_encode, node)]
+    if kind is dict:
+        for key in node:
+            if type(key) not in (str, int):
+                raise TypeError(f"serialize: keys of dicts must be str or int, got {key!r}")
+        return ["dict", *([key, _encode(value)] for key, value in node.items())]
+    if isinstance(node, tuple) and hasattr(node, "_fields"):
+        return ["namedtuple", kind.__module__, kind.__qualname__, *map(_encode, node)]
+    raise TypeError(
+        f"serialize: the function takes or returns {kind.__name__}, of which a file cannot keep "
+        "the structure; use dicts, lists, tuples, namedtuples and None"
+    )
+
+
+def _decode(node: Any) -> Any:
+    if node in ("*", "None"):
+        return _LEAF if node == "*" else None
+    kind, *parts = node
+    if kind == "dict":
+        return {key: _decode(value) for key, value in parts}
+    if kind == "namedtuple":
+        module, name, *children = parts
+        return _named_tuple(module, name)(*map(_decode, children))
+    return {"list": list, "tuple": tuple}[kind](map(_decode, parts))
+
+
+def _named_tuple(module: str, name: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and issubclass(found, tuple)):
+        raise ValueError(
+            f"deserialize: the function's structure has the namedtuple {module}.{name}, which is not "
+            "there; import its module first"
+        )
+    return found

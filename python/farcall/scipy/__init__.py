@@ -1,0 +1,3 @@
+"""Functions with scipy's names and meaning."""
+
+from farcall.scipy import special as special

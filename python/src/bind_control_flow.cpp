@@ -1,0 +1,317 @@
+// Loops and branches over pytrees.
+#include "bind.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/control_flow.h>
+#include <farcall/trace/interpreter.h>
+
+#include "array_object.h"
+#include "body_cache.h"
+#include "convert.h"
+#include "traced_function.h"
+
+namespace farcall::python {
+namespace {
+
+using Arrays = std::span<const Array>;
+
+struct FlatTree {
+  TreeDefPtr tree;
+  std::vector<Array> arrays;
+
+  std::vector<ShapeDtype> types() const { return types_of(arrays); }
+};
+
+// Raises TypeError with the path of a leaf that is no array; `what` names the whole.
+FlatTree flatten_arrays(nb::handle object, const std::string& what) {
+  FlatTree flat;
+  std::vector<nb::object> leaves;
+  flat.tree = flatten_tree(object, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    flat.arrays.push_back(to_array(leaves[i], what + leaf_path(*flat.tree, i)));
+  }
+  return flat;
+}
+
+lax::LeafName paths(std::string root, const TreeDefPtr& tree) {
+  return [root = std::move(root), tree](size_t leaf) { return root + leaf_path(*tree, leaf); };
+}
+
+void check_callable(nb::handle f, std::string_view what) {
+  if (PyCallable_Check(f.ptr())) return;
+  throw TypeError(fmt::format("{} must be a function, got {} of type {}", what, nb::repr(f).c_str(),
+                              Py_TYPE(f.ptr())->tp_name));
+}
+
+nb::object call(nb::handle f, std::initializer_list<nb::object> arguments) {
+  nb::list list;
+  for (const nb::object& argument : arguments) list.append(argument);
+  nb::object result = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(list).ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
+  return result;
+}
+
+// What a loop's body returned as its carry, which must have the structure that it got.
+std::vector<Array> returned_carry(std::string_view function, const TreeDef& wanted,
+                                  nb::handle result) {
+  FlatTree carry =
+      flatten_arrays(result, fmt::format("{}: the carry that the body returns", function));
+  if (!(*carry.tree == wanted)) {
+    throw TypeError(
+        fmt::format("{}: the body must return a carry of the structure that it gets; in goes\n  "
+                    "{}\nout comes\n  {}",
+                    function, wanted.to_string(), carry.tree->to_string()));
+  }
+  return std::move(carry.arrays);
+}
+
+// Runs what has been recorded. Where that happens at once, other threads of Python run meanwhile.
+template <class Run>
+auto run_recorded(const Run& run) {
+  if (!is_evaluating()) return run();
+  const nb::gil_scoped_release without_lock;
+  return run();
+}
+
+// An optional whole number; None and, for unroll, a bool stand for others.
+std::optional<int64_t> to_count(nb::handle value, const char* what) {
+  if (value.is_none()) return std::nullopt;
+  nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    throw TypeError(fmt::format("{} must be a whole number, got {} of type {}", what,
+                                nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+  }
+  return nb::cast<int64_t>(index);
+}
+
+std::optional<int64_t> to_unroll(nb::handle value, int64_t length, const char* what) {
+  if (value.ptr() == Py_True) return std::max<int64_t>(length, 1);
+  if (value.ptr() == Py_False) return 1;
+  return to_count(value, what);
+}
+
+// ---- scan and map ----
+
+RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree& xs,
+                              std::span<const ShapeDtype> slices) {
+  RecordedBody body;
+  const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
+    nb::object result =
+        call(f, {unflatten_arrays(*init.tree, carry), unflatten_arrays(*xs.tree, x)});
+    const bool is_pair =
+        (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
+    if (!is_pair) {
+      throw TypeError(fmt::format("scan: f must return a pair (carry, y), got {} of type {}",
+                                  nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+    }
+    FlatTree ys = flatten_arrays(nb::object(result[1]), "scan: the y that f returns");
+    body.result_tree = ys.tree;
+    return lax::LoopResults{returned_carry("scan", *init.tree, nb::object(result[0])),
+                            std::move(ys.arrays)};
+  };
+  body.programs = {lax::record_scan(flat, init.types(), slices, paths("carry", init.tree))};
+  return body;
+}
+
+nb::object scan(nb::handle f, BodyCache& cache, nb::handle init, nb::handle xs, nb::handle length,
+                bool reverse, nb::handle unroll) {
+  check_callable(f, "scan: f");
+  const FlatTree carry = flatten_arrays(init, "scan: init");
+  const FlatTree slices = flatten_arrays(xs, "scan: xs");
+  lax::ScanOptions options{.length = to_count(length, "scan: length"), .reverse = reverse};
+  const int64_t count = lax::scan_length("scan", slices.arrays, options, paths("xs", slices.tree));
+  options.unroll = to_unroll(unroll, count, "scan: unroll").value_or(1);
+
+  std::vector<ShapeDtype> types = carry.types();
+  const std::vector<ShapeDtype> slice_types = lax::slice_types(slices.arrays);
+  types.insert(types.end(), slice_types.begin(), slice_types.end());
+  const auto body =
+      cache.find_or_record(BodyKey("scan", {carry.tree, slices.tree}, std::move(types)),
+                           [&] { return record_scan_body(f, carry, slices, slice_types); });
+  const lax::LoopResults results = run_recorded([&] {
+    return lax::run_scan(body->programs[0], carry.arrays, slices.arrays, count, options);
+  });
+  return nb::make_tuple(unflatten_arrays(*carry.tree, results.carry),
+                        unflatten_arrays(*body->result_tree, results.ys));
+}
+
+nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle batch_size) {
+  check_callable(f, "map: f");
+  const FlatTree slices = flatten_arrays(xs, "map: xs");
+  TreeDefPtr tree;
+  const FlatFunction flat = [&](Arrays x) {
+    FlatTree result =
+        flatten_arrays(call(f, {unflatten_arrays(*slices.tree, x)}), "map: f's result");
+    tree = result.tree;
+    return std::move(result.arrays);
+  };
+  if (const auto size = to_count(batch_size, "map: batch_size")) {
+    const auto results = lax::map(flat, slices.arrays, size);
+    return unflatten_arrays(*tree, results);
+  }
+  const int64_t length = lax::scan_length("map", slices.arrays, {}, paths("xs", slices.tree));
+  const auto types = lax::slice_types(slices.arrays);
+  const auto body = cache.find_or_record(BodyKey("map", {slices.tree}, types), [&] {
+    const lax::ScanBody step = [&](Arrays, Arrays x) { return lax::LoopResults{{}, flat(x)}; };
+    RecordedBody made{{lax::record_scan(step, {}, types, {})}, nullptr};
+    made.result_tree = tree;
+    return made;
+  });
+  const auto results = run_recorded(
+      [&] { return lax::run_scan(body->programs[0], {}, slices.arrays, length, {}).ys; });
+  return unflatten_arrays(*body->result_tree, results);
+}
+
+nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64_t axis) {
+  check_callable(fn, "associative_scan: fn");
+  const FlatTree all = flatten_arrays(elems, "associative_scan: elems");
+  const lax::Combine flat = [&](Arrays a, Arrays b) {
+    nb::object result = call(fn, {unflatten_arrays(*all.tree, a), unflatten_arrays(*all.tree, b)});
+    return returned_carry("associative_scan", *all.tree, result);
+  };
+  return unflatten_arrays(*all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
+}
+
+// ---- while_loop and fori_loop ----
+
+lax::RecordedLoop loop_of(const RecordedBody& body) {
+  lax::RecordedLoop loop;
+  loop.body = body.programs[0];
+  if (body.programs.size() > 1) loop.cond = body.programs[1];
+  return loop;
+}
+
+RecordedBody body_of(lax::RecordedLoop loop) {
+  RecordedBody body;
+  body.programs.push_back(std::move(loop.body));
+  if (loop.cond.program) body.programs.push_back(std::move(loop.cond));
+  return body;
+}
+
+nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache,
+                      nb::handle init_val) {
+  check_callable(cond_fun, "while_loop: cond_fun");
+  check_callable(body_fun, "while_loop: body_fun");
+  const FlatTree init = flatten_arrays(init_val, "while_loop: init_val");
+  const auto body = cache.find_or_record(BodyKey("while", {init.tree}, init.types()), [&] {
+    const FlatFunction cond = [&](Arrays carry) {
+      FlatTree decision = flatten_arrays(call(cond_fun, {unflatten_arrays(*init.tree, carry)}),
+                                         "while_loop: what cond_fun returns");
+      if (!decision.tree->is_leaf()) {
+        throw TypeError(
+            fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
+                        "returned the structure {}",
+                        decision.tree->to_string()));
+      }
+      return std::move(decision.arrays);
+    };
+    const FlatFunction step = [&](Arrays carry) {
+      return returned_carry("while_loop", *init.tree,
+                            call(body_fun, {unflatten_arrays(*init.tree, carry)}));
+    };
+    return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
+  });
+  return unflatten_arrays(
+      *init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
+}
+
+nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, BodyCache& cache,
+                     nb::handle init_val, nb::handle unroll) {
+  check_callable(body_fun, "fori_loop: body_fun");
+  const FlatTree init = flatten_arrays(init_val, "fori_loop: init_val");
+  std::optional<int64_t> factor = to_unroll(unroll, 1, "fori_loop: unroll");
+  const lax::ForBounds bounds = lax::for_bounds(to_array(lower, "fori_loop: lower"),
+                                                to_array(upper, "fori_loop: upper"), factor);
+  if (bounds.trip_count) factor = to_unroll(unroll, *bounds.trip_count, "fori_loop: unroll");
+  std::vector<ShapeDtype> types{bounds.lower.type(), bounds.upper.type()};
+  for (const ShapeDtype type : init.types()) types.push_back(type);
+  const BodyKey key(bounds.trip_count ? "fori, known" : "fori", {init.tree}, std::move(types));
+  const auto body = cache.find_or_record(key, [&] {
+    const lax::ForBody step = [&](const Array& i, Arrays carry) {
+      return returned_carry("fori_loop", *init.tree,
+                            call(body_fun, {wrap_object(i), unflatten_arrays(*init.tree, carry)}));
+    };
+    return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
+  });
+  return unflatten_arrays(*init.tree, run_recorded([&] {
+    return lax::run_for(loop_of(*body), bounds, init.arrays, factor);
+  }));
+}
+
+// ---- cond and switch ----
+
+RecordedBody record_branches(const std::string& function, nb::list branches,
+                             const FlatTree& operands) {
+  RecordedBody body;
+  for (nb::handle branch : branches) {
+    const FlatFunction flat = [&](Arrays inputs) {
+      nb::object arguments = unflatten_arrays(*operands.tree, inputs);
+      nb::object value = nb::steal(PyObject_CallObject(branch.ptr(), arguments.ptr()));
+      if (!value.is_valid()) nb::raise_python_error();
+      const std::string name = lax::branch_name(function, body.programs.size());
+      FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
+      if (body.result_tree && !(*result.tree == *body.result_tree)) {
+        throw TypeError(fmt::format(
+            "{}: all branches must return one structure; {} returns\n  {}\n{} returns\n  {}",
+            function, lax::branch_name(function, 0), body.result_tree->to_string(), name,
+            result.tree->to_string()));
+      }
+      body.result_tree = result.tree;
+      return std::move(result.arrays);
+    };
+    body.programs.push_back(record_closure(flat, operands.types(), "branch"));
+  }
+  lax::check_branches(function, body.programs, paths("result", body.result_tree));
+  return body;
+}
+
+// `branches` by number; for cond that of false, then that of true.
+nb::object run_branches(const std::string& function, nb::handle index, nb::list branches,
+                        BodyCache& cache, nb::tuple arguments) {
+  if (nb::len(branches) == 0) {
+    throw Error(ErrorCode::kInvalidArgument, function + ": expected at least one branch");
+  }
+  for (size_t i = 0; i < nb::len(branches); ++i) {
+    check_callable(nb::object(branches[i]), function + ": " + lax::branch_name(function, i));
+  }
+  const bool is_cond = function == "cond";
+  const Array given = to_array(index, is_cond ? "cond: pred" : "switch: index");
+  const FlatTree operands = flatten_arrays(arguments, function + ": operands");
+  const auto body = cache.find_or_record(BodyKey(function, {operands.tree}, operands.types()), [&] {
+    return record_branches(function, branches, operands);
+  });
+  const auto results = run_recorded([&] {
+    const Array branch = is_cond ? lax::branch_of_predicate(given)
+                                 : lax::branch_of_index(given, body->programs.size());
+    return lax::run_branches(branch, body->programs, operands.arrays);
+  });
+  return unflatten_arrays(*body->result_tree, results);
+}
+
+}  // namespace
+
+void bind_control_flow(nb::module_& module) {
+  nb::class_<BodyCache>(module, "BodyCache").def(nb::init<>());
+  module.def("scan", scan, nb::arg("f").none(), nb::arg("cache"), nb::arg("init").none(),
+             nb::arg("xs").none(), nb::arg("length").none(), nb::arg("reverse"),
+             nb::arg("unroll").none());
+  module.def("map_slices", map_slices, nb::arg("f").none(), nb::arg("cache"), nb::arg("xs").none(),
+             nb::arg("batch_size").none());
+  module.def("associative_scan", associative_scan, nb::arg("fn").none(), nb::arg("elems").none(),
+             nb::arg("reverse"), nb::arg("axis"));
+  module.def("while_loop", while_loop, nb::arg("cond_fun").none(), nb::arg("body_fun").none(),
+             nb::arg("cache"), nb::arg("init_val").none());
+  module.def("fori_loop", fori_loop, nb::arg("lower").none(), nb::arg("upper").none(),
+             nb::arg("body_fun").none(), nb::arg("cache"), nb::arg("init_val").none(),
+             nb::arg("unroll").none());
+  module.def("run_branches", run_branches, nb::arg("function"), nb::arg("index").none(),
+             nb::arg("branches"), nb::arg("cache"), nb::arg("operands"));
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,23 @@
+// What the files that bind programs share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <farcall/program/program.h>
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+
+// {"flops": ..., "bytes accessed": ...}
+inline nb::dict cost_dict(const Cost& cost) {
+  nb::dict dict;
+  dict["flops"] = static_cast<double>(cost.flops);
+  dict["bytes accessed"] = static_cast<double>(cost.bytes);
+  return dict;
+}
+
+// Adds Equation, Var, Literal and Primitive, and to Program what leads to them.
+void bind_equations(nb::module_& module, nb::class_<Program>& program);
+
+}  // namespace farcall::python

@@ -1,0 +1,55 @@
+// What was recorded of the functions that loops and branches are made of.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/ops/control_flow.h>
+
+#include "tree.h"
+
+namespace farcall::python {
+
+// Bodies with the structure of what they return.
+struct RecordedBody {
+  std::vector<Recording> programs;
+  TreeDefPtr result_tree;
+};
+using RecordedBodyPtr = std::shared_ptr<const RecordedBody>;
+
+// What tells recordings of one function apart. The mapped axes around the call belong to it,
+// because the function may ask for their sizes.
+struct BodyKey {
+  BodyKey(std::string kind, std::vector<TreeDefPtr> trees, std::vector<ShapeDtype> types);
+  bool operator==(const BodyKey& other) const;
+
+  std::string kind;  // which construct, and what else the recording depends on
+  std::vector<TreeDefPtr> trees;
+  std::vector<ShapeDtype> types;
+  std::vector<std::pair<std::string, int64_t>> axes;
+};
+
+// Recordings of one function, or of functions that are used together. Only those are kept that
+// close over no array. Guarded by the interpreter lock.
+class BodyCache {
+ public:
+  template <class Record>
+  RecordedBodyPtr find_or_record(const BodyKey& key, const Record& record) {
+    if (RecordedBodyPtr found = find(key)) return found;
+    auto made = std::make_shared<const RecordedBody>(record());
+    for (const Recording& program : made->programs) {
+      if (!program.captured.empty()) return made;
+    }
+    entries_.emplace_back(key, made);
+    return made;
+  }
+
+ private:
+  RecordedBodyPtr find(const BodyKey& key) const;
+
+  std::vector<std::pair<BodyKey, RecordedBodyPtr>> entries_;
+};
+
+}  // namespace farcall::python

@@ -1,0 +1,150 @@
+#include "lowered.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/program/text.h>
+
+#include "array_object.h"
+#include "bind_program.h"
+#include "call.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+struct Compiled {
+  Lowered lowered;
+  std::shared_ptr<const Executable> executable;
+
+  nb::object operator()(nb::args args, nb::kwargs kwargs) const {
+    const CallArguments arguments = sort_arguments(lowered.where, lowered.statics, args, kwargs);
+    if (!(*arguments.tree == *lowered.argument_tree)) {
+      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}",
+                                  lowered.where, lowered.argument_tree->to_string(),
+                                  arguments.tree->to_string()));
+    }
+    const std::vector<Array> inputs = leaves_to_arrays(lowered.where, arguments);
+    const auto types = executable->input_types();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].type().strengthened() != types[i].strengthened()) {
+        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", lowered.where,
+                                    i, types[i].to_string(), inputs[i].type().to_string()));
+      }
+    }
+    return run_executable(*executable, *lowered.result_tree, inputs);
+  }
+};
+
+std::string as_text(const Lowered& self, const std::optional<std::string>& dialect) {
+  if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.program);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same) or None, got "
+                          "\"{}\"",
+                          *dialect));
+}
+
+nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> types) {
+  std::vector<nb::object> leaves;
+  for (const ShapeDtype type : types) leaves.push_back(nb::cast(type));
+  return tree.unflatten(leaves);
+}
+
+nb::list donated_leaves(const Lowered& self) {
+  nb::list list;
+  for (size_t i = 0; i < self.program->inputs.size(); ++i) {
+    list.append(nb::bool_(!self.donated.empty() && self.donated[i]));
+  }
+  return list;
+}
+
+// What Lowered and Compiled tell alike; `lowered` finds the one in the other.
+template <class Class, class Get>
+void bind_description(nb::class_<Class>& bound, Get lowered) {
+  const auto tree = [](const TreeDefPtr& found) { return std::const_pointer_cast<TreeDef>(found); };
+  bound
+      .def(
+          "as_text",
+          [lowered](const Class& self, const std::optional<std::string>& dialect) {
+            return as_text(lowered(self), dialect);
+          },
+          nb::arg("dialect").none() = nb::none())
+      .def("cost_analysis", [lowered](const Class& self) { return cost_dict(lowered(self).program->cost()); })
+      .def_prop_ro("program",
+                   [lowered](const Class& self) {
+                     return std::const_pointer_cast<Program>(lowered(self).program);
+                   })
+      .def_prop_ro("in_tree",
+                   [=](const Class& self) { return tree(lowered(self).argument_tree); })
+      .def_prop_ro("out_tree", [=](const Class& self) { return tree(lowered(self).result_tree); })
+      .def_prop_ro("in_avals",
+                   [lowered](const Class& self) {
+                     const Lowered& all = lowered(self);
+                     return unflatten_types(*all.argument_tree, all.program->input_types());
+                   })
+      .def_prop_ro("out_avals",
+                   [lowered](const Class& self) {
+                     const Lowered& all = lowered(self);
+                     return unflatten_types(*all.result_tree, all.program->output_types());
+                   })
+      .def_prop_ro("_donated",
+                   [lowered](const Class& self) { return donated_leaves(lowered(self)); })
+      .def_prop_ro("_where", [lowered](const Class& self) { return lowered(self).where; });
+}
+
+}  // namespace
+
+nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
+                          std::span<const Array> inputs) {
+  std::vector<const Storage*> storages;
+  storages.reserve(inputs.size());
+  for (const Array& input : inputs) storages.push_back(&input.storage());
+  const auto types = executable.output_types();
+  std::vector<Storage> outputs(types.size());
+  execute(executable, storages, outputs);
+  std::vector<nb::object> leaves;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    leaves.push_back(wrap_object(Array(types[i], std::move(outputs[i]))));
+  }
+  return result_tree.unflatten(leaves);
+}
+
+void bind_lowered(nb::module_& module) {
+  nb::class_<Lowered> lowered(module, "Lowered", "A program recorded by jit(f).lower(...).");
+  bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
+  lowered.def("compile", [](const Lowered& self) {
+    return Compiled{self, default_engine().compile(self.program, {self.donated})};
+  });
+
+  nb::class_<MemoryUse>(module, "CompiledMemoryStats", "The bytes that running a program takes.")
+      .def_ro("argument_size_in_bytes", &MemoryUse::argument_bytes)
+      .def_ro("output_size_in_bytes", &MemoryUse::output_bytes)
+      .def_ro("alias_size_in_bytes", &MemoryUse::alias_bytes)
+      .def_ro("temp_size_in_bytes", &MemoryUse::temp_bytes)
+      .def_ro("constant_size_in_bytes", &MemoryUse::constant_bytes)
+      .def_ro("generated_code_size_in_bytes", &MemoryUse::generated_code_bytes)
+      .def("__repr__", [](const MemoryUse& self) {
+        return fmt::format(
+            "CompiledMemoryStats(argument_size_in_bytes={}, output_size_in_bytes={}, "
+            "alias_size_in_bytes={}, temp_size_in_bytes={}, constant_size_in_bytes={}, "
+            "generated_code_size_in_bytes={})",
+            self.argument_bytes, self.output_bytes, self.alias_bytes, self.temp_bytes,
+            self.constant_bytes, self.generated_code_bytes);
+      });
+
+  nb::class_<Compiled> compiled(module, "Compiled",
+                                "An executable with the structure of its arguments.");
+  bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
+  compiled.def("__call__", &Compiled::operator())
+      .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); });
+}
+
+}  // namespace farcall::python

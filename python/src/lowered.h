@@ -1,0 +1,36 @@
+// What jit(f).lower(...) and its compile() give.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/program/engine.h>
+#include <farcall/program/program.h>
+#include <farcall/trace/array.h>
+
+#include "traced_function.h"
+#include "tree.h"
+
+namespace farcall::python {
+
+// A recorded program with the structure of the function's arguments and result.
+struct Lowered {
+  ProgramPtr program;
+  TreeDefPtr result_tree;
+  std::string where;  // "jit(f)"
+  StaticArguments statics;
+  TreeDefPtr argument_tree;    // of (positional arguments, keyword arguments)
+  std::vector<bool> donated;  // by leaf; empty: none
+};
+
+nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
+                          std::span<const Array> inputs);
+
+// Adds Lowered and Compiled.
+void bind_lowered(nb::module_& module);
+
+}  // namespace farcall::python

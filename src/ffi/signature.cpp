@@ -1,0 +1,103 @@
+#include <farcall/ffi/signature.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/handler/describe.h>
+
+namespace farcall {
+namespace {
+
+constexpr uint32_t kDescriptionVersion = 1;
+
+std::string describe_type(const ffi::TypeDesc* type) {
+  if (!type) return "any";
+  // A struct is known by its members.
+  if (type->kind == ffi::TypeKind::kStruct) {
+    std::vector<std::string> members;
+    for (size_t i = 0; i < type->num_children; ++i) {
+      const ffi::NamedType& member = type->children[i];
+      members.push_back(fmt::format("{}: {}{}", member.name, member.is_optional ? "optional " : "",
+                                    describe_type(member.type)));
+    }
+    return fmt::format("{{{}}}", fmt::join(members, ", "));
+  }
+  ffi::detail::Text text;
+  ffi::detail::print_type(text, *type);
+  return std::string(text.view());
+}
+
+std::string describe_param(const ffi::ParamDesc& param) {
+  return (param.is_optional ? "optional " : "") + describe_type(param.type);
+}
+
+}  // namespace
+
+const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler) {
+  Dl_info info;
+  const auto* address = reinterpret_cast<const void*>(handler);
+  if (!handler || dladdr(address, &info) == 0 || !info.dli_sname) return nullptr;
+  // A name for the library that is loaded already; the program itself has none.
+  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) library = dlopen(nullptr, RTLD_LAZY);
+  const auto symbol = fmt::format("farcall_handler_{}", info.dli_sname);
+  const auto* found = static_cast<const ffi::HandlerDesc*>(dlsym(library, symbol.c_str()));
+  dlclose(library);
+  const bool is_ours = found && found->struct_size >= sizeof(ffi::HandlerDesc) &&
+                       found->version == kDescriptionVersion && found->handler == handler;
+  return is_ours ? found : nullptr;
+}
+
+std::string describe_handler(const ffi::HandlerDesc& handler) {
+  std::vector<std::string> arguments, results, attributes;
+  for (size_t i = 0; i < handler.num_params; ++i) {
+    const ffi::ParamDesc& param = handler.params[i];
+    switch (param.kind) {
+      case ffi::ParamKind::kArgument:
+        arguments.push_back(describe_param(param));
+        break;
+      case ffi::ParamKind::kResult:
+        results.push_back(describe_param(param));
+        break;
+      case ffi::ParamKind::kRemainingArgs:
+        arguments.emplace_back("...");
+        break;
+      case ffi::ParamKind::kRemainingRets:
+        results.emplace_back("...");
+        break;
+      case ffi::ParamKind::kAttribute:
+        attributes.push_back(fmt::format("{}: {}", param.name, describe_param(param)));
+        break;
+      case ffi::ParamKind::kAllAttributes:
+        attributes.emplace_back("...");
+        break;
+      case ffi::ParamKind::kContext:
+        break;
+    }
+  }
+  std::ranges::sort(attributes);
+  return fmt::format("({}) {{{}}} -> ({})", fmt::join(arguments, ", "), fmt::join(attributes, ", "),
+                     fmt::join(results, ", "));
+}
+
+std::string describe_target(const Target& target) {
+  if (target.is_untyped()) return fmt::format("untyped; traits {}", target.traits());
+  if (target.callable()) return fmt::format("a C++ callable; traits {}", target.traits());
+  std::string text;
+  for (int i = 0; i < kNumStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (!target.has_stage(stage)) continue;
+    const ffi::HandlerDesc* found = find_description(target.handler(stage));
+    text += fmt::format("{} {}; ", stage_name(stage),
+                        found ? describe_handler(*found) : "without a description");
+  }
+  return text + fmt::format("traits {}", target.traits());
+}
+
+}  // namespace farcall

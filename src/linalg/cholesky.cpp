@@ -1,0 +1,72 @@
+// cholesky: the factor of a Hermitian positive definite matrix.
+#include <farcall/ffi.h>
+
+#include <farcall/linalg/linalg.h>
+#include <farcall/ops/lax.h>
+
+#include "linalg/arrays.h"
+#include "linalg/stack.h"
+#include "linalg/target.h"
+
+namespace farcall::linalg {
+namespace {
+
+ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
+  const auto stack = stack_of(a);
+  if (stack.has_error()) return stack.error();
+  const int n = stack->rows;
+  if (ffi::Error error = check_result(*l, a, {n, n}); error.failure()) return error;
+  return for_lapack_type(a.element_type(), [&]<class T>() {
+    copy_unless_same(a.reinterpret_data<T>(), l->reinterpret_data<T>(), a.element_count());
+    T* matrix = l->reinterpret_data<T>();
+    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
+      // The upper factor of the transpose is the lower one of the matrix.
+      const bool is_definite = lapack::potrf('U', n, matrix, n) == 0;
+      for (int row = 0; row < n; ++row) {
+        T* begin = matrix + static_cast<int64_t>(row) * n;
+        if (!is_definite) fill_nan(begin, row + 1);
+        std::fill(begin + row + 1, begin + n, T(0));
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace farcall::linalg
+
+FARCALL_DEFINE_HANDLER(farcall_cholesky, farcall::linalg::factor);
+
+namespace farcall::linalg {
+namespace {
+
+std::vector<ShapeDtype> shape(std::span<const ShapeDtype> operands, const Attributes&) {
+  return {operands[0]};
+}
+
+Array call(const Array& x) {
+  return call_target("farcall_cholesky", shape, {x}, {}, {.input_output_aliases = {{0, 0}}})[0];
+}
+
+// dL = L phi(L^-1 dA L^-H), where phi halves the diagonal and drops what is above it (I. Murray,
+// Differentiation of the Cholesky decomposition, 2016, section 3.1).
+JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<const Array> tangents) {
+  const Array l = call(primals[0]);
+  const Array right = triangular_solve(
+      l, tangents[0], {.lower = true, .transpose_a = true, .conjugate_a = true});
+  const Array both = triangular_solve(l, right, {.left_side = true, .lower = true});
+  const Array phi = lax::mul(lax::add(numpy::tril(both), numpy::tril(both, -1)),
+                             number(0.5, both.dtype()));
+  return {{l}, {matmul(l, phi)}};
+}
+
+const RegisterTarget kRegister("farcall_cholesky", farcall_cholesky,
+                               {.shape = shape, .jvp = jvp, .vmap_method = "broadcast_all"});
+
+}  // namespace
+
+Array cholesky(const Array& x, bool symmetrize_input) {
+  check_square("cholesky", x);
+  return call(symmetrize_input ? symmetrized(x) : x);
+}
+
+}  // namespace farcall::linalg

@@ -1,0 +1,164 @@
+// Systems solved with LU factors: lu_solve, solve, inv.
+#include <farcall/ffi.h>
+
+#include <fmt/format.h>
+
+#include <farcall/linalg/linalg.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/differentiate.h>
+
+#include "linalg/arrays.h"
+#include "linalg/batch.h"
+#include "linalg/lu_call.h"
+#include "linalg/stack.h"
+#include "linalg/target.h"
+#include "ops/type_rules.h"
+
+namespace farcall::linalg {
+namespace {
+
+// Takes the matrix itself for its derivative only.
+ffi::Error solve_with_factors(ffi::AnyBuffer, ffi::AnyBuffer lu, ffi::Buffer<ffi::S32> pivots,
+                              ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x, bool transpose) {
+  const auto matrices = stack_of(lu), sides = stack_of(b);
+  if (matrices.has_error()) return matrices.error();
+  if (sides.has_error()) return sides.error();
+  const int n = sides->rows, k = sides->columns;
+  if (ffi::Error error = check_result(lu, b, {n, n}); error.failure()) return error;
+  if (ffi::Error error = check_result(pivots, b, {n}); error.failure()) return error;
+  if (ffi::Error error = check_result(*x, b, {n, k}); error.failure()) return error;
+  const auto op = transpose ? CblasTrans : CblasNoTrans;
+  const lapack::Triangle lower = {CblasLeft, CblasLower, op, CblasUnit};
+  const lapack::Triangle upper = {CblasLeft, CblasUpper, op, CblasNonUnit};
+  return for_lapack_type(b.element_type(), [&]<class T>() {
+    T* out = x->reinterpret_data<T>();
+    copy_unless_same(b.reinterpret_data<T>(), out, static_cast<int64_t>(b.element_count()));
+    if (b.element_count() == 0) return;
+    const T* matrix = lu.reinterpret_data<T>();
+    const int32_t* pivot = pivots.typed_data();
+    for (int64_t i = 0; i < sides->count; ++i) {
+      if (!transpose) exchange_rows(out, k, pivot, n, false);
+      lapack::trsm(transpose ? upper : lower, n, k, matrix, n, out, k);
+      lapack::trsm(transpose ? lower : upper, n, k, matrix, n, out, k);
+      if (transpose) exchange_rows(out, k, pivot, n, true);
+      out += sides->elements();
+      matrix += matrices->elements();
+      pivot += n;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace farcall::linalg
+
+FARCALL_DEFINE_HANDLER(farcall_lu_solve, farcall::linalg::solve_with_factors, "transpose");
+
+namespace farcall::linalg {
+namespace {
+
+std::vector<ShapeDtype> shape(std::span<const ShapeDtype> operands, const Attributes&) {
+  return {operands[3]};
+}
+
+// dx = a^-1 (db - da x)
+JvpResults jvp(const TargetCall& call, std::span<const Array> primals,
+               std::span<const Array> tangents) {
+  const bool is_transposed = flag(call.attributes(), "transpose");
+  const LuFactors factors = {primals[1], primals[2]};
+  const Array x = solve_factored(primals[0], factors, primals[3], is_transposed);
+  Array side = tangents[3];
+  if (!tangents[0].is_null()) {
+    const Array da = is_transposed ? transposed(tangents[0]) : tangents[0];
+    side = add_tangents(side, lax::neg(matmul(da, x)));
+  }
+  if (side.is_null()) return {{x}, {Array()}};
+  return {{x}, {solve_factored(primals[0], factors, side, is_transposed)}};
+}
+
+std::vector<Array> transpose(const TargetCall& call, std::span<const Array> operands,
+                             std::span<const Array> cotangents) {
+  const bool is_transposed = flag(call.attributes(), "transpose");
+  std::vector<Array> results(operands.size());
+  results[3] =
+      solve_factored(operands[0], {operands[1], operands[2]}, cotangents[0], !is_transposed);
+  return results;
+}
+
+BatchResults batch(const TargetCall& call, std::span<const Array> operands,
+                   std::span<const int64_t> axes, const BatchAxis& axis) {
+  const bool is_transposed = flag(call.attributes(), "transpose");
+  return batch_system(operands, axes, axis, Sides::kColumns, [&](std::span<const Array> all) {
+    return solve_factored(all[0], {all[1], all[2]}, all[3], is_transposed);
+  });
+}
+
+const RegisterTarget kRegister("farcall_lu_solve", farcall_lu_solve,
+                               {.shape = shape,
+                                .jvp = jvp,
+                                .linear_in = {{3}},
+                                .transpose = transpose,
+                                .batch = batch});
+
+// x with the leading dimensions `batch` and its own last `kept`.
+Array stacked_like(const Array& x, std::span<const int64_t> batch, size_t kept) {
+  Shape shape(batch.begin(), batch.end());
+  shape.insert(shape.end(), x.shape().end() - static_cast<std::ptrdiff_t>(kept), x.shape().end());
+  return numpy::broadcast_to(x, shape);
+}
+
+}  // namespace
+
+Array solve_factored(const Array& a, const LuFactors& factors, const Array& b, bool transpose) {
+  return call_target("farcall_lu_solve", shape, {a, factors.lu, factors.pivots, b},
+                     {{"transpose", transpose}}, {.input_output_aliases = {{3, 0}}})[0];
+}
+
+Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transpose) {
+  check_square("lu_solve", lu);
+  if (b.rank() + 1 == lu.rank()) {
+    const int64_t last[] = {-1};
+    return numpy::squeeze(lu_solve(lu, pivots, as_column(b), transpose),
+                          std::vector<int64_t>(last, last + 1));
+  }
+  check_alike("lu_solve", lu, b);
+  check_sizes("lu_solve", lu, b, rows(b));
+  const TriangularOptions lower = {.left_side = true, .lower = true, .transpose_a = transpose,
+                                   .unit_diagonal = true};
+  const TriangularOptions upper = {.left_side = true, .transpose_a = transpose};
+  if (transpose) {
+    return exchange_rows(triangular_solve(lu, triangular_solve(lu, b, upper), lower), pivots,
+                         true);
+  }
+  return triangular_solve(lu, triangular_solve(lu, exchange_rows(b, pivots), lower), upper);
+}
+
+Array solve(const Array& a, const Array& b) {
+  check_square("solve", a);
+  if (b.rank() == 0) {
+    type_error(fmt::format("solve: right-hand sides must be a vector or matrices, got {}",
+                           b.type().to_string()));
+  }
+  if (b.rank() == 1) {
+    return numpy::squeeze(solve(a, as_column(b)), std::vector<int64_t>{-1});
+  }
+  check_sizes("solve", a, b, rows(b));
+  if (a.dtype() != b.dtype()) {
+    type_error(fmt::format("solve: operands must have one dtype; got {}, {}", a.type().to_string(),
+                           b.type().to_string()));
+  }
+  const std::span<const int64_t> of_a = a.shape().first(a.rank() - 2);
+  const std::span<const int64_t> of_b = b.shape().first(b.rank() - 2);
+  const std::span<const int64_t> both[] = {of_a, of_b};
+  const Shape batch = numpy::broadcast_shapes(both);
+  const auto [factors, pivots] = factor_lu(lax::stop_gradient(a));
+  return solve_factored(stacked_like(a, batch, 2),
+                        {stacked_like(factors, batch, 2), stacked_like(pivots, batch, 1)},
+                        stacked_like(b, batch, 2), false);
+}
+
+Array inv(const Array& a) {
+  check_square("inv", a);
+  return solve(a, numpy::broadcast_to(eye(rows(a), a.dtype()), a.shape()));
+}
+
+}  // namespace farcall::linalg

@@ -1,0 +1,177 @@
+// qr, geqrf and householder_product.
+#include <farcall/ffi.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/linalg/linalg.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/custom.h>
+
+#include "linalg/arrays.h"
+#include "linalg/stack.h"
+#include "linalg/target.h"
+#include "ops/type_rules.h"
+
+namespace farcall::linalg {
+namespace {
+
+// The LQ factors of the transpose are the QR factors of the matrix, the reflections' factors
+// conjugated.
+ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr, ffi::Result<ffi::AnyBuffer> taus,
+                  ffi::ScratchAllocator allocator) {
+  const auto stack = stack_of(a);
+  if (stack.has_error()) return stack.error();
+  const int m = stack->rows, n = stack->columns, k = std::min(m, n);
+  if (ffi::Error error = check_result(*qr, a, {m, n}); error.failure()) return error;
+  if (ffi::Error error = check_result(*taus, a, {k}); error.failure()) return error;
+  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+    T* matrix = qr->reinterpret_data<T>();
+    T* tau = taus->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    if (k == 0) return {};
+    Scratch scratch(allocator);
+    const auto run = [&](const lapack::Work<T>& w) {
+      return lapack::gelqf(n, m, matrix, n, tau, w);
+    };
+    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    if (scratch.error().failure()) return scratch.error();
+    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), tau += k) {
+      run(work);
+      std::transform(tau, tau + k, tau, conj<T>);
+    }
+    return {};
+  });
+}
+
+ffi::Error product(ffi::AnyBuffer a, ffi::AnyBuffer taus, ffi::Result<ffi::AnyBuffer> q,
+                   ffi::ScratchAllocator allocator) {
+  const auto stack = stack_of(a);
+  if (stack.has_error()) return stack.error();
+  const int m = stack->rows, n = stack->columns;
+  const auto count = taus.dimensions().empty() ? 0 : taus.dimensions().back();
+  if (ffi::Error error = check_result(taus, a, {count}); error.failure()) return error;
+  if (ffi::Error error = check_result(*q, a, {m, n}); error.failure()) return error;
+  if (n > m || count > n) {
+    return ffi::Error::InvalidArgument(
+        "there can be no more reflections than columns, and no more columns than rows");
+  }
+  const int k = static_cast<int>(count);
+  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+    T* matrix = q->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    if (n == 0) return {};
+    Scratch scratch(allocator);
+    T* tau = scratch.take<T>(k);
+    const auto run = [&](const lapack::Work<T>& w) {
+      return lapack::orglq(n, m, k, matrix, n, tau, w);
+    };
+    const lapack::Work<T> work = scratch.work<T>(0, 0, run);
+    if (scratch.error().failure()) return scratch.error();
+    const T* given = taus.reinterpret_data<T>();
+    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), given += k) {
+      std::transform(given, given + k, tau, conj<T>);
+      run(work);
+    }
+    return {};
+  });
+}
+
+}  // namespace
+}  // namespace farcall::linalg
+
+FARCALL_DEFINE_HANDLER(farcall_geqrf, farcall::linalg::factor);
+FARCALL_DEFINE_HANDLER(farcall_orgqr, farcall::linalg::product);
+
+namespace farcall::linalg {
+namespace {
+
+std::vector<ShapeDtype> factor_shape(std::span<const ShapeDtype> operands, const Attributes&) {
+  const auto dims = operands[0].shape();
+  const int64_t k = std::min(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return {operands[0], {operands[0].dtype(), with_last(operands[0], 2, {k})}};
+}
+
+std::vector<ShapeDtype> product_shape(std::span<const ShapeDtype> operands, const Attributes&) {
+  return {operands[0]};
+}
+
+const RegisterTarget kFactor("farcall_geqrf", farcall_geqrf,
+                             {.shape = factor_shape, .vmap_method = "broadcast_all"});
+const RegisterTarget kProduct("farcall_orgqr", farcall_orgqr,
+                              {.shape = product_shape, .vmap_method = "broadcast_all"});
+
+Qr factors_of(const Array& x, bool full_matrices) {
+  const int64_t m = rows(x), n = columns(x), k = std::min(m, n);
+  const auto [a, taus] = geqrf(x);
+  const int64_t size = full_matrices ? m : k;
+  Array reflections = column_block(a, 0, k);
+  if (size > k) {
+    const Array parts[] = {reflections,
+                           numpy::zeros(with_last(x.type(), 2, {m, size - k}), x.dtype())};
+    reflections = numpy::concatenate(parts, -1);
+  }
+  return {householder_product(reflections, taus), numpy::triu(row_block(a, 0, size))};
+}
+
+// With C = Q^H dA R^-1, for the first columns where there are more than rows: Q^H dQ is skew and has
+// C's elements below the diagonal; what of dA lies outside the range of Q goes to dQ as it is. R's
+// diagonal stays real. (M. Seeger et al., Auto-differentiating linear algebra, 2017, section 2.)
+JvpResults jvp(std::span<const Array> primals, std::span<const Array> tangents,
+               bool full_matrices) {
+  const Array &x = primals[0], &dx = tangents[0];
+  const int64_t m = rows(x), n = columns(x);
+  if (full_matrices && m > n) {
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("qr: the square Q of {} is not determined by its matrix, so it has no "
+                            "derivative; use full_matrices=False",
+                            x.type().to_string()));
+  }
+  const auto [q, r] = qr(x, false);
+  const int64_t k = std::min(m, n);
+  const Array outer = triangular_solve(column_block(r, 0, k), column_block(dx, 0, k), {});
+  const Array c = matmul(adjoint(q), outer);
+  const Array below = numpy::tril(c, -1);
+  Array skew = lax::sub(below, adjoint(below));
+  if (is_complex(x.dtype())) {
+    const Array on_diagonal = lax::sub(numpy::tril(c), below);
+    const Array phases = lax::mul(lax::sub(on_diagonal, conj(on_diagonal)), number(0.5, c.dtype()));
+    skew = lax::add(skew, numpy::triu(phases));
+  }
+  const Array dq = lax::add(matmul(q, lax::sub(skew, c)), outer);
+  const Array dr = matmul(adjoint(q), lax::sub(dx, matmul(dq, r)));
+  return {{q, r}, {dq, numpy::triu(dr)}};
+}
+
+}  // namespace
+
+Geqrf geqrf(const Array& x) {
+  check_matrices("geqrf", x);
+  const auto results = call_target("farcall_geqrf", factor_shape, {x}, {},
+                                   {.input_output_aliases = {{0, 0}}});
+  return {results[0], results[1]};
+}
+
+Array householder_product(const Array& a, const Array& taus) {
+  check_matrices("householder_product", a);
+  return call_target("farcall_orgqr", product_shape, {a, taus}, {},
+                     {.input_output_aliases = {{0, 0}}})[0];
+}
+
+Qr qr(const Array& x, bool full_matrices) {
+  check_matrices("qr", x);
+  auto call = std::make_shared<CustomCall>();
+  call->name = "qr";
+  call->function = [full_matrices](std::span<const Array> inputs) {
+    const auto [q, r] = factors_of(inputs[0], full_matrices);
+    return std::vector<Array>{q, r};
+  };
+  call->jvp = [full_matrices](std::span<const Array> primals, std::span<const Array> tangents) {
+    return jvp(primals, tangents, full_matrices);
+  };
+  const auto results = call_custom(call, std::span(&x, 1));
+  return {results[0], results[1]};
+}
+
+}  // namespace farcall::linalg

@@ -1,0 +1,73 @@
+// schur: the triangular form of square matrices under a unitary change of basis.
+#include <farcall/ffi.h>
+
+#include <optional>
+
+#include <farcall/linalg/linalg.h>
+
+#include "linalg/arrays.h"
+#include "linalg/stack.h"
+#include "linalg/target.h"
+
+namespace farcall::linalg {
+namespace {
+
+// Matrices are column-major here.
+ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
+                     std::optional<ffi::Result<ffi::AnyBuffer>> q,
+                     ffi::ScratchAllocator allocator) {
+  const auto stack = stack_of(a);
+  if (stack.has_error()) return stack.error();
+  const int n = stack->rows;
+  if (ffi::Error error = check_result(*t, a, {n, n}); error.failure()) return error;
+  if (q) {
+    if (ffi::Error error = check_result(**q, a, {n, n}); error.failure()) return error;
+  }
+  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+    T* matrix = t->reinterpret_data<T>();
+    T* vectors = q ? (*q)->reinterpret_data<T>() : nullptr;
+    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
+    Scratch scratch(allocator);
+    T* values = scratch.take<T>(2 * int64_t{n});
+    const auto run = [&](const lapack::Work<T>& work) {
+      return lapack::gees(q ? 'V' : 'N', n, matrix, std::max(1, n), values, vectors,
+                          std::max(1, n), work);
+    };
+    const auto work = scratch.work<T>(n, 0, run);
+    if (scratch.error().failure()) return scratch.error();
+    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
+      if (!all_finite(matrix, stack->elements()) || run(work) != 0) {
+        fill_nan(matrix, stack->elements());
+        if (q) fill_nan(vectors, stack->elements());
+      }
+      if (q) vectors += stack->elements();
+    }
+    return {};
+  });
+}
+
+}  // namespace
+}  // namespace farcall::linalg
+
+FARCALL_DEFINE_HANDLER(farcall_gees, farcall::linalg::decompose);
+
+namespace farcall::linalg {
+namespace {
+
+const RegisterTarget kRegister("farcall_gees", farcall_gees, {.vmap_method = "broadcast_all"});
+
+}  // namespace
+
+Schur schur(const Array& x, bool vectors) {
+  check_square("schur", x);
+  const auto layout = column_major(x.rank());
+  const size_t count = vectors ? 2 : 1;
+  const FfiCall call("farcall_gees", std::vector(count, x.type().strengthened()),
+                     {.input_layouts = {{layout}},
+                      .output_layouts = std::vector<MajorToMinor>(count, layout),
+                      .input_output_aliases = {{0, 0}}});
+  const auto results = call({x});
+  return {results[0], vectors ? results[1] : Array()};
+}
+
+}  // namespace farcall::linalg

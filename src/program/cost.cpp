@@ -1,0 +1,42 @@
+// What programs cost.
+#include <vector>
+
+#include <farcall/program/program.h>
+
+namespace farcall {
+
+Cost Program::cost(const Equation& equation) const {
+  const Primitive& primitive = *equation.primitive;
+  const Params* params = equation.params.get();
+  if (primitive.body) return primitive.body(params)->cost();
+  if (primitive.cost) return primitive.cost(params);
+  std::vector<ShapeDtype> in, out;
+  Cost cost;
+  int64_t elements = 0;
+  for (const Atom atom : equation.inputs) {
+    in.push_back(type_of(atom));
+    cost.bytes += static_cast<int64_t>(in.back().nbytes());
+  }
+  for (const uint32_t output : equation.outputs) {
+    out.push_back(variable_types[output]);
+    cost.bytes += static_cast<int64_t>(out.back().nbytes());
+    elements += out.back().size();
+  }
+  cost.flops = primitive.flops ? primitive.flops(in, out, params) : elements;
+  return cost;
+}
+
+Cost Program::cost() const {
+  // Kept, as many equations may run one program.
+  return derived.find_or_make<Cost>("cost", {}, [this] {
+    Cost total;
+    for (const Equation& equation : equations) {
+      const Cost each = cost(equation);
+      total.flops += each.flops;
+      total.bytes += each.bytes;
+    }
+    return total;
+  });
+}
+
+}  // namespace farcall
