@@ -8,10 +8,15 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ops/ffi_call.h>
+#include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_indexing.h>
+#include <farcall/program/draw.h>
+#include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from farcall import _core
 from farcall._functions import name_of
 from farcall._jit import jit
-from farcall.tree import flatten, unflatten
+from farcall.tree import flatten
 
 
 class ArgInfo(NamedTuple):
@@ -36,7 +36,9 @@ class ArgInfo(NamedTuple):
 def _args_info(self: Any) -> Any:
     """An ArgInfo for each argument, in the structure (positional, keyword)."""
     avals = self.program.in_avals
-    return self.in_tree.unflatten([ArgInfo(a, d) for a, d in zip(avals, self._donated, strict=True)])
+    return self.in_tree.unflatten(
+        [ArgInfo(a, d) for a, d in zip(avals, self._donated, strict=True)]
+    )
 
 
 def _export(self: Any) -> Exported:
@@ -44,18 +46,26 @@ def _export(self: Any) -> Exported:
     return Exported(self.program, self.in_tree, self.out_tree)
 
 
+def _serialize(self: Any) -> bytes:
+    """The bytes from which farcall.deserialize makes this function, to be called as it was."""
+    return _export(self).serialize()
+
+
 for _class in (_core.Lowered, _core.Compiled):
-    _class.args_info = property(_args_info)
-    _class.out_info = _class.out_avals
-_core.Lowered.export = _export
-_core.Lowered.serialize = lambda self: self.export().serialize()
+    for _name, _method in {
+        "args_info": property(_args_info),
+        "out_info": _class.out_avals,
+        "export": _export,
+        "serialize": _serialize,
+    }.items():
+        setattr(_class, _name, _method)
 
 
 class Exported:
     """A function that was recorded for arguments of certain types, apart from its Python code.
 
-    It is called as the function was, static arguments left out, also inside other functions that are
-    recorded, batched or differentiated.
+    It is called as the function was, static arguments left out, also inside other functions that
+    are recorded, batched or differentiated.
     """
 
     def __init__(self, program: _core.Program, in_tree: Any, out_tree: Any) -> None:
@@ -215,7 +225,7 @@ def _named_tuple(module: str, name: str) -> Any:
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, tuple)):
         raise ValueError(
-            f"deserialize: the function's structure has the namedtuple {module}.{name}, which is not "
-            "there; import its module first"
+            f"deserialize: the function's structure has the namedtuple {module}.{name}, which is "
+            "not there; import its module first"
         )
     return found

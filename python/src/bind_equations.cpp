@@ -181,8 +181,7 @@ Atom replacement(Program& program, const ProgramPtr& original, const Variable& v
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("substitute: a variable of type {} cannot become {} of type {}; give "
                               "another variable, or for a scalar a number of its dtype",
-                              type.to_string(), nb::repr(value).c_str(),
-                              array.type().to_string()));
+                              type.to_string(), nb::repr(value).c_str(), array.type().to_string()));
     }
     Literal literal{type, {}};
     std::memcpy(literal.bytes.data(), array.storage().data(), type.nbytes());
@@ -250,12 +249,12 @@ void bind_equations(nb::module_& module, nb::class_<Program>& program) {
   bind_atoms(module);
   nb::class_<Primitive>(module, "Primitive", "An operation.")
       .def_prop_ro("name", [](const Primitive& self) { return std::string(self.name); })
-      .def("__eq__",
-           [](const Primitive& self, nb::handle other) {
-             return nb::isinstance<Primitive>(other) &&
-                    &self == &nb::cast<const Primitive&>(other);
-           },
-           nb::arg("other").none())
+      .def(
+          "__eq__",
+          [](const Primitive& self, nb::handle other) {
+            return nb::isinstance<Primitive>(other) && &self == &nb::cast<const Primitive&>(other);
+          },
+          nb::arg("other").none())
       .def("__hash__",
            [](const Primitive& self) {
              return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(&self) >> 4);
@@ -288,19 +287,17 @@ void bind_equations(nb::module_& module, nb::class_<Program>& program) {
                      }
                      return dict;
                    })
-      .def("cost_analysis",
-           [](const ProgramEquation& self) {
-             return cost_dict(self.program->cost(*self.equation));
-           })
+      .def(
+          "cost_analysis",
+          [](const ProgramEquation& self) { return cost_dict(self.program->cost(*self.equation)); })
       .def("__repr__", equation_text);
 
   program
       .def_prop_ro("equations", [](std::shared_ptr<Program> self) { return equation_list(self); })
       .def_prop_ro("eqns", [](std::shared_ptr<Program> self) { return equation_list(self); })
       .def_prop_ro("jaxpr", [](std::shared_ptr<Program> self) { return self; })
-      .def_prop_ro(
-          "invars",
-          [](std::shared_ptr<Program> self) { return variable_list(self, self->inputs); })
+      .def_prop_ro("invars",
+                   [](std::shared_ptr<Program> self) { return variable_list(self, self->inputs); })
       .def_prop_ro("outvars",
                    [](std::shared_ptr<Program> self) { return atom_list(self, self->outputs); })
       .def_prop_ro("constvars",
@@ -311,15 +308,15 @@ void bind_equations(nb::module_& module, nb::class_<Program>& program) {
                      }
                      return variable_list(self, variables);
                    })
-      .def_prop_ro("consts",
-                   [](const Program& self) {
-                     nb::list list;
-                     for (const Constant& each : self.constants) {
-                       list.append(
-                           wrap_object(Array(self.variable_types[each.variable], each.storage)));
-                     }
-                     return list;
-                   })
+      .def_prop_ro(
+          "consts",
+          [](const Program& self) {
+            nb::list list;
+            for (const Constant& each : self.constants) {
+              list.append(wrap_object(Array(self.variable_types[each.variable], each.storage)));
+            }
+            return list;
+          })
       .def_prop_ro("effects", [](const Program& self) { return effects_set(self.effects()); })
       .def("walk",
            [](std::shared_ptr<Program> self) {

@@ -77,13 +77,13 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
             return as_text(lowered(self), dialect);
           },
           nb::arg("dialect").none() = nb::none())
-      .def("cost_analysis", [lowered](const Class& self) { return cost_dict(lowered(self).program->cost()); })
+      .def("cost_analysis",
+           [lowered](const Class& self) { return cost_dict(lowered(self).program->cost()); })
       .def_prop_ro("program",
                    [lowered](const Class& self) {
                      return std::const_pointer_cast<Program>(lowered(self).program);
                    })
-      .def_prop_ro("in_tree",
-                   [=](const Class& self) { return tree(lowered(self).argument_tree); })
+      .def_prop_ro("in_tree", [=](const Class& self) { return tree(lowered(self).argument_tree); })
       .def_prop_ro("out_tree", [=](const Class& self) { return tree(lowered(self).result_tree); })
       .def_prop_ro("in_avals",
                    [lowered](const Class& self) {
@@ -143,8 +143,9 @@ void bind_lowered(nb::module_& module) {
   nb::class_<Compiled> compiled(module, "Compiled",
                                 "An executable with the structure of its arguments.");
   bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
-  compiled.def("__call__", &Compiled::operator())
-      .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); });
+  compiled.def("__call__", &Compiled::operator()).def("memory_analysis", [](const Compiled& self) {
+    return self.executable->memory();
+  });
 }
 
 }  // namespace farcall::python

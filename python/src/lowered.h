@@ -23,7 +23,7 @@ struct Lowered {
   TreeDefPtr result_tree;
   std::string where;  // "jit(f)"
   StaticArguments statics;
-  TreeDefPtr argument_tree;    // of (positional arguments, keyword arguments)
+  TreeDefPtr argument_tree;   // of (positional arguments, keyword arguments)
   std::vector<bool> donated;  // by leaf; empty: none
 };
 

@@ -122,11 +122,19 @@ Effects effects(const Params* params) {
 
 int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
 
+// Text may be written by hand.
+ParamsPtr parse(std::span<const NamedValue> fields) {
+  ParamsPtr params = parse_params<FfiCallParams>(fields);
+  const auto& p = params_as<FfiCallParams>(params.get());
+  if (p.vmap_method) check_vmap_method(p.target_name, *p.vmap_method);
+  return params;
+}
+
 const TransformRules kRules = {
     .jvp = ffi_call_jvp, .transpose = ffi_call_transpose, .batch = ffi_call_batch};
 const Primitive kFfiCall = {.name = "ffi_call",
                             .type_rule = type_rule,
-                            .parse = parse_params<FfiCallParams>,
+                            .parse = parse,
                             .effects = effects,
                             .flops = flops,
                             .stablehlo = "stablehlo.custom_call",

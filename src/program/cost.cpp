@@ -2,13 +2,14 @@
 #include <vector>
 
 #include <farcall/program/program.h>
+#include <farcall/program/walk.h>
 
 namespace farcall {
 
 Cost Program::cost(const Equation& equation) const {
   const Primitive& primitive = *equation.primitive;
   const Params* params = equation.params.get();
-  if (primitive.body) return primitive.body(params)->cost();
+  if (const ProgramPtr body = called_program(equation)) return body->cost();
   if (primitive.cost) return primitive.cost(params);
   std::vector<ShapeDtype> in, out;
   Cost cost;

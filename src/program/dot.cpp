@@ -42,8 +42,9 @@ class DotWriter {
   explicit DotWriter(size_t budget) : budget_(budget) {}
 
   std::string write(const Program& program) {
-    out_ = "digraph program {\n  compound=true;\n  node [fontname=monospace, fontsize=11];\n"
-           "  edge [fontname=monospace, fontsize=9];\n";
+    out_ =
+        "digraph program {\n  compound=true;\n  node [fontname=monospace, fontsize=11];\n"
+        "  edge [fontname=monospace, fontsize=9];\n";
     add(program, 2);
     return out_ + "}\n";
   }

@@ -14,7 +14,7 @@ struct DrawnNode {
   enum class Kind : uint8_t { kInput, kConstant, kEquation, kForeignCall, kOutput, kNote };
   Kind kind;
   std::string label;
-  std::vector<std::string> results;   // of equations: "b:f32[3]"
+  std::vector<std::string> results;  // of equations: "b:f32[3]"
   const Equation* equation = nullptr;
 };
 

@@ -8,7 +8,8 @@
 //   value    := None | True | False | number | name | string | type | list | attributes | program
 //             | reference
 //
-// References ("@" number) are explained in text_form.h. Whitespace and "#" comments may stand between any two tokens.
+// References ("@" number) are explained in text_form.h. Whitespace and "#" comments may stand
+// between any two tokens.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -32,7 +33,7 @@ namespace {
 
 class Parser {
  public:
-  Parser(Scanner& scanner, const LoadedParts* parts) : in_(scanner), parts_(parts) {}
+  Parser(Scanner& scanner, LoadedParts* parts) : in_(scanner), parts_(parts) {}
 
   ProgramPtr parse(std::string name) {
     in_.expect('{');
@@ -124,10 +125,14 @@ class Parser {
     const auto size = static_cast<int64_t>(parts_->data.size());
     const auto nbytes = static_cast<int64_t>(type.nbytes());
     if (offset < 0 || offset > size || nbytes > size - offset) {
-      in_.fail(fmt::format("{} bytes at {} do not lie in the {} stored bytes", nbytes, offset, size));
+      in_.fail(
+          fmt::format("{} bytes at {} do not lie in the {} stored bytes", nbytes, offset, size));
     }
-    Storage storage = Storage::allocate(type.nbytes());
-    if (nbytes > 0) std::memcpy(storage.data(), parts_->data.data() + offset, type.nbytes());
+    Storage& storage = parts_->constants[{static_cast<size_t>(offset), type.nbytes()}];
+    if (!storage) {
+      storage = Storage::allocate(type.nbytes());
+      if (nbytes > 0) std::memcpy(storage.data(), parts_->data.data() + offset, type.nbytes());
+    }
     return storage;
   }
 
@@ -329,14 +334,14 @@ class Parser {
   }
 
   Scanner& in_;
-  const LoadedParts* parts_;
+  LoadedParts* parts_;
   ProgramBuilder builder_;
   std::unordered_map<std::string, uint32_t> variables_;
 };
 
 }  // namespace
 
-ProgramPtr read_program(Scanner& in, const LoadedParts* parts, std::string name) {
+ProgramPtr read_program(Scanner& in, LoadedParts* parts, std::string name) {
   return Parser(in, parts).parse(std::move(name));
 }
 

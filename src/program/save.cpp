@@ -106,7 +106,9 @@ Attributes to_attributes(const SavedTarget& target) {
 
 std::string string_in(const Attributes& attributes, std::string_view name) {
   const Attribute* found = attributes.find(name);
-  if (!found) invalid(fmt::format("a target has no {}", name));
+  if (!found) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("a target has no {}", name));
+  }
   return found->as_string();
 }
 
@@ -133,9 +135,10 @@ Header read_header(std::string_view bytes) {
   }
   const std::string_view rest = bytes.substr(sizeof(header));
   if (header.text_size > rest.size() || header.data_size != rest.size() - header.text_size) {
-    invalid(fmt::format("it should have {} bytes of text and {} of data, and there are {} in all; "
-                        "it was cut or extended",
-                        header.text_size, header.data_size, rest.size()));
+    invalid(
+        fmt::format("it should have {} bytes of text and {} of data, and there are {} in all; "
+                    "it was cut or extended",
+                    header.text_size, header.data_size, rest.size()));
   }
   if (header.zero != 0 || header.checksum != checksum(rest)) {
     invalid("its checksum does not fit; it was changed after it was saved");
@@ -172,17 +175,18 @@ struct Problem {
 std::optional<Problem> check_target(const SavedTarget& saved) {
   std::string found;
   try {
-    found = describe_target(*find_target(saved.name, saved.platform,
-                                         static_cast<int>(saved.custom_call_api_version)));
+    found = describe_target(
+        *find_target(saved.name, saved.platform, static_cast<int>(saved.custom_call_api_version)));
   } catch (const Error& error) {
-    return Problem{error.code(), fmt::format("the program calls \"{}\": {}", saved.name,
-                                             error.message())};
+    return Problem{error.code(),
+                   fmt::format("the program calls \"{}\": {}", saved.name, error.message())};
   }
   if (saved.signature.empty() || saved.signature == found) return std::nullopt;
-  return Problem{ErrorCode::kFailedPrecondition,
-                 fmt::format("\"{}\" on platform \"{}\" has another signature than when the program "
-                             "was saved:\n  saved: {}\n  found: {}",
-                             saved.name, saved.platform, saved.signature, found)};
+  return Problem{
+      ErrorCode::kFailedPrecondition,
+      fmt::format("\"{}\" on platform \"{}\" has another signature than when the program "
+                  "was saved:\n  saved: {}\n  found: {}",
+                  saved.name, saved.platform, saved.signature, found)};
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ std::string escaped(std::string_view text) {
 
 // Of characters, not bytes.
 double text_width(std::string_view text) {
-  return kCharWidth * static_cast<double>(std::ranges::count_if(
-                          text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return kCharWidth * static_cast<double>(std::ranges::count_if(text, [](char c) {
+           return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+         }));
 }
 
 struct Picture {
@@ -71,7 +72,8 @@ void place(const std::vector<Item*>& row, const std::vector<double>& wanted) {
   std::vector<Group> groups;
   std::vector<double> offsets;
   for (size_t i = 0; i < row.size(); ++i) {
-    offsets.push_back(i == 0 ? 0 : offsets.back() + (row[i - 1]->width + row[i]->width) / 2 + kNodeGap);
+    offsets.push_back(i == 0 ? 0
+                             : offsets.back() + (row[i - 1]->width + row[i]->width) / 2 + kNodeGap);
     groups.push_back({wanted[i] - offsets[i], 1});
     while (groups.size() > 1 && groups[groups.size() - 2].mean() > groups.back().mean()) {
       groups[groups.size() - 2].sum += groups.back().sum;
@@ -262,8 +264,8 @@ class Painter {
             "<rect class=\"nested\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>"
             "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
             "<g transform=\"translate({:.1f},{:.1f})\">\n{}</g>\n",
-            picture.width, picture.height, kPadding, kLineHeight - 3, escaped(nested.name), kPadding,
-            kLineHeight + kPadding, picture.svg);
+            picture.width, picture.height, kPadding, kLineHeight - 3, escaped(nested.name),
+            kPadding, kLineHeight + kPadding, picture.svg);
         side_by_side += picture.width + kPadding;
         tallest = std::max(tallest, picture.height);
         inner.push_back(std::move(picture));
@@ -297,8 +299,8 @@ class Painter {
       y = to.y;
       if (i + 1 < path.size()) svg += fmt::format(" V{:.1f}", y = to.y + to.height);
     }
-    svg += fmt::format("\" marker-end=\"url(#tip)\"><title>{}</title></path>\n",
-                       escaped(edge.label));
+    svg +=
+        fmt::format("\" marker-end=\"url(#tip)\"><title>{}</title></path>\n", escaped(edge.label));
   }
 
   static void node(std::string& svg, const DrawnNode& node, const Item& item,

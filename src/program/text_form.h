@@ -38,9 +38,10 @@ std::string saved_text(const Program& program, const SavedParts& saved);
 struct LoadedParts {
   std::vector<ProgramPtr> programs;
   std::span<const std::byte> data;
+  std::map<std::pair<size_t, size_t>, Storage> constants;  // by offset and size; made when read
 };
 // Not yet verified. `parts` is null for text that refers to nothing.
-ProgramPtr read_program(Scanner& in, const LoadedParts* parts, std::string name = {});
+ProgramPtr read_program(Scanner& in, LoadedParts* parts, std::string name = {});
 Attributes read_attributes(Scanner& in);
 
 // Runs `read`; what the values themselves refuse is an error where the reading stands.

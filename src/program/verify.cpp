@@ -1,4 +1,5 @@
 #include <farcall/program/verify.h>
+#include <farcall/program/walk.h>
 
 #include <set>
 #include <string>
@@ -68,7 +69,7 @@ class Verifier {
                                 declared.to_string(), results[i].to_string()));
       }
     }
-    if (equation.primitive->body) call(equation, types, where);
+    if (const ProgramPtr body = called_program(equation)) call(*body, types, where);
     const auto effects = equation.primitive->effects;
     if (equation.effects != (effects ? effects(equation.params.get()) : Effects::kNone)) {
       fail(where, "its effects are not those of its primitive");
@@ -85,13 +86,12 @@ class Verifier {
   }
 
   // Weak types do not count, as they do not when a program is called.
-  void call(const Equation& equation, std::span<const ShapeDtype> operands,
+  void call(const Program& body, std::span<const ShapeDtype> operands,
             const std::string& where) const {
-    const ProgramPtr body = equation.primitive->body(equation.params.get());
-    const std::vector<ShapeDtype> wanted = body->input_types();
+    const std::vector<ShapeDtype> wanted = body.input_types();
     if (operands.size() != wanted.size()) {
-      fail(where, fmt::format("it has {} operands, its program takes {}", operands.size(),
-                              wanted.size()));
+      fail(where,
+           fmt::format("it has {} operands, its program takes {}", operands.size(), wanted.size()));
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
       if (operands[i].strengthened() == wanted[i].strengthened()) continue;

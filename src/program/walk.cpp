@@ -21,6 +21,11 @@ std::vector<NamedProgram> nested_programs(const Equation& equation) {
   return equation.params ? equation.params->programs() : std::vector<NamedProgram>();
 }
 
+ProgramPtr called_program(const Equation& equation) {
+  const auto body = equation.primitive->body;
+  return body ? body(equation.params.get()) : nullptr;
+}
+
 void for_each_equation(const Program& program, const EquationVisitor& visit) {
   walk(program, visit, 0);
 }
@@ -59,7 +64,8 @@ ProgramPtr substitute(const Program& program,
   const auto replace = [&](std::vector<Atom>& atoms) {
     for (Atom& atom : atoms) {
       if (!atom.is_variable()) continue;
-      if (const auto it = replacements.find(atom.index); it != replacements.end()) atom = it->second;
+      if (const auto it = replacements.find(atom.index); it != replacements.end())
+        atom = it->second;
     }
   };
   for (Equation& equation : copy.equations) replace(equation.inputs);

@@ -14,6 +14,9 @@ namespace farcall {
 // The programs that an equation's parameters hold.
 FARCALL_API std::vector<NamedProgram> nested_programs(const Equation& equation);
 
+// The program that an equation does nothing but run on its operands; null for other equations.
+FARCALL_API ProgramPtr called_program(const Equation& equation);
+
 // Calls `visit` for each equation in the order of the text, followed by those of the programs that
 // it runs, at one more depth. An equation is of `program`, whose variables it names. A program that
 // several equations run is visited for each of them.

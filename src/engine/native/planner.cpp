@@ -105,8 +105,8 @@ void Planner::share_equation(size_t index) {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     share_region(index);
-  } else if (updates_first_input(equation.primitive->name) && may_take_over(equation, index, 0) &&
-             !layouts_[equation.inputs[0].index]) {
+  } else if (updates_first_input(equation.primitive->name) &&
+             why_not_take_over(equation, index, 0).empty() && !layouts_[equation.inputs[0].index]) {
     join(equation.outputs[0], equation.inputs[0].index);
   }
 }

@@ -102,6 +102,16 @@ TEST(ParseError, StringsAndAttributes) {
   EXPECT_EQ(with("{a=1:i8, a=2:i8}").substr(0, 33), "program text, line 1, column 55: ");
 }
 
+TEST(ParseError, TheVmapMethodOfAForeignCall) {
+  EXPECT_EQ(error_in("{ lambda ;. let = ffi_call[attributes={} custom_call_api_version=4 "
+                     "has_side_effect=False input_layouts=() input_output_aliases=() "
+                     "legacy_backend_config=None output_layouts=() result_types=() target_name=f "
+                     "vmap_method=quick] in () }"),
+            "program text, line 1, column 224: ffi_call(\"f\"): vmap_method must be one of "
+            "broadcast_all, expand_dims, legacy_vectorized, sequential, sequential_unrolled or "
+            "None, got \"quick\"");
+}
+
 TEST(ParseError, TheEnd) {
   EXPECT_EQ(error_in("{ lambda ;. let in () } x"),
             "program text, line 1, column 25: the program has ended, but text follows");

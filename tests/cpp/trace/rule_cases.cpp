@@ -24,12 +24,7 @@ std::string RuleCase::description() const {
   return text;
 }
 
-namespace {
-
-using C = std::complex<double>;
-
-// Values without order or pattern, of which none are equal, in this shape.
-Array spread(const Shape& shape, double low = -1.3, double high = 1.4) {
+Array spread(const Shape& shape, double low, double high) {
   int64_t size = 1;
   for (const int64_t dim : shape) size *= dim;
   std::vector<double> values;
@@ -40,6 +35,11 @@ Array spread(const Shape& shape, double low = -1.3, double high = 1.4) {
   }
   return Array::of<double>(values, shape);
 }
+
+namespace {
+
+using C = std::complex<double>;
+
 Array complex_spread(const Shape& shape) {
   return lax::complex(spread(shape), spread(shape, -0.9, 1.1));
 }
@@ -220,8 +220,9 @@ std::vector<RuleCase> product_cases() {
 const std::vector<RuleCase>& rule_cases() {
   static const std::vector<RuleCase> all = [] {
     std::vector<RuleCase> cases;
-    for (const auto& family : {unary_cases(), binary_cases(), other_elementwise_cases(),
-                               structural_cases(), reduction_cases(), product_cases()}) {
+    for (const auto& family :
+         {unary_cases(), binary_cases(), other_elementwise_cases(), structural_cases(),
+          reduction_cases(), product_cases(), indexing_cases()}) {
       cases.insert(cases.end(), family.begin(), family.end());
     }
     return cases;

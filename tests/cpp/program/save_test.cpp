@@ -1,0 +1,213 @@
+// Saved programs: there and back, and what is said of bytes that are none.
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <farcall/ffi/registry.h>
+#include <farcall/program/save.h>
+#include <farcall/program/text.h>
+#include <farcall/trace/call.h>
+
+#include "building.h"
+
+namespace farcall {
+namespace {
+
+using testing::error_of;
+using testing::ffi_call_params;
+using testing::program_of;
+
+const ShapeDtype kVector(DType::kFloat32, {3});
+
+// Two calls of one program, which holds a constant with a nan of odd bits.
+ProgramPtr sample() {
+  ProgramBuilder inner;
+  const uint32_t bits[] = {0x7fc12345, 0x80000000, 0x3f800000};
+  Storage storage = Storage::allocate(sizeof(bits));
+  std::memcpy(storage.data(), bits, sizeof(bits));
+  const Atom operands[] = {Atom::variable(inner.add_input(kVector)),
+                           Atom::variable(inner.add_constant(kVector, storage))};
+  const Atom sum =
+      Atom::variable(inner.add_equation(testing::primitive("add"), nullptr, operands)[0]);
+  const ProgramPtr body = inner.build({&sum, 1}, "a \"name\"");
+
+  ProgramBuilder builder;
+  Atom x = Atom::variable(builder.add_input(kVector));
+  for (int i = 0; i < 2; ++i) {
+    x = Atom::variable(builder.add_equation(testing::primitive("jit"),
+                                            make_params(JitParams{"f", body}), {&x, 1})[0]);
+  }
+  builder.add_constant(kVector, storage);
+  builder.add_constant(ShapeDtype(DType::kInt8, {0, 2}), Storage::allocate(0));
+  return builder.build({&x, 1}, "outer");
+}
+
+std::string error_in(const std::string& bytes) {
+  return error_of(ErrorCode::kInvalidArgument, [&] { deserialize_program(bytes); });
+}
+
+// The checksum of save.cpp, so that tests can change what lies under it.
+std::string with_checksum(std::string bytes) {
+  uint64_t sum = bytes.size() - 40;
+  for (size_t i = 40; i < bytes.size(); i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+    sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+    sum ^= sum >> 32;
+  }
+  std::memcpy(bytes.data() + 16, &sum, 8);
+  return bytes;
+}
+
+TEST(Save, ThereAndBack) {
+  const ProgramPtr program = sample();
+  const std::string bytes = serialize_program(*program, {{{"who", "me"}, {"n", 3}}});
+  const LoadedProgram loaded = deserialize_program(bytes);
+  EXPECT_TRUE(*loaded.program == *program);
+  EXPECT_EQ(loaded.program->name, "outer");
+  EXPECT_EQ(loaded.metadata, (Attributes{{"who", "me"}, {"n", 3}}));
+  EXPECT_TRUE(loaded.targets.empty());
+  EXPECT_EQ(serialize_program(*loaded.program, {loaded.metadata}), bytes);
+}
+
+TEST(Save, SharedProgramsAndConstantsAreSavedOnce) {
+  const std::string bytes = serialize_program(*sample());
+  const auto calls = deserialize_program(bytes).program->equations;
+  EXPECT_EQ(calls[0].params->programs()[0].program, calls[1].params->programs()[0].program);
+  uint64_t data_size = 0;
+  std::memcpy(&data_size, bytes.data() + 32, 8);
+  EXPECT_EQ(data_size, kAlignment);
+  EXPECT_EQ(bytes.size() % kAlignment, 0u);
+}
+
+TEST(Save, ForeignBytes) {
+  const std::string bytes = serialize_program(*sample());
+  EXPECT_EQ(error_in(""), "saved program: these bytes do not begin as a saved program does");
+  EXPECT_EQ(error_in("{ lambda ;. let in () } and so on, longer than a header would be"),
+            "saved program: these bytes do not begin as a saved program does");
+  std::string later = bytes;
+  later[8] = 2;
+  EXPECT_EQ(
+      error_of(ErrorCode::kUnimplemented, [&] { deserialize_program(later); }),
+      "saved program: it has version 2 of the form, and this farcall reads version 1; use the "
+      "farcall that saved it, or a newer one");
+  EXPECT_EQ(error_in(bytes + "x").substr(0, 32), "saved program: it should have 34");
+  EXPECT_EQ(error_in(bytes.substr(0, 100)),
+            "saved program: it should have " + std::to_string(bytes.size() - 40 - 64) +
+                " bytes of text and 64 of data, and there are 60 in all; it was cut or extended");
+}
+
+TEST(Save, EveryPrefixIsAnError) {
+  const std::string bytes = serialize_program(*sample());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(error_in(bytes.substr(0, size)).substr(0, 15), "saved program: ") << size;
+  }
+}
+
+TEST(Save, EveryChangedByteIsAnError) {
+  const std::string bytes = serialize_program(*sample());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_THROW(deserialize_program(changed), Error) << i;
+  }
+}
+
+// Bytes that somebody made on purpose, with a checksum that fits: any error, but no more than that.
+TEST(Save, ChangedTextUnderAFittingChecksumDoesNoHarm) {
+  const std::string bytes = serialize_program(*sample(), {{{"k", std::vector<double>{1, 2}}}});
+  std::mt19937 random(7);
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string changed = bytes;
+    for (int j = 0; j < 1 + i % 3; ++j) {
+      const size_t at = 40 + random() % (bytes.size() - 40 - kAlignment);
+      changed[at] = i % 2 ? static_cast<char>(random()) : bytes[40 + random() % 200];
+    }
+    try {
+      deserialize_program(with_checksum(changed), {false});
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+std::string with_text(std::string text, size_t data_size = 0) {
+  std::string bytes = serialize_program(*parse_program("{ lambda ;. let in () }")).substr(0, 40);
+  const uint64_t text_size = text.size();
+  std::memcpy(bytes.data() + 24, &text_size, 8);
+  std::memcpy(bytes.data() + 32, &data_size, 8);
+  return with_checksum(bytes + text + std::string(data_size, '\0'));
+}
+
+TEST(Save, WhatTheTextRefersToIsThere) {
+  EXPECT_EQ(error_in(with_text("metadata {}\n")),
+            "saved program: program text, line 2, column 1: there is no program");
+  EXPECT_EQ(
+      error_in(with_text("metadata {} program \"f\" { lambda a:f32[3]=@64 ;. let in (a,) }", 64)),
+      "saved program: program text, line 1, column 46: 12 bytes at 64 do not lie in the 64 "
+      "stored bytes");
+  EXPECT_EQ(
+      error_in(with_text("metadata {} program \"f\" { lambda a:f32[3]=@-1 ;. let in (a,) }", 64)),
+      "saved program: program text, line 1, column 46: 12 bytes at -1 do not lie in the 64 "
+      "stored bytes");
+  EXPECT_EQ(error_in(with_text("metadata {} program \"f\" { lambda ; a:f32[]. let b:f32[] = "
+                               "jit[name=f jaxpr=@0] a in (b,) }")),
+            "saved program: program text, line 1, column 78: program 0 is not among the 0 before "
+            "this one");
+  EXPECT_EQ(error_in(with_text("metadata {} target {name=\"f\"}")),
+            "saved program: program text, line 1, column 30: a target has no platform");
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                     [] { parse_program("{ lambda a:f32[3]=@0 ;. let in (a,) }"); }),
+            "program text, line 1, column 21: only saved programs refer to stored constants");
+}
+
+FARCALL_FFI_Error* does_nothing(FARCALL_FFI_CallFrame*) { return nullptr; }
+
+TEST(Save, ForeignTargetsAreBoundByName) {
+  const ProgramPtr program =
+      program_of("ffi_call", {kVector}, make_params(ffi_call_params("save_test_target", 1, {})));
+  const std::string unknown = serialize_program(*program);
+  EXPECT_EQ(error_of(ErrorCode::kNotFound, [&] { deserialize_program(unknown); }).substr(0, 103),
+            "saved program: the program calls \"save_test_target\": registry: no target "
+            "\"save_test_target\" on platform");
+  const LoadedProgram loaded = deserialize_program(unknown, {.strict = false});
+  ASSERT_EQ(loaded.problems.size(), 1u);
+  EXPECT_TRUE(
+      loaded.problems[0].starts_with("the program calls \"save_test_target\": registry: no"));
+  EXPECT_EQ(loaded.targets, (std::vector<SavedTarget>{{"save_test_target", "cpu", 4, ""}}));
+
+  register_ffi_target("save_test_target", does_nothing, "cpu", 1,
+                      FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
+  // Nothing was known when it was saved.
+  EXPECT_TRUE(deserialize_program(unknown).problems.empty());
+  const std::string known = serialize_program(*program);
+  EXPECT_EQ(deserialize_program(known).targets[0].signature,
+            "execute without a description; traits 1");
+  std::string other = known;
+  other.replace(other.find("traits 1"), 8, "traits 0");
+  EXPECT_EQ(
+      error_of(ErrorCode::kFailedPrecondition, [&] { deserialize_program(with_checksum(other)); }),
+      "saved program: \"save_test_target\" on platform \"cpu\" has another signature than when "
+      "the program was saved:\n"
+      "  saved: execute without a description; traits 0\n"
+      "  found: execute without a description; traits 1");
+}
+
+TEST(Save, Files) {
+  const ProgramPtr program = sample();
+  const std::string path = ::testing::TempDir() + "/save_test.farcall";
+  save_program(path, *program);
+  EXPECT_TRUE(*load_program(path).program == *program);
+  EXPECT_EQ(error_of(ErrorCode::kNotFound, [] { load_program("/nowhere/x"); }),
+            "load: \"/nowhere/x\" cannot be read");
+  EXPECT_EQ(error_of(ErrorCode::kUnavailable, [&] { save_program("/nowhere/x", *program); }),
+            "save: \"/nowhere/x\" cannot be written");
+}
+
+}  // namespace
+}  // namespace farcall
