@@ -23,6 +23,8 @@ __all__ = [
     "concatenate",
     "dsplit",
     "dstack",
+    "fliplr",
+    "flipud",
     "hsplit",
     "hstack",
     "matrix_transpose",
@@ -34,6 +36,7 @@ __all__ = [
     "reshape",
     "roll",
     "rollaxis",
+    "rot90",
     "shape",
     "size",
     "stack",
@@ -135,6 +138,29 @@ def matrix_transpose(x: Any, /) -> Array:
     if array.ndim < 2:
         raise ValueError(f"matrix_transpose: needs two dimensions, the shape is {array.shape}")
     return _f.swapaxes(array, -1, -2)
+
+
+def flipud(m: Any) -> Array:
+    """The order of rows turned round."""
+    return _f.flip(m, 0)
+
+
+def fliplr(m: Any) -> Array:
+    """The order of columns turned round."""
+    return _f.flip(m, 1)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
+    """Turned by 90 degrees ``k`` times in the plane of ``axes``, from the first to the second."""
+    array = as_array(m, "rot90", "m")
+    first, second = normalize_axes(axes, array.ndim, "rot90")
+    if k % 4 == 0:
+        return array
+    if k % 4 == 1:
+        return _f.swapaxes(_f.flip(array, second), first, second)
+    if k % 4 == 2:
+        return _f.flip(array, (first, second))
+    return _f.flip(_f.swapaxes(array, first, second), second)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
