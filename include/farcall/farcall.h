@@ -8,8 +8,10 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ops/ffi_call.h>
+#include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_indexing.h>
 #include <farcall/program/draw.h>
 #include <farcall/program/save.h>
 #include <farcall/program/text.h>

@@ -5,7 +5,9 @@ from farcall import custom_derivatives as custom_derivatives
 from farcall import dtypes as dtypes
 from farcall import ffi as ffi
 from farcall import lax as lax
+from farcall import nn as nn
 from farcall import numpy as numpy
+from farcall import scipy as scipy
 from farcall import tree as tree
 from farcall import tree_util as tree_util
 from farcall._array import Array as Array

@@ -24,7 +24,7 @@ def checkpoint(
       prevent_cse: whether the second run is kept apart from the first one when the program is
         compiled.
       policy: what may be kept nevertheless. None: nothing but the arguments.
-      static_argnums: positional arguments that are no arrays; hashable.
+      static_argnums: positional arguments that stay the objects that they are.
 
     Raises:
       NotImplementedError: for a policy.

@@ -27,7 +27,8 @@ class _CustomFunction:
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
         check_callable(fun, self._kind)
-        functools.update_wrapper(self, fun)
+        wrapper: Any = self
+        functools.update_wrapper(wrapper, fun)
         self.fun = fun
         self._name = name_of(fun)
         self._positional = positional_names(parameters_of(fun))
@@ -35,8 +36,8 @@ class _CustomFunction:
         for name in nondiff_argnames:
             if name not in self._positional:
                 raise ValueError(
-                    f"{self._kind}({self._name}): nondiff_argnames has {name!r}, but the function's "
-                    f"arguments are {', '.join(self._positional)}"
+                    f"{self._kind}({self._name}): nondiff_argnames has {name!r}, but the "
+                    f"function's arguments are {', '.join(self._positional)}"
                 )
             numbers.add(self._positional.index(name))
         self.nondiff_argnums = tuple(sorted(numbers))
@@ -58,8 +59,8 @@ class _CustomFunction:
         bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
-                f"{self._kind}({self._name}): the keyword arguments {', '.join(bound.kwargs)} cannot "
-                "be given by position, as rules need them"
+                f"{self._kind}({self._name}): the keyword arguments {', '.join(bound.kwargs)} "
+                "cannot be given by position, as rules need them"
             )
         return bound.args
 
@@ -67,15 +68,12 @@ class _CustomFunction:
         excluded = self.nondiff_argnums
         return [i for i in range(len(args)) if i not in excluded]
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
     def __repr__(self) -> str:
         return f"<{self._kind} {self._name}>"
 
 
 class custom_jvp(_CustomFunction):  # noqa: N801
-    """A function whose derivative is given by a rule (forward mode, from which reverse mode follows).
+    """A function whose derivative is given by a rule in forward mode; reverse mode follows from it.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -84,8 +82,8 @@ class custom_jvp(_CustomFunction):  # noqa: N801
 
     Raises:
       AttributeError: at a call, without a rule.
-      TypeError: under differentiation, for a rule that returns something else than a pair of results
-        and their tangents, of the structure, shapes and dtypes that these have.
+      TypeError: under differentiation, for a rule that returns something else than a pair of
+        results and their tangents, of the structure, shapes and dtypes that these have.
     """
 
     _kind = "custom_jvp"
@@ -184,8 +182,8 @@ class custom_vjp(_CustomFunction):  # noqa: N801
             the latter any pytree of arrays.
           bwd: ``bwd(*nondiff, residuals, cotangents of the results)``, returns a tuple with a
             cotangent for each differentiable argument; None stands for zeros.
-          symbolic_zeros: whether ``fwd`` gets CustomVJPPrimal records in place of arrays, and ``bwd``
-            SymbolicZero objects for cotangents that are zero.
+          symbolic_zeros: whether ``fwd`` gets CustomVJPPrimal records in place of arrays, and
+            ``bwd`` SymbolicZero objects for cotangents that are zero.
           optimize_remat: for programs written for JAX; without effect on results.
         """
         check_callable(fwd, "defvjp")
@@ -265,7 +263,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(primals: Any) -> Any:
-    """The tree with CustomVJPPrimal records replaced by their values; TypeError for other leaves."""
+    """The tree with values in place of CustomVJPPrimal records; TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:

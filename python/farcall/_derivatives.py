@@ -42,10 +42,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
       has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
 
     Returns:
-      ``(results, pullback)``, and the auxiliary data as a third entry if has_aux. ``pullback`` takes
-      a cotangent of the structure, shapes and dtypes of the results and returns the tuple of
-      cotangents of the arguments. It may be called any number of times. Cotangents of ints and bools
-      are numpy arrays of dtype ``farcall.dtypes.float0``.
+      ``(results, pullback)``, and the auxiliary data as a third entry if has_aux. ``pullback``
+      takes a cotangent of the structure, shapes and dtypes of the results and returns the tuple of
+      cotangents of the arguments. It may be called any number of times. Cotangents of ints and
+      bools are numpy arrays of dtype ``farcall.dtypes.float0``.
     """
     check_callable(fun, "vjp")
     return _transforms.vjp(fun, f"vjp({name_of(fun)})", primals, has_aux)
@@ -54,8 +54,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The results of ``fun`` and its derivative as a linear function of tangents.
 
-    ``fun`` is run once; the linear function may be called any number of times, each time at the cost
-    of the derivative alone.
+    ``fun`` is run once; the linear function may be called any number of times, each time at the
+    cost of the derivative alone.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -78,8 +78,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
       primals: arrays or ShapeDtypeStructs, of which shapes and dtypes alone matter.
 
     Returns:
-      A function that takes a value of the structure, shapes and dtypes of the results of ``fun`` and
-      returns the tuple of cotangents of the arguments.
+      A function that takes a value of the structure, shapes and dtypes of the results of ``fun``
+      and returns the tuple of cotangents of the arguments.
 
     Raises:
       TypeError: for arguments or results that are neither floats nor complex numbers.
@@ -107,8 +107,8 @@ def value_and_grad(
 
     Returns:
       A function with the arguments of ``fun``. It returns ``(value, gradient)`` or
-      ``((value, aux), gradient)``; the gradient has the structure, shapes and dtypes of the argument,
-      and is a tuple where ``argnums`` is a sequence.
+      ``((value, aux), gradient)``; the gradient has the structure, shapes and dtypes of the
+      argument, and is a tuple where ``argnums`` is a sequence.
 
     Raises:
       TypeError: at a call, for arguments or results that cannot be differentiated: ints, results
@@ -171,9 +171,9 @@ def jacfwd(
 
     Returns:
       A function with the arguments of ``fun``. Its result has the structure of ``fun``'s result; in
-      place of each array is the structure of the argument (a tuple where ``argnums`` is a sequence),
-      whose arrays have the shape of the result followed by that of the argument. With has_aux it is a
-      pair of this and the auxiliary data.
+      place of each array is the structure of the argument (a tuple where ``argnums`` is a
+      sequence), whose arrays have the shape of the result followed by that of the argument. With
+      has_aux it is a pair of this and the auxiliary data.
 
     Raises:
       TypeError: at a call, for arguments of other dtypes.

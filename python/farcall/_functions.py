@@ -32,7 +32,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def argument_numbers(argnums: Any, where: str) -> tuple[list[int], bool]:
-    """``argnums`` as a list, and whether it was one number. Raises TypeError for what is neither."""
+    """``argnums`` as a list, and whether it was one number; TypeError for what is neither."""
     try:
         return [operator.index(argnums)], True
     except TypeError:

@@ -27,8 +27,8 @@ def vmap(
 ) -> Callable[..., Any]:
     """``fun`` mapped over a dimension of its arguments, as one batched computation.
 
-    ``fun`` sees each argument without the mapped dimension; the operations that it calls are applied
-    to whole batches.
+    ``fun`` sees each argument without the mapped dimension; the operations that it calls are
+    applied to whole batches.
 
     Args:
       fun: takes and returns arrays, numbers, and containers of these (pytrees).
@@ -36,8 +36,8 @@ def vmap(
         entry for each, which is an int, None (the argument is the same for all elements, and may be
         any object), or a pytree of these that is a prefix of the argument. Negative ones count from
         the end. Keyword arguments are mapped over their first dimension.
-      out_axes: where the results have the mapped dimension, a prefix of the result. None: the result
-        does not depend on it.
+      out_axes: where the results have the mapped dimension, a prefix of the result. None: the
+        result does not depend on it.
       axis_name: a name by which ``fun`` can refer to the mapped dimension.
       axis_size: its size, needed where no argument has it.
       spmd_axis_name: not to be given; arrays are not sharded by vmap.

@@ -1,7 +1,7 @@
 """The element types, as numpy dtypes: ``float32``, ``bfloat16``, ``int4`` and so on.
 
-``bool_`` stands for bool. Types below eight bits take a byte for each element. ``float0``, the dtype
-of derivatives of ints and bools, holds nothing; there are no farcall arrays of it.
+``bool_`` stands for bool. Types below eight bits take a byte for each element. ``float0``, the
+dtype of derivatives of ints and bools, holds nothing; there are no farcall arrays of it.
 """
 
 from __future__ import annotations

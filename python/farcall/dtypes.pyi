@@ -5,6 +5,7 @@ import numpy as np
 names: tuple[str, ...]
 
 bool_: np.dtype[Any]
+float0: np.dtype[Any]
 int1: np.dtype[Any]
 int2: np.dtype[Any]
 int4: np.dtype[Any]

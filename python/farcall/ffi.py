@@ -11,6 +11,8 @@ from typing import Any
 from farcall import _core
 from farcall._array import ShapeDtypeStruct
 from farcall._core import FfiError as FfiError
+from farcall._define import Definition as Definition
+from farcall._define import define as define
 
 _functions = _core.ffi
 _CtypesFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of every ctypes function

@@ -105,12 +105,13 @@ PyObject* compare(PyObject* left, PyObject* right, int operation) {
 // The one element as a Python number, through numpy, which knows every dtype.
 nb::object as_number(PyObject* self) {
   const Array& array = array_of(self);
-  if (!array.is_concrete()) array.storage();  // raises
+  const Storage& storage = array.storage();  // raises where values are not known
   if (array.size() != 1) {
     throw TypeError(fmt::format("only an array of one element can become a number, this one is {}",
                                 array.type().to_string()));
   }
-  nb::object as_array = nb::steal(as_numpy(self));
+  nb::object concrete = wrap_object(Array(array.type(), storage));
+  nb::object as_array = nb::steal(as_numpy(concrete.ptr()));
   if (!as_array.is_valid()) nb::raise_python_error();
   return as_array.attr("item")();
 }
@@ -118,7 +119,7 @@ nb::object as_number(PyObject* self) {
 int is_true(PyObject* self) {
   try {
     const Array& array = array_of(self);
-    if (!array.is_concrete()) array.storage();  // raises
+    array.storage();  // raises where values are not known
     if (array.size() != 1) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("the truth value of {} is not defined; use .any() or .all()",
@@ -131,9 +132,15 @@ int is_true(PyObject* self) {
   }
 }
 
-template <auto convert>
-PyObject* number(PyObject* self) {
-  return guarded([&] { return convert(as_number(self).ptr()); });
+PyObject* as_int(PyObject* self) {
+  return guarded([&] { return PyNumber_Long(as_number(self).ptr()); });
+}
+
+PyObject* as_float(PyObject* self) {
+  return guarded([&] {
+    check_concrete(array_of(self), "float");
+    return PyNumber_Float(as_number(self).ptr());
+  });
 }
 
 bool is_integer_scalar(PyObject* self) {
@@ -154,6 +161,7 @@ PyObject* index(PyObject* self) {
 
 PyObject* as_complex(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    check_concrete(array_of(self), "complex");
     nb::object value = as_number(self);
     return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), value.ptr());
   });
@@ -359,8 +367,8 @@ PyType_Slot slots[] = {
     {Py_nb_absolute, reinterpret_cast<void*>(unary<numpy::absolute>)},
     {Py_nb_invert, reinterpret_cast<void*>(unary<numpy::bitwise_not>)},
     {Py_nb_bool, reinterpret_cast<void*>(is_true)},
-    {Py_nb_int, reinterpret_cast<void*>(number<PyNumber_Long>)},
-    {Py_nb_float, reinterpret_cast<void*>(number<PyNumber_Float>)},
+    {Py_nb_int, reinterpret_cast<void*>(as_int)},
+    {Py_nb_float, reinterpret_cast<void*>(as_float)},
     {Py_nb_index, reinterpret_cast<void*>(index)},
     {Py_mp_length, reinterpret_cast<void*>(length)},
     {Py_mp_subscript, reinterpret_cast<void*>(subscript)},

@@ -35,6 +35,9 @@ void bind_array_type(nb::module_& module);
 
 // ---- protocols (array_protocols.cpp) ----
 
+// Raises for an array that is not concrete. `wanted` is what its values were wanted as: that would
+// be a constant, and an array that is being differentiated would lose its derivative.
+void check_concrete(const Array& array, const char* wanted);
 // The numpy array that shares this array's memory, read-only; a new reference, or null with an
 // error.
 PyObject* as_numpy(PyObject* self);

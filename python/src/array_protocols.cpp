@@ -183,10 +183,21 @@ Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, 
 
 }  // namespace
 
+void check_concrete(const Array& array, const char* wanted) {
+  if (array.is_concrete()) return;
+  array.storage();  // raises where values are not known
+  throw ConcretizationError(
+      fmt::format("a traced {} that is being differentiated was made a {}, which would lose its "
+                  "derivative. Compute with farcall's operations; for the value alone use .item(), "
+                  "or lax.stop_gradient",
+                  array.type().to_string(), wanted));
+}
+
 PyObject* as_numpy(PyObject* self) {
   try {
     const Array& array = array_of(self);
-    const Storage& storage = array.storage();  // raises for a traced array
+    check_concrete(array, "numpy array");
+    const Storage& storage = array.storage();
     nb::object descriptor = numpy_dtype(array.dtype());
     PyObject* made = PyArray_NewFromDescr(
         &PyArray_Type, reinterpret_cast<PyArray_Descr*>(descriptor.release().ptr()),
@@ -239,6 +250,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
       }
     }
     Array array = array_of(self);
+    check_concrete(array, "DLPack tensor");
     if (copy == Py_True) {
       Storage storage = Storage::allocate(array.type().nbytes());
       if (array.type().nbytes() > 0) {

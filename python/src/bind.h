@@ -20,6 +20,7 @@ void bind_jacobians(nb::module_& module);       // jacfwd, jacrev
 void bind_lax(nb::module_& module);             // the primitives as functions
 void bind_lax_arrays(nb::module_& module);      // those that work along dimensions
 void bind_lax_indexing(nb::module_& module);    // gather, scatter and the like
+void bind_linalg(nb::module_& module);          // linear algebra
 void bind_numpy(nb::module_& module);           // numpy's functions
 void bind_numpy_arrays(nb::module_& module);    // those of order, parts and products
 void bind_numpy_indexing(nb::module_& module);  // indexing with arrays

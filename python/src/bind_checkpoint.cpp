@@ -15,8 +15,8 @@ namespace {
 nb::object call_checkpoint(nb::handle function, const std::string& where, const std::string& name,
                            std::vector<int64_t> static_numbers, bool prevent_cse, nb::tuple args,
                            nb::dict kwargs) {
-  const CallArguments arguments =
-      sort_arguments(where, {std::move(static_numbers), {}}, args, kwargs);
+  const CallArguments arguments = sort_arguments(
+      where, {std::move(static_numbers), {}, /*must_be_hashable=*/false}, args, kwargs);
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
   TreeDefPtr tree;
   const std::vector<Array> results = checkpoint(

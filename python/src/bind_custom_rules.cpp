@@ -216,10 +216,9 @@ struct Backward {
     for (size_t i = 0; i < leaves.size(); ++i) {
       cotangents.push_back(leaves[i].is_none()
                                ? Array()
-                               : to_tangent(leaves[i], input_types[i],
-                                            fmt::format("{}: cotangent{}", rule,
-                                                        leaf_path(*custom->argument_tree, i)),
-                                            TangentErrors::kValue));
+                               : to_cotangent(leaves[i], input_types[i],
+                                              fmt::format("{}: cotangent{}", rule,
+                                                          leaf_path(*custom->argument_tree, i))));
     }
     return cotangents;
   }

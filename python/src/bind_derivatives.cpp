@@ -20,10 +20,6 @@
 namespace farcall::python {
 namespace {
 
-[[noreturn]] void raise(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 // ---- jvp ----
 
 nb::object call_jvp(nb::handle function, const std::string& where, nb::handle primals,
@@ -64,22 +60,45 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
 
 // ---- linear functions ----
 
-// The leaves of what a linear function was called on, as tangents of values of `types`.
-std::vector<Array> linear_inputs(const std::string& where, const TreeDef& tree, nb::handle given,
-                                 std::span<const ShapeDtype> types, bool is_tree_type_error) {
+// What a linear function is called on: tangents or cotangents of values of these types, in this
+// structure.
+struct LinearInput {
+  std::string what;  // "vjp(f): the cotangent"
+  const TreeDef& tree;
+  std::span<const ShapeDtype> types;
+};
+
+std::vector<nb::object> linear_leaves(const LinearInput& input, nb::handle given,
+                                      TangentErrors errors) {
   std::vector<nb::object> leaves;
   const TreeDefPtr found = flatten_tree(given, leaves);
-  if (!(*found == tree)) {
-    std::string text = fmt::format("{}: expected a value of structure {}, got {}", where,
-                                   tree.to_string(), found->to_string());
-    if (is_tree_type_error) throw TypeError(std::move(text));
-    raise(std::move(text));
-  }
+  if (*found == input.tree) return leaves;
+  std::string text = fmt::format("{} should have structure {}, got {}", input.what,
+                                 input.tree.to_string(), found->to_string());
+  if (errors == TangentErrors::kType) throw TypeError(std::move(text));
+  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+}
+
+std::string leaf_name(const LinearInput& input, size_t leaf) {
+  return input.what + leaf_path(input.tree, leaf);
+}
+
+std::vector<Array> tangent_inputs(const LinearInput& input, nb::handle given) {
+  const auto leaves = linear_leaves(input, given, TangentErrors::kType);
   std::vector<Array> arrays;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    arrays.push_back(to_tangent(leaves[i], types[i],
-                                fmt::format("{}: value{}", where, leaf_path(tree, i)),
-                                TangentErrors::kValue));
+    arrays.push_back(
+        to_tangent(leaves[i], input.types[i], leaf_name(input, i), TangentErrors::kValue));
+  }
+  return arrays;
+}
+
+std::vector<Array> cotangent_inputs(const LinearInput& input, nb::handle given,
+                                    TangentErrors errors) {
+  const auto leaves = linear_leaves(input, given, errors);
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    arrays.push_back(to_cotangent(leaves[i], input.types[i], leaf_name(input, i), errors));
   }
   return arrays;
 }
@@ -92,18 +111,17 @@ struct LinearFunction {
 
 struct Pushforward : LinearFunction {
   nb::object operator()(nb::args tangents) const {
-    const std::vector<Array> inputs = linear_inputs(where + ": the linear function's tangents",
-                                                    *argument_tree, tangents, map->input_types(),
-                                                    /*is_tree_type_error=*/true);
+    const std::vector<Array> inputs =
+        tangent_inputs({where + ": tangents", *argument_tree, map->input_types()}, tangents);
     return unflatten_tangents(*result_tree, (*map)(inputs), map->output_types());
   }
 };
 
 struct Pullback : LinearFunction {
   nb::object operator()(nb::handle cotangent) const {
-    const std::vector<Array> inputs = linear_inputs(where + ": the vjp function's cotangent",
-                                                    *result_tree, cotangent, map->output_types(),
-                                                    /*is_tree_type_error=*/false);
+    const std::vector<Array> inputs =
+        cotangent_inputs({where + ": cotangent", *result_tree, map->output_types()}, cotangent,
+                         TangentErrors::kValue);
     return unflatten_tangents(*argument_tree, map->transpose(inputs), map->input_types());
   }
 };
@@ -132,9 +150,9 @@ struct Transposed {
   TreeDefPtr argument_tree, result_tree;
 
   nb::object operator()(nb::handle cotangent) const {
-    const std::vector<Array> inputs =
-        linear_inputs(where + ": the transposed function's argument", *result_tree, cotangent,
-                      recording.program->output_types(), /*is_tree_type_error=*/true);
+    const std::vector<ShapeDtype> output_types = recording.program->output_types();
+    const std::vector<Array> inputs = cotangent_inputs(
+        {where + ": cotangent", *result_tree, output_types}, cotangent, TangentErrors::kType);
     std::vector<Array> operands = recording.captured;
     operands.resize(recording.program->inputs.size());
     const std::vector<Array> found = transpose(*recording.program, operands, inputs);

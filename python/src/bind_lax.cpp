@@ -205,12 +205,6 @@ void bind_others(nb::module_& module) {
       },
       nb::arg("operand").none(), nb::arg("exponent_bits"), nb::arg("mantissa_bits"));
   module.def(
-      "stop_gradient",
-      [](nb::handle x) {
-        return wrap_object(lax::stop_gradient(argument(x, "stop_gradient", "x")));
-      },
-      nb::arg("x").none());
-  module.def(
       "select_n",
       [](nb::handle which, nb::args cases) {
         std::vector<Array> all;
@@ -241,6 +235,12 @@ void bind_others(nb::module_& module) {
                                             part(0, 1), part(1, 0), part(1, 1)));
       },
       nb::arg("lhs").none(), nb::arg("rhs").none(), nb::arg("dimension_numbers"));
+  module.def(
+      "stop_gradient",
+      [](nb::handle x) {
+        return wrap_object(lax::stop_gradient(argument(x, "stop_gradient", "x")));
+      },
+      nb::arg("x"));
   module.def("create_token", [] { return wrap_object(lax::create_token()); });
 }
 

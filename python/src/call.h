@@ -14,20 +14,21 @@ namespace farcall::python {
 inline constexpr size_t kMaxFastArguments = 8;
 inline constexpr size_t kMaxFastResults = 8;
 
+inline const ExecutionOptions kNoOptions;
+
 // Runs with the interpreter lock dropped, unless the program is so short that this would cost more
-// than it gives.
+// than it gives. The caller holds the lock.
 inline void execute(const Executable& executable, std::span<const Storage* const> inputs,
-                    std::span<Storage> outputs) {
-  static const ExecutionOptions kOptions;
+                    std::span<Storage> outputs, const ExecutionOptions& options = kNoOptions) {
   if (executable.is_brief()) {
-    executable.execute(inputs, outputs, kOptions);
+    executable.execute(inputs, outputs, options);
     return;
   }
   struct WithoutLock {
     PyThreadState* state = PyEval_SaveThread();
     ~WithoutLock() { PyEval_RestoreThread(state); }
   } without_lock;
-  executable.execute(inputs, outputs, kOptions);
+  executable.execute(inputs, outputs, options);
 }
 
 // The storages of arguments that are all concrete arrays; false otherwise.

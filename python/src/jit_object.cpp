@@ -18,6 +18,7 @@
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>
 
 #include "call.h"
@@ -428,6 +429,12 @@ void bind_jit(nb::module_& module) {
   jit_type = reinterpret_cast<PyTypeObject*>(made);
   module.attr("JitFunction") = nb::handle(made);
 
+  // What transformations run goes the same way as jitted calls.
+  set_executor([](const Executable& executable, std::span<const Storage* const> inputs,
+                  std::span<Storage> outputs, const ExecutionOptions& options) {
+    if (PyGILState_Check()) return execute(executable, inputs, outputs, options);
+    executable.execute(inputs, outputs, options);
+  });
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
              nb::arg("inline"));

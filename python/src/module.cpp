@@ -53,6 +53,8 @@ NB_MODULE(_core, module) {
   bind_control_flow(control_flow);
   bind_collectives(control_flow);
   bind_lax_arrays(lax);
+  nanobind::module_ linalg = module.def_submodule("linalg");
+  bind_linalg(linalg);
   bind_lax_indexing(lax);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
@@ -60,6 +62,7 @@ NB_MODULE(_core, module) {
   bind_numpy_indexing(numpy);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
+  bind_define(ffi);
   bind_ffi_call(ffi);
   install_location_provider();
 }

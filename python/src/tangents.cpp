@@ -1,5 +1,7 @@
 #include "tangents.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -38,6 +40,14 @@ std::string tangent_name(ShapeDtype type) {
                            : "float0" + shape_to_string(type.shape());
 }
 
+// The tangent of a weakly typed value, weakly typed.
+Array weak_like(const Array& tangent, ShapeDtype type) {
+  if (!type.weak_type() || !has_tangent(type)) return tangent;
+  const Array array = instantiate(tangent, type);
+  if (array.is_concrete()) return Array(type, array.storage());
+  return lax::convert_element_type(array, type.dtype(), /*weak_type=*/true);
+}
+
 [[noreturn]] void raise_mismatch(std::string text, bool is_type_error) {
   if (is_type_error) throw TypeError(std::move(text));
   throw Error(ErrorCode::kInvalidArgument, std::move(text));
@@ -72,7 +82,9 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
   if (is_nothing) return {};
   Array tangent = to_array(object, what);
   if (tangent.dtype() != type.dtype()) {
-    if (!tangent.type().weak_type()) {
+    // A float of Python goes for any dtype of floats.
+    const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
+    if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
       raise_mismatch(fmt::format("{} should be of dtype {}, as the value is; got {}", what,
                                  dtype_name(type.dtype()), tangent.type().to_string()),
                      dtype_is_type_error);
@@ -87,12 +99,17 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
   return tangent;
 }
 
+Array to_cotangent(nb::handle object, ShapeDtype type, const std::string& what,
+                   TangentErrors errors) {
+  return has_tangent(type) ? to_tangent(object, type, what, errors) : Array();
+}
+
 nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangents,
                               std::span<const ShapeDtype> types) {
   std::vector<nb::object> leaves;
   leaves.reserve(tangents.size());
   for (size_t i = 0; i < tangents.size(); ++i) {
-    leaves.push_back(tangent_object(tangents[i], types[i]));
+    leaves.push_back(tangent_object(weak_like(tangents[i], types[i]), types[i]));
   }
   return tree.unflatten(leaves);
 }

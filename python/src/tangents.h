@@ -26,14 +26,19 @@ struct SymbolicZero {
 nb::object tangent_object(const Array& tangent, ShapeDtype type);
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type);
 
-// Which errors a tangent of another dtype or shape raises, as in JAX.
+// Which errors a tangent of another dtype or shape raises, as in JAX: ValueError, TypeError, or
+// TypeError for dtypes alone.
 enum class TangentErrors : uint8_t { kValue, kType, kTypeForDtype };
 
 // The array of a tangent that Python gave, null where it is float0 or a symbolic zero. `what` names
 // it in errors.
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what, TangentErrors errors);
+// The same for a cotangent; what is given for a value that has none does not matter.
+Array to_cotangent(nb::handle object, ShapeDtype type, const std::string& what,
+                   TangentErrors errors = TangentErrors::kValue);
 
-// The object of a structure with these tangents of values of these types.
+// The object of a structure with these tangents of values of these types, weakly typed where these
+// are.
 nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangents,
                               std::span<const ShapeDtype> types);
 

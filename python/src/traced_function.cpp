@@ -38,7 +38,7 @@ CallArguments sort_arguments(const std::string& where, const StaticArguments& st
   for (size_t i = 0; i < nargs; ++i) {
     nb::object argument = nb::borrow(args[i]);
     if (result.is_static[i]) {
-      check_hashable(where, argument, std::to_string(i));
+      if (statics.must_be_hashable) check_hashable(where, argument, std::to_string(i));
       result.positional[i] = argument;
     } else {
       dynamic.append(argument);

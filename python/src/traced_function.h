@@ -21,6 +21,7 @@ namespace farcall::python {
 struct StaticArguments {
   std::vector<int64_t> numbers;    // positions, not negative
   std::vector<std::string> names;  // of keyword arguments
+  bool must_be_hashable = true;
 };
 
 // One call's arguments, sorted out.

@@ -33,9 +33,9 @@ Array with_dimension(const Array& x, int64_t axis) {
 
 void check_matrices(std::string_view function, const Array& x) {
   if (x.rank() < 2) {
-    type_error(fmt::format(
-        "{}: takes matrices, which may be stacked along leading dimensions; got {}", function,
-        x.type().to_string()));
+    type_error(
+        fmt::format("{}: takes matrices, which may be stacked along leading dimensions; got {}",
+                    function, x.type().to_string()));
   }
   if (!is_lapack_dtype(x.dtype())) {
     type_error(fmt::format(
@@ -47,8 +47,7 @@ void check_matrices(std::string_view function, const Array& x) {
 void check_square(std::string_view function, const Array& x) {
   check_matrices(function, x);
   if (rows(x) != columns(x)) {
-    type_error(
-        fmt::format("{}: takes square matrices, got {}", function, x.type().to_string()));
+    type_error(fmt::format("{}: takes square matrices, got {}", function, x.type().to_string()));
   }
 }
 

@@ -12,8 +12,8 @@ BatchResults batch_system(std::span<const Array> operands, std::span<const int64
                           const BatchAxis& axis, Sides sides,
                           const std::function<Array(std::span<const Array>)>& solve) {
   std::vector<Array> all(operands.begin(), operands.end());
-  const bool same_matrices = std::all_of(axes.begin(), axes.end() - 1,
-                                         [](int64_t a) { return a == kNotBatched; });
+  const bool same_matrices =
+      std::all_of(axes.begin(), axes.end() - 1, [](int64_t a) { return a == kNotBatched; });
   if (!same_matrices) {
     for (size_t i = 0; i < all.size(); ++i) all[i] = move_axis(all[i], axes[i], 0, axis.size);
     return {{solve(all)}, {0}};

@@ -51,11 +51,11 @@ Array call(const Array& x) {
 // Differentiation of the Cholesky decomposition, 2016, section 3.1).
 JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<const Array> tangents) {
   const Array l = call(primals[0]);
-  const Array right = triangular_solve(
-      l, tangents[0], {.lower = true, .transpose_a = true, .conjugate_a = true});
+  const Array right =
+      triangular_solve(l, tangents[0], {.lower = true, .transpose_a = true, .conjugate_a = true});
   const Array both = triangular_solve(l, right, {.left_side = true, .lower = true});
-  const Array phi = lax::mul(lax::add(numpy::tril(both), numpy::tril(both, -1)),
-                             number(0.5, both.dtype()));
+  const Array phi =
+      lax::mul(lax::add(numpy::tril(both), numpy::tril(both, -1)), number(0.5, both.dtype()));
   return {{l}, {matmul(l, phi)}};
 }
 

@@ -34,9 +34,9 @@ Array minor_of_three(const Array& x, int64_t j, int64_t k) {
   return element(x, 1, j) * element(x, 2, k) - element(x, 1, k) * element(x, 2, j);
 }
 
-// adj(U) c for upper triangular U, of which only the last element on the diagonal may be 0: with the
-// determinant d of the block before it, the last row is d c_n, and the rows before solve
-// U_1 y_1 = det(U) c_1 - u y_n.
+// adj(U) c for upper triangular U, of which only the last element on the diagonal may be 0: with
+// the determinant d of the block before it, the last row is d c_n, and the rows before solve U_1
+// y_1 = det(U) c_1 - u y_n.
 Array adjugate_times(const Array& u, const Array& c) {
   const int64_t n = rows(u);
   const Array values = diagonal(u);
@@ -50,8 +50,8 @@ Array adjugate_times(const Array& u, const Array& c) {
   const Array last = row_block(c, n - 1, n) * per_matrix(before);
   const Array sides = row_block(c, 0, n - 1) * per_matrix(all) -
                       matmul(row_block(column_block(u, n - 1, n), 0, n - 1), last);
-  const Array first = triangular_solve(row_block(column_block(u, 0, n - 1), 0, n - 1), sides,
-                                       {.left_side = true});
+  const Array first =
+      triangular_solve(row_block(column_block(u, 0, n - 1), 0, n - 1), sides, {.left_side = true});
   const Array parts[] = {first, last};
   return numpy::concatenate(parts, -2);
 }
@@ -71,8 +71,7 @@ JvpResults det_jvp(std::span<const Array> primals, std::span<const Array> tangen
   const auto [factors, value] = factored_det(a);
   const Array c = triangular_solve(factors.lu, exchange_rows(tangents[0], factors.pivots),
                                    {.left_side = true, .lower = true, .unit_diagonal = true});
-  const Array tangent =
-      trace(adjugate_times(factors.lu, c)) * parity(factors.pivots, a.dtype());
+  const Array tangent = trace(adjugate_times(factors.lu, c)) * parity(factors.pivots, a.dtype());
   return {{value}, {tangent}};
 }
 

@@ -98,9 +98,9 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::Remai
     data[static_cast<size_t>(side)] = (**result).untyped_data();
   }
   return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
-    return decompose_all<T>(
-        *stack, a.reinterpret_data<T>(), w->reinterpret_data<Complex<T>>(),
-        {static_cast<Complex<T>*>(data[0]), static_cast<Complex<T>*>(data[1])}, allocator);
+    return decompose_all<T>(*stack, a.reinterpret_data<T>(), w->reinterpret_data<Complex<T>>(),
+                            {static_cast<Complex<T>*>(data[0]), static_cast<Complex<T>*>(data[1])},
+                            allocator);
   });
 }
 

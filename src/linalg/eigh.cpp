@@ -77,8 +77,8 @@ Eigh call(const Array& x, bool lower) {
   return {results[0], results[1]};
 }
 
-// dw = diag(V^H dA V), dV = V (F o V^H dA V) with F_ij = 1 / (w_j - w_i) off the diagonal (M. Giles,
-// An extended collection of matrix derivative results, 2008, section 3.1).
+// dw = diag(V^H dA V), dV = V (F o V^H dA V) with F_ij = 1 / (w_j - w_i) off the diagonal (M.
+// Giles, An extended collection of matrix derivative results, 2008, section 3.1).
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {
   const auto [v, w] = call(primals[0], flag(target.attributes(), "lower"));

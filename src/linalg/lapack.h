@@ -42,26 +42,26 @@ struct Work {
 };
 
 // Eigenvalues are written as T: for real matrices n real parts, then n imaginary ones.
-#define FARCALL_LAPACK(T, p, orthogonal)                                                         \
-  inline int potrf(char uplo, int n, T* a, int lda) {                                            \
-    int info = 0;                                                                                \
-    LAPACK_##p##potrf(&uplo, &n, a, &lda, &info);                                                \
-    return info;                                                                                 \
-  }                                                                                              \
-  inline int getrf(int m, int n, T* a, int lda, int* pivots) {                                   \
-    int info = 0;                                                                                \
-    LAPACK_##p##getrf(&m, &n, a, &lda, pivots, &info);                                           \
-    return info;                                                                                 \
-  }                                                                                              \
-  inline int gelqf(int m, int n, T* a, int lda, T* tau, const Work<T>& w) {                      \
-    int info = 0;                                                                                \
-    LAPACK_##p##gelqf(&m, &n, a, &lda, tau, w.work, &w.size, &info);                             \
-    return info;                                                                                 \
-  }                                                                                              \
-  inline int orglq(int m, int n, int k, T* a, int lda, const T* tau, const Work<T>& w) {         \
-    int info = 0;                                                                                \
-    LAPACK_##p##orthogonal##glq(&m, &n, &k, a, &lda, tau, w.work, &w.size, &info);               \
-    return info;                                                                                 \
+#define FARCALL_LAPACK(T, p, orthogonal)                                                 \
+  inline int potrf(char uplo, int n, T* a, int lda) {                                    \
+    int info = 0;                                                                        \
+    LAPACK_##p##potrf(&uplo, &n, a, &lda, &info);                                        \
+    return info;                                                                         \
+  }                                                                                      \
+  inline int getrf(int m, int n, T* a, int lda, int* pivots) {                           \
+    int info = 0;                                                                        \
+    LAPACK_##p##getrf(&m, &n, a, &lda, pivots, &info);                                   \
+    return info;                                                                         \
+  }                                                                                      \
+  inline int gelqf(int m, int n, T* a, int lda, T* tau, const Work<T>& w) {              \
+    int info = 0;                                                                        \
+    LAPACK_##p##gelqf(&m, &n, a, &lda, tau, w.work, &w.size, &info);                     \
+    return info;                                                                         \
+  }                                                                                      \
+  inline int orglq(int m, int n, int k, T* a, int lda, const T* tau, const Work<T>& w) { \
+    int info = 0;                                                                        \
+    LAPACK_##p##orthogonal##glq(&m, &n, &k, a, &lda, tau, w.work, &w.size, &info);       \
+    return info;                                                                         \
   }
 FARCALL_LAPACK(float, s, or)
 FARCALL_LAPACK(double, d, or)
@@ -69,68 +69,68 @@ FARCALL_LAPACK(std::complex<float>, c, un)
 FARCALL_LAPACK(std::complex<double>, z, un)
 #undef FARCALL_LAPACK
 
-#define FARCALL_LAPACK(T, p)                                                                   \
-  inline int syevd(char jobz, char uplo, int n, T* a, int lda, T* values, const Work<T>& w) {  \
-    int info = 0;                                                                              \
-    LAPACK_##p##syevd(&jobz, &uplo, &n, a, &lda, values, w.work, &w.size, w.whole,             \
-                      &w.whole_size, &info);                                                   \
-    return info;                                                                               \
-  }                                                                                            \
-  inline int gesdd(char jobz, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vt,         \
-                   int ldvt, const Work<T>& w) {                                               \
-    int info = 0;                                                                              \
-    LAPACK_##p##gesdd(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, w.work, &w.size, w.whole, \
-                      &info);                                                                  \
-    return info;                                                                               \
-  }                                                                                            \
-  inline int geev(char left, char right, int n, T* a, int lda, T* values, T* vl, int ldvl,     \
-                  T* vr, int ldvr, const Work<T>& w) {                                         \
-    int info = 0;                                                                              \
-    LAPACK_##p##geev(&left, &right, &n, a, &lda, values, values + n, vl, &ldvl, vr, &ldvr,     \
-                     w.work, &w.size, &info);                                                  \
-    return info;                                                                               \
-  }                                                                                            \
-  inline int gees(char vectors, int n, T* a, int lda, T* values, T* vs, int ldvs,              \
-                  const Work<T>& w) {                                                          \
-    int info = 0, selected = 0;                                                                \
-    const char sort = 'N';                                                                     \
-    LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, values + n, vs, \
-                     &ldvs, w.work, &w.size, nullptr, &info);                                  \
-    return info;                                                                               \
+#define FARCALL_LAPACK(T, p)                                                                       \
+  inline int syevd(char jobz, char uplo, int n, T* a, int lda, T* values, const Work<T>& w) {      \
+    int info = 0;                                                                                  \
+    LAPACK_##p##syevd(&jobz, &uplo, &n, a, &lda, values, w.work, &w.size, w.whole, &w.whole_size,  \
+                      &info);                                                                      \
+    return info;                                                                                   \
+  }                                                                                                \
+  inline int gesdd(char jobz, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vt, int ldvt,   \
+                   const Work<T>& w) {                                                             \
+    int info = 0;                                                                                  \
+    LAPACK_##p##gesdd(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, w.work, &w.size, w.whole,     \
+                      &info);                                                                      \
+    return info;                                                                                   \
+  }                                                                                                \
+  inline int geev(char left, char right, int n, T* a, int lda, T* values, T* vl, int ldvl, T* vr,  \
+                  int ldvr, const Work<T>& w) {                                                    \
+    int info = 0;                                                                                  \
+    LAPACK_##p##geev(&left, &right, &n, a, &lda, values, values + n, vl, &ldvl, vr, &ldvr, w.work, \
+                     &w.size, &info);                                                              \
+    return info;                                                                                   \
+  }                                                                                                \
+  inline int gees(char vectors, int n, T* a, int lda, T* values, T* vs, int ldvs,                  \
+                  const Work<T>& w) {                                                              \
+    int info = 0, selected = 0;                                                                    \
+    const char sort = 'N';                                                                         \
+    LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, values + n, vs,     \
+                     &ldvs, w.work, &w.size, nullptr, &info);                                      \
+    return info;                                                                                   \
   }
 FARCALL_LAPACK(float, s)
 FARCALL_LAPACK(double, d)
 #undef FARCALL_LAPACK
 
-#define FARCALL_LAPACK(T, p)                                                                    \
-  inline int syevd(char jobz, char uplo, int n, T* a, int lda, Real<T>* values,                 \
-                   const Work<T>& w) {                                                          \
-    int info = 0;                                                                               \
-    LAPACK_##p##heevd(&jobz, &uplo, &n, a, &lda, values, w.work, &w.size, w.real, &w.real_size, \
-                      w.whole, &w.whole_size, &info);                                           \
-    return info;                                                                                \
-  }                                                                                             \
-  inline int gesdd(char jobz, int m, int n, T* a, int lda, Real<T>* s, T* u, int ldu, T* vt,    \
-                   int ldvt, const Work<T>& w) {                                                \
-    int info = 0;                                                                               \
-    LAPACK_##p##gesdd(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, w.work, &w.size, w.real,   \
-                      w.whole, &info);                                                          \
-    return info;                                                                                \
-  }                                                                                             \
-  inline int geev(char left, char right, int n, T* a, int lda, T* values, T* vl, int ldvl,      \
-                  T* vr, int ldvr, const Work<T>& w) {                                          \
-    int info = 0;                                                                               \
-    LAPACK_##p##geev(&left, &right, &n, a, &lda, values, vl, &ldvl, vr, &ldvr, w.work, &w.size, \
-                     w.real, &info);                                                            \
-    return info;                                                                                \
-  }                                                                                             \
-  inline int gees(char vectors, int n, T* a, int lda, T* values, T* vs, int ldvs,               \
-                  const Work<T>& w) {                                                           \
-    int info = 0, selected = 0;                                                                 \
-    const char sort = 'N';                                                                      \
-    LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, vs, &ldvs,       \
-                     w.work, &w.size, w.real, nullptr, &info);                                  \
-    return info;                                                                                \
+#define FARCALL_LAPACK(T, p)                                                                      \
+  inline int syevd(char jobz, char uplo, int n, T* a, int lda, Real<T>* values,                   \
+                   const Work<T>& w) {                                                            \
+    int info = 0;                                                                                 \
+    LAPACK_##p##heevd(&jobz, &uplo, &n, a, &lda, values, w.work, &w.size, w.real, &w.real_size,   \
+                      w.whole, &w.whole_size, &info);                                             \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int gesdd(char jobz, int m, int n, T* a, int lda, Real<T>* s, T* u, int ldu, T* vt,      \
+                   int ldvt, const Work<T>& w) {                                                  \
+    int info = 0;                                                                                 \
+    LAPACK_##p##gesdd(&jobz, &m, &n, a, &lda, s, u, &ldu, vt, &ldvt, w.work, &w.size, w.real,     \
+                      w.whole, &info);                                                            \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int geev(char left, char right, int n, T* a, int lda, T* values, T* vl, int ldvl, T* vr, \
+                  int ldvr, const Work<T>& w) {                                                   \
+    int info = 0;                                                                                 \
+    LAPACK_##p##geev(&left, &right, &n, a, &lda, values, vl, &ldvl, vr, &ldvr, w.work, &w.size,   \
+                     w.real, &info);                                                              \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int gees(char vectors, int n, T* a, int lda, T* values, T* vs, int ldvs,                 \
+                  const Work<T>& w) {                                                             \
+    int info = 0, selected = 0;                                                                   \
+    const char sort = 'N';                                                                        \
+    LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, vs, &ldvs, w.work, \
+                     &w.size, w.real, nullptr, &info);                                            \
+    return info;                                                                                  \
   }
 FARCALL_LAPACK(std::complex<float>, c)
 FARCALL_LAPACK(std::complex<double>, z)

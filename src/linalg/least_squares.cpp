@@ -28,15 +28,15 @@ Array invert(const Array& x, const Array& rcond, bool hermitian) {
   const Array size = lax::abs(s);
   const Array largest = numpy::max(size, std::vector<int64_t>{-1}, true);
   const Array limit = as_column(numpy::broadcast_to(rcond, with_last(s.type(), 1, {}))) * largest;
-  const Array is_kept = lax::gt(size, limit);
+  const Array is_kept = numpy::greater(size, limit);
   const Array one = number(1, s.dtype());
   const Array inverse = numpy::where(is_kept, numpy::divide(one, numpy::where(is_kept, s, one)),
                                      number(0, s.dtype()));
   return matmul(adjoint(vh) * as_row(lax::convert_element_type(inverse, x.dtype())), adjoint(u));
 }
 
-// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, at constant rank (G. Golub, V. Pereyra,
-// The differentiation of pseudo-inverses, 1973).
+// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, at constant rank (G. Golub, V.
+// Pereyra, The differentiation of pseudo-inverses, 1973).
 Array tangent_of(const Array& a, const Array& p, const Array& da) {
   const Array dah = adjoint(da), ph = adjoint(p);
   const Array left = matmul(matmul(p, ph), dah), right = matmul(dah, matmul(ph, p));

@@ -63,18 +63,15 @@ JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<cons
   const Array parts_of_l[] = {column_block(numpy::tril(factors, -1), 0, k),
                               zeros_beside(factors, m, m - k)};
   const Array l = numpy::concatenate(parts_of_l, -1) + eye(m, factors.dtype());
-  const Array below =
-      numpy::broadcast_to(row_block(eye(n, factors.dtype()), k, n),
-                          with_last(factors.type(), 2, {n - k, n}));
+  const Array below = numpy::broadcast_to(row_block(eye(n, factors.dtype()), k, n),
+                                          with_last(factors.type(), 2, {n - k, n}));
   const Array parts_of_u[] = {row_block(numpy::triu(factors), 0, k), below};
   const Array u = numpy::concatenate(parts_of_u, -2);
 
-  const Array left = triangular_solve(
-      l, exchange_rows(tangents[0], pivots), {.left_side = true, .lower = true,
-                                              .unit_diagonal = true});
+  const Array left = triangular_solve(l, exchange_rows(tangents[0], pivots),
+                                      {.left_side = true, .lower = true, .unit_diagonal = true});
   const Array c = triangular_solve(u, left, {});
-  const Array d =
-      lax::add(matmul(l, numpy::tril(c, -1)), matmul(numpy::triu(c), u));
+  const Array d = lax::add(matmul(l, numpy::tril(c, -1)), matmul(numpy::triu(c), u));
   return {{factors, pivots}, {d, Array()}};
 }
 

@@ -92,12 +92,9 @@ BatchResults batch(const TargetCall& call, std::span<const Array> operands,
   });
 }
 
-const RegisterTarget kRegister("farcall_lu_solve", farcall_lu_solve,
-                               {.shape = shape,
-                                .jvp = jvp,
-                                .linear_in = {{3}},
-                                .transpose = transpose,
-                                .batch = batch});
+const RegisterTarget kRegister(
+    "farcall_lu_solve", farcall_lu_solve,
+    {.shape = shape, .jvp = jvp, .linear_in = {{3}}, .transpose = transpose, .batch = batch});
 
 // x with the leading dimensions `batch` and its own last `kept`.
 Array stacked_like(const Array& x, std::span<const int64_t> batch, size_t kept) {
@@ -122,12 +119,11 @@ Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transp
   }
   check_alike("lu_solve", lu, b);
   check_sizes("lu_solve", lu, b, rows(b));
-  const TriangularOptions lower = {.left_side = true, .lower = true, .transpose_a = transpose,
-                                   .unit_diagonal = true};
+  const TriangularOptions lower = {
+      .left_side = true, .lower = true, .transpose_a = transpose, .unit_diagonal = true};
   const TriangularOptions upper = {.left_side = true, .transpose_a = transpose};
   if (transpose) {
-    return exchange_rows(triangular_solve(lu, triangular_solve(lu, b, upper), lower), pivots,
-                         true);
+    return exchange_rows(triangular_solve(lu, triangular_solve(lu, b, upper), lower), pivots, true);
   }
   return triangular_solve(lu, triangular_solve(lu, exchange_rows(b, pivots), lower), upper);
 }

@@ -19,8 +19,8 @@ namespace {
 
 // The LQ factors of the transpose are the QR factors of the matrix, the reflections' factors
 // conjugated.
-ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr, ffi::Result<ffi::AnyBuffer> taus,
-                  ffi::ScratchAllocator allocator) {
+ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr,
+                  ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator) {
   const auto stack = stack_of(a);
   if (stack.has_error()) return stack.error();
   const int m = stack->rows, n = stack->columns, k = std::min(m, n);
@@ -115,9 +115,10 @@ Qr factors_of(const Array& x, bool full_matrices) {
   return {householder_product(reflections, taus), numpy::triu(row_block(a, 0, size))};
 }
 
-// With C = Q^H dA R^-1, for the first columns where there are more than rows: Q^H dQ is skew and has
-// C's elements below the diagonal; what of dA lies outside the range of Q goes to dQ as it is. R's
-// diagonal stays real. (M. Seeger et al., Auto-differentiating linear algebra, 2017, section 2.)
+// With C = Q^H dA R^-1, for the first columns where there are more than rows: Q^H dQ is skew and
+// has C's elements below the diagonal; what of dA lies outside the range of Q goes to dQ as it is.
+// R's diagonal stays real. (M. Seeger et al., Auto-differentiating linear algebra, 2017,
+// section 2.)
 JvpResults jvp(std::span<const Array> primals, std::span<const Array> tangents,
                bool full_matrices) {
   const Array &x = primals[0], &dx = tangents[0];
@@ -148,8 +149,8 @@ JvpResults jvp(std::span<const Array> primals, std::span<const Array> tangents,
 
 Geqrf geqrf(const Array& x) {
   check_matrices("geqrf", x);
-  const auto results = call_target("farcall_geqrf", factor_shape, {x}, {},
-                                   {.input_output_aliases = {{0, 0}}});
+  const auto results =
+      call_target("farcall_geqrf", factor_shape, {x}, {}, {.input_output_aliases = {{0, 0}}});
   return {results[0], results[1]};
 }
 

@@ -30,8 +30,8 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
     Scratch scratch(allocator);
     T* values = scratch.take<T>(2 * int64_t{n});
     const auto run = [&](const lapack::Work<T>& work) {
-      return lapack::gees(q ? 'V' : 'N', n, matrix, std::max(1, n), values, vectors,
-                          std::max(1, n), work);
+      return lapack::gees(q ? 'V' : 'N', n, matrix, std::max(1, n), values, vectors, std::max(1, n),
+                          work);
     };
     const auto work = scratch.work<T>(n, 0, run);
     if (scratch.error().failure()) return scratch.error();

@@ -72,9 +72,9 @@ ffi::Error for_lapack_type(ffi::DataType dtype, F&& f) {
     constexpr ffi::DataType kType = decltype(tag)::value;
     using T = std::conditional_t<
         kType == ffi::F32, float,
-        std::conditional_t<kType == ffi::F64, double,
-                           std::conditional_t<kType == ffi::C64, std::complex<float>,
-                                              std::complex<double>>>>;
+        std::conditional_t<
+            kType == ffi::F64, double,
+            std::conditional_t<kType == ffi::C64, std::complex<float>, std::complex<double>>>>;
     return f.template operator()<T>();
   });
 }

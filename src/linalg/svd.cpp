@@ -59,8 +59,8 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
       return lapack::gesdd(job, n, m, matrix, n, values, of_vh, n, of_u, left, work);
     };
     const int64_t small = k, large = std::max(m, n);
-    const auto work = scratch.work<T>(
-        small * std::max(5 * small + 7, 2 * large + 2 * small + 1), 8 * small, run);
+    const auto work =
+        scratch.work<T>(small * std::max(5 * small + 7, 2 * large + 2 * small + 1), 8 * small, run);
     if (scratch.error().failure()) return scratch.error();
     const int64_t size_u = int64_t{m} * left, size_vh = int64_t{right} * n;
     for (int64_t i = 0; i < stack->count; ++i) {
@@ -113,9 +113,9 @@ Array inverse_or_zero(const Array& x) {
                       numpy::divide(one, numpy::where(is_zero, one, x)));
 }
 
-// With C = U^H dA V and F_ij = 1 / (s_j^2 - s_i^2): dU = U (F o (C S + S C^H)) + (1 - U U^H) dA V / S,
-// and likewise dV; the phases that remain free go to dU. (J. Townsend, Differentiating the singular
-// value decomposition, 2016.)
+// With C = U^H dA V and F_ij = 1 / (s_j^2 - s_i^2): dU = U (F o (C S + S C^H)) + (1 - U U^H) dA V /
+// S, and likewise dV; the phases that remain free go to dU. (J. Townsend, Differentiating the
+// singular value decomposition, 2016.)
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {
   const Array &x = primals[0], &dx = tangents[0];
@@ -142,8 +142,8 @@ JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
   const Array f = as_elements(inverse_or_zero((row + column) * (row - column)));
   const Array cs = c * as_elements(row), sc = as_elements(column) * c;
   const Array one = eye(std::min(m, n), dtype);
-  const Array phases = lax::sub(c, adjoint(c)) * as_elements(inverse_or_zero(row)) * one *
-                       number(0.5, dtype);
+  const Array phases =
+      lax::sub(c, adjoint(c)) * as_elements(inverse_or_zero(row)) * one * number(0.5, dtype);
   Array du = matmul(u, lax::add(lax::mul(f, lax::add(cs, adjoint(cs))), phases));
   Array dv = matmul(v, lax::mul(f, lax::add(sc, adjoint(sc))));
   const Array over_s = as_elements(inverse_or_zero(row));

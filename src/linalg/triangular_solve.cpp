@@ -28,12 +28,11 @@ ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi:
   if (a.element_type() != b.element_type() || b.element_type() != x->element_type()) {
     return ffi::Error::InvalidArgument("a, b and the result must have one dtype");
   }
-  const lapack::Triangle how = {
-      left_side ? CblasLeft : CblasRight, lower ? CblasLower : CblasUpper,
-      !transpose_a  ? CblasNoTrans
-      : conjugate_a ? CblasConjTrans
-                    : CblasTrans,
-      unit_diagonal ? CblasUnit : CblasNonUnit};
+  const lapack::Triangle how = {left_side ? CblasLeft : CblasRight, lower ? CblasLower : CblasUpper,
+                                !transpose_a  ? CblasNoTrans
+                                : conjugate_a ? CblasConjTrans
+                                              : CblasTrans,
+                                unit_diagonal ? CblasUnit : CblasNonUnit};
   return for_lapack_type(a.element_type(), [&]<class T>() {
     T* out = x->reinterpret_data<T>();
     const auto count = static_cast<int64_t>(b.element_count());
@@ -69,9 +68,8 @@ Attributes attributes_of(const TriangularOptions& o) {
 }
 
 TriangularOptions options_of(const Attributes& attributes) {
-  return {flag(attributes, "left_side"), flag(attributes, "lower"),
-          flag(attributes, "transpose_a"), flag(attributes, "conjugate_a"),
-          flag(attributes, "unit_diagonal")};
+  return {flag(attributes, "left_side"), flag(attributes, "lower"), flag(attributes, "transpose_a"),
+          flag(attributes, "conjugate_a"), flag(attributes, "unit_diagonal")};
 }
 
 std::vector<ShapeDtype> shape(std::span<const ShapeDtype> operands, const Attributes&) {
@@ -109,25 +107,20 @@ std::vector<Array> transpose(const TargetCall& target, std::span<const Array> op
 BatchResults batch(const TargetCall& target, std::span<const Array> operands,
                    std::span<const int64_t> axes, const BatchAxis& axis) {
   const TriangularOptions options = options_of(target.attributes());
-  return batch_system(
-      operands, axes, axis, options.left_side ? Sides::kColumns : Sides::kRows,
-      [&](std::span<const Array> all) { return call(all[0], all[1], options); });
+  return batch_system(operands, axes, axis, options.left_side ? Sides::kColumns : Sides::kRows,
+                      [&](std::span<const Array> all) { return call(all[0], all[1], options); });
 }
 
-const RegisterTarget kRegister("farcall_trsm", farcall_trsm,
-                               {.shape = shape,
-                                .jvp = jvp,
-                                .linear_in = {{1}},
-                                .transpose = transpose,
-                                .batch = batch});
+const RegisterTarget kRegister(
+    "farcall_trsm", farcall_trsm,
+    {.shape = shape, .jvp = jvp, .linear_in = {{1}}, .transpose = transpose, .batch = batch});
 
 }  // namespace
 
 Array triangular_solve(const Array& a, const Array& b, const TriangularOptions& options) {
   check_square("triangular_solve", a);
   if (b.rank() + 1 == a.rank()) {
-    const Array x =
-        triangular_solve(a, options.left_side ? as_column(b) : as_row(b), options);
+    const Array x = triangular_solve(a, options.left_side ? as_column(b) : as_row(b), options);
     const int64_t axis = options.left_side ? -1 : -2;
     return numpy::squeeze(x, std::vector<int64_t>{axis});
   }

@@ -71,6 +71,14 @@ Array erf_slope(A x, double scale) {
   return mul(like(x, scale * 2 * std::numbers::inv_sqrtpi), exp(neg(square(x))));
 }
 
+// i0e(x) - (sign(x) + 1 / x) i1e(x); a half at zero.
+Array bessel_i1e_derivative(A t, A x, A r) {
+  const Array is_zero = eq(x, like(x, 0));
+  const Array safe = select(is_zero, x, like(x, 1));
+  const Array slope = sub(bessel_i0e(x), mul(r, add(sign(x), div(like(x, 1), safe))));
+  return mul(t, select(is_zero, slope, like(x, 0.5)));
+}
+
 constexpr UnaryRow kUnary[] = {
     {"neg", "stablehlo.negate", [](A t, A, A) { return neg(t); }, neg},
     {"abs", "stablehlo.abs", abs_derivative},
@@ -112,6 +120,9 @@ constexpr UnaryRow kUnary[] = {
      }},
     {"lgamma", "chlo.lgamma", [](A t, A x, A) { return mul(t, digamma(x)); }},
     {"digamma", "chlo.digamma", [](A t, A x, A) { return mul(t, polygamma(like(x, 1), x)); }},
+    {"bessel_i0e", "chlo.bessel_i0e",
+     [](A t, A x, A r) { return mul(t, sub(bessel_i1e(x), mul(sign(x), r))); }},
+    {"bessel_i1e", "chlo.bessel_i1e", bessel_i1e_derivative},
     {"square", "chlo.square", [](A t, A x, A) { return mul(t, twice(x)); }},
     {"real", "stablehlo.real", [](A t, A, A) { return real(t); },
      [](A ct) { return complex(ct, like(ct, 0)); }},
@@ -128,9 +139,18 @@ constexpr auto kProduct = [](A ct, A other) { return mul(ct, other); };
 constexpr auto kShareX = [](A t, A x, A y, A r) { return mul(t, share(x, y, r)); };
 constexpr auto kShareY = [](A t, A x, A y, A r) { return mul(t, share(y, x, r)); };
 
-Array no_derivative_by_order(A, A, A, A) {
-  throw Error(ErrorCode::kUnimplemented,
-              "polygamma: has no derivative with respect to its order m");
+template <const char* const& message>
+Array no_derivative(A, A, A, A) {
+  throw Error(ErrorCode::kUnimplemented, message);
+}
+constexpr const char* kOrder = "polygamma: has no derivative with respect to its order m";
+constexpr const char* kShape = "igamma: has no derivative with respect to its parameter a";
+constexpr const char* kExponent = "zeta: has no derivative with respect to its exponent x";
+constexpr auto no_derivative_by_order = no_derivative<kOrder>;
+
+// x^(a - 1) e^-x / Gamma(a)
+Array gamma_density(A a, A x) {
+  return exp(sub(sub(mul(sub(a, like(a, 1)), log(x)), x), lgamma(a)));
 }
 
 constexpr BinaryRow kBinary[] = {
@@ -158,6 +178,12 @@ constexpr BinaryRow kBinary[] = {
     {"nextafter", "chlo.next_after", kFirst},
     {"polygamma", "chlo.polygamma", no_derivative_by_order,
      [](A t, A m, A x, A) { return mul(t, polygamma(one_plus(m), x)); }},
+    {"igamma", "", no_derivative<kShape>,
+     [](A t, A a, A x, A) { return mul(t, gamma_density(a, x)); }},
+    {"igammac", "", no_derivative<kShape>,
+     [](A t, A a, A x, A) { return mul(t, neg(gamma_density(a, x))); }},
+    {"zeta", "chlo.zeta", no_derivative<kExponent>,
+     [](A t, A x, A q, A) { return mul(t, neg(mul(x, zeta(one_plus(x), q)))); }},
     {"and", "stablehlo.and"},
     {"or", "stablehlo.or"},
     {"xor", "stablehlo.xor"},

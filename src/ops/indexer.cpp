@@ -20,7 +20,6 @@ void index_error(ErrorCode code, const Array& x, const std::string& what) {
 
 SliceRange resolve_slice(const Slice& slice, int64_t size) {
   int64_t step = slice.step.value_or(1);
-  if (step == 0) throw Error(ErrorCode::kInvalidArgument, "a slice cannot have step 0");
   // A step beyond the dimension is the same as one of its size, and cannot overflow.
   step = std::clamp(step, -std::max<int64_t>(size, 1), std::max<int64_t>(size, 1));
   // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
@@ -104,6 +103,10 @@ std::vector<IndexItem> expand_indices(const Array& x, std::span<const Index> ind
                       "got {}",
                       x.type().to_string(), array->type().to_string()));
     } else {
+      const auto* slice = std::get_if<Slice>(&index);
+      if (slice && slice->step == 0) {
+        index_error(ErrorCode::kInvalidArgument, x, "a slice cannot have step 0");
+      }
       items.push_back({index, dim++});
     }
   }
@@ -112,6 +115,25 @@ std::vector<IndexItem> expand_indices(const Array& x, std::span<const Index> ind
 }
 
 namespace {
+
+template <class T>
+bool any_negative(const Array& x) {
+  return std::ranges::any_of(x.values<T>(), [](T value) { return value < 0; });
+}
+
+// False only where the values are known.
+bool may_be_negative(const Array& x) {
+  if (dtype_info(x.dtype()).kind != DTypeKind::kSigned) return false;
+  if (!x.is_concrete()) return true;
+  switch (x.dtype()) {
+    case DType::kInt32:
+      return any_negative<int32_t>(x);
+    case DType::kInt64:
+      return any_negative<int64_t>(x);
+    default:
+      return true;
+  }
+}
 
 // One component of the start of each window.
 struct Component {
@@ -214,7 +236,8 @@ class Builder {
     std::vector<int64_t> positions(array.rank());
     const auto end = group_position_ + static_cast<int64_t>(group_shape_.size());
     std::iota(positions.begin(), positions.end(), end - static_cast<int64_t>(array.rank()));
-    add_component(dim, wrap_negative_ ? lax::wrap_negative(array, x_.shape()[dim]) : array,
+    const bool wraps = wrap_negative_ && may_be_negative(array);
+    add_component(dim, wraps ? lax::wrap_negative(array, x_.shape()[dim]) : array,
                   std::move(positions));
   }
 

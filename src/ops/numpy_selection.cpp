@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/ops/cumulative.h>
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
@@ -84,7 +85,12 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
   x_rest[along] = indices_rest[along] = 1;
   const std::span<const int64_t> rests[] = {x_rest, indices_rest};
   Shape shape = with_error_prefix(function, [&] { return broadcast_shapes(rests); });
-  const auto [prepared, mode] = prepare(indices, x.shape()[along], options, function);
+  // Here negative indices count from the end in every mode.
+  const Array wrapped = options.wrap_negative_indices && is_integer(indices.dtype())
+                            ? lax::wrap_negative(indices, x.shape()[along])
+                            : indices;
+  const auto [prepared, mode] = prepare(
+      wrapped, x.shape()[along], {.mode = options.mode, .wrap_negative_indices = false}, function);
   const auto broadcast_rest = [&](const Array& array) {
     shape[along] = array.shape()[along];
     return broadcast_to(array, shape);
@@ -120,17 +126,6 @@ std::vector<Array> unravelled(std::span<const int64_t> flat, std::span<const int
     result.push_back(Array::of(std::span<const int32_t>(each), {&count, 1}));
   }
   return result;
-}
-
-// How many of the elements up to each are true: sums over ranges that double in length.
-Array running_count(const Array& mask) {
-  Array count = lax::convert_element_type(mask, DType::kInt32);
-  const Array zero = convert(0, {DType::kInt32, false});
-  for (int64_t reach = 1; reach < mask.size(); reach *= 2) {
-    const PaddingDimension shift = {reach, -reach, 0};
-    count = lax::add(count, lax::pad(count, zero, {&shift, 1}));
-  }
-  return count;
 }
 
 }  // namespace
@@ -214,7 +209,7 @@ std::vector<Array> nonzero(const Array& x, int64_t size, std::span<const Array> 
   }
   constexpr PromotedDType kInt = {DType::kInt32, false};
   const Array mask = ravel(is_nonzero(x));
-  const Array count = running_count(mask);
+  const Array count = lax::cumsum(lax::convert_element_type(mask, DType::kInt32), 0);
   // Each true element writes its place where its turn is; the others write outside.
   const Array turn = where(mask, lax::sub(count, convert(1, kInt)), convert(Array(size), kInt));
   const int64_t total = mask.size();

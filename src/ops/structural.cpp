@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
@@ -157,47 +158,18 @@ std::vector<Array> transpose_transpose(const TransposeCall& call) {
   return {lax::transpose(call.cotangents[0], inverse_permutation(permutation))};
 }
 
-Array zeros(const Array& x, size_t dimension, int64_t size) {
-  Shape shape = to_shape(x.shape());
-  shape[dimension] = size;
-  return instantiate(Array(), x.type().with_shape(shape));
-}
-
-// x with `size` zeros before or after it.
-Array extend(const Array& x, size_t dimension, int64_t before, int64_t after) {
-  std::vector<Array> parts;
-  if (before > 0) parts.push_back(zeros(x, dimension, before));
-  parts.push_back(x);
-  if (after > 0) parts.push_back(zeros(x, dimension, after));
-  return parts.size() == 1 ? x : lax::concatenate(parts, static_cast<int64_t>(dimension));
-}
-
-// x with stride - 1 zeros after each element of the dimension.
-Array spread(const Array& x, size_t dimension, int64_t stride) {
-  Shape shape = to_shape(x.shape());
-  shape.insert(shape.begin() + static_cast<int64_t>(dimension) + 1, 1);
-  const Array spread = extend(lax::reshape(x, shape), dimension + 1, 0, stride - 1);
-  shape = to_shape(x.shape());
-  shape[dimension] *= stride;
-  return lax::reshape(spread, shape);
-}
-
+// Zeros where the slice took nothing.
 std::vector<Array> slice_transpose(const TransposeCall& call) {
   const auto& p = params_as<SliceParams>(call.params.get());
-  const auto shape = call.types[0].shape();
-  Array x = call.cotangents[0];
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const int64_t room = shape[i] - p.start_indices[i];
-    if (p.strides[i] > 1) x = spread(x, i, p.strides[i]);
-    // The last element may have fewer zeros after it than a stride.
-    if (x.shape()[i] > room) {
-      Shape limits = to_shape(x.shape());
-      limits[i] = room;
-      x = lax::slice(x, Shape(limits.size(), 0), limits);
-    }
-    x = extend(x, i, p.start_indices[i], room - x.shape()[i]);
+  const Array& cotangent = call.cotangents[0];
+  PaddingConfig padding;
+  for (size_t i = 0; i < cotangent.rank(); ++i) {
+    const int64_t count = cotangent.shape()[i];
+    const int64_t taken = count == 0 ? 0 : (count - 1) * p.strides[i] + 1;
+    const int64_t start = p.start_indices[i];
+    padding.push_back({start, call.types[0].shape()[i] - start - taken, p.strides[i] - 1});
   }
-  return {x};
+  return {lax::pad(cotangent, scalar_of(cotangent.dtype(), 0), padding)};
 }
 
 std::vector<Array> concatenate_transpose(const TransposeCall& call) {

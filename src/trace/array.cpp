@@ -91,8 +91,8 @@ void Array::null_array() {
 void Array::not_concrete() const {
   throw ConcretizationError(
       fmt::format("the values of a traced {} were asked for, but they are not known while the "
-                  "function is recorded. Compute with array operations only (where() in place "
-                  "of if), or call this part outside jit",
+                  "function is recorded or mapped. Compute with array operations only (where() or "
+                  "cond in place of if), or call this part outside jit and vmap",
                   type().to_string()));
 }
 

@@ -117,8 +117,11 @@ Array add_tangents(const Array& x, const Array& y) {
 }
 
 void missing_rule(const Primitive& primitive, std::string_view rule, std::string_view remedy) {
-  throw Error(ErrorCode::kUnimplemented,
-              fmt::format("{}: has no {} rule; {}", primitive.name, rule, remedy));
+  std::string text = fmt::format("{}: has no {} rule; {}", primitive.name, rule, remedy);
+  if (const SourceLocationPtr where = current_location()) {
+    text += fmt::format("\n  at {}:{} ({})", where->file, where->line, where->function);
+  }
+  throw Error(ErrorCode::kUnimplemented, std::move(text));
 }
 
 }  // namespace farcall

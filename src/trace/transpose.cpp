@@ -84,6 +84,7 @@ class Transposition {
       cotangents_[output] = Array();
     }
     if (std::ranges::all_of(cotangents, &Array::is_null)) return;
+    const LocationScope location(equation.where);
     const Primitive& primitive = *equation.primitive;
     if (!primitive.rules || !primitive.rules->transpose) {
       missing_rule(primitive, "transpose", "it is not linear in the operands that vary");
@@ -94,7 +95,6 @@ class Transposition {
       inputs.push_back(is_linear(atom) ? Array() : read(atom));
       types.push_back(program_.type_of(atom));
     }
-    const LocationScope location(equation.where);
     const auto found =
         primitive.rules->transpose({primitive, equation.params, inputs, types, cotangents});
     FARCALL_ASSERT(found.size() == inputs.size());

@@ -276,7 +276,7 @@ def test_indexing_errors(x):
         x[0, 0, 0]
     with pytest.raises(ValueError, match="only one ellipsis"):
         x[..., ...]
-    for index in (True, "a", 1.0, fnp.array(1.0), x > 1, np.array([0, 1]), [0, 1]):
+    for index in ("a", 1.0, fnp.array(1.0)):
         with pytest.raises(TypeError, match="can be indexed by integers, slices, None and"):
             x[index]
 

@@ -366,10 +366,11 @@ def test_leaked_tracers_are_refused_everywhere(x):
 
 def test_an_outer_functions_tracer_is_an_input_of_a_program_made_inside(x):
     def outer(a):
-        program, shape = fc.make_jaxpr(lambda b: a[:1] + b, return_shape=True)(x)
+        first = a[:1]
+        program, shape = fc.make_jaxpr(lambda b: first + b, return_shape=True)(x)
         assert program.in_avals == [fc.ShapeDtypeStruct((1,), "float32"), x.aval]
         assert shape == fc.eval_shape(lambda b: a + b, x) == x.aval
-        return program(a[:1], x)[0]
+        return program(first, x)[0]
 
     np.testing.assert_array_equal(fc.jit(outer)(x), x[:1] + x)
 

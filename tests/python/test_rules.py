@@ -20,7 +20,13 @@ def wide_types():
         yield
 
 
-SHAPES = [(), (0,), (1,), (5,), (2, 0, 3), (3, 1), (1, 2, 1, 3, 2, 1)]
+SHAPES = [
+    ((), ()),
+    ((2, 3), ()),
+    ((), (2, 3)),
+    ((0, 2), (0, 2)),
+    ((1, 2, 1, 3, 2, 1), (1, 2, 1, 3, 2, 1)),
+]
 TOLERANCE = {
     "float16": 4e-3,
     "bfloat16": 3e-2,
@@ -73,7 +79,7 @@ def check(function, *operands, dtype="float64", has_gradient=True):
             backward(cotangent),
             dtype,
         )
-    for which in range(1, 1 << len(operands)):
+    for which in {1, (1 << len(operands)) - 1}:
         axes = [
             (which + i) % (x.ndim + 1) if which >> i & 1 else None for i, x in enumerate(operands)
         ]
@@ -102,13 +108,13 @@ def named(name):
 
 def floats_and_complex(names, low, high):
     for name in names.split():
-        for dtype in ["float16", "float32", "float64", "complex64", "complex128"]:
+        for dtype in ["float16", "float64", "complex128"]:
             yield pytest.param(name, dtype, low, high, id=f"{name}-{dtype}")
 
 
 def floats(names, low, high):
     for name in names.split():
-        for dtype in ["float16", "float32", "float64"]:
+        for dtype in ["float16", "float64"]:
             yield pytest.param(name, dtype, low, high, id=f"{name}-{dtype}")
 
 
@@ -128,15 +134,12 @@ def floats(names, low, high):
     ],
 )
 def test_functions_of_one_operand(name, dtype, low, high):
-    for shape in [(), (0, 2), (2, 3)]:
-        x = values(shape, dtype, low, high)
-        if dtype == "float16":  # JAX computes in float16, farcall in float32
-            got, wide = (
-                fc.grad(lambda v: named(name)(lax, v).sum())(y) for y in (x, np.float32(x))
-            )
-            np.testing.assert_allclose(np.float32(got), np.float32(wide), rtol=0.02, atol=0.02)
-        else:
-            check(named(name), x, dtype=dtype)
+    x = values((2, 3), dtype, low, high)
+    if dtype == "float16":  # JAX computes in float16, farcall in float32
+        got, wide = (fc.grad(lambda v: named(name)(lax, v).sum())(y) for y in (x, np.float32(x)))
+        np.testing.assert_allclose(np.float32(got), np.float32(wide), rtol=0.02, atol=0.02)
+    else:
+        check(named(name), x, dtype=dtype)
 
 
 @pytest.mark.parametrize("name", ["real", "imag", "conj"])
@@ -146,13 +149,16 @@ def test_parts_of_complex_numbers(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "max", "min", "atan2", "pow", "rem"])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_functions_of_two_operands(name, dtype, shape):
-    if dtype == "complex128" and name in ("max", "min", "rem", "atan2"):
-        pytest.skip("for ordered numbers")
-    x, y = values(shape, dtype, 0.2, 2), values(shape, dtype, 0.5, 1.5, seed=1)
-    check(named(name), x, y, dtype=dtype)
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_functions_of_two_operands(name, shapes):
+    x, y = (values(shape, "float64", 0.2, 2, seed=i) for i, shape in enumerate(shapes))
+    check(named(name), x, y)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow"])
+def test_functions_of_two_complex_operands(name):
+    x, y = (values((2, 3), "complex128", 0.2, 2, seed=i) for i in (0, 1))
+    check(named(name), x, y)
 
 
 @pytest.mark.parametrize("name", ["max", "min"])
@@ -167,28 +173,30 @@ def test_reductions(name):
     random = np.random.default_rng(0)
     for shape, axes in [
         ((4,), (0,)),
-        ((2, 3, 4), (0, 2)),
-        ((2, 3, 4), ()),
-        ((3, 1), (1,)),
+        ((2, 3, 2), (0, 2)),
+        ((3, 1), ()),
         ((), ()),
         ((0, 3), (1,)),
-        ((1, 2, 1, 3, 2, 1), (1, 3, 5)),
     ]:
         # Few distinct values, zero among them, so that there are ties and products of zero.
         x = random.integers(-1, 3, shape).astype(np.float64)
         check(lambda m, v, axes=axes: getattr(m, name)(v, axes), x)
 
 
+def test_sums_at_rank_six():
+    check(lambda m, v: m.reduce_sum(v, (1, 3, 5)), values((1, 2, 1, 3, 2, 1), np.float64))
+
+
 def test_sums_and_products_of_complex_numbers():
-    x = values((2, 3, 2), np.complex128)
-    check(lambda m, v: m.reduce_sum(v, (0, 2)), x)
-    check(lambda m, v: m.reduce_prod(v, (0, 2)), x)
+    x = values((3, 2), np.complex128)
+    check(lambda m, v: m.reduce_sum(v, (0,)), x)
+    check(lambda m, v: m.reduce_prod(v, (0,)), x)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_powers(dtype):
     x = values((2, 3), dtype, 0.5, 1.5)
-    for y in (-3, -1, 0, 1, 2, 5):
+    for y in (-3, 0, 1, 2, 5):
         check(lambda m, v, y=y: m.integer_pow(v, y), x, dtype=dtype)
 
 
@@ -199,7 +207,7 @@ def test_choices():
     check(lambda m, a, b, c: m.select_n(np.int32([[0, 1, 2], [2, 1, 0]]), a, b, c), x, y, z)
     check(lambda m, a, b: m.select_n(np.bool_(True), a, b), x, y)
     check(lambda m, a, b, c: m.clamp(a, b, c), x - 1, y, z + 1)
-    check(lambda m, a, b, c: m.clamp(a, b, c), np.float64(-0.5), y, np.float64(0.5))
+    check(lambda m, v: m.clamp(np.float64(-0.5), v, np.float64(0.5)), y)
 
 
 def test_casts():
@@ -235,8 +243,8 @@ def test_moves():
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
-def test_products(dtype):
+def test_products():
+    dtype = "complex128"
     for left, right, dimensions in [
         ((2, 3), (3, 4), (((1,), (0,)), ((), ()))),
         ((3,), (3,), (((0,), (0,)), ((), ()))),

@@ -2,9 +2,9 @@
 // follows from them. All take matrices stacked along any number of leading dimensions, of float32,
 // float64, complex64 or complex128, and can be recorded, batched and differentiated.
 //
-// All raise Error (INVALID_ARGUMENT) for operands that do not fit, naming the function. A matrix for
-// which a factorisation fails (a Cholesky factor of one that is not positive definite, an iteration
-// that does not converge) gives NaN.
+// All raise Error (INVALID_ARGUMENT) for operands that do not fit, naming the function. A matrix
+// for which a factorisation fails (a Cholesky factor of one that is not positive definite, an
+// iteration that does not converge) gives NaN.
 #pragma once
 
 #include <cstdint>

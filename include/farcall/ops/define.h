@@ -67,6 +67,13 @@ struct TargetDefinition {
   // How dimensions may be divided among devices: an einsum-like text, "b n, n -> b n".
   std::string sharding;
 };
+// A shape rule from text, one pattern for each operand and result: names stand for sizes, "..." for
+// any leading dimensions, the same in all operands; sizes may be numbers, sums and products of
+// names ("2*n+1"). Results have the dtype of the first operand, or the one before the bracket:
+// "f32[..., n], [n] -> [..., n], i32[...]". Raises INVALID_ARGUMENT for other text.
+FARCALL_API std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
+shape_signature(const std::string& text);
+
 using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
 
 // Replaces what was said of the target before. The target may be registered later. Raises

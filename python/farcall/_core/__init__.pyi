@@ -7,7 +7,9 @@ import numpy as np
 from farcall._at import IndexUpdateHelper
 from farcall._core import ffi as ffi
 from farcall._core import lax as lax
+from farcall._core import linalg as linalg
 from farcall._core import numpy as numpy
+from farcall._core import transforms as transforms
 from numpy.typing import DTypeLike
 
 __version__: str
@@ -316,6 +318,7 @@ class Compiled(_Described):
 def deserialize_program(data: bytes, strict: bool) -> tuple[Program, dict[str, Any], list[str]]: ...
 def parse_program(text: str, /) -> Program: ...
 def from_dlpack(x: Any, copy: bool | None = None) -> Array: ...
+def as_array(x: Any, /) -> Array: ...
 def with_weak_type(array: Any, weak_type: bool, /) -> Array: ...
 def tree_flatten(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
@@ -328,12 +331,16 @@ def make_jit(
     name: str,
     static_argnums: Sequence[int],
     static_argnames: Sequence[str],
+    donate_argnums: Sequence[int],
+    donate_argnames: Sequence[str],
+    inline: bool,
 ) -> JitFunction: ...
 def jit_cache_size(function: JitFunction, /) -> int: ...
 def jit_clear_cache(function: JitFunction, /) -> None: ...
 def jit_lower(function: JitFunction, /, *args: Any, **kwargs: Any) -> Lowered: ...
 def trace(
     function: Callable[..., Any],
+    where: str,
     name: str,
     static_argnums: Sequence[int],
     /,

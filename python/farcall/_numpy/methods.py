@@ -55,7 +55,7 @@ def _item(self: Array, *args: Any) -> Any:
     """The one element as a Python number, or the one at this index."""
     if not args:
         return _only_item(self)
-    index = args[0] if len(args) == 1 else args
+    index: Any = args[0] if len(args) == 1 else args
     if hasattr(index, "__index__"):
         position = operator.index(index)
         if not -self.size <= position < self.size:

@@ -2,6 +2,8 @@
 set(FARCALL_KERNEL_TESTS
   kernel_testing.cpp
   kernels_corners_test.cpp
+  kernels_indexing_test.cpp
+  kernels_lines_test.cpp
   kernels_reduce_test.cpp
   kernels_structural_test.cpp
   kernels_test.cpp)

@@ -24,12 +24,7 @@ std::string RuleCase::description() const {
   return text;
 }
 
-namespace {
-
-using C = std::complex<double>;
-
-// Values without order or pattern, of which none are equal, in this shape.
-Array spread(const Shape& shape, double low = -1.3, double high = 1.4) {
+Array spread(const Shape& shape, double low, double high) {
   int64_t size = 1;
   for (const int64_t dim : shape) size *= dim;
   std::vector<double> values;
@@ -40,6 +35,11 @@ Array spread(const Shape& shape, double low = -1.3, double high = 1.4) {
   }
   return Array::of<double>(values, shape);
 }
+
+namespace {
+
+using C = std::complex<double>;
+
 Array complex_spread(const Shape& shape) {
   return lax::complex(spread(shape), spread(shape, -0.9, 1.1));
 }
@@ -57,7 +57,8 @@ std::vector<RuleCase> unary_cases() {
         "asinh", "logistic", "erf",  "erfc",  "square", "copy"}) {
     add(name, spread(kPlane));
   }
-  for (const char* name : {"log", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma"}) {
+  for (const char* name :
+       {"log", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"}) {
     add(name, spread(kPlane, 0.4, 2.7));
   }
   for (const char* name : {"asin", "acos", "atanh", "erf_inv"}) {
@@ -96,7 +97,10 @@ std::vector<RuleCase> binary_cases() {
   for (const Shape& shape : {Shape{}, kPlane}) {
     add("pow", spread(shape, 0.4, 2.3), spread(kPlane));
     add("pow", spread(kPlane, 0.4, 2.3), spread(shape));
-    cases.push_back({"polygamma", nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
+    // Linear in nothing, and differentiable by the second operand alone.
+    for (const char* name : {"igamma", "igammac", "polygamma", "zeta"}) {
+      cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
+    }
   }
   for (const char* name : {"add", "sub", "mul", "div", "pow", "eq", "ne"}) {
     add(name, complex_spread(kPlane), lax::add(complex_spread(kPlane), Array::scalar(C(2, 1))));
@@ -216,8 +220,9 @@ std::vector<RuleCase> product_cases() {
 const std::vector<RuleCase>& rule_cases() {
   static const std::vector<RuleCase> all = [] {
     std::vector<RuleCase> cases;
-    for (const auto& family : {unary_cases(), binary_cases(), other_elementwise_cases(),
-                               structural_cases(), reduction_cases(), product_cases()}) {
+    for (const auto& family :
+         {unary_cases(), binary_cases(), other_elementwise_cases(), structural_cases(),
+          reduction_cases(), product_cases(), indexing_cases()}) {
       cases.insert(cases.end(), family.begin(), family.end());
     }
     return cases;

@@ -25,4 +25,10 @@ struct RuleCase {
 
 const std::vector<RuleCase>& rule_cases();
 
+// A part of them.
+std::vector<RuleCase> indexing_cases();
+
+// Values without order or pattern, of which none are equal, in this shape.
+Array spread(const Shape& shape, double low = -1.3, double high = 1.4);
+
 }  // namespace farcall::testing

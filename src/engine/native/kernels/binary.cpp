@@ -91,6 +91,24 @@ struct Polygamma {
     return static_cast<T>(polygamma(order, x));
   }
 };
+struct Igamma {
+  template <Float T>
+  T operator()(T a, T x) const {
+    return static_cast<T>(igamma(a, x));
+  }
+};
+struct Igammac {
+  template <Float T>
+  T operator()(T a, T x) const {
+    return static_cast<T>(igammac(a, x));
+  }
+};
+struct Zeta {
+  template <Float T>
+  T operator()(T x, T q) const {
+    return static_cast<T>(zeta(x, q));
+  }
+};
 struct Atan2 {
   template <Float T>
   T operator()(T y, T x) const {
@@ -255,7 +273,10 @@ constexpr KernelRow kRows[] = {
     {"mul", make_arithmetic<Mul, And>},
     {"nextafter", make_nextafter},
     {"or", make_binary<Or>},
+    {"igamma", make_binary<Igamma>},
+    {"igammac", make_binary<Igammac>},
     {"polygamma", make_binary<Polygamma>},
+    {"zeta", make_binary<Zeta>},
     {"pow", make_number<Pow>},
     {"rem", make_number<Rem>},
     {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},

@@ -105,6 +105,18 @@ struct Rsqrt {
     return T(1.0 / std::sqrt(std::complex<double>(x)));
   }
 };
+struct BesselI0e {
+  template <Float T>
+  T operator()(T x) const {
+    return static_cast<T>(bessel_i0e(x));
+  }
+};
+struct BesselI1e {
+  template <Float T>
+  T operator()(T x) const {
+    return static_cast<T>(bessel_i1e(x));
+  }
+};
 struct Digamma {
   template <Float T>
   T operator()(T x) const {
@@ -125,19 +137,34 @@ struct Lgamma {
 };
 
 constexpr KernelRow kRows[] = {
-    {"acos", make_unary<Acos>},     {"acosh", make_unary<Acosh>},
-    {"asin", make_unary<Asin>},     {"asinh", make_unary<Asinh>},
-    {"atan", make_unary<Atan>},     {"atanh", make_unary<Atanh>},
-    {"cbrt", make_unary<Cbrt>},     {"cos", make_unary<Cos>},
-    {"cosh", make_unary<Cosh>},     {"digamma", make_unary<Digamma>},
-    {"erf", make_unary<Erf>},       {"erf_inv", make_unary<ErfInv>},
-    {"erfc", make_unary<Erfc>},     {"exp", make_unary<Exp>},
-    {"exp2", make_unary<Exp2>},     {"expm1", make_unary<Expm1>},
-    {"lgamma", make_unary<Lgamma>}, {"log", make_unary<Log>},
-    {"log1p", make_unary<Log1p>},   {"logistic", make_unary<Logistic>},
-    {"rsqrt", make_unary<Rsqrt>},   {"sin", make_unary<Sin>},
-    {"sinh", make_unary<Sinh>},     {"sqrt", make_unary<Sqrt>},
-    {"tan", make_unary<Tan>},       {"tanh", make_unary<Tanh>},
+    {"acos", make_unary<Acos>},
+    {"acosh", make_unary<Acosh>},
+    {"asin", make_unary<Asin>},
+    {"asinh", make_unary<Asinh>},
+    {"atan", make_unary<Atan>},
+    {"atanh", make_unary<Atanh>},
+    {"cbrt", make_unary<Cbrt>},
+    {"cos", make_unary<Cos>},
+    {"bessel_i0e", make_unary<BesselI0e>},
+    {"bessel_i1e", make_unary<BesselI1e>},
+    {"cosh", make_unary<Cosh>},
+    {"digamma", make_unary<Digamma>},
+    {"erf", make_unary<Erf>},
+    {"erf_inv", make_unary<ErfInv>},
+    {"erfc", make_unary<Erfc>},
+    {"exp", make_unary<Exp>},
+    {"exp2", make_unary<Exp2>},
+    {"expm1", make_unary<Expm1>},
+    {"lgamma", make_unary<Lgamma>},
+    {"log", make_unary<Log>},
+    {"log1p", make_unary<Log1p>},
+    {"logistic", make_unary<Logistic>},
+    {"rsqrt", make_unary<Rsqrt>},
+    {"sin", make_unary<Sin>},
+    {"sinh", make_unary<Sinh>},
+    {"sqrt", make_unary<Sqrt>},
+    {"tan", make_unary<Tan>},
+    {"tanh", make_unary<Tanh>},
 };
 
 }  // namespace

@@ -95,6 +95,100 @@ double polygamma(double order, double x) {
   return scale * (hurwitz_zeta(s, fraction) - sign * below);
 }
 
+double zeta(double x, double q) {
+  if (x != x || q != q || x < 1) return kNan;
+  if (x == 1) return kInfinity;
+  double below = 0;  // the terms up to zero
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity;
+    if (x != std::floor(x)) return kNan;  // powers of negative numbers
+    for (; q <= 0; q += 1) below += std::pow(q, -x);
+  }
+  return below + hurwitz_zeta(x, q);
+}
+
+namespace {
+
+constexpr int kMostTerms = 100000;
+
+// x^a e^-x / Gamma(a)
+double gamma_factor(double a, double x) { return std::exp(a * std::log(x) - x - log_gamma(a)); }
+
+// Abramowitz and Stegun, 6.5.29: for x below a + 1, where the terms fall at once.
+double igamma_series(double a, double x) {
+  double term = 1 / a, sum = term;
+  for (int i = 1; i < kMostTerms && term > sum * 1e-17; ++i) {
+    term *= x / (a + i);
+    sum += term;
+  }
+  return sum * gamma_factor(a, x);
+}
+
+// 6.5.31, a continued fraction, from its front (Lentz): for larger x.
+double igammac_fraction(double a, double x) {
+  constexpr double kTiny = 1e-300;
+  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, value = d;
+  for (int i = 1; i < kMostTerms; ++i) {
+    const double numerator = -i * (i - a);
+    b += 2;
+    d = numerator * d + b;
+    if (d == 0) d = kTiny;
+    c = b + numerator / c;
+    if (c == 0) c = kTiny;
+    d = 1 / d;
+    const double factor = c * d;
+    value *= factor;
+    if (std::fabs(factor - 1) < 1e-16) break;
+  }
+  return value * gamma_factor(a, x);
+}
+
+}  // namespace
+
+double igamma(double a, double x) {
+  if (!(a > 0) || !(x >= 0)) return kNan;
+  if (x == 0) return 0;
+  if (x == kInfinity) return a == kInfinity ? kNan : 1;
+  if (a == kInfinity) return 0;
+  return x < a + 1 ? igamma_series(a, x) : 1 - igammac_fraction(a, x);
+}
+
+double igammac(double a, double x) {
+  if (!(a > 0) || !(x >= 0)) return kNan;
+  if (x == 0) return 1;
+  if (x == kInfinity) return a == kInfinity ? kNan : 0;
+  if (a == kInfinity) return 1;
+  return x < a + 1 ? 1 - igamma_series(a, x) : igammac_fraction(a, x);
+}
+
+namespace {
+
+// Abramowitz and Stegun, 9.6.10 and 9.7.1: a series of positive terms, and where it would be long
+// the asymptotic one. Of order 0 or 1, for x >= 0.
+double bessel_e(int order, double x) {
+  if (x == kInfinity) return 0;
+  double term = 1, sum = 1;
+  if (x < 30) {
+    const double quarter = x * x / 4;
+    for (int k = 1; term > sum * 1e-17; ++k) {
+      term *= quarter / (static_cast<double>(k) * (k + order));
+      sum += term;
+    }
+    return sum * std::exp(-x) * (order == 0 ? 1 : x / 2);
+  }
+  for (int k = 1; k < 30 && std::fabs(term) > 1e-17; ++k) {
+    const double odd = 2 * k - 1;
+    term *= -(4.0 * order - odd * odd) / (k * 8 * x);
+    sum += term;
+  }
+  return sum / std::sqrt(2 * std::numbers::pi * x);
+}
+
+}  // namespace
+
+double bessel_i0e(double x) { return x != x ? x : bessel_e(0, std::fabs(x)); }
+double bessel_i1e(double x) { return x != x ? x : std::copysign(bessel_e(1, std::fabs(x)), x); }
+
 // M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012): its polynomials for
 // single precision, made precise by Halley's steps, each of which triples the number of right
 // digits.

@@ -7,7 +7,14 @@ namespace farcall::native {
 
 double digamma(double x);
 double polygamma(double order, double x);
+double zeta(double x, double q);  // of Hurwitz: the sum of (q + k)^-x over k >= 0
 double erf_inv(double y);
+// The incomplete gamma function, regularised: the lower and the upper part.
+double igamma(double a, double x);
+double igammac(double a, double x);
+// Modified Bessel functions of the first kind, times e^-|x|.
+double bessel_i0e(double x);
+double bessel_i1e(double x);
 double log_gamma(double x);
 float log_gamma(float x);
 

@@ -7,6 +7,7 @@ import enum as _enum
 from typing import Any, NamedTuple
 
 from farcall import _core
+from farcall import tree as _tree
 from farcall._control_flow import all_gather as all_gather
 from farcall._control_flow import all_to_all as all_to_all
 from farcall._control_flow import associative_scan as associative_scan
@@ -24,6 +25,7 @@ from farcall._control_flow import scan as scan
 from farcall._control_flow import switch as switch
 from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
+from farcall.lax import linalg as linalg
 from farcall._lax_arrays import *  # noqa: F403
 
 _functions = _core.lax
@@ -34,6 +36,11 @@ class RoundingMethod(_enum.IntEnum):
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
+
+
+def stop_gradient(x: Any) -> Any:
+    """The arrays of the pytree ``x``, as constants to differentiation."""
+    return _tree.map(_functions.stop_gradient, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> _core.Array:

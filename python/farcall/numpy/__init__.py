@@ -16,18 +16,10 @@ from farcall._numpy.elementwise import *  # noqa: F403
 from farcall._numpy.linear import *  # noqa: F403
 from farcall._numpy.order import *  # noqa: F403
 from farcall._numpy.reductions import *  # noqa: F403
+from farcall._numpy.scalar_types import *  # noqa: F403
+from farcall._numpy.selection import *  # noqa: F403
 from farcall._numpy.shapes import *  # noqa: F403
-from farcall._selection import argwhere as argwhere
-from farcall._selection import compress as compress
-from farcall._selection import extract as extract
-from farcall._selection import flatnonzero as flatnonzero
-from farcall._selection import fliplr as fliplr
-from farcall._selection import flipud as flipud
-from farcall._selection import pad as pad
-from farcall._selection import rot90 as rot90
-from farcall._selection import unique as unique
-from farcall._selection import where as where
-from farcall.dtypes import *  # noqa: F403
+from farcall.numpy import linalg as linalg
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array  # noqa: F821

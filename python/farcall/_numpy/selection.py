@@ -9,6 +9,8 @@ import numpy as np
 
 from farcall import _core
 
+__all__ = ["argwhere", "compress", "extract", "flatnonzero", "pad", "unique", "where"]
+
 Array = _core.Array
 _functions: Any = _core.numpy
 
@@ -135,30 +137,6 @@ def unique(
         if wanted:
             results.append(_functions.array_from_numpy(part.astype(np.int32), False))
     return results[0] if len(results) == 1 else tuple(results)
-
-
-def fliplr(m: Any) -> Array:
-    """The second dimension turned round."""
-    return _functions.flip(m, 1)
-
-
-def flipud(m: Any) -> Array:
-    """The first dimension turned round."""
-    return _functions.flip(m, 0)
-
-
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """The plane of two axes turned by ``k`` quarters, from the first towards the second."""
-    m = _array(m, "rot90", "m")
-    first, second = axes
-    if first % m.ndim == second % m.ndim:
-        raise ValueError(f"rot90: the axes must differ, got {axes}")
-    k %= 4
-    if k == 2:
-        return _functions.flip(m, (first, second))
-    if k == 1:
-        return _functions.swapaxes(_functions.flip(m, second), first, second)
-    return _functions.flip(_functions.swapaxes(m, first, second), second) if k == 3 else m
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:

@@ -1,0 +1,44 @@
+"""The element types as farcall.numpy names them: dtypes that also make scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from farcall import dtypes
+from farcall._numpy.creation import asarray
+
+
+class ScalarType:
+    """An element type. ``float32(x)`` is an array of it; numpy takes it for its dtype."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.__name__ = dtype.name
+
+    def __call__(self, x: Any = 0) -> Any:
+        return asarray(x, dtype=self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self.dtype == np.dtype(other)  # type: ignore[arg-type]
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"farcall.numpy.{self.__name__}"
+
+
+def make(name: str) -> ScalarType:
+    """The type of this name in farcall.dtypes."""
+    return ScalarType(getattr(dtypes, name))
+
+
+__all__ = dtypes.__all__
+
+for _name in __all__:
+    globals()[_name] = make(_name)

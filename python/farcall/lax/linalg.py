@@ -1,0 +1,117 @@
+"""Factorisations and triangular systems, strict about dtypes, as JAX's lax.linalg.
+
+All take matrices stacked along any number of leading dimensions, of float32, float64, complex64 or
+complex128. A matrix for which a factorisation fails gives NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farcall._core import Array
+from farcall._core import linalg as _functions
+from farcall._core.linalg import cholesky as cholesky
+from farcall._core.linalg import householder_product as householder_product
+from farcall._core.linalg import lu as lu
+from farcall._core.linalg import lu_pivots_to_permutation as lu_pivots_to_permutation
+from farcall._core.linalg import triangular_solve as triangular_solve
+
+
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, Array]:
+    """``x = q @ r`` with orthonormal ``q`` and upper triangular ``r``.
+
+    Raises:
+      NotImplementedError: with ``pivoting``.
+    """
+    if pivoting:
+        raise NotImplementedError("qr: columns are not exchanged here; leave pivoting=False")
+    return _functions.qr(x, full_matrices=full_matrices)
+
+
+def eigh(
+    x: Any,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+) -> tuple[Array, Array]:
+    """Eigenvectors and ascending eigenvalues of Hermitian matrices.
+
+    Args:
+      x: the matrices.
+      lower: whether the lower triangle is read, where ``symmetrize_input`` is False.
+      symmetrize_input: whether the mean of ``x`` and its adjoint is taken first.
+      sort_eigenvalues: they always are.
+      subset_by_index: first eigenvalue and the one after the last, in ascending order.
+    """
+    del sort_eigenvalues
+    v, w = _functions.eigh(x, lower, symmetrize_input)
+    if subset_by_index is None:
+        return v, w
+    first, end = subset_by_index
+    return v[..., first:end], w[..., first:end]
+
+
+def svd(
+    x: Any,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """``u, s, vh`` with ``x = u * s @ vh``, descending; ``s`` alone without ``compute_uv``.
+
+    Args:
+      x: the matrices.
+      full_matrices: whether ``u`` and ``vh`` are square.
+      compute_uv: whether they are computed.
+      subset_by_index: first singular value and the one after the last, in descending order.
+    """
+    part = slice(None) if subset_by_index is None else slice(*subset_by_index)
+    if not compute_uv:
+        return _functions.singular_values(x)[..., part]
+    if subset_by_index is not None and full_matrices:
+        raise ValueError("svd: subset_by_index needs full_matrices=False")
+    u, s, vh = _functions.svd(x, full_matrices)
+    return (u, s, vh) if subset_by_index is None else (u[..., part], s[..., part], vh[..., part, :])
+
+
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+) -> list[Array]:
+    """Eigenvalues ``w``, and eigenvectors ``vl``, ``vr`` as asked for, all complex.
+
+    Args:
+      x: the matrices.
+      compute_left_eigenvectors: gives ``vl`` with ``vl^H @ x = w * vl^H``.
+      compute_right_eigenvectors: gives ``vr`` with ``x @ vr = vr * w``.
+      enable_eigvec_derivs: whether eigenvectors may be differentiated, which is right where all
+        eigenvalues are distinct.
+    """
+    return list(
+        _functions.eig(
+            x, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs
+        )
+    )
+
+
+def schur(
+    x: Any,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Any = None,
+) -> tuple[Array, ...]:
+    """``t``, and ``q`` if asked for, with ``x = q @ t @ q^H`` and ``t`` (block) upper triangular.
+
+    Raises:
+      NotImplementedError: with ``sort_eig_vals``.
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise NotImplementedError("schur: eigenvalues are not sorted here")
+    return _functions.schur(x, compute_schur_vectors)

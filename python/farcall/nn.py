@@ -1,0 +1,256 @@
+"""Activation functions, and what stands beside them in the last layer of a network."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as _np
+
+from farcall import _core
+from farcall._numpy.common import Array, as_array, normalize_axes, to_inexact
+
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "leaky_relu",
+    "log_sigmoid",
+    "log_softmax",
+    "logsumexp",
+    "mish",
+    "one_hot",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softmax",
+    "softplus",
+    "squareplus",
+    "standardize",
+    "swish",
+    "tanh",
+]
+
+_f = _core.numpy
+tanh = _f.tanh
+
+
+def _float(x: Any, function: str) -> Array:
+    return to_inexact(as_array(x, function, "x"))
+
+
+def relu(x: Any) -> Array:
+    """x above zero, else 0; the derivative at zero is 0."""
+    array = as_array(x, "relu", "x")
+    return _f.where(_f.greater(array, 0), array, _f.zeros((), array.dtype))
+
+
+def relu6(x: Any) -> Array:
+    """relu(x), at most 6; the derivative at both ends is 0."""
+    array = as_array(x, "relu6", "x")
+    is_between = _f.logical_and(_f.greater(array, 0), _f.less(array, 6))
+    return _f.where(is_between, array, _f.where(_f.less(array, 6), 0 * array, 6.0))
+
+
+def sigmoid(x: Any) -> Array:
+    """1 / (1 + exp(-x))."""
+    return _core.lax.logistic(_float(x, "sigmoid"))
+
+
+def log_sigmoid(x: Any) -> Array:
+    """log(sigmoid(x)), without underflow on the way."""
+    return -softplus(-_float(x, "log_sigmoid"))
+
+
+def softplus(x: Any) -> Array:
+    """log(1 + exp(x)), without overflow on the way."""
+    array = _float(x, "softplus")
+    return _f.maximum(array, 0) + _f.log1p(_f.exp(-_f.abs(array)))
+
+
+def squareplus(x: Any, b: Any = 4) -> Array:
+    """(x + sqrt(x ** 2 + b)) / 2."""
+    array = _float(x, "squareplus")
+    return (array + _f.sqrt(_f.square(array) + b)) / 2
+
+
+def soft_sign(x: Any) -> Array:
+    """x / (abs(x) + 1)."""
+    array = _float(x, "soft_sign")
+    return array / (_f.abs(array) + 1)
+
+
+def silu(x: Any) -> Array:
+    """x * sigmoid(x)."""
+    array = _float(x, "silu")
+    return array * sigmoid(array)
+
+
+swish = silu
+
+
+def mish(x: Any) -> Array:
+    """x * tanh(softplus(x))."""
+    array = _float(x, "mish")
+    return array * _f.tanh(softplus(array))
+
+
+def gelu(x: Any, approximate: bool = True) -> Array:
+    """x times the normal distribution up to x; with ``tanh`` in its place if ``approximate``."""
+    array = _float(x, "gelu")
+    if approximate:
+        inner = math.sqrt(2 / math.pi) * (array + 0.044715 * array**3)
+        return array * (0.5 * (1.0 + _f.tanh(inner)))
+    return 0.5 * array * _core.lax.erfc(-array * math.sqrt(0.5))
+
+
+def elu(x: Any, alpha: Any = 1.0) -> Array:
+    """x above zero, else alpha * (exp(x) - 1)."""
+    array = _float(x, "elu")
+    is_above = _f.greater(array, 0)
+    return _f.where(is_above, array, alpha * _f.expm1(_f.where(is_above, 0.0, array)))
+
+
+def celu(x: Any, alpha: Any = 1.0) -> Array:
+    """x above zero, else alpha * (exp(x / alpha) - 1)."""
+    array = _float(x, "celu")
+    return _f.maximum(array, 0.0) + alpha * _f.expm1(_f.minimum(array, 0.0) / alpha)
+
+
+def selu(x: Any) -> Array:
+    """A scaled ``elu`` that keeps mean 0 and variance 1."""
+    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
+
+
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Array:
+    """x above zero, else a small part of it."""
+    array = _float(x, "leaky_relu")
+    return _f.where(_f.greater_equal(array, 0), array, negative_slope * array)
+
+
+def hard_tanh(x: Any) -> Array:
+    """x, at least -1 and at most 1."""
+    array = as_array(x, "hard_tanh", "x")
+    return _f.where(_f.greater(array, 1), 1, _f.where(_f.less(array, -1), -1, array))
+
+
+def hard_sigmoid(x: Any) -> Array:
+    """relu6(x + 3) / 6."""
+    return relu6(_float(x, "hard_sigmoid") + 3.0) / 6.0
+
+
+def hard_silu(x: Any) -> Array:
+    """x * hard_sigmoid(x)."""
+    array = _float(x, "hard_silu")
+    return array * hard_sigmoid(array)
+
+
+hard_swish = hard_silu
+
+
+def glu(x: Any, axis: int = -1) -> Array:
+    """The first half along the axis times the sigmoid of the second half."""
+    first, second = _f.split(_float(x, "glu"), 2, axis)
+    return first * sigmoid(second)
+
+
+# ---- along an axis -------------------------------------------------------------------------------
+
+
+def _finite_maximum(x: Array, axes: tuple[int, ...]) -> Array:
+    """The largest element, through which no derivative goes; 0 for infinities."""
+    largest = _core.lax.stop_gradient(_core.lax.reduce_max(_f.real(x), sorted(axes)))
+    largest = _f.expand_dims(largest, axes)
+    return _f.where(_f.isfinite(largest), largest, _f.zeros((), largest.dtype))
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log(sum(b * exp(a))) along the axes, without overflow on the way.
+
+    Args:
+      a: an array.
+      axis: one axis or several; all of them if left out.
+      b: factors; 1 if left out.
+      keepdims: keep the axes, with size one.
+      return_sign: return the logarithm of the absolute value and the sign of the sum.
+      where: which elements count.
+    """
+    array = to_inexact(as_array(a, "logsumexp"))
+    if b is not None:
+        array, b = _f.add(array, _f.zeros(_np.shape(b), array.dtype)), to_inexact(b + array * 0)
+        array = _f.where(_f.equal(b, 0), _lowest(array), array)
+    if where is not None:
+        array = _f.where(where, array, _lowest(array))
+    axes = normalize_axes(axis, array.ndim, "logsumexp")
+    largest = _finite_maximum(array, axes)
+    terms = _f.exp(array - largest)
+    total = _f.sum(terms if b is None else b * terms, axes, True)
+    sign = _f.sign(total)
+    result = _f.log(_f.abs(total) if return_sign else total) + largest
+    if not keepdims:
+        result, sign = (_f.squeeze(each, axes) for each in (result, sign))
+    return (result, sign) if return_sign else result
+
+
+def _lowest(array: Array) -> Array:
+    return _f.astype(-math.inf, array.dtype)
+
+
+def softmax(x: Any, axis: Any = -1, where: Any = None) -> Array:
+    """exp(x), divided by its sum along the axes; 0 where ``where`` is false."""
+    array = _float(x, "softmax")
+    axes = normalize_axes(axis, array.ndim, "softmax")
+    if where is not None:
+        array = _f.where(where, array, _lowest(array))
+    terms = _f.exp(array - _finite_maximum(array, axes))
+    result = terms / _f.sum(terms, axes, True)
+    return result if where is None else _f.where(where, result, 0)
+
+
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Array:
+    """log(softmax(x)), without underflow on the way."""
+    array = _float(x, "log_softmax")
+    axes = normalize_axes(axis, array.ndim, "log_softmax")
+    if where is not None:
+        array = _f.where(where, array, _lowest(array))
+    shifted = array - _finite_maximum(array, axes)
+    result = shifted - _f.log(_f.sum(_f.exp(shifted), axes, True))
+    return result if where is None else _f.where(where, result, -math.inf)
+
+
+def standardize(
+    x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5
+) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) along the axes."""
+    array = _float(x, "standardize")
+    if mean is None:
+        mean = _f.mean(array, axis, True)
+    if variance is None:
+        variance = _f.mean(_f.square(array), axis, True) - _f.square(mean)
+    return (array - mean) * _core.lax.rsqrt(to_inexact(variance + epsilon))
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Array:
+    """A new axis with 1 at the position that ``x`` names, 0 elsewhere."""
+    array = as_array(x, "one_hot", "x")
+    place = axis % (array.ndim + 1)
+    shape = [1] * (array.ndim + 1)
+    shape[place] = num_classes
+    classes = _core.lax.broadcasted_iota("int32", shape, place)
+    hit = _f.equal(_f.expand_dims(array, place), classes)
+    return _f.astype(hit, dtype or "float32")

@@ -1,0 +1,317 @@
+// Definitions of targets whose rules are Python functions.
+#include "bind.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/define.h>
+#include <farcall/ops/ffi_call.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/interpreter.h>
+
+#include "array_object.h"
+#include "attributes.h"
+#include "convert.h"
+#include "tangents.h"
+
+namespace farcall::python {
+namespace {
+
+// A Python function that a definition keeps, and that may die on any thread.
+using Function = std::shared_ptr<nb::object>;
+
+Function share(nb::handle function) {
+  if (function.is_none()) return nullptr;
+  return Function(new nb::object(nb::borrow(function)), [](nb::object* object) {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire lock;
+    delete object;
+  });
+}
+
+// What rules are told of the call: a copy, so that Python may keep it.
+struct Call {
+  FfiCallParams params;
+};
+
+nb::object call_object(const TargetCall& call) { return nb::cast(Call{call.params}); }
+
+nb::tuple wrap_all(std::span<const Array> arrays) {
+  nb::list list;
+  for (const Array& array : arrays) {
+    list.append(array.is_null() ? nb::none() : wrap_object(array));
+  }
+  return nb::tuple(list);
+}
+
+nb::object invoke(const Function& function, const nb::tuple& args) {
+  nb::object result = nb::steal(PyObject_CallObject(function->ptr(), args.ptr()));
+  if (!result.is_valid()) nb::raise_python_error();
+  return result;
+}
+
+// One object, or a tuple or list of them.
+std::vector<nb::object> items_of(nb::handle object) {
+  if (!PyTuple_Check(object.ptr()) && !PyList_Check(object.ptr())) return {nb::borrow(object)};
+  std::vector<nb::object> items;
+  for (nb::handle item : object) items.push_back(nb::borrow(item));
+  return items;
+}
+
+std::vector<Array> arrays_of(nb::handle object, const std::string& what) {
+  std::vector<Array> arrays;
+  for (const nb::object& item : items_of(object)) {
+    arrays.push_back(item.is_none() ? Array()
+                                    : to_array(item, fmt::format("{}[{}]", what, arrays.size())));
+  }
+  return arrays;
+}
+
+void check_count(const std::string& what, size_t wanted, size_t got) {
+  if (wanted == got) return;
+  throw TypeError(fmt::format("{}: expected {} arrays, got {}", what, wanted, got));
+}
+
+std::pair<nb::object, nb::object> pair_of(nb::handle object, const std::string& what) {
+  if (!(PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) || nb::len(object) != 2) {
+    throw TypeError(fmt::format("{} must return a pair, got {} of type {}", what,
+                                nb::repr(object).c_str(), Py_TYPE(object.ptr())->tp_name));
+  }
+  return {nb::object(object[0]), nb::object(object[1])};
+}
+
+// Tangents and cotangents that rules return are of the types of the values.
+Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what) {
+  if (tangent.is_null() || !has_tangent(type)) return {};
+  if (tangent.type().strengthened() != type.strengthened()) {
+    throw TypeError(fmt::format("{} should be {}, got {}", what, type.strengthened().to_string(),
+                                tangent.type().to_string()));
+  }
+  return tangent;
+}
+
+struct Rules {
+  Function shape, jvp, forward, backward, transpose, batch, workspace;
+};
+
+std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)> shape_rule(
+    const Function& function, const std::string& target) {
+  return [function, target](std::span<const ShapeDtype> operands, const Attributes& attributes) {
+    const nb::gil_scoped_acquire lock;
+    nb::list args;
+    for (const ShapeDtype type : operands) args.append(nb::cast(type));
+    nb::object result = nb::steal(
+        PyObject_Call(function->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
+    if (!result.is_valid()) nb::raise_python_error();
+    std::vector<ShapeDtype> types;
+    for (const nb::object& item : items_of(result)) {
+      types.push_back(to_shape_dtype(
+          item, fmt::format("define(\"{}\"): shape rule: result {}", target, types.size())));
+    }
+    return types;
+  };
+}
+
+TargetDefinition make_definition(const std::string& target, const Rules& rules) {
+  const auto name = [&](const char* rule) {
+    return fmt::format("the {} rule of target \"{}\"", rule, target);
+  };
+  TargetDefinition d;
+  if (rules.shape) d.shape = shape_rule(rules.shape, target);
+  if (rules.jvp) {
+    d.jvp = [rule = rules.jvp, what = name("jvp")](const TargetCall& call,
+                                                   std::span<const Array> primals,
+                                                   std::span<const Array> tangents) {
+      const nb::gil_scoped_acquire lock;
+      nb::list directions;
+      for (size_t i = 0; i < primals.size(); ++i) {
+        directions.append(tangent_object(tangents[i], primals[i].type()));
+      }
+      const auto [values, derivatives] = pair_of(
+          invoke(rule, nb::make_tuple(call_object(call), wrap_all(primals), nb::tuple(directions))),
+          what);
+      JvpResults results{arrays_of(values, what + ": result"), {}};
+      check_count(what + ": results", call.params.result_types.size(), results.primals.size());
+      std::vector<nb::object> given = items_of(derivatives);
+      check_count(what + ": tangents of results", results.primals.size(), given.size());
+      for (size_t i = 0; i < given.size(); ++i) {
+        results.tangents.push_back(to_tangent(given[i], results.primals[i].type(),
+                                              fmt::format("{}: tangent of result {}", what, i),
+                                              TangentErrors::kType));
+      }
+      return results;
+    };
+  }
+  if (rules.forward) {
+    d.forward = [rule = rules.forward, what = name("forward")](const TargetCall& call,
+                                                               std::span<const Array> operands) {
+      const nb::gil_scoped_acquire lock;
+      nb::list args;
+      args.append(call_object(call));
+      for (const Array& operand : operands) args.append(wrap_object(operand));
+      const auto [values, kept] = pair_of(invoke(rule, nb::tuple(args)), what);
+      ForwardResults results{arrays_of(values, what + ": result"),
+                             arrays_of(kept, what + ": residual")};
+      check_count(what + ": results", call.params.result_types.size(), results.outputs.size());
+      return results;
+    };
+  }
+  if (rules.backward) {
+    d.backward = [rule = rules.backward, what = name("backward")](
+                     const TargetCall& call, std::span<const Array> residuals,
+                     std::span<const Array> cotangents) {
+      const nb::gil_scoped_acquire lock;
+      nb::list given;
+      for (size_t i = 0; i < cotangents.size(); ++i) {
+        given.append(tangent_object(cotangents[i], call.params.result_types[i]));
+      }
+      return arrays_of(
+          invoke(rule, nb::make_tuple(call_object(call), wrap_all(residuals), nb::tuple(given))),
+          what + ": cotangent");
+    };
+  }
+  if (rules.transpose) {
+    d.transpose = [rule = rules.transpose, what = name("transpose")](
+                      const TargetCall& call, std::span<const Array> operands,
+                      std::span<const Array> cotangents) {
+      const nb::gil_scoped_acquire lock;
+      nb::list given;
+      for (size_t i = 0; i < cotangents.size(); ++i) {
+        given.append(tangent_object(cotangents[i], call.params.result_types[i]));
+      }
+      nb::list args;
+      args.append(call_object(call));
+      args.append(nb::tuple(given));
+      for (nb::handle operand : wrap_all(operands)) args.append(operand);
+      std::vector<Array> found = arrays_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
+      check_count(what + ": cotangents of operands", operands.size(), found.size());
+      return found;
+    };
+  }
+  if (rules.batch) {
+    d.batch = [rule = rules.batch, what = name("batch")](
+                  const TargetCall& call, std::span<const Array> operands,
+                  std::span<const int64_t> axes, const BatchAxis& axis) {
+      const nb::gil_scoped_acquire lock;
+      nb::list positions;
+      for (const int64_t position : axes) {
+        positions.append(position == kNotBatched ? nb::none() : nb::object(nb::int_(position)));
+      }
+      nb::list args;
+      args.append(call_object(call));
+      args.append(axis.size);
+      args.append(nb::tuple(positions));
+      for (const Array& operand : operands) args.append(wrap_object(operand));
+      const auto [values, places] = pair_of(invoke(rule, nb::tuple(args)), what);
+      BatchResults results{arrays_of(values, what + ": result"), {}};
+      std::vector<nb::object> given = items_of(places);
+      if (given.size() == 1) given.resize(results.outputs.size(), given[0]);
+      check_count(what + ": axes", results.outputs.size(), given.size());
+      for (const nb::object& place : given) {
+        results.axes.push_back(
+            place.is_none() ? kNotBatched
+                            : to_option<int64_t>(place, what + ": axis", "an integer or None"));
+      }
+      return results;
+    };
+  }
+  if (rules.workspace) {
+    d.workspace = [rule = rules.workspace, target](std::span<const ShapeDtype> operands,
+                                                   std::span<const ShapeDtype>,
+                                                   const Attributes& attributes) {
+      const nb::gil_scoped_acquire lock;
+      nb::list args;
+      for (const ShapeDtype type : operands) args.append(nb::cast(type));
+      nb::object bytes = nb::steal(
+          PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
+      if (!bytes.is_valid()) nb::raise_python_error();
+      return to_option<int64_t>(bytes, fmt::format("define(\"{}\"): workspace", target),
+                                "a number of bytes");
+    };
+  }
+  return d;
+}
+
+std::vector<std::vector<int64_t>> groups_of(nb::handle linear_in) {
+  std::vector<std::vector<int64_t>> groups;
+  if (linear_in.is_none()) return groups;
+  for (const nb::object& item : items_of(linear_in)) {
+    groups.push_back(to_sizes(item, "define: linear_in"));
+  }
+  return groups;
+}
+
+void define(const std::string& target, nb::dict parts) {
+  const auto part = [&](const char* name) {
+    return parts.contains(name) ? nb::object(parts[name]) : nb::object(nb::none());
+  };
+  const nb::object shape = part("shape");
+  const bool is_signature = nb::isinstance<nb::str>(shape);
+  const Rules rules{is_signature ? nullptr : share(shape),
+                    share(part("jvp")),
+                    share(part("forward")),
+                    share(part("backward")),
+                    share(part("transpose")),
+                    share(part("batch")),
+                    share(part("workspace"))};
+  TargetDefinition definition = make_definition(target, rules);
+  if (is_signature) definition.shape = shape_signature(nb::cast<std::string>(shape));
+  if (const nb::object attributes = part("attributes"); !attributes.is_none()) {
+    definition.default_attributes = to_attributes(attributes, "define(\"" + target + "\")");
+  }
+  definition.linear_in = groups_of(part("linear_in"));
+  if (const nb::object method = part("vmap_method"); !method.is_none()) {
+    definition.vmap_method = to_option<std::string>(method, "define: vmap_method", "a string");
+  }
+  if (const nb::object sharding = part("sharding"); !sharding.is_none()) {
+    definition.sharding = to_option<std::string>(sharding, "define: sharding", "a string");
+  }
+  define_target(target, std::move(definition));
+}
+
+nb::object call(const std::string& target, nb::args args, nb::kwargs kwargs) {
+  std::vector<Array> operands;
+  for (nb::handle arg : args) {
+    operands.push_back(
+        to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}", target, operands.size())));
+  }
+  const std::vector<Array> results =
+      call_defined(target, operands, to_attributes(kwargs, "ffi_call(\"" + target + "\")"));
+  if (results.size() == 1) return wrap_object(results[0]);
+  return wrap_all(results);
+}
+
+}  // namespace
+
+void bind_define(nb::module_& module) {
+  nb::class_<Call>(module, "TargetCall",
+                   "The call that a rule is asked about; calling it makes the same call on other "
+                   "operands.")
+      .def("__call__",
+           [](const Call& self, nb::args args) {
+             std::vector<Array> operands;
+             for (nb::handle arg : args) {
+               operands.push_back(
+                   to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}",
+                                             self.params.target_name, operands.size())));
+             }
+             const std::vector<Array> results = TargetCall{self.params}(operands);
+             return results.size() == 1 ? wrap_object(results[0]) : nb::object(wrap_all(results));
+           })
+      .def_prop_ro("attributes",
+                   [](const Call& self) { return from_attributes(self.params.attributes); })
+      .def_prop_ro("target_name", [](const Call& self) { return self.params.target_name; })
+      .def_prop_ro("result_shape_dtypes", [](const Call& self) {
+        nb::list types;
+        for (const ShapeDtype type : self.params.result_types) types.append(nb::cast(type));
+        return nb::tuple(types);
+      });
+  module.def("define", define, nb::arg("target_name"), nb::arg("parts"));
+  module.def("call_defined", call, nb::arg("target_name"), nb::arg("args"), nb::arg("kwargs"));
+}
+
+}  // namespace farcall::python

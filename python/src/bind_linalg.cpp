@@ -1,0 +1,185 @@
+// farcall.lax.linalg, and what farcall.numpy.linalg is made of.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+
+#include <fmt/format.h>
+
+#include <farcall/linalg/linalg.h>
+#include <farcall/ops/promotion.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+Array argument(nb::handle object, const std::string& function, const char* name) {
+  return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
+// Null arrays are left out.
+nb::tuple wrap_present(std::initializer_list<Array> arrays) {
+  nb::list result;
+  for (const Array& array : arrays) {
+    if (!array.is_null()) result.append(wrap_object(array));
+  }
+  return nb::tuple(result);
+}
+
+void bind_factorisations(nb::module_& module) {
+  module.def(
+      "cholesky",
+      [](nb::handle x, bool symmetrize_input) {
+        return wrap_object(linalg::cholesky(argument(x, "cholesky", "x"), symmetrize_input));
+      },
+      nb::arg("x").none(), nb::kw_only(), nb::arg("symmetrize_input") = true);
+  module.def(
+      "lu",
+      [](nb::handle x) {
+        const auto [lu, pivots, permutation] = linalg::lu(argument(x, "lu", "x"));
+        return wrap_present({lu, pivots, permutation});
+      },
+      nb::arg("x").none());
+  module.def(
+      "lu_pivots_to_permutation",
+      [](nb::handle pivots, int64_t size) {
+        return wrap_object(linalg::lu_pivots_to_permutation(
+            argument(pivots, "lu_pivots_to_permutation", "pivots"), size));
+      },
+      nb::arg("pivots").none(), nb::arg("permutation_size"));
+  module.def(
+      "qr",
+      [](nb::handle x, bool full_matrices) {
+        const auto [q, r] = linalg::qr(argument(x, "qr", "x"), full_matrices);
+        return wrap_present({q, r});
+      },
+      nb::arg("x").none(), nb::kw_only(), nb::arg("full_matrices") = true);
+  module.def(
+      "geqrf",
+      [](nb::handle x) {
+        const auto [a, taus] = linalg::geqrf(argument(x, "geqrf", "x"));
+        return wrap_present({a, taus});
+      },
+      nb::arg("x").none());
+  module.def(
+      "householder_product",
+      [](nb::handle a, nb::handle taus) {
+        return wrap_object(
+            linalg::householder_product(argument(a, "householder_product", "a"),
+                                        argument(taus, "householder_product", "taus")));
+      },
+      nb::arg("a").none(), nb::arg("taus").none());
+  module.def(
+      "schur",
+      [](nb::handle x, bool vectors) {
+        const auto [t, q] = linalg::schur(argument(x, "schur", "x"), vectors);
+        return wrap_present({t, q});
+      },
+      nb::arg("x").none(), nb::arg("vectors"));
+}
+
+void bind_spectra(nb::module_& module) {
+  module.def(
+      "eigh",
+      [](nb::handle x, bool lower, bool symmetrize_input) {
+        const auto [v, w] = linalg::eigh(argument(x, "eigh", "x"), lower, symmetrize_input);
+        return wrap_present({v, w});
+      },
+      nb::arg("x").none(), nb::arg("lower"), nb::arg("symmetrize_input"));
+  module.def(
+      "svd",
+      [](nb::handle x, bool full_matrices) {
+        const auto [u, s, vh] = linalg::svd(argument(x, "svd", "x"), full_matrices);
+        return wrap_present({u, s, vh});
+      },
+      nb::arg("x").none(), nb::arg("full_matrices"));
+  module.def(
+      "singular_values",
+      [](nb::handle x) { return wrap_object(linalg::singular_values(argument(x, "svd", "x"))); },
+      nb::arg("x").none());
+  module.def(
+      "eig",
+      [](nb::handle x, bool left, bool right, bool enable_eigvec_derivs) {
+        const auto [w, vl, vr] =
+            linalg::eig(argument(x, "eig", "x"), left, right, enable_eigvec_derivs);
+        return wrap_present({w, vl, vr});
+      },
+      nb::arg("x").none(), nb::arg("left"), nb::arg("right"), nb::arg("enable_eigvec_derivs"));
+}
+
+void bind_systems(nb::module_& module) {
+  module.def(
+      "triangular_solve",
+      [](nb::handle a, nb::handle b, bool left_side, bool lower, bool transpose_a, bool conjugate_a,
+         bool unit_diagonal) {
+        return wrap_object(linalg::triangular_solve(
+            argument(a, "triangular_solve", "a"), argument(b, "triangular_solve", "b"),
+            {left_side, lower, transpose_a, conjugate_a, unit_diagonal}));
+      },
+      nb::arg("a").none(), nb::arg("b").none(), nb::kw_only(), nb::arg("left_side") = false,
+      nb::arg("lower") = false, nb::arg("transpose_a") = false, nb::arg("conjugate_a") = false,
+      nb::arg("unit_diagonal") = false);
+  module.def(
+      "lu_solve",
+      [](nb::handle lu, nb::handle pivots, nb::handle b, bool transpose) {
+        return wrap_object(linalg::lu_solve(argument(lu, "lu_solve", "lu"),
+                                            argument(pivots, "lu_solve", "pivots"),
+                                            argument(b, "lu_solve", "b"), transpose));
+      },
+      nb::arg("lu").none(), nb::arg("pivots").none(), nb::arg("b").none(), nb::arg("transpose"));
+  module.def(
+      "solve",
+      [](nb::handle a, nb::handle b) {
+        return wrap_object(linalg::solve(argument(a, "solve", "a"), argument(b, "solve", "b")));
+      },
+      nb::arg("a").none(), nb::arg("b").none());
+  const auto def_unary = [&](const char* name, Array (*function)(const Array&)) {
+    module.def(
+        name,
+        [name = std::string(name), function](nb::handle a) {
+          return wrap_object(function(argument(a, name, "a")));
+        },
+        nb::arg("a").none());
+  };
+  def_unary("inv", linalg::inv);
+  def_unary("det", linalg::det);
+  module.def(
+      "slogdet",
+      [](nb::handle a) {
+        const auto [sign, logabsdet] = linalg::slogdet(argument(a, "slogdet", "a"));
+        return wrap_present({sign, logabsdet});
+      },
+      nb::arg("a").none());
+  module.def(
+      "pinv",
+      [](nb::handle a, nb::handle rcond, bool hermitian) {
+        std::optional<Array> limit;
+        if (!rcond.is_none()) limit = argument(rcond, "pinv", "rtol");
+        return wrap_object(linalg::pinv(argument(a, "pinv", "a"), limit, hermitian));
+      },
+      nb::arg("a").none(), nb::arg("rcond").none(), nb::arg("hermitian"));
+}
+
+}  // namespace
+
+void bind_linalg(nb::module_& module) {
+  bind_factorisations(module);
+  bind_spectra(module);
+  bind_systems(module);
+  // Arrays in the float or complex dtype in which they meet.
+  module.def("promote_inexact", [](nb::args objects) {
+    std::vector<Array> arrays;
+    std::vector<ShapeDtype> types;
+    for (nb::handle object : objects) {
+      arrays.push_back(argument(object, "linalg", "a"));
+      types.push_back(arrays.back().type());
+    }
+    const PromotedDType to = {promote_to_inexact(types).dtype, false};
+    nb::list result;
+    for (const Array& array : arrays) result.append(wrap_object(convert(array, to)));
+    return nb::tuple(result);
+  });
+}
+
+}  // namespace farcall::python

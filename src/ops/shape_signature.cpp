@@ -1,0 +1,225 @@
+// Shape rules as text: "[..., n], [n] -> [..., n], [...]".
+#include <cctype>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/define.h>
+
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+// A product of names and numbers, such as "2*n", plus or minus others.
+struct Term {
+  int64_t factor = 1;
+  std::vector<std::string> names;
+};
+using Size = std::vector<Term>;
+
+struct Pattern {
+  std::optional<DType> dtype;  // nothing: of the first operand
+  bool has_ellipsis = false;
+  std::vector<Size> sizes;  // after the ellipsis, if there is one
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  std::pair<std::vector<Pattern>, std::vector<Pattern>> run() {
+    std::vector<Pattern> operands, results;
+    if (!at("->")) operands = patterns();
+    expect("->");
+    results = patterns();
+    skip();
+    if (next_ != text_.size()) fail("expected the end");
+    return {std::move(operands), std::move(results)};
+  }
+
+ private:
+  std::vector<Pattern> patterns() {
+    std::vector<Pattern> all{pattern()};
+    while (take(",")) all.push_back(pattern());
+    return all;
+  }
+
+  Pattern pattern() {
+    Pattern result;
+    if (const std::string name = word(); !name.empty()) {
+      result.dtype = parse_dtype(name);
+      if (!result.dtype) fail(fmt::format("\"{}\" is no dtype", name));
+    }
+    expect("[");
+    if (take("...")) {
+      result.has_ellipsis = true;
+      if (take("]")) return result;
+      expect(",");
+    } else if (take("]")) {
+      return result;
+    }
+    do {
+      result.sizes.push_back(size());
+    } while (take(","));
+    expect("]");
+    return result;
+  }
+
+  Size size() {
+    Size sum{term(1)};
+    for (;;) {
+      if (take("+")) {
+        sum.push_back(term(1));
+      } else if (!at("->") && take("-")) {
+        sum.push_back(term(-1));
+      } else {
+        return sum;
+      }
+    }
+  }
+
+  Term term(int64_t sign) {
+    Term product{sign, {}};
+    do {
+      const std::string factor = word();
+      if (factor.empty()) fail("expected the name of a dimension or a number");
+      if (std::isdigit(static_cast<unsigned char>(factor[0]))) {
+        product.factor *= std::stoll(factor.substr(0, 18));
+      } else {
+        product.names.push_back(factor);
+      }
+    } while (take("*"));
+    return product;
+  }
+
+  std::string word() {
+    skip();
+    const size_t start = next_;
+    const auto is_part = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    while (next_ < text_.size() && is_part(text_[next_])) ++next_;
+    return std::string(text_.substr(start, next_ - start));
+  }
+  void skip() {
+    while (next_ < text_.size() && text_[next_] == ' ') ++next_;
+  }
+  bool at(std::string_view token) {
+    skip();
+    return text_.substr(next_).starts_with(token);
+  }
+  bool take(std::string_view token) {
+    if (!at(token)) return false;
+    next_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!take(token)) fail(fmt::format("expected \"{}\"", token));
+  }
+  [[noreturn]] void fail(std::string_view what) const {
+    type_error(
+        fmt::format("shape signature \"{}\": {} at column {}; write for instance \"[..., n], "
+                    "[n] -> [..., n]\"",
+                    text_, what, next_ + 1));
+  }
+
+  std::string_view text_;
+  size_t next_ = 0;
+};
+
+// What names stand for in one call.
+class Match {
+ public:
+  explicit Match(const std::string& signature) : signature_(signature) {}
+
+  void bind(const Pattern& pattern, ShapeDtype type, size_t operand) {
+    const auto shape = type.shape();
+    const size_t fixed = pattern.sizes.size();
+    if (pattern.dtype && type.dtype() != *pattern.dtype) {
+      fail(fmt::format("operand {} should be {}, got {}", operand, dtype_short_name(*pattern.dtype),
+                       type.to_string()));
+    }
+    if (pattern.has_ellipsis ? shape.size() < fixed : shape.size() != fixed) {
+      fail(fmt::format("operand {} should have {}{} dimensions, got {}", operand,
+                       pattern.has_ellipsis ? "at least " : "", fixed, type.to_string()));
+    }
+    const size_t leading = shape.size() - fixed;
+    if (pattern.has_ellipsis) {
+      const Shape found(shape.begin(), shape.begin() + static_cast<int64_t>(leading));
+      if (leading_ && *leading_ != found) {
+        fail(
+            fmt::format("the leading dimensions of operand {} are {}, those of operands before "
+                        "are {}",
+                        operand, shape_to_string(found), shape_to_string(*leading_)));
+      }
+      leading_ = found;
+    }
+    for (size_t i = 0; i < fixed; ++i) {
+      const Size& size = pattern.sizes[i];
+      const int64_t got = shape[leading + i];
+      const bool is_name = size.size() == 1 && size[0].names.size() == 1 && size[0].factor == 1;
+      if (is_name && sizes_.try_emplace(size[0].names[0], got).second) continue;
+      if (const int64_t wanted = value(size); wanted != got) {
+        fail(fmt::format("dimension {} of operand {}, {}, should be {}", leading + i, operand,
+                         type.to_string(), wanted));
+      }
+    }
+  }
+
+  ShapeDtype result(const Pattern& pattern, DType dtype) const {
+    Shape shape;
+    if (pattern.has_ellipsis) {
+      if (!leading_) fail("\"...\" of a result stands in no operand");
+      shape = *leading_;
+    }
+    for (const Size& size : pattern.sizes) shape.push_back(value(size));
+    return {pattern.dtype.value_or(dtype), shape};
+  }
+
+ private:
+  int64_t value(const Size& size) const {
+    int64_t sum = 0;
+    for (const Term& term : size) {
+      int64_t product = term.factor;
+      for (const std::string& name : term.names) {
+        const auto it = sizes_.find(name);
+        if (it == sizes_.end()) fail(fmt::format("dimension {} stands in no operand", name));
+        product *= it->second;
+      }
+      sum += product;
+    }
+    if (sum < 0) fail(fmt::format("a dimension would have the size {}", sum));
+    return sum;
+  }
+  [[noreturn]] void fail(std::string_view what) const {
+    type_error(fmt::format("shapes do not fit \"{}\": {}", signature_, what));
+  }
+
+  const std::string& signature_;
+  std::optional<Shape> leading_;
+  std::map<std::string, int64_t> sizes_;
+};
+
+}  // namespace
+
+std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
+shape_signature(const std::string& text) {
+  auto [operands, results] = Parser(text).run();
+  return [text, operands = std::move(operands), results = std::move(results)](
+             std::span<const ShapeDtype> types, const Attributes&) {
+    if (types.size() != operands.size()) {
+      type_error(fmt::format("shapes do not fit \"{}\": expected {} operands, got {}", text,
+                             operands.size(), types.size()));
+    }
+    Match match(text);
+    for (size_t i = 0; i < types.size(); ++i) match.bind(operands[i], types[i], i);
+    const DType dtype = types.empty() ? DType::kFloat32 : types[0].dtype();
+    std::vector<ShapeDtype> found;
+    for (const Pattern& pattern : results) found.push_back(match.result(pattern, dtype));
+    return found;
+  };
+}
+
+}  // namespace farcall

@@ -1,0 +1,87 @@
+// The targets by name: what they refuse, and what they give where there is nothing to compute.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ffi/registry.h>
+#include <farcall/ops/ffi_call.h>
+#include <farcall/ops/numpy.h>
+
+namespace farcall {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const ShapeDtype kMatrix(DType::kFloat64, {2, 2});
+
+std::string message_of(const char* target, std::vector<ShapeDtype> results,
+                       std::initializer_list<Array> operands, const Attributes& attributes = {}) {
+  try {
+    FfiCall(target, std::move(results))(operands, attributes);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error was raised";
+}
+
+TEST(Targets, AreRegisteredWhenTheLibraryIsLoaded) {
+  for (const char* name :
+       {"farcall_cholesky", "farcall_geev", "farcall_gees", "farcall_geqrf", "farcall_gesdd",
+        "farcall_getrf", "farcall_laswp", "farcall_lu_pivots_to_permutation", "farcall_lu_solve",
+        "farcall_orgqr", "farcall_syevd", "farcall_trsm"}) {
+    EXPECT_TRUE(is_registered(name)) << name;
+    EXPECT_TRUE(is_batch_partitionable(name)) << name;
+  }
+}
+
+TEST(Targets, RefuseResultsThatDoNotFit) {
+  const Array a = Array::of({1.0, 0.0, 0.0, 1.0}, {2, 2});
+  EXPECT_THAT(message_of("farcall_cholesky", {{DType::kFloat64, {2}}}, {a}),
+              HasSubstr("[2,2] was wanted, got [2]"));
+  EXPECT_THAT(message_of("farcall_getrf", {kMatrix, {DType::kInt32, {3}}}, {a}),
+              HasSubstr("[2] was wanted, got [3]"));
+  EXPECT_THAT(message_of("farcall_gesdd", {{DType::kFloat64, {2}}}, {a},
+                         {{"full_matrices", true}, {"compute_uv", true}}),
+              HasSubstr("with compute_uv also u and vh"));
+}
+
+TEST(Targets, RefuseOtherDtypes) {
+  const Array a = Array::of<int32_t>({1, 0, 0, 1}, {2, 2});
+  EXPECT_THAT(message_of("farcall_cholesky", {{DType::kInt32, {2, 2}}}, {a}),
+              HasSubstr("is not supported"));
+}
+
+TEST(Targets, RefuseVectors) {
+  const Array a = Array::of({1.0, 2.0});
+  EXPECT_THAT(message_of("farcall_cholesky", {{DType::kFloat64, {2}}}, {a}),
+              HasSubstr("wanted matrices, got an array of shape [2]"));
+}
+
+TEST(Targets, RefuseMatricesThatDoNotFitTheirRightHandSides) {
+  const Array a = Array::of({1.0, 0.0, 0.0, 1.0}, {2, 2}), b = Array::of({1.0, 2.0, 3.0}, {3, 1});
+  const Attributes attributes = {{"left_side", true},
+                                 {"lower", true},
+                                 {"transpose_a", false},
+                                 {"conjugate_a", false},
+                                 {"unit_diagonal", false}};
+  EXPECT_THAT(message_of("farcall_trsm", {b.type()}, {a, b}, attributes),
+              HasSubstr("[3,3] was wanted, got [2,2]"));
+}
+
+TEST(Targets, LeaveTheirOperandsAsTheyAre) {
+  const Array a = Array::of({4.0, 2.0, 2.0, 5.0}, {2, 2});
+  FfiCall("farcall_cholesky", {kMatrix}, {.input_output_aliases = {{0, 0}}})({a});
+  EXPECT_THAT(a.values<double>(), ElementsAre(4, 2, 2, 5));
+}
+
+TEST(Targets, GiveNothingForNothing) {
+  const Array none = numpy::zeros(std::vector<int64_t>{0, 3, 3}, DType::kFloat32);
+  const auto results = FfiCall("farcall_cholesky", {none.type()})({none});
+  EXPECT_EQ(results[0].size(), 0);
+}
+
+}  // namespace
+}  // namespace farcall

@@ -1,0 +1,154 @@
+"""farcall.nn and farcall.scipy.special, against JAX and scipy."""
+
+from __future__ import annotations
+
+import farcall as fc
+import numpy as np
+import pytest
+from farcall import lax, nn
+from farcall.scipy import special
+
+jax = pytest.importorskip("jax")
+scipy_special = pytest.importorskip("scipy.special")
+jspecial = jax.scipy.special
+
+R = np.random.default_rng(5)
+X = np.concatenate([np.linspace(-6, 6, 25), [0.0, 1e-3, -1e-3, 30, -30]]).astype(np.float32)
+M = R.standard_normal((3, 4)).astype(np.float32)
+B = M > 0.3
+P = np.linspace(0.1, 40, 60)
+
+NN = {
+    "celu": lambda n: n.celu(X, 2.0),
+    "elu": lambda n: n.elu(X),
+    "gelu": lambda n: n.gelu(X),
+    "gelu exact": lambda n: n.gelu(X, approximate=False),
+    "glu": lambda n: n.glu(M),
+    "hard_sigmoid": lambda n: n.hard_sigmoid(X),
+    "hard_silu": lambda n: n.hard_silu(X),
+    "hard_tanh": lambda n: n.hard_tanh(X),
+    "leaky_relu": lambda n: n.leaky_relu(X),
+    "log_sigmoid": lambda n: n.log_sigmoid(X),
+    "log_softmax": lambda n: n.log_softmax(M * 50),
+    "logsumexp": lambda n: n.logsumexp(M * 50, axis=0, keepdims=True),
+    "logsumexp factors": lambda n: n.logsumexp(M, axis=1, b=np.float32(-2), return_sign=True),
+    "logsumexp of infinities": lambda n: n.logsumexp(np.full((3,), -np.inf, np.float32)),
+    "mish": lambda n: n.mish(X),
+    "one_hot": lambda n: n.one_hot(np.array([0, 2, 5, -1]), 4),
+    "one_hot axis": lambda n: n.one_hot(np.array([[0, 2], [1, 1]]), 3, axis=0, dtype="int32"),
+    "relu": lambda n: n.relu(X),
+    "relu6": lambda n: n.relu6(X),
+    "selu": lambda n: n.selu(X),
+    "sigmoid": lambda n: n.sigmoid(X),
+    "silu": lambda n: n.silu(X),
+    "soft_sign": lambda n: n.soft_sign(X),
+    "softmax": lambda n: n.softmax(M * 50, axis=(0, 1)),
+    "softmax where": lambda n: n.softmax(M, axis=0, where=B),
+    "softplus": lambda n: n.softplus(X),
+    "squareplus": lambda n: n.squareplus(X),
+    "standardize": lambda n: n.standardize(M),
+}
+
+
+@pytest.mark.parametrize("name", NN)
+def test_nn(name):
+    got, want = NN[name](nn), NN[name](jax.nn)
+    got, want = (each if isinstance(each, tuple) else (each,) for each in (got, want))
+    for mine, theirs in zip(got, want, strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["celu", "elu", "gelu", "mish", "relu", "relu6", "selu", "silu"])
+def test_slope_of_an_activation(name):
+    x = X[::2]
+    np.testing.assert_allclose(
+        fc.vmap(fc.grad(getattr(nn, name)))(x),
+        jax.vmap(jax.grad(getattr(jax.nn, name)))(x),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_slope_along_an_axis(name):
+    def squares(module):
+        return lambda x: (getattr(module, name)(x, axis=0) ** 2).sum()
+
+    np.testing.assert_allclose(
+        fc.grad(squares(nn))(M), jax.grad(squares(jax.nn))(M), rtol=1e-5, atol=1e-6
+    )
+
+
+UNARY = ["digamma", "erf", "erfc", "expit", "gamma", "gammaln", "i0", "i0e", "i1", "i1e", "ndtr"]
+UNARY += ["log_ndtr", "entr"]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_special_functions_of_one_argument(name):
+    x = np.concatenate([P, -P - 0.03]) if name not in ("digamma", "gamma", "gammaln") else P
+    tolerance = 1e-5 if name == "log_ndtr" else 1e-12
+    np.testing.assert_allclose(
+        getattr(special, name)(x), getattr(scipy_special, name)(x), rtol=tolerance, atol=1e-300
+    )
+
+
+@pytest.mark.parametrize("name", ["erfinv", "logit", "ndtri"])
+def test_inverses(name):
+    x = np.linspace(0.05, 0.95, 19)
+    np.testing.assert_allclose(
+        getattr(special, name)(x), getattr(scipy_special, name)(x), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "beta", "betaln", "xlogy", "xlog1py"])
+def test_special_functions_of_two_arguments(name):
+    a, x = np.meshgrid([0.3, 1.0, 2.5, 10.0, 60.0], np.concatenate([P, [1e-3, 100.0]]))
+    np.testing.assert_allclose(
+        getattr(special, name)(a, x), getattr(scipy_special, name)(a, x), rtol=1e-11, atol=1e-290
+    )
+
+
+def test_zeta():
+    s, q = np.meshgrid([1.5, 2.0, 3.7, 12.0], np.concatenate([P, [1e-3]]))
+    np.testing.assert_allclose(special.zeta(s, q), scipy_special.zeta(s, q), rtol=1e-12)
+    np.testing.assert_array_equal(special.zeta(1.0, 3.0), np.inf)
+
+
+def test_corners():
+    inf, nan = np.inf, np.nan
+    x, two = np.array([0.0, 1.0, inf, nan, -1.0], np.float32), np.full(5, 2, np.float32)
+    np.testing.assert_array_equal(np.asarray(lax.igamma(two, x))[[0, 2]], [0, 1])
+    np.testing.assert_array_equal(np.asarray(lax.igammac(two, x))[[0, 2]], [1, 0])
+    np.testing.assert_array_equal(np.isnan(np.asarray(lax.igamma(two, x)))[3:], True)
+    np.testing.assert_array_equal(special.xlogy(np.float32(0), np.float32(0)), 0)
+    np.testing.assert_array_equal(special.entr(np.array([0.0, -1.0], np.float32)), [0, -inf])
+    p, q = np.array([0.0, 1, 1, -1, 0.5]), np.array([0.0, 0, 2, 1, 0.25])
+    np.testing.assert_allclose(special.rel_entr(p, q), scipy_special.rel_entr(p, q))
+    np.testing.assert_allclose(special.kl_div(p, q), scipy_special.kl_div(p, q))
+    np.testing.assert_allclose(special.factorial(np.arange(5.0)), [1, 1, 2, 6, 24], rtol=1e-14)
+    np.testing.assert_allclose(
+        special.multigammaln(np.array([3.5]), 3), scipy_special.multigammaln([3.5], 3), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_slopes_of_bessel_functions(name):
+    x = np.array([-3.0, -0.5, 0.0, 0.5, 8.0], np.float32)
+    np.testing.assert_allclose(
+        fc.vmap(fc.grad(getattr(special, name)))(x),
+        jax.vmap(jax.grad(getattr(jspecial, name)))(x),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_slopes_of_the_incomplete_gamma_functions():
+    for name in ("gammainc", "gammaincc"):
+        np.testing.assert_allclose(
+            fc.grad(getattr(special, name), 1)(2.5, 1.5),
+            jax.grad(getattr(jspecial, name), 1)(2.5, 1.5),
+            rtol=1e-5,
+        )
+    with pytest.raises(NotImplementedError, match="no derivative with respect to its parameter a"):
+        fc.grad(special.gammainc)(2.5, 1.5)
