@@ -6,6 +6,7 @@ from farcall import dtypes as dtypes
 from farcall import ffi as ffi
 from farcall import lax as lax
 from farcall import numpy as numpy
+from farcall import testing as testing
 from farcall import tree as tree
 from farcall import tree_util as tree_util
 from farcall._array import Array as Array
