@@ -231,7 +231,7 @@ PyObject* get_weak_type(PyObject* self, void*) {
   return PyBool_FromLong(array_of(self).type().weak_type());
 }
 PyObject* get_is_traced(PyObject* self, void*) {
-  return PyBool_FromLong(!array_of(self).is_concrete());
+  return PyBool_FromLong(!array_of(self).is_concrete() && !array_of(self).is_deleted());
 }
 PyObject* get_pointer(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromVoidPtr(const_cast<void*>(array_of(self).data())); });
@@ -271,6 +271,9 @@ PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t narg
 PyObject* representation(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
+    if (array.is_deleted()) {
+      return PyUnicode_FromFormat("Array(deleted %s)", array.type().to_string().c_str());
+    }
     if (!array.is_concrete()) {
       return PyUnicode_FromFormat("Traced<%s>", array.type().to_string().c_str());
     }

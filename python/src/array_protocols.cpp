@@ -71,6 +71,7 @@ Exported<Managed>* export_tensor(const Array& array) {
   }
   auto* exported =
       new Exported<Managed>{{}, array, strides_of(array.shape(), row_major(array.rank()))};
+  array.storage().mark_exported();
   Managed& managed = exported->managed;
   managed.context = exported;
   managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
@@ -198,6 +199,7 @@ PyObject* as_numpy(PyObject* self) {
     const Array& array = array_of(self);
     check_concrete(array, "numpy array");
     const Storage& storage = array.storage();
+    storage.mark_exported();
     nb::object descriptor = numpy_dtype(array.dtype());
     PyObject* made = PyArray_NewFromDescr(
         &PyArray_Type, reinterpret_cast<PyArray_Descr*>(descriptor.release().ptr()),

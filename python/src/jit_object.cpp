@@ -244,7 +244,9 @@ void compile_entry(const Entry& entry, std::vector<bool> donated) {
 
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry) {
   constexpr size_t kMaxFastEntries = 16;
+  const auto& overwrites = entry->executable->overwrites();
   if (entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
+      std::ranges::find(overwrites, true) != overwrites.end() ||
       state.fast.size() >= kMaxFastEntries) {
     return;
   }
@@ -265,6 +267,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_concrete()) continue;
+    if (inputs[i].is_deleted()) deleted_array(inputs[i]);
     throw LeakedTracerError(
         fmt::format("{}: {} is a leaked traced array {}: the function that it belongs to has ended",
                     state.where, describe_leaf(arguments, i), inputs[i].type().to_string()));

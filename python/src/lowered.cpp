@@ -109,7 +109,11 @@ nb::object run_executable(const Executable& executable, const TreeDef& result_tr
   for (const Array& input : inputs) storages.push_back(&input.storage());
   const auto types = executable.output_types();
   std::vector<Storage> outputs(types.size());
+  const std::vector<bool> consumed = consumed_inputs(executable, storages);
   execute(executable, storages, outputs);
+  for (size_t i = 0; i < consumed.size(); ++i) {
+    if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
+  }
   std::vector<nb::object> leaves;
   for (size_t i = 0; i < outputs.size(); ++i) {
     leaves.push_back(wrap_object(Array(types[i], std::move(outputs[i]))));

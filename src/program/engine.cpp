@@ -58,6 +58,19 @@ const Engine& find_engine(std::string_view name) {
                                                 fmt::join(names, ", ")));
 }
 
+std::vector<bool> consumed_inputs(const Executable& executable,
+                                  std::span<const Storage* const> inputs) {
+  const std::vector<bool>& overwrites = executable.overwrites();
+  if (std::ranges::find(overwrites, true) == overwrites.end()) return {};
+  std::vector<bool> consumed(inputs.size(), false);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto same = [&](const Storage* other) { return other->data() == inputs[i]->data(); };
+    consumed[i] = overwrites[i] && may_overwrite(*inputs[i]) &&
+                  std::ranges::count_if(inputs, same) == 1;
+  }
+  return consumed;
+}
+
 std::string to_text(std::span<const ForeignCallReport> reports) {
   if (reports.empty()) return "no foreign calls\n";
   std::string text;

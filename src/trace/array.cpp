@@ -41,6 +41,14 @@ void append_elements(std::string& out, ShapeDtype type, const std::byte*& data, 
 
 ArrayNode::~ArrayNode() = default;
 
+void deleted_array(const Array& array) {
+  throw Error(ErrorCode::kFailedPrecondition,
+              fmt::format("Array has been deleted with shape={}: it was donated to a jitted function, "
+                          "which used its memory. Keep the function's result, or do not name the "
+                          "argument in donate_argnums",
+                          array.type().to_string()));
+}
+
 Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
   if (static_cast<int64_t>(count) != type.size()) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -88,7 +96,12 @@ void Array::null_array() {
               "Array: this object refers to no array; it was default-constructed or moved from");
 }
 
+bool Array::is_deleted() const {
+  return !is_concrete() && dynamic_cast<const ConcreteNode*>(&node()) != nullptr;
+}
+
 void Array::not_concrete() const {
+  if (is_deleted()) deleted_array(*this);
   throw ConcretizationError(
       fmt::format("the values of a traced {} were asked for, but they are not known while the "
                   "function is recorded or mapped. Compute with array operations only (where() or "
@@ -97,6 +110,7 @@ void Array::not_concrete() const {
 }
 
 std::string Array::to_string() const {
+  if (is_deleted()) return fmt::format("deleted {}", type().to_string());
   if (!is_concrete()) return fmt::format("traced {}", type().to_string());
   if (type().is_token()) return "token";
   constexpr int64_t kShowAll = 1000;

@@ -114,6 +114,7 @@ class Evaluator final : public Interpreter {
                              std::span<const Array> inputs) override {
     for (const Array& input : inputs) {
       if (!input.is_concrete()) {
+        if (input.is_deleted()) deleted_array(input);
         throw LeakedTracerError(
             fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
                         "function that was recorded. Return it from that function instead",

@@ -55,6 +55,7 @@ Array bind_one(const Primitive& primitive, const ParamsPtr& params, std::span<co
 }
 
 void leaked_array(const Array& array, std::string_view where) {
+  if (array.is_deleted()) deleted_array(array);
   throw LeakedTracerError(
       fmt::format("leaked traced array {} met {}: it belongs to a function whose recording has "
                   "ended, or is another one's. Pass it as an argument, or return it, instead of "

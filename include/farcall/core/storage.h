@@ -40,13 +40,21 @@ class FARCALL_API Storage {
   size_t nbytes() const { return block_ ? block_->nbytes : 0; }
   explicit operator bool() const { return block_ != nullptr; }
   // No other reference exists, so that the bytes may be overwritten.
-  bool is_unique() const { return block_ && block_->count.load(std::memory_order_acquire) == 1; }
+  bool is_unique() const {
+    return block_ && block_->count.load(std::memory_order_acquire) == 1 &&
+           !block_->is_exported.load(std::memory_order_relaxed);
+  }
+  // Others (numpy, DLPack) see the bytes from now on: is_unique() is false for good.
+  void mark_exported() const {
+    if (block_) block_->is_exported.store(true, std::memory_order_relaxed);
+  }
   // Allocated by us: the bytes may be written once unique. Adopted memory is never written.
   bool is_owned() const { return block_ && block_->allocation != nullptr; }
 
  private:
   struct Block {
     std::atomic<uint32_t> count{1};
+    std::atomic<bool> is_exported{false};
     void* data;
     size_t nbytes;
     void* allocation;  // what malloc gave, with the block itself at its start; null when adopted

@@ -89,6 +89,11 @@ inline bool may_overwrite(const Storage& storage) {
   return storage.is_owned() && storage.is_unique();
 }
 
+// By input: whether a run on these would write over it. Empty when it overwrites none. Memory that
+// two inputs share is not written.
+FARCALL_API std::vector<bool> consumed_inputs(const Executable& executable,
+                                              std::span<const Storage* const> inputs);
+
 class FARCALL_API Engine {
  public:
   virtual ~Engine();

@@ -25,17 +25,17 @@ class FARCALL_API ArrayNode {
  public:
   // `storage` is that of a concrete array, a member of the node itself.
   explicit ArrayNode(ShapeDtype type, const Storage* storage = nullptr)
-      : type_(type), storage_(storage) {}
+      : storage_(storage), type_(type) {}
   ArrayNode(const ArrayNode&) = delete;
   ArrayNode& operator=(const ArrayNode&) = delete;
   virtual ~ArrayNode();
 
   ShapeDtype type() const { return type_; }
   // Null unless the array is concrete.
-  const Storage* storage() const { return storage_; }
+  const Storage* storage() const { return storage_.load(std::memory_order_relaxed); }
   // The values where they are known: those of a concrete array, or of a traced one that is only
   // being differentiated. Null otherwise.
-  virtual const Storage* known_values() const { return storage_; }
+  virtual const Storage* known_values() const { return storage(); }
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void release() const {
@@ -44,8 +44,12 @@ class FARCALL_API ArrayNode {
 
  private:
   mutable std::atomic<uint32_t> count_{1};
+
+ protected:
+  mutable std::atomic<const Storage*> storage_;
+
+ private:
   ShapeDtype type_;
-  const Storage* storage_;
 };
 
 class FARCALL_API ConcreteNode : public ArrayNode {
@@ -53,8 +57,15 @@ class FARCALL_API ConcreteNode : public ArrayNode {
   ConcreteNode(ShapeDtype type, Storage storage)
       : ArrayNode(type, &memory_), memory_(std::move(storage)) {}
 
+  // Gives the memory up: it was donated to a program that wrote over it. Every use of the array's
+  // values raises from now on; no other thread may use it meanwhile.
+  void discard() const {
+    storage_.store(nullptr, std::memory_order_relaxed);
+    memory_ = Storage();
+  }
+
  private:
-  Storage memory_;
+  mutable Storage memory_;
 };
 
 // A weakly typed scalar that keeps the number it was made from, so that meeting a float64 array it
@@ -161,6 +172,8 @@ class FARCALL_API Array {
   int64_t size() const { return type().size(); }
 
   bool is_concrete() const { return node().storage() != nullptr; }
+  // Given away to a program that wrote over it.
+  bool is_deleted() const;
   // Concrete, or traced with values that are known already, as in eager differentiation.
   bool has_known_values() const { return node().known_values() != nullptr; }
   // The memory; raises FAILED_PRECONDITION for a traced array without known values, saying that
@@ -208,5 +221,8 @@ class FARCALL_API Array {
 
   const ArrayNode* node_ = nullptr;
 };
+
+// Raises the error for an array that was given away.
+[[noreturn]] FARCALL_API void deleted_array(const Array& array);
 
 }  // namespace farcall

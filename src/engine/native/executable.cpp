@@ -158,8 +158,9 @@ class NativeExecutable final : public Executable {
                                                   std::vector<const Storage*>& own) const {
     own.assign(inputs.begin(), inputs.end());
     state.private_inputs.reserve(2 * inputs.size());  // addresses must stay
+    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (plan_->overwrites[i] && !may_overwrite(*inputs[i])) {
+      if (plan_->overwrites[i] && !consumed[i]) {
         own[i] = &state.private_inputs.emplace_back(copy(*inputs[i]));
       }
     }
