@@ -577,6 +577,29 @@ def test_parts_that_make_no_sense(parts: Any, text: str) -> None:
         define("never registered", **parts)
 
 
+@pytest.mark.parametrize("part", ["shape", "jvp", "transpose", "batch", "workspace"])
+def test_rules_are_functions(part: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        define("never registered", **{part: 3})
+    assert str(caught.value) == (
+        f"define('never registered'): {part}: expected a function, got 3 of type int"
+    )
+
+
+def test_vjp_is_a_pair_of_functions() -> None:
+    with pytest.raises(TypeError, match=r"vjp must be a pair \(forward, backward\), got 3"):
+        define("never registered", vjp=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="forward: expected a function, got 1"):
+        define("never registered", vjp=(1, 2))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="reverse mode needs both halves"):
+        define("never registered", vjp=(grow_forward, None))  # type: ignore[arg-type]
+
+
+def test_attributes_may_have_any_name(names: dict[str, str]) -> None:
+    text = define(names["describe"], shape="-> u8[20]")
+    assert bytes(np.asarray(text(self=2))).strip() == b"self=s64:2"
+
+
 def test_a_part_that_is_refused_changes_nothing(grow: ffi.Definition) -> None:
     grow.jvp(grow_jvp)
     with pytest.raises(ValueError, match="not both"):
