@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from farcall import _core
+from farcall._functions import check_callable
 
 _functions = _core.ffi
+_RULES = ("shape", "jvp", "forward", "backward", "transpose", "batch", "workspace")
 
 
 class Definition:
@@ -20,10 +22,10 @@ class Definition:
 
     def __init__(self, target_name: str, parts: dict[str, Any]) -> None:
         self.target_name = target_name
-        self._parts = parts
-        _functions.define(target_name, parts)
+        self._parts: dict[str, Any] = {}
+        self._set(**parts)
 
-    def __call__(self, *args: Any, **attributes: Any) -> Any:
+    def __call__(self, /, *args: Any, **attributes: Any) -> Any:
         """The results of the target, one array or a tuple; needs a shape rule.
 
         Raises:
@@ -33,6 +35,10 @@ class Definition:
         return _functions.call_defined(self.target_name, *args, **attributes)
 
     def _set(self, **parts: Any) -> None:
+        for name in _RULES:
+            rule = parts.get(name)
+            if rule is not None and not (name == "shape" and isinstance(rule, str)):
+                check_callable(rule, f"define({self.target_name!r}): {name}")
         changed = {**self._parts, **parts}
         _functions.define(self.target_name, changed)
         self._parts = changed
@@ -112,7 +118,12 @@ def define(
 
     Raises:
       ValueError: for parts that make no sense together, and an unknown vmap_method.
+      TypeError: for rules that cannot be called, and a vjp that is no pair.
     """
+    if vjp is not None and not (isinstance(vjp, (tuple, list)) and len(vjp) == 2):
+        raise TypeError(
+            f"define({target_name!r}): vjp must be a pair (forward, backward), got {vjp!r}"
+        )
     forward, backward = vjp if vjp is not None else (None, None)
     parts = {
         "shape": shape,
