@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -65,8 +67,18 @@ std::vector<nb::object> items_of(nb::handle object) {
 std::vector<Array> arrays_of(nb::handle object, const std::string& what) {
   std::vector<Array> arrays;
   for (const nb::object& item : items_of(object)) {
-    arrays.push_back(item.is_none() ? Array()
-                                    : to_array(item, fmt::format("{}[{}]", what, arrays.size())));
+    arrays.push_back(to_array(item, fmt::format("{} {}", what, arrays.size())));
+  }
+  return arrays;
+}
+
+// Cotangents, None and float0 being zero.
+std::vector<Array> cotangents_of(nb::handle object, const std::string& what) {
+  std::vector<Array> arrays;
+  for (const nb::object& item : items_of(object)) {
+    arrays.push_back(item.is_none() || is_float0(item)
+                         ? Array()
+                         : to_array(item, fmt::format("{} {}", what, arrays.size())));
   }
   return arrays;
 }
@@ -82,16 +94,6 @@ std::pair<nb::object, nb::object> pair_of(nb::handle object, const std::string& 
                                 nb::repr(object).c_str(), Py_TYPE(object.ptr())->tp_name));
   }
   return {nb::object(object[0]), nb::object(object[1])};
-}
-
-// Tangents and cotangents that rules return are of the types of the values.
-Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what) {
-  if (tangent.is_null() || !has_tangent(type)) return {};
-  if (tangent.type().strengthened() != type.strengthened()) {
-    throw TypeError(fmt::format("{} should be {}, got {}", what, type.strengthened().to_string(),
-                                tangent.type().to_string()));
-  }
-  return tangent;
 }
 
 struct Rules {
@@ -135,13 +137,16 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
           invoke(rule, nb::make_tuple(call_object(call), wrap_all(primals), nb::tuple(directions))),
           what);
       JvpResults results{arrays_of(values, what + ": result"), {}};
-      check_count(what + ": results", call.params.result_types.size(), results.primals.size());
+      const std::vector<ShapeDtype>& types = call.params.result_types;
+      check_count(what + ": results", types.size(), results.primals.size());
       std::vector<nb::object> given = items_of(derivatives);
-      check_count(what + ": tangents of results", results.primals.size(), given.size());
+      check_count(what + ": tangents of results", types.size(), given.size());
       for (size_t i = 0; i < given.size(); ++i) {
-        results.tangents.push_back(to_tangent(given[i], results.primals[i].type(),
-                                              fmt::format("{}: tangent of result {}", what, i),
-                                              TangentErrors::kType));
+        results.tangents.push_back(
+            given[i].is_none()
+                ? Array()
+                : to_tangent(given[i], types[i], fmt::format("{}: tangent of result {}", what, i),
+                             TangentErrors::kType));
       }
       return results;
     };
@@ -154,9 +159,8 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       args.append(call_object(call));
       for (const Array& operand : operands) args.append(wrap_object(operand));
       const auto [values, kept] = pair_of(invoke(rule, nb::tuple(args)), what);
-      ForwardResults results{arrays_of(values, what + ": result"),
-                             arrays_of(kept, what + ": residual")};
-      check_count(what + ": results", call.params.result_types.size(), results.outputs.size());
+      ForwardResults results{arrays_of(values, what + ": result"), {}};
+      if (!kept.is_none()) results.residuals = arrays_of(kept, what + ": residual");
       return results;
     };
   }
@@ -169,7 +173,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       for (size_t i = 0; i < cotangents.size(); ++i) {
         given.append(tangent_object(cotangents[i], call.params.result_types[i]));
       }
-      return arrays_of(
+      return cotangents_of(
           invoke(rule, nb::make_tuple(call_object(call), wrap_all(residuals), nb::tuple(given))),
           what + ": cotangent");
     };
@@ -187,9 +191,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       args.append(call_object(call));
       args.append(nb::tuple(given));
       for (nb::handle operand : wrap_all(operands)) args.append(operand);
-      std::vector<Array> found = arrays_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
-      check_count(what + ": cotangents of operands", operands.size(), found.size());
-      return found;
+      return cotangents_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
     };
   }
   if (rules.batch) {
@@ -210,11 +212,18 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       BatchResults results{arrays_of(values, what + ": result"), {}};
       std::vector<nb::object> given = items_of(places);
       if (given.size() == 1) given.resize(results.outputs.size(), given[0]);
-      check_count(what + ": axes", results.outputs.size(), given.size());
-      for (const nb::object& place : given) {
-        results.axes.push_back(
-            place.is_none() ? kNotBatched
-                            : to_option<int64_t>(place, what + ": axis", "an integer or None"));
+      for (size_t i = 0; i < given.size(); ++i) {
+        if (given[i].is_none()) {
+          results.axes.push_back(kNotBatched);
+          continue;
+        }
+        auto axis = to_option<int64_t>(given[i], what + ": axis", "an integer or None");
+        // Negative ones count from the end; one that is out of range must not become kNotBatched.
+        if (axis < 0 && i < results.outputs.size()) {
+          axis += static_cast<int64_t>(results.outputs[i].rank());
+          if (axis < 0) axis = std::numeric_limits<int64_t>::max();
+        }
+        results.axes.push_back(axis);
       }
       return results;
     };
@@ -311,7 +320,7 @@ void bind_define(nb::module_& module) {
         return nb::tuple(types);
       });
   module.def("define", define, nb::arg("target_name"), nb::arg("parts"));
-  module.def("call_defined", call, nb::arg("target_name"), nb::arg("args"), nb::arg("kwargs"));
+  module.def("call_defined", call);
 }
 
 }  // namespace farcall::python

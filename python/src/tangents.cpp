@@ -25,12 +25,6 @@ const nb::object& float0() {
   return *dtype;
 }
 
-bool is_float0(nb::handle object) {
-  if (is_array(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
-  nb::object dtype = object.attr("dtype");
-  return dtype.equal(float0());
-}
-
 nb::object float0_zeros(std::span<const int64_t> shape) {
   return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0());
 }
@@ -62,6 +56,12 @@ nb::object tangent_object(const Array& tangent, ShapeDtype type) {
 
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type) {
   return tangent.is_null() ? nb::cast(SymbolicZero{type}) : wrap_object(tangent);
+}
+
+bool is_float0(nb::handle object) {
+  if (is_array(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
+  nb::object dtype = object.attr("dtype");
+  return dtype.equal(float0());
 }
 
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,

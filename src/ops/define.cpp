@@ -51,7 +51,8 @@ void check(const std::string& target, const TargetDefinition& d) {
 Attribute convert(const std::string& target, const std::string& name, const Attribute& value,
                   const Attribute& like) {
   const bool is_plain = value.kind() == Attribute::Kind::kScalar &&
-                        (value.dtype() == DType::kInt64 || value.dtype() == DType::kFloat64);
+                        (value.dtype() == DType::kInt64 || value.dtype() == DType::kUInt64 ||
+                         value.dtype() == DType::kFloat64);
   if (!is_plain || like.kind() != Attribute::Kind::kScalar || value.dtype() == like.dtype()) {
     return value;
   }

@@ -150,6 +150,38 @@ BatchResults batch_unrolled(const BatchCall& call, std::span<const Array> inputs
   return batched;
 }
 
+BatchResults batch_by_rule(const BatchCall& call, const TargetDefinition& definition) {
+  const auto& p = params_as<FfiCallParams>(call.params.get());
+  BatchResults results = definition.batch({p}, call.inputs, call.axes, call.axis);
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the batch rule of target \"{}\": {}", p.target_name, what));
+  };
+  const size_t count = p.result_types.size();
+  if (results.outputs.size() != count || results.axes.size() != count) {
+    fail(fmt::format("expected {} results and axes, got {} and {}", count, results.outputs.size(),
+                     results.axes.size()));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ShapeDtype got = results.outputs[i].type();
+    const int64_t axis = results.axes[i];
+    ShapeDtype wanted = p.result_types[i];
+    if (axis != kNotBatched) {
+      if (wanted.is_token() || axis < 0 || axis > static_cast<int64_t>(wanted.shape().size())) {
+        fail(fmt::format("axis {} of result {} is none of its dimensions", axis, i));
+      }
+      Shape shape(wanted.shape().begin(), wanted.shape().end());
+      shape.insert(shape.begin() + axis, call.axis.size);
+      wanted = wanted.with_shape(shape);
+    }
+    if (got.strengthened() != wanted.strengthened()) {
+      fail(fmt::format("result {} should be {}, got {}", i, wanted.strengthened().to_string(),
+                       got.to_string()));
+    }
+  }
+  return results;
+}
+
 }  // namespace
 
 BatchResults ffi_call_batch(const BatchCall& call) {
@@ -157,7 +189,7 @@ BatchResults ffi_call_batch(const BatchCall& call) {
   const TargetDefinitionPtr definition = find_definition(p.target_name);
   std::optional<std::string> method = p.vmap_method;
   if (!method && definition) {
-    if (definition->batch) return definition->batch({p}, call.inputs, call.axes, call.axis);
+    if (definition->batch) return batch_by_rule(call, *definition);
     method = definition->vmap_method;
   }
   if (!method) {

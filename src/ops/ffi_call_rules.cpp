@@ -20,6 +20,59 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
+// ---- what rules give ----
+
+void check_count(const std::string& target, std::string_view rule, std::string_view what,
+                 size_t wanted, size_t got) {
+  if (wanted == got) return;
+  type_error(fmt::format("the {} rule of target \"{}\": expected {} {}, got {}", rule, target,
+                         wanted, what, got));
+}
+
+void check_type(const std::string& target, std::string_view rule, const std::string& what,
+                ShapeDtype wanted, ShapeDtype got) {
+  if (wanted.strengthened() == got.strengthened()) return;
+  type_error(fmt::format("the {} rule of target \"{}\": {} should be {}, got {}", rule, target,
+                         what, wanted.strengthened().to_string(), got.to_string()));
+}
+
+void check_results(const FfiCallParams& p, std::string_view rule, std::span<const Array> results) {
+  check_count(p.target_name, rule, "results", p.result_types.size(), results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    check_type(p.target_name, rule, fmt::format("result {}", i), p.result_types[i],
+               results[i].type());
+  }
+}
+
+// Tangents of the results, or cotangents of the operands, which are of these types.
+std::vector<Array> checked(const std::string& target, std::string_view rule, std::string_view what,
+                           std::vector<Array> found, std::span<const ShapeDtype> types) {
+  check_count(target, rule, fmt::format("{}s", what), types.size(), found.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!has_tangent(types[i])) found[i] = {};
+    if (found[i].is_null()) continue;
+    check_type(target, rule, fmt::format("{} {}", what, i), types[i], found[i].type());
+  }
+  return found;
+}
+
+JvpResults call_jvp(const TargetDefinition& definition, const FfiCallParams& p,
+                    std::span<const Array> primals, std::span<const Array> tangents) {
+  JvpResults results = definition.jvp({p}, primals, tangents);
+  check_results(p, "jvp", results.primals);
+  results.tangents =
+      checked(p.target_name, "jvp", "tangent", std::move(results.tangents), p.result_types);
+  return results;
+}
+
+std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCallParams& p,
+                                 std::span<const Array> residuals,
+                                 std::span<const Array> cotangents,
+                                 std::span<const ShapeDtype> operands) {
+  return checked(p.target_name, "backward", "cotangent",
+                 definition.backward({p}, residuals, cotangents), operands);
+}
+
 // ---- from forward and backward halves ----
 
 // The derivative in forward mode for a call that has rules for reverse mode: from its jvp rule, or
@@ -34,11 +87,11 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
   for (size_t i = 0; i < primals.size(); ++i) {
     if (varies[i]) types.push_back(primals[i].strengthened());
   }
-  const TargetCall call{params_as<FfiCallParams>(params.get())};
+  const auto& p = params_as<FfiCallParams>(params.get());
   const auto by_jvp = [&](std::span<const Array> all) {
     const JvpResults results =
-        definition.jvp(call, all.subspan(residuals.size(), primals.size()),
-                       scatter_arrays(varies, all.subspan(residuals.size() + primals.size())));
+        call_jvp(definition, p, all.subspan(residuals.size(), primals.size()),
+                 scatter_arrays(varies, all.subspan(residuals.size() + primals.size())));
     std::vector<Array> tangents;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (has_tangent(outputs[i])) {
@@ -56,7 +109,8 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
     }
     const Recording backward = record_closure(
         [&](std::span<const Array> given) {
-          return definition.backward(call, all.first(residuals.size()), scatter_arrays(has, given));
+          return call_backward(definition, p, all.first(residuals.size()),
+                               scatter_arrays(has, given), primals);
         },
         cotangents);
     std::vector<Array> inputs = backward.captured;
@@ -78,16 +132,18 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
 JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& definition) {
   const TargetCall target{params_as<FfiCallParams>(call.params.get())};
   ForwardResults forward = definition->forward(target, call.primals);
+  check_results(target.params, "forward", forward.outputs);
   const std::vector<ShapeDtype> outputs = types_of(forward.outputs);
   const ProgramPtr program =
       forward_program(*definition, call.params, types_of(forward.residuals), types_of(call.primals),
                       present(call.tangents), outputs);
   auto rules = std::make_shared<CustomCall>();
   rules->name = target.params.target_name;
-  rules->backward = [definition, params = call.params, count = forward.residuals.size()](
-                        std::span<const Array> residuals, std::span<const Array> cotangents) {
-    return definition->backward({params_as<FfiCallParams>(params.get())}, residuals.first(count),
-                                cotangents);
+  rules->backward = [definition, params = call.params, count = forward.residuals.size(),
+                     operands = types_of(call.primals)](std::span<const Array> residuals,
+                                                        std::span<const Array> cotangents) {
+    return call_backward(*definition, params_as<FfiCallParams>(params.get()),
+                         residuals.first(count), cotangents, operands);
   };
   // The jvp rule needs the primals besides.
   std::vector<Array> residuals = std::move(forward.residuals);
@@ -196,8 +252,8 @@ JvpResults ffi_call_jvp(const JvpCall& call) {
   if (!definition) no_derivative(target, "");
   if (definition->forward) return jvp_from_halves(call, definition);
   if (definition->jvp) {
-    return definition->jvp({params_as<FfiCallParams>(call.params.get())}, call.primals,
-                           call.tangents);
+    return call_jvp(*definition, params_as<FfiCallParams>(call.params.get()), call.primals,
+                    call.tangents);
   }
   if (definition->linear_in.empty()) no_derivative(target, "");
   return jvp_from_linearity(call, *definition);
@@ -207,7 +263,8 @@ std::vector<Array> ffi_call_transpose(const TransposeCall& call) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
   const TargetDefinitionPtr definition = find_definition(p.target_name);
   if (definition && definition->transpose) {
-    return definition->transpose({p}, call.inputs, call.cotangents);
+    return checked(p.target_name, "transpose", "cotangent",
+                   definition->transpose({p}, call.inputs, call.cotangents), call.types);
   }
   if (!definition || definition->linear_in.empty()) {
     no_derivative(p.target_name, " in reverse mode, for it is not known to be linear");

@@ -1,5 +1,6 @@
 // Shape rules as text: "[..., n], [n] -> [..., n], [...]".
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <optional>
 
@@ -11,6 +12,8 @@
 
 namespace farcall {
 namespace {
+
+constexpr std::string_view kTooLarge = "a dimension would be 2^63 or more";
 
 // A product of names and numbers, such as "2*n", plus or minus others.
 struct Term {
@@ -86,7 +89,15 @@ class Parser {
       const std::string factor = word();
       if (factor.empty()) fail("expected the name of a dimension or a number");
       if (std::isdigit(static_cast<unsigned char>(factor[0]))) {
-        product.factor *= std::stoll(factor.substr(0, 18));
+        int64_t number = 0;
+        const char* end = factor.data() + factor.size();
+        const auto read = std::from_chars(factor.data(), end, number);
+        if (read.ec != std::errc() || read.ptr != end) {
+          fail(fmt::format("{} is no number below 2^63", factor));
+        }
+        if (__builtin_mul_overflow(product.factor, number, &product.factor)) {
+          fail("a product is 2^63 or more");
+        }
       } else {
         product.names.push_back(factor);
       }
@@ -186,9 +197,9 @@ class Match {
       for (const std::string& name : term.names) {
         const auto it = sizes_.find(name);
         if (it == sizes_.end()) fail(fmt::format("dimension {} stands in no operand", name));
-        product *= it->second;
+        if (__builtin_mul_overflow(product, it->second, &product)) fail(kTooLarge);
       }
-      sum += product;
+      if (__builtin_add_overflow(sum, product, &sum)) fail(kTooLarge);
     }
     if (sum < 0) fail(fmt::format("a dimension would have the size {}", sum));
     return sum;
