@@ -8,6 +8,7 @@ from farcall import lax as lax
 from farcall import nn as nn
 from farcall import numpy as numpy
 from farcall import scipy as scipy
+from farcall import testing as testing
 from farcall import tree as tree
 from farcall import tree_util as tree_util
 from farcall._array import Array as Array

@@ -43,7 +43,7 @@ class Definition:
         return rule
 
     def jvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets forward mode: ``rule(call, primals, tangents) -> (results, tangents of results)``."""
+        """Sets forward mode: ``rule(call, primals, tangents) -> (results, their tangents)``."""
         self._set(jvp=rule)
         return rule
 
@@ -52,8 +52,8 @@ class Definition:
 
         Args:
           forward: ``forward(call, *operands) -> (results, residuals)``, both arrays or tuples.
-          backward: ``backward(call, residuals, cotangents)`` returns one cotangent for each operand,
-            None for zero.
+          backward: ``backward(call, residuals, cotangents)`` returns one cotangent for each
+            operand, None for zero.
         """
         self._set(forward=forward, backward=backward)
 
@@ -100,10 +100,11 @@ def define(
       target_name: as given to ``register_ffi_target``, which may happen later.
       shape: types of the results: a function of the operands' ShapeDtypeStructs and the attributes,
         or a signature such as ``"[..., n], [n] -> [..., n], [...]"``.
-      attributes: values for calls that do not give them. A plain number given for one of these takes
-        its dtype and is range-checked.
-      jvp, vjp, transpose, batch, workspace: rules; see the methods of ``Definition``. ``vjp`` is the
-        pair ``(forward, backward)``. Both jvp and vjp may be given: each mode then uses its own.
+      attributes: values for calls that do not give them. A plain number given for one of these
+        takes its dtype and is range-checked.
+      jvp, vjp, transpose, batch, workspace: rules; see the methods of ``Definition``. ``vjp`` is
+        the pair ``(forward, backward)``. Both jvp and vjp may be given: each mode then uses its
+        own.
       linear_in: the operands in which the results are linear, the others held fixed; a tuple inside
         stands for operands in which they are linear together.
       vmap_method: for calls that give none.

@@ -1,5 +1,5 @@
-// farcall.lax: operations along dimensions: cumulative ones, sorting, convolution, Fourier transforms
-// and windows. Names with an underscore are for farcall's own Python.
+// farcall.lax: operations along dimensions: cumulative ones, sorting, convolution, Fourier
+// transforms and windows. Names with an underscore are for farcall's own Python.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>
@@ -75,17 +75,16 @@ void bind_sort(nb::module_& module) {
 using Sizes = std::vector<int64_t>;
 
 void bind_windows(nb::module_& module) {
-  module.def("_conv_general_dilated",
-             [](nb::handle lhs, nb::handle rhs, Sizes strides, Padding padding, Sizes lhs_dilation,
-                Sizes rhs_dilation, Sizes lhs_spec, Sizes rhs_spec, Sizes out_spec,
-                int64_t feature_group_count, int64_t batch_group_count) {
-               return wrap_object(lax::conv_general_dilated(
-                   argument(lhs, "conv_general_dilated", "lhs"),
-                   argument(rhs, "conv_general_dilated", "rhs"),
-                   {batch_group_count, feature_group_count, std::move(lhs_dilation),
-                    std::move(lhs_spec), std::move(out_spec), std::move(padding),
-                    std::move(rhs_dilation), std::move(rhs_spec), std::move(strides)}));
-             });
+  module.def("_conv_general_dilated", [](nb::handle lhs, nb::handle rhs, Sizes strides,
+                                         Padding padding, Sizes lhs_dilation, Sizes rhs_dilation,
+                                         Sizes lhs_spec, Sizes rhs_spec, Sizes out_spec,
+                                         int64_t feature_group_count, int64_t batch_group_count) {
+    return wrap_object(lax::conv_general_dilated(
+        argument(lhs, "conv_general_dilated", "lhs"), argument(rhs, "conv_general_dilated", "rhs"),
+        {batch_group_count, feature_group_count, std::move(lhs_dilation), std::move(lhs_spec),
+         std::move(out_spec), std::move(padding), std::move(rhs_dilation), std::move(rhs_spec),
+         std::move(strides)}));
+  });
   using ReduceWindow = Array (*)(const Array&, ReduceWindowParams);
   const std::pair<const char*, ReduceWindow> functions[] = {
       {"_reduce_window_sum", lax::reduce_window_sum},
@@ -97,10 +96,10 @@ void bind_windows(nb::module_& module) {
     module.def(name, [name = std::string(name + 1), function = function](
                          nb::handle x, Sizes window, Sizes strides, Padding padding,
                          Sizes base_dilation, Sizes window_dilation) {
-      return wrap_object(function(argument(x, name, "operand"),
-                                  {std::move(base_dilation), std::move(padding),
-                                   std::move(window_dilation), std::move(window),
-                                   std::move(strides)}));
+      return wrap_object(
+          function(argument(x, name, "operand"),
+                   {std::move(base_dilation), std::move(padding), std::move(window_dilation),
+                    std::move(window), std::move(strides)}));
     });
   }
   module.def("_fft", [](nb::handle x, const std::string& type, const Sizes& lengths) {

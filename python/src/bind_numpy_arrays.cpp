@@ -80,12 +80,6 @@ void bind_parts(nb::module_& module) {
         return wrap_object(numpy::repeat(argument(x, "repeat", "a"), repeats, axis));
       },
       nb::arg("a").none(), nb::arg("repeats"), nb::arg("axis").none());
-  module.def(
-      "_roll",
-      [](nb::handle x, int64_t shift, std::optional<int64_t> axis) {
-        return wrap_object(numpy::roll(argument(x, "roll", "a"), shift, axis));
-      },
-      nb::arg("a").none(), nb::arg("shift"), nb::arg("axis").none());
   const auto def_triangle = [&](const char* name, auto function) {
     module.def(
         name,

@@ -42,7 +42,7 @@ std::string describe_param(const ffi::ParamDesc& param) {
 const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler) {
   Dl_info info;
   const auto* address = reinterpret_cast<const void*>(handler);
-  if (!handler || dladdr(address, &info) == 0 || !info.dli_sname) return nullptr;
+  if (!handler || dladdr(address, &info) == 0 || info.dli_saddr != address) return nullptr;
   // A name for the library that is loaded already; the program itself has none.
   void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) library = dlopen(nullptr, RTLD_LAZY);
@@ -50,7 +50,8 @@ const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler) {
   const auto* found = static_cast<const ffi::HandlerDesc*>(dlsym(library, symbol.c_str()));
   dlclose(library);
   const bool is_ours = found && found->struct_size >= sizeof(ffi::HandlerDesc) &&
-                       found->version == kDescriptionVersion && found->handler == handler;
+                       found->version == kDescriptionVersion &&
+                       std::string_view(found->name) == info.dli_sname;
   return is_ours ? found : nullptr;
 }
 

@@ -14,7 +14,8 @@ namespace farcall::numpy {
 
 [[noreturn]] void index_error(ErrorCode code, const Array& x, const std::string& what);
 
-// A slice, its step not 0, of a dimension of this size: its first element, their number and the step between them.
+// A slice, its step not 0, of a dimension of this size: its first element, their number and the
+// step between them.
 struct SliceRange {
   int64_t start, count, step;
 };

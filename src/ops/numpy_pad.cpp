@@ -128,15 +128,18 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
     const Array total = shift.rank() == 0 ? shift : sum(shift);
     return reshape(roll_one(flat, total, 0), x.shape());
   }
-  // Shifts and axes of which the one is a single number belong together.
-  const auto count = static_cast<int64_t>(axes->size());
-  const Array shifts = with_error_prefix("roll", [&] {
-    const int64_t number = std::max<int64_t>(count, shift.rank() == 0 ? 1 : shift.shape()[0]);
-    return broadcast_to(shift, {&number, 1});
-  });
+  // A single shift goes with every axis, and a single axis with every shift.
+  const auto num_axes = static_cast<int64_t>(axes->size());
+  const int64_t num_shifts = shift.rank() == 0 ? 1 : shift.size();
+  if (shift.rank() > 1 || (num_shifts != num_axes && num_shifts != 1 && num_axes != 1)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("roll: {} shifts for {} axes", num_shifts, num_axes));
+  }
+  const int64_t count = std::max(num_shifts, num_axes);
+  const Array shifts = broadcast_to(shift, {&count, 1});
   Array result = x;
   for (int64_t i = 0; i < shifts.size(); ++i) {
-    const int64_t axis = normalize_axis((*axes)[count == 1 ? 0 : i], x.rank(), "roll");
+    const int64_t axis = normalize_axis((*axes)[num_axes == 1 ? 0 : i], x.rank(), "roll");
     const Index at[] = {i};
     result = roll_one(result, take(shifts, at), axis);
   }

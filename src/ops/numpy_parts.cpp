@@ -110,17 +110,6 @@ Array tile(const Array& x, std::span<const int64_t> repeats) {
   return reshape(broadcast_to(reshape(x, apart), full), joined);
 }
 
-Array roll(const Array& x, int64_t shift, std::optional<int64_t> axis) {
-  if (!axis) return reshape(roll(ravel(x), shift, 0), x.shape());
-  const int64_t which = normalize_axis(*axis, x.rank(), "roll");
-  const int64_t size = x.shape()[which];
-  if (size == 0) return x;
-  const int64_t start = ((-shift % size) + size) % size;
-  if (start == 0) return x;
-  const Array parts[] = {slice_axis(x, which, start, size), slice_axis(x, which, 0, start)};
-  return lax::concatenate(parts, which);
-}
-
 Array tril(const Array& x, int64_t k) { return triangle(x, k, lax::le, "tril"); }
 Array triu(const Array& x, int64_t k) { return triangle(x, k, lax::ge, "triu"); }
 

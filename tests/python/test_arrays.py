@@ -277,7 +277,7 @@ def test_indexing_errors(x):
     with pytest.raises(ValueError, match="only one ellipsis"):
         x[..., ...]
     for index in ("a", 1.0, fnp.array(1.0)):
-        with pytest.raises(TypeError, match="can be indexed by integers, slices, None and"):
+        with pytest.raises(TypeError, match="can be indexed by integers, slices, None, "):
             x[index]
 
 

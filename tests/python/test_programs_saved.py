@@ -75,7 +75,7 @@ def test_programs_are_saved_as_they_are(x, tmp_path):
 
 
 def test_constants_are_compact():
-    big = np.arange(100_000, dtype=np.float64)
+    big = fnp.array(np.arange(100_000, dtype=np.float64))
     program = fc.make_jaxpr(lambda a: (a + big) * big)(big)
     assert len(program.serialize()) < big.nbytes + 1000
 
@@ -144,8 +144,8 @@ except RuntimeError as error:
     assert ran.stdout == (
         f'saved program: "{name}" on platform "cpu" has another signature than when the program '
         "was saved:\n"
-        "  saved: execute (F32) {factor: F32 scalar} -> (F32); traits 0\n"
-        "  found: execute (F32) {milliseconds: S64 scalar} -> (F32); traits 0\n"
+        "  saved: execute (f32) {factor: f32 scalar} -> (f32); traits 0\n"
+        "  found: execute (f32) {milliseconds: s64 scalar} -> (f32); traits 0\n"
     )
 
 

@@ -13,7 +13,7 @@ namespace farcall {
 // there is none, or it has another form than ours.
 FARCALL_API const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler);
 
-// For instance "(F32[?,?], optional F32) {eps: F32 scalar, n: optional S64 scalar} -> (F32[?,?])".
+// For instance "(f32[?,?], optional f32) {eps: f32 scalar, n: optional s64 scalar} -> (f32[?,?])".
 // Attributes are sorted by name; what a handler takes from the runtime is left out.
 FARCALL_API std::string describe_handler(const ffi::HandlerDesc& handler);
 

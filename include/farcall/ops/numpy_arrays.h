@@ -34,8 +34,6 @@ FARCALL_API std::vector<Array> split(const Array& x, int64_t sections, int64_t a
 // Each element, or the whole array, several times.
 FARCALL_API Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis = {});
 FARCALL_API Array tile(const Array& x, std::span<const int64_t> repeats);
-// Elements that leave at the end of a dimension come in at its beginning.
-FARCALL_API Array roll(const Array& x, int64_t shift, std::optional<int64_t> axis = {});
 // Zeros above, or below, diagonal k of each matrix.
 FARCALL_API Array tril(const Array& x, int64_t k = 0);
 FARCALL_API Array triu(const Array& x, int64_t k = 0);

@@ -126,6 +126,10 @@ inline void add_programs(std::string_view name, const ProgramPtr& program,
                          std::vector<NamedProgram>& out) {
   if (program) out.push_back({std::string(name), program});
 }
+inline void add_programs(std::string_view name, const std::optional<ProgramPtr>& program,
+                         std::vector<NamedProgram>& out) {
+  if (program) add_programs(name, *program, out);
+}
 inline void add_programs(std::string_view name, const std::vector<ProgramPtr>& programs,
                          std::vector<NamedProgram>& out) {
   for (size_t i = 0; i < programs.size(); ++i) {

@@ -9,7 +9,6 @@ from typing import Any
 from farcall import _core
 from farcall._lax_arrays import fft as _transform
 from farcall._numpy.common import Array, as_array, normalize_axes, to_inexact
-from farcall._numpy.shapes import roll
 
 __all__ = [
     "fft",
@@ -231,7 +230,7 @@ def _shifted(x: Any, axes: Any, function: str, sign: int) -> Array:
     array = as_array(x, function, "x")
     which = normalize_axes(axes, array.ndim, function)
     shifts = [array.shape[i] // 2 if sign > 0 else -(array.shape[i] // 2) for i in which]
-    return roll(array, shifts, which) if which else array
+    return _f.roll(array, shifts, which) if which else array
 
 
 def fftshift(x: Any, axes: Any = None) -> Array:

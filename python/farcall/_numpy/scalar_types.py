@@ -38,7 +38,7 @@ def make(name: str) -> ScalarType:
     return ScalarType(getattr(dtypes, name))
 
 
-__all__ = dtypes.__all__
+__all__ = ["bool_" if name == "bool" else name for name in dtypes.names]
 
 for _name in __all__:
     globals()[_name] = make(_name)

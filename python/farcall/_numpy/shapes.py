@@ -34,7 +34,6 @@ __all__ = [
     "ravel",
     "repeat",
     "reshape",
-    "roll",
     "rollaxis",
     "rot90",
     "shape",
@@ -161,27 +160,6 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     if k % 4 == 2:
         return _f.flip(array, (first, second))
     return _f.flip(_f.swapaxes(array, first, second), second)
-
-
-def roll(a: Any, shift: Any, axis: Any = None) -> Array:
-    """What leaves at the end of a dimension comes in at its beginning.
-
-    Args:
-      shift: by how many elements; one for each axis, or the same for all.
-      axis: one axis or several; the flattened array is rolled without one.
-    """
-    array = as_array(a, "roll")
-    shifts = [shift] if hasattr(shift, "__index__") else list(shift)
-    if axis is None:
-        return _f._roll(array, sum(operator.index(each) for each in shifts), None)
-    axes = [axis] if hasattr(axis, "__index__") else list(axis)
-    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
-        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
-    count = max(len(shifts), len(axes))
-    shifts, axes = (each * count if len(each) == 1 else each for each in (shifts, axes))
-    for each_shift, each_axis in zip(shifts, axes, strict=True):
-        array = _f._roll(array, operator.index(each_shift), each_axis)
-    return array
 
 
 # ---- putting together ----------------------------------------------------------------------------

@@ -25,8 +25,8 @@ from farcall._control_flow import scan as scan
 from farcall._control_flow import switch as switch
 from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
-from farcall.lax import linalg as linalg
 from farcall._lax_arrays import *  # noqa: F403
+from farcall.lax import linalg as linalg
 
 _functions = _core.lax
 

@@ -18,7 +18,7 @@ TEST(Signature, OfAHandlerFromALibrary) {
   const ffi::HandlerDesc* found = find_description(own().handler("own_scale"));
   ASSERT_NE(found, nullptr);
   EXPECT_STREQ(found->name, "own_scale");
-  EXPECT_EQ(describe_handler(*found), "(F32) {factor: F32 scalar} -> (F32)");
+  EXPECT_EQ(describe_handler(*found), "(f32) {factor: f32 scalar, label: string} -> (f32)");
 }
 
 TEST(Signature, AHandlerWithoutADescription) {
@@ -58,8 +58,8 @@ TEST(Signature, AnyShapeAnyNumberAnyName) {
                               {ParamKind::kRemainingRets, false, "", nullptr}};
   const HandlerDesc handler = {sizeof(HandlerDesc), 1, 0, kExecute, "h", params, 8, plain};
   EXPECT_EQ(describe_handler(handler),
-            "(F32[?,?], optional a buffer, ...) {a: optional S64 scalar, z: {axis: S64 scalar, "
-            "keep: optional S64 scalar}} -> (F32[?,?], ...)");
+            "(f32[?,?], optional a buffer, ...) {a: optional s64 scalar, z: {axis: s64 scalar, "
+            "keep: optional s64 scalar}} -> (f32[?,?], ...)");
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ const Example kExamples[] = {
      "_:f32[2] = custom_vmap_call[name=f call_jaxpr={ lambda ; a:f32[2]. let in (a,) } "
      "num_consts=0] a"},
     {"a:f32[2]",
-     "_:f32[2] = custom_lin[bwd=f jvp_jaxpr=None num_residuals=0 varies=(1,) "
+     "_:f32[2] = custom_lin[bwd=f jvp_jaxpr={ lambda ; a:f32[2]. let in (a,) } num_residuals=0 "
+     "varies=(1,) "
      "output_types=(f32[2],)] a"},
     {"a:f32[2] b:f32[3]",
      "_:f32[2] _:f32[3] = scan[jaxpr={ lambda ; a:f32[2] b:f32[]. let c:f32[2] = mul a b in (c, "

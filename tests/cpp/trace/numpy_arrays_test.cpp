@@ -1,5 +1,6 @@
 // numpy's functions of order, parts and products from C++, and what they refuse.
 #include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/numpy_indexing.h>
 
 #include <gtest/gtest.h>
 

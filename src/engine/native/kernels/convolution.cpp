@@ -15,9 +15,9 @@
 #include "engine/native/kernels/matrix_product.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
+#include "engine/native/kernels/sliding_window.h"
 #include "engine/native/kernels/strided_copy.h"
 #include "engine/native/kernels/width.h"
-#include "engine/native/kernels/sliding_window.h"
 
 namespace farcall::native {
 namespace {
