@@ -7,35 +7,16 @@ Two foreign functions, rms_norm and svd (examples/handlers), are called from one
 """
 
 import argparse
-import ctypes
-import pathlib
 import sys
 import time
 
+import digits_handlers
 import farcall
 import farcall.ffi
 import numpy as np
 from sklearn.datasets import load_digits
 
 # ---- foreign functions ----
-
-
-def find_handlers():
-    """The handler library of this clone's build tree, the newest if there are several."""
-    root = pathlib.Path(__file__).resolve().parent.parent
-    found = list(root.glob("build/*/examples/handlers/libdigits_handlers.so"))
-    if not found:
-        sys.exit(
-            f"No libdigits_handlers.so in {root}/build/*/examples/handlers. "
-            "Build it with ./quickstart, or say where it is: --handlers <path>"
-        )
-    return max(found, key=lambda path: path.stat().st_mtime)
-
-
-def register(path):
-    library = ctypes.CDLL(str(path))
-    for name in ("rms_norm", "svd"):
-        farcall.ffi.register_ffi_target(name, farcall.ffi.pycapsule(getattr(library, name)))
 
 
 def rms_norm(x, eps=1e-6):
@@ -161,9 +142,7 @@ def main():
     scans = np.asarray(pixels, np.float32)
     print(f"scans: {scans.shape[0]} of 8 x 8 pixels, as {scans.dtype}{list(scans.shape)}")
 
-    handlers = args.handlers or find_handlers()
-    register(handlers)
-    print(f"foreign functions: rms_norm and svd of {handlers}")
+    digits_handlers.register(args.handlers, "rms_norm", "svd")
 
     start = time.perf_counter()
     vt, scores, variance = pca(scans)
