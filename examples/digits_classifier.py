@@ -10,6 +10,7 @@ gradients that are taken scan by scan: long ones are cut, lest a single scan lea
 import argparse
 import sys
 import time
+from typing import Any
 
 import digits_handlers
 import farcall
@@ -185,7 +186,8 @@ def draw(path, course, scans, labels, probabilities):
 
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     figure = plt.figure(figsize=(16, 7), layout="constrained")
-    left, middle, right = figure.subfigures(1, 3, width_ratios=(4, 5, 6))
+    parts: Any = figure.subfigures(1, 3, width_ratios=(4, 5, 6))
+    left, middle, right = parts
     draw_course(left, course)
     predicted = np.argmax(probabilities, 1)
     draw_confusions(middle.subplots(), labels, predicted)

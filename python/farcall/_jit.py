@@ -30,8 +30,9 @@ def jit(
       fun: takes and returns arrays, numbers, and containers of these (pytrees). Left out: returns a
         decorator.
       static_argnums, static_argnames: arguments that are constants of the program; hashable.
-      donate_argnums, donate_argnames: arguments whose memory the call may use for its results. It
-        is permission, not command.
+      donate_argnums, donate_argnames: arguments whose memory the call may use for its results. One
+        that it has used is deleted: using it again raises RuntimeError. Memory that anyone else
+        sees (numpy, DLPack, another argument) is never used; the call then works on a copy.
       keep_unused: for programs written for JAX; without effect on results.
       inline: whether a call inside another function that is recorded adds the operations of ``fun``
         to it one by one, in place of one operation ``jit``.

@@ -65,8 +65,8 @@ std::vector<bool> consumed_inputs(const Executable& executable,
   std::vector<bool> consumed(inputs.size(), false);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto same = [&](const Storage* other) { return other->data() == inputs[i]->data(); };
-    consumed[i] = overwrites[i] && may_overwrite(*inputs[i]) &&
-                  std::ranges::count_if(inputs, same) == 1;
+    consumed[i] =
+        overwrites[i] && may_overwrite(*inputs[i]) && std::ranges::count_if(inputs, same) == 1;
   }
   return consumed;
 }

@@ -42,11 +42,12 @@ void append_elements(std::string& out, ShapeDtype type, const std::byte*& data, 
 ArrayNode::~ArrayNode() = default;
 
 void deleted_array(const Array& array) {
-  throw Error(ErrorCode::kFailedPrecondition,
-              fmt::format("Array has been deleted with shape={}: it was donated to a jitted function, "
-                          "which used its memory. Keep the function's result, or do not name the "
-                          "argument in donate_argnums",
-                          array.type().to_string()));
+  throw Error(
+      ErrorCode::kFailedPrecondition,
+      fmt::format("Array has been deleted with shape={}: it was donated to a jitted function, "
+                  "which used its memory. Keep the function's result, or do not name the "
+                  "argument in donate_argnums",
+                  array.type().to_string()));
 }
 
 Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {

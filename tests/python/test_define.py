@@ -650,3 +650,60 @@ def test_errors_of_rules_reach_the_caller(grow: ffi.Definition, part: str) -> No
     with pytest.raises(LookupError, match="where is it"):
         run()
     np.testing.assert_allclose(grow(X), np.exp(X))
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"jvp": lambda c, p, t: (None, t[0])}, "result 0 must be an array"),
+        ({"jvp": lambda c, p, t: (p[0][:1], t[0])}, "result 0 should be f64[3], got f64[1]"),
+        ({"vjp": (lambda c, x: (None, ()), grow_backward)}, "result 0 must be an array"),
+        (
+            {"vjp": (lambda c, x: (x[:1], x), grow_backward)},
+            "result 0 should be f64[3], got f64[1]",
+        ),
+        ({"vjp": (grow_forward, lambda c, r, ct: (ct[0], ct[0]))}, "expected 1 cotangents, got 2"),
+        (
+            {"vjp": (grow_forward, lambda c, r, ct: ct[0][:1])},
+            "cotangent 0 should be f64[3], got f64[1]",
+        ),
+        ({"linear_in": 0, "transpose": lambda c, ct, x: ct[0][:1]}, "cotangent 0 should be f64[3]"),
+    ],
+)
+def test_derivatives_of_other_types_are_refused(
+    grow: ffi.Definition, parts: Any, text: str
+) -> None:
+    if "vjp" in parts:
+        grow.vjp(*parts["vjp"])
+    else:
+        grow._set(**parts)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        fc.vjp(grow, X)[1](X)
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (lambda c, n, axes, x: (None, 0), "result 0 must be an array"),
+        (lambda c, n, axes, x: ((x, x), 0), "expected 1 results and axes, got 2 and 2"),
+        (lambda c, n, axes, x: (x, 5), "axis 5 of result 0 is none of its dimensions"),
+        (lambda c, n, axes, x: (x[:1], 0), "result 0 should be f64[2,3], got f64[1,3]"),
+    ],
+)
+def test_batches_of_other_types_are_refused(grow: ffi.Definition, rule: Any, text: str) -> None:
+    grow._set(vmap_method=None, batch=rule)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        fc.vmap(grow)(np.ones((2, 3)))
+    assert text in str(caught.value)
+
+
+def test_negative_axes_of_results_count_from_the_end(grow: ffi.Definition) -> None:
+    grow._set(vmap_method=None, batch=lambda c, n, axes, x: (fnp.moveaxis(x, axes[0], -1), -1))
+    np.testing.assert_array_equal(fc.vmap(grow)(np.eye(3)[:2]), np.eye(3)[:2])
+
+
+def test_float0_is_a_cotangent_of_ints(names: dict[str, str]) -> None:
+    copy = define(names["copy"], shape=lambda a, b: (a, b))
+    copy.vjp(lambda call, a, b: (call(a, b), None), lambda call, residuals, cotangents: cotangents)
+    check_derivatives(copy, (X, np.int32(3)), modes="rev")

@@ -1,0 +1,85 @@
+"""Donated arguments: their memory is used where nobody else sees it; the array is then deleted."""
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+
+
+def add_twice(x, y):
+    return x * 2 + y
+
+
+@pytest.fixture
+def x():
+    return fnp.array(np.arange(8, dtype=np.float32))
+
+
+@pytest.fixture
+def y():
+    return fnp.ones(8)
+
+
+def test_the_result_lies_in_the_donated_memory(x, y):
+    wanted = np.array(x) * 2 + 1
+    x = x + 0
+    pointer = x.unsafe_buffer_pointer()
+    result = fc.jit(add_twice, donate_argnums=0)(x, y)
+    np.testing.assert_array_equal(result, wanted)
+    assert result.unsafe_buffer_pointer() == pointer
+
+
+def test_a_donated_array_is_deleted(x, y):
+    f = fc.jit(add_twice, donate_argnums=0)
+    given = x + 0
+    f(given, y)
+    assert repr(given) == "Array(deleted f32[8])"
+    for use in (
+        lambda: given + 1,
+        lambda: np.asarray(given),
+        lambda: f(given, y),
+        lambda: fc.jit(lambda a: a)(given),
+        lambda: fc.vmap(lambda a: a)(given) + 1,
+    ):
+        with pytest.raises(RuntimeError, match=r"Array has been deleted with shape=f32\[8\]"):
+            use()
+    np.testing.assert_array_equal(f(x + 0, y), np.array(x) * 2 + 1)
+
+
+def test_other_arguments_are_never_changed(x, y):
+    before = np.array(y)
+    fc.jit(add_twice, donate_argnums=0)(x + 0, y)
+    np.testing.assert_array_equal(y, before)
+
+
+def test_memory_that_numpy_sees_is_not_used(x, y):
+    given = x + 0
+    view = np.asarray(given)
+    fc.jit(add_twice, donate_argnums=0)(given, y)
+    np.testing.assert_array_equal(view, np.arange(8))
+    np.testing.assert_array_equal(given, np.arange(8))
+
+
+def test_an_array_that_is_passed_twice_is_not_used(x):
+    given = x + 0
+    result = fc.jit(add_twice, donate_argnums=0)(given, given)
+    np.testing.assert_array_equal(result, np.arange(8) * 3)
+    np.testing.assert_array_equal(given, np.arange(8))
+
+
+def test_what_cannot_be_used_stays(x, y):
+    given = x + 0
+    total = fc.jit(lambda a, b: a.sum() + b.sum(), donate_argnums=0)(given, y)
+    assert float(total) == 36
+    np.testing.assert_array_equal(given, np.arange(8))
+
+
+def test_donation_by_name_and_of_trees(x, y):
+    f = fc.jit(lambda state, step: {"w": state["w"] + step}, donate_argnames="state")
+    state = {"w": x + 0}
+    old = state["w"]
+    for _ in range(5):
+        state = f(state, step=y)
+    np.testing.assert_array_equal(state["w"], np.arange(8) + 5)
+    with pytest.raises(RuntimeError, match="deleted"):
+        old + 1
