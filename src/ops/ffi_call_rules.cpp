@@ -2,6 +2,7 @@
 #include "ops/ffi_call_rules.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,8 +77,7 @@ std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCa
 // ---- from forward and backward halves ----
 
 // The derivative in forward mode for a call that has rules for reverse mode: from its jvp rule, or
-// by transposing the backward half. Operands: residuals, primals, tangents that are not zero. Null
-// when the backward half cannot be transposed.
+// by transposing the backward half. Operands: residuals, primals, tangents that are not zero.
 ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& params,
                            std::span<const ShapeDtype> residuals,
                            std::span<const ShapeDtype> primals, const std::vector<bool>& varies,
@@ -122,11 +122,29 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
     return found;
   };
   if (definition.jvp) return record(by_jvp, types);
-  try {
-    return record(by_transposing, types);
-  } catch (const Error&) {
-    return nullptr;  // forward mode is then refused when it is run
-  }
+  return with_error_prefix(
+      fmt::format("ffi_call(\"{}\"): forward mode, which its definition does not give and which "
+                  "follows from transposing the backward rule",
+                  p.target_name),
+      [&] { return record(by_transposing, types); });
+}
+
+// The program that `make` makes, once.
+std::function<ProgramPtr()> lazily(std::function<ProgramPtr()> make) {
+  struct Lazy {
+    std::mutex mutex;
+    ProgramPtr made;
+  };
+  return [lazy = std::make_shared<Lazy>(), make = std::move(make)] {
+    {
+      const std::lock_guard lock(lazy->mutex);
+      if (lazy->made) return lazy->made;
+    }
+    ProgramPtr made = make();  // runs users' code, and therefore unlocked
+    const std::lock_guard lock(lazy->mutex);
+    if (!lazy->made) lazy->made = std::move(made);
+    return lazy->made;
+  };
 }
 
 JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& definition) {
@@ -134,9 +152,6 @@ JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& defin
   ForwardResults forward = definition->forward(target, call.primals);
   check_results(target.params, "forward", forward.outputs);
   const std::vector<ShapeDtype> outputs = types_of(forward.outputs);
-  const ProgramPtr program =
-      forward_program(*definition, call.params, types_of(forward.residuals), types_of(call.primals),
-                      present(call.tangents), outputs);
   auto rules = std::make_shared<CustomCall>();
   rules->name = target.params.target_name;
   rules->backward = [definition, params = call.params, count = forward.residuals.size(),
@@ -145,11 +160,15 @@ JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& defin
     return call_backward(*definition, params_as<FfiCallParams>(params.get()),
                          residuals.first(count), cotangents, operands);
   };
+  rules->forward_mode =
+      lazily([definition, params = call.params, residuals = types_of(forward.residuals),
+              primals = types_of(call.primals), varies = present(call.tangents), outputs] {
+        return forward_program(*definition, params, residuals, primals, varies, outputs);
+      });
   // The jvp rule needs the primals besides.
   std::vector<Array> residuals = std::move(forward.residuals);
   residuals.insert(residuals.end(), call.primals.begin(), call.primals.end());
-  std::vector<Array> tangents =
-      call_linear(rules, std::move(residuals), call.tangents, outputs, program);
+  std::vector<Array> tangents = call_linear(rules, std::move(residuals), call.tangents, outputs);
   return {std::move(forward.outputs), std::move(tangents)};
 }
 

@@ -2,7 +2,6 @@
 #include "trace/custom.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -44,10 +43,8 @@ struct CustomLinParams {
   int64_t num_residuals = 0;
   std::vector<int64_t> varies;           // by input of the function: 0 or 1
   std::vector<ShapeDtype> output_types;  // of the function
-  std::optional<ProgramPtr> jvp_jaxpr;   // the same map as a program, where there is one
   static constexpr auto fields() {
     return std::tuple(field("bwd", &CustomLinParams::rules),
-                      field("jvp_jaxpr", &CustomLinParams::jvp_jaxpr),
                       field("num_residuals", &CustomLinParams::num_residuals),
                       field("varies", &CustomLinParams::varies),
                       field("output_types", &CustomLinParams::output_types));
@@ -200,11 +197,14 @@ BatchResults lin_batch(const BatchCall& call) {
                           std::span<const Array> residuals, std::span<const Array> cotangents) {
     return batched_backward(original, axis, residual_axes, input_axes, residuals, cotangents);
   };
-  CustomLinParams q{batched, p.num_residuals, p.varies, {}, {}};
-  if (p.jvp_jaxpr) {
-    q.jvp_jaxpr = batch_program(*p.jvp_jaxpr, call.axis, {call.axes.begin(), call.axes.end()},
-                                std::vector<bool>((*p.jvp_jaxpr)->outputs.size(), true))
-                      .program;
+  CustomLinParams q{batched, p.num_residuals, p.varies, {}};
+  if (p.rules->forward_mode) {
+    batched->forward_mode = [original = p.rules, axis = call.axis,
+                             axes = std::vector<int64_t>(call.axes.begin(), call.axes.end())] {
+      const ProgramPtr program = original->forward_mode();
+      const std::vector<bool> all(program->outputs.size(), true);
+      return batch_program(program, axis, axes, all).program;
+    };
   }
   for (const ShapeDtype type : p.output_types) {
     q.output_types.push_back(with_leading(type, call.axis.size));
@@ -218,13 +218,15 @@ BatchResults lin_batch(const BatchCall& call) {
 // Forward mode over forward mode.
 JvpResults lin_jvp(const JvpCall& call) {
   const auto& p = params_as<CustomLinParams>(call.params.get());
-  if (!p.jvp_jaxpr) throw TypeError(std::string(call.primitive.never_run));
-  return jvp([&](std::span<const Array> inputs) { return evaluate(**p.jvp_jaxpr, inputs); },
+  if (!p.rules->forward_mode) throw TypeError(std::string(call.primitive.never_run));
+  const ProgramPtr program = p.rules->forward_mode();
+  return jvp([&](std::span<const Array> inputs) { return evaluate(*program, inputs); },
              call.primals, call.tangents);
 }
 
 ProgramPtr lin_body(const Params* params) {
-  return params_as<CustomLinParams>(params).jvp_jaxpr.value_or(nullptr);
+  const auto& rules = params_as<CustomLinParams>(params).rules;
+  return rules->forward_mode ? rules->forward_mode() : nullptr;
 }
 
 const TransformRules kLinRules = {.jvp = lin_jvp, .transpose = lin_transpose, .batch = lin_batch};
@@ -341,10 +343,8 @@ JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals
 
 std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> residuals,
                                std::span<const Array> tangents,
-                               std::span<const ShapeDtype> output_types,
-                               const ProgramPtr& forward) {
-  CustomLinParams p{rules, static_cast<int64_t>(residuals.size()), {}, {}, {}};
-  if (forward) p.jvp_jaxpr = forward;
+                               std::span<const ShapeDtype> output_types) {
+  CustomLinParams p{rules, static_cast<int64_t>(residuals.size()), {}, {}};
   std::vector<Array> operands = std::move(residuals);
   for (const Array& tangent : tangents) {
     p.varies.push_back(!tangent.is_null());

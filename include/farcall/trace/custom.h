@@ -41,6 +41,9 @@ struct CustomCall {
   std::function<BatchResults(std::span<const Array> inputs, std::span<const int64_t> axes,
                              const BatchAxis& axis)>
       batch;
+  // Of a linear map: its program, from residuals and the tangents that are not null, made when
+  // forward mode needs it.
+  std::function<ProgramPtr()> forward_mode;
   // Inputs before the function's own: what it closed over when it was recorded. Rules do not get
   // them, and it is an error to differentiate with respect to them.
   size_t num_captured = 0;
@@ -48,12 +51,10 @@ struct CustomCall {
 
 // A linear map known by its transpose, `rules.backward`: the tangents of outputs of these types (of
 // those that can have one) from residuals and the tangents of inputs, null where they are zero.
-// `forward`, a program from residuals and the tangents that are not null, computes them in forward
-// mode; without it only reverse mode can be run.
+// Forward mode runs `rules.forward_mode`, and is refused without it.
 FARCALL_API std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> residuals,
                                            std::span<const Array> tangents,
-                                           std::span<const ShapeDtype> output_types,
-                                           const ProgramPtr& forward = nullptr);
+                                           std::span<const ShapeDtype> output_types);
 
 // Calls the function under the current interpreter, which may use a rule instead.
 FARCALL_API std::vector<Array> call_custom(const CustomCallPtr& call,
