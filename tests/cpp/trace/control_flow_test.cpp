@@ -375,7 +375,7 @@ TEST(ScanErrors, NameWhatDiffers) {
       "scan: xs[0] has no dimension to scan over, it is f32[]");
   EXPECT_EQ(type_error_of([&] {
               lax::scan(
-                  [](Inputs c, Inputs x) {
+                  [](Inputs c, Inputs) {
                     return lax::LoopResults{{lax::convert_element_type(c[0], DType::kInt32)}, {}};
                   },
                   init, Arrays{xs[0]});
