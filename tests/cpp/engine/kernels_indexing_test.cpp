@@ -96,7 +96,9 @@ TEST(IndexingKernels, ScattersOfEveryDType) {
       if (dtype == DType::kFloat8E8M0FNU) continue;  // has no zero and no sign
       EXPECT_TRUE(is_close(sums, i, sum, 0)) << dtype_name(dtype);
       EXPECT_TRUE(is_close(products, i, product, 0)) << dtype_name(dtype);
-      if (!is_complex(dtype)) EXPECT_EQ(lowest.real(i), low) << dtype_name(dtype);
+      if (!is_complex(dtype)) {
+        EXPECT_EQ(lowest.real(i), low) << dtype_name(dtype);
+      }
     }
   }
 }
