@@ -10,12 +10,17 @@ import subprocess
 from types import SimpleNamespace
 
 import farcall
+import hypothesis
 import jax
 import numpy as np
 import pytest
 from farcall import ffi
 
 jax.config.update("jax_platforms", "cpu")
+
+# A run of all tests is to give the same result again; HYPOTHESIS_PROFILE=default looks further.
+hypothesis.settings.register_profile("same_each_time", derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same_each_time"))
 
 HANDLERS = pathlib.Path(__file__).parent.parent / "handlers" / "python_handlers.cpp"
 

@@ -109,6 +109,8 @@ def test_scatter_of_any_windows(case: dict[str, Any], name: str) -> None:
     operand, indices = case["operand"], case["indices"]
     if operand.dtype == np.complex64 and name in ("scatter_min", "scatter_max"):
         operand = operand.real
+    # XLA writes several windows without an index one beside the other, not all at the start.
+    assume(indices.shape[-1] > 0 or np.prod(indices.shape[:-1]) <= 1)
     if name == "scatter" and case["mode"] == "clip":
         indices = np.zeros_like(indices)  # which of several updates stays is not said
     shape = np.asarray(
