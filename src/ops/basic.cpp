@@ -10,7 +10,7 @@ namespace {
 Array zeros(ShapeDtype type) {
   Storage storage = Storage::allocate(byte_width(type.dtype()));
   std::fill_n(static_cast<std::byte*>(storage.data()), byte_width(type.dtype()), std::byte{0});
-  const Array zero(ShapeDtype(type.dtype(), {}, type.weak_type()), std::move(storage));
+  Array zero(ShapeDtype(type.dtype(), {}, type.weak_type()), std::move(storage));
   if (type.rank() == 0) return zero;
   return lax::broadcast_in_dim(zero, type.shape(), {});
 }

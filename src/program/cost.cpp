@@ -1,10 +1,17 @@
 // What programs cost.
+#include <cstdint>
 #include <vector>
 
 #include <farcall/program/program.h>
 #include <farcall/program/walk.h>
 
 namespace farcall {
+namespace {
+
+// Loops in loops count beyond what 64 bits hold.
+int64_t saturated_sum(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+}  // namespace
 
 Cost Program::cost(const Equation& equation) const {
   const Primitive& primitive = *equation.primitive;
@@ -33,8 +40,8 @@ Cost Program::cost() const {
     Cost total;
     for (const Equation& equation : equations) {
       const Cost each = cost(equation);
-      total.flops += each.flops;
-      total.bytes += each.bytes;
+      total.flops = saturated_sum(total.flops, each.flops);
+      total.bytes = saturated_sum(total.bytes, each.bytes);
     }
     return total;
   });

@@ -56,7 +56,7 @@ Array interleave(const Array& a, const Array& b, int64_t axis) {
   const Array pairs[] = {part(a, axis, 0, size), b};
   std::vector<int64_t> shape(b.shape().begin(), b.shape().end());
   shape[axis] = 2 * size;
-  const Array both = reshape(numpy::stack(pairs, axis + 1), shape);
+  Array both = reshape(numpy::stack(pairs, axis + 1), shape);
   if (a.shape()[axis] == size) return both;
   const Array all[] = {both, part(a, axis, size, size + 1)};
   return concatenate(all, axis);

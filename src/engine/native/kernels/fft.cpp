@@ -112,7 +112,9 @@ Kind kind_of(const std::string& type) {
 }
 
 Kernel make_fft(Types inputs, Types outputs, const Params* params) {
-  const auto& [lengths, type] = params_as<FftParams>(params);
+  const auto& p = params_as<FftParams>(params);
+  const auto& lengths = p.fft_lengths;
+  const auto& type = p.fft_type;
   auto plan = std::make_shared<FftPlan>();
   plan->kind = kind_of(type);
   const bool is_real_result = plan->kind == Kind::kRealBackward;

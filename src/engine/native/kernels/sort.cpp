@@ -156,11 +156,12 @@ void run_sort(const KernelCall& call) {
     load_keys(plan, call, first, scratch, columns);
     sort_positions(plan, scratch, columns, positions);
     for (size_t i = 0; i < num_operands; ++i) {
-      visit_width(static_cast<int64_t>(plan.widths[i]), [&]<class T>(T) {
-        const auto* from = static_cast<const T*>(call.operands[i]) + first;
-        auto* to = static_cast<T*>(call.operands[num_operands + i]) + first;
-        for (int64_t j = 0; j < size; ++j) to[j * inner] = from[positions[j] * inner];
-      });
+      visit_width(static_cast<int64_t>(plan.widths[i]),
+                  [&, size = size, inner = inner]<class T>(T) {
+                    const auto* from = static_cast<const T*>(call.operands[i]) + first;
+                    auto* to = static_cast<T*>(call.operands[num_operands + i]) + first;
+                    for (int64_t j = 0; j < size; ++j) to[j * inner] = from[positions[j] * inner];
+                  });
     }
   }
 }
