@@ -186,7 +186,7 @@ Array transpose_lhs(const TransposeCall& call, const ConvParams& p) {
   }
   Indices spatial(p.rhs_spec.begin() + 2, p.rhs_spec.end());
   std::ranges::sort(spatial);
-  const Array result =
+  Array result =
       lax::conv_general_dilated(call.cotangents[0], lax::rev(rhs, spatial), std::move(back));
   if (p.batch_group_count == 1) return result;
   return merge_dimension(split_dimension(result, p.lhs_spec[1], groups), p.lhs_spec[1],

@@ -168,8 +168,8 @@ ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name
     }
   }
   std::ranges::sort(program_.axis_names);
-  const auto repeated = std::ranges::unique(program_.axis_names);
-  program_.axis_names.erase(repeated.begin(), repeated.end());
+  program_.axis_names.erase(std::unique(program_.axis_names.begin(), program_.axis_names.end()),
+                            program_.axis_names.end());
   return std::make_shared<const Program>(std::move(program_));
 }
 

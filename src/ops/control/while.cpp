@@ -37,7 +37,7 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
   const auto& p = params_as<WhileParams>(params);
   const auto cond_takes = p.cond_jaxpr->input_types();
   const auto body_takes = p.body_jaxpr->input_types();
-  const auto results = p.body_jaxpr->output_types();
+  auto results = p.body_jaxpr->output_types();
   const auto num_carry = static_cast<int64_t>(results.size());
   if (p.cond_nconsts < 0 || p.body_nconsts < 0 ||
       p.cond_nconsts + num_carry != static_cast<int64_t>(cond_takes.size()) ||
