@@ -153,7 +153,7 @@ class Layout {
   void sweep(int times, const F& visit) {
     for (int i = 0; i < times; ++i) {
       for (auto& row : rows_) visit(row, true);
-      for (auto it = rows_.rbegin(); it != rows_.rend(); ++it) visit(*it, false);
+      for (size_t row = rows_.size(); row-- > 0;) visit(rows_[row], false);
     }
   }
 

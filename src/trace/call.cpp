@@ -15,9 +15,9 @@ const ProgramPtr& program_of(const Params* params) {
   return params_as<P>(params).jaxpr;
 }
 template <class P>
-ParamsPtr with_program(const Params* params, ProgramPtr program) {
+ParamsPtr with_program(const Params* params, const ProgramPtr& program) {
   P p = params_as<P>(params);
-  p.jaxpr = std::move(program);
+  p.jaxpr = program;
   return make_params(std::move(p));
 }
 
