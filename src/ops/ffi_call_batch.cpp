@@ -17,10 +17,7 @@ namespace farcall {
 namespace {
 
 ShapeDtype with_leading(ShapeDtype type, int64_t size) {
-  if (type.is_token()) return type;
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.insert(shape.begin(), size);
-  return type.with_shape(shape);
+  return type.is_token() ? type : batched_type(type, 0, size);
 }
 
 // The batch dimension, in front, is the slowest.
@@ -170,9 +167,7 @@ BatchResults batch_by_rule(const BatchCall& call, const TargetDefinition& defini
       if (wanted.is_token() || axis < 0 || axis > static_cast<int64_t>(wanted.shape().size())) {
         fail(fmt::format("axis {} of result {} is none of its dimensions", axis, i));
       }
-      Shape shape(wanted.shape().begin(), wanted.shape().end());
-      shape.insert(shape.begin() + axis, call.axis.size);
-      wanted = wanted.with_shape(shape);
+      wanted = batched_type(wanted, axis, call.axis.size);
     }
     if (got.strengthened() != wanted.strengthened()) {
       fail(fmt::format("result {} should be {}, got {}", i, wanted.strengthened().to_string(),

@@ -140,6 +140,12 @@ BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
   return interpreter.unwrap(function(arguments));
 }
 
+ShapeDtype batched_type(ShapeDtype type, int64_t axis, int64_t size) {
+  Shape shape(type.shape().begin(), type.shape().end());
+  shape.insert(shape.begin() + axis, size);
+  return type.with_shape(shape);
+}
+
 Array move_axis(const Array& x, int64_t from, int64_t to, int64_t size) {
   if (from == kNotBatched) return basic_operations().broadcast(x, to, size);
   if (from == to) return x;

@@ -177,12 +177,6 @@ std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxi
   return result;
 }
 
-ShapeDtype with_leading(ShapeDtype type, int64_t size) {
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.insert(shape.begin(), size);
-  return type.with_shape(shape);
-}
-
 BatchResults lin_batch(const BatchCall& call) {
   const auto& p = params_as<CustomLinParams>(call.params.get());
   const auto num_residuals = static_cast<size_t>(p.num_residuals);
@@ -207,7 +201,7 @@ BatchResults lin_batch(const BatchCall& call) {
     };
   }
   for (const ShapeDtype type : p.output_types) {
-    q.output_types.push_back(with_leading(type, call.axis.size));
+    q.output_types.push_back(batched_type(type, 0, call.axis.size));
   }
   std::vector<Array> outputs =
       bind_primitive(call.primitive, make_params(std::move(q)), call.inputs);

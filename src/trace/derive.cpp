@@ -80,10 +80,7 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
   return program->derived.find_or_make<ProgramBatch>("batch " + axis.name, std::move(key), [&] {
     std::vector<ShapeDtype> types = program->input_types();
     for (size_t i = 0; i < types.size(); ++i) {
-      if (axes[i] == kNotBatched) continue;
-      Shape shape(types[i].shape().begin(), types[i].shape().end());
-      shape.insert(shape.begin() + axes[i], axis.size);
-      types[i] = types[i].with_shape(shape);
+      if (axes[i] != kNotBatched) types[i] = batched_type(types[i], axes[i], axis.size);
     }
     ProgramBatch result;
     result.program = record(

@@ -9,24 +9,19 @@
 #include <farcall/core/error.h>
 #include <farcall/primitives/control_flow.h>
 #include <farcall/primitives/platform.h>
+#include <farcall/program/walk.h>
 
 #include "engine/native/passes.h"
 
 namespace farcall::native {
 namespace {
 
-// Null for equations that are no calls.
-ProgramPtr body_of(const Equation& equation) {
-  const auto body = equation.primitive->body;
-  return body ? body(equation.params.get()) : nullptr;
-}
-
 bool is_loop(std::string_view name) { return name == "scan" || name == "while"; }
 
 bool needs_work(const Program& program) {
   return std::ranges::any_of(program.equations, [](const Equation& equation) {
     const std::string_view name = equation.primitive->name;
-    return body_of(equation) != nullptr || name == "platform_index" || name == "cond" ||
+    return called_program(equation) != nullptr || name == "platform_index" || name == "cond" ||
            is_loop(name);
   });
 }
@@ -108,7 +103,7 @@ class Inliner {
 
   // What stands for the results of an equation that goes: a call, a choice that is made already.
   std::optional<std::vector<Atom>> replacement(const Equation& equation) {
-    if (const ProgramPtr body = body_of(equation)) return add_body(*body, equation.inputs);
+    if (const ProgramPtr body = called_program(equation)) return add_body(*body, equation.inputs);
     const std::string_view name = equation.primitive->name;
     if (name == "platform_index") {
       const int32_t index =

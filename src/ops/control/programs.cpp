@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
 
 #include "ops/type_rules.h"
 
@@ -85,10 +86,6 @@ void check_same_types(std::span<const ShapeDtype> types, std::span<const ShapeDt
 
 ShapeDtype slice_of(ShapeDtype type) { return type.with_shape(type.shape().subspan(1)); }
 
-ShapeDtype stack_of(ShapeDtype type, int64_t length) {
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.insert(shape.begin(), length);
-  return type.with_shape(shape);
-}
+ShapeDtype stack_of(ShapeDtype type, int64_t length) { return batched_type(type, 0, length); }
 
 }  // namespace farcall::control

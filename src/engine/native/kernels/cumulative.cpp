@@ -5,6 +5,7 @@
 
 #include <farcall/primitives/cumulative.h>
 
+#include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
@@ -18,36 +19,6 @@ constexpr int64_t kColumns = 256;
 
 // ---- operations
 
-// Sums and products of single precision are kept in double.
-template <class T>
-struct WideOf {
-  using type = T;
-};
-template <>
-struct WideOf<float> {
-  using type = double;
-};
-template <>
-struct WideOf<std::complex<float>> {
-  using type = std::complex<double>;
-};
-
-struct Sum {
-  template <class T>
-  using Accumulator = typename WideOf<T>::type;
-  template <class A>
-  static A combine(A a, A b) {
-    return add(a, b);
-  }
-};
-struct Product {
-  template <class T>
-  using Accumulator = typename WideOf<T>::type;
-  template <class A>
-  static A combine(A a, A b) {
-    return multiply(a, b);
-  }
-};
 struct Maximum {
   template <class T>
   requires(!Complex<T>) using Accumulator = T;

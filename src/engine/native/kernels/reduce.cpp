@@ -6,6 +6,7 @@
 
 #include <farcall/primitives/reduce.h>
 
+#include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
 
@@ -22,38 +23,6 @@ constexpr int64_t kSequentialElements = 256;
 
 // ---- operations
 
-// Sums and products of single precision are kept in double.
-template <class T>
-struct WideOf {
-  using type = T;
-};
-template <>
-struct WideOf<float> {
-  using type = double;
-};
-template <>
-struct WideOf<std::complex<float>> {
-  using type = std::complex<double>;
-};
-
-struct Sum {
-  static constexpr bool kSignless = true;
-  template <class T>
-  using Accumulator = typename WideOf<T>::type;
-  template <class A>
-  static A combine(A a, A b) {
-    return add(a, b);
-  }
-};
-struct Product {
-  static constexpr bool kSignless = true;
-  template <class T>
-  using Accumulator = typename WideOf<T>::type;
-  template <class A>
-  static A combine(A a, A b) {
-    return multiply(a, b);
-  }
-};
 struct Maximum {
   template <class T>
   using Accumulator = T;
