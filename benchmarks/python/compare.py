@@ -14,49 +14,20 @@ import importlib.util
 import json
 import pathlib
 import platform
-import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 
 import numpy as np
+from timing import compare, divided, summary, unit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHAIN = 100
+STEPS = 10_000
 # Cases that farcall promises something for: the least ratio to JAX, or the most of the given unit.
 LEAST_RATIO = {"jitted call": 20, "eager call": 20, "eager call, ffi_call made anew": 20}
 MOST = {"import beyond numpy": 60e6}
-
-
-# ---- timing ----
-
-
-def nanoseconds(function, count):
-    """Time of one call, over a block of `count`."""
-    rounds = range(count)
-    start = time.perf_counter_ns()
-    for _ in rounds:
-        function()
-    return (time.perf_counter_ns() - start) / count
-
-
-def compare(functions, blocks, block_ns):
-    """The least and the median time of a call of each function; the blocks take turns."""
-    counts = {}
-    for name, function in functions.items():
-        nanoseconds(function, 3)
-        counts[name] = max(1, int(block_ns / max(nanoseconds(function, 10), 1)))
-    times = {name: [] for name in functions}
-    for _ in range(blocks):
-        for name, function in functions.items():
-            times[name].append(nanoseconds(function, counts[name]))
-    return {name: summary(values) for name, values in times.items()}
-
-
-def summary(values, divisor=1):
-    return {"min": min(values) / divisor, "median": statistics.median(values) / divisor}
 
 
 # ---- what is compared ----
@@ -75,15 +46,18 @@ def find_handlers():
 class Framework:
     """One of the two, under the names that they share."""
 
-    def __init__(self, module, ffi, library):
+    def __init__(self, module, ffi, lax, library):
         self.jit = module.jit
         self.result = module.ShapeDtypeStruct((4,), np.float32)
+        self.vmap = module.vmap
+        self.scan = lax.scan
         self.ffi_call = ffi.ffi_call
         ffi.register_ffi_target("noop_1", ffi.pycapsule(library.noop_1), platform="cpu")
         self.x = module.numpy.asarray(np.arange(4, dtype=np.float32))
+        self.batch = module.numpy.asarray(np.zeros((STEPS, 4), dtype=np.float32))
 
-    def make_call(self):
-        return self.ffi_call("noop_1", self.result)
+    def make_call(self, **options):
+        return self.ffi_call("noop_1", self.result, **options)
 
     def function(self, length):
         def chain(x):
@@ -106,6 +80,16 @@ class Framework:
         f, x = self.jit(self.function(CHAIN)), self.x
         return lambda: f(x).block_until_ready()
 
+    def loop(self):
+        call, x = self.make_call(), self.x
+        f = self.jit(lambda x: self.scan(lambda x, _: (call(x), None), x, None, length=STEPS)[0])
+        return lambda: f(x).block_until_ready()
+
+    def mapped(self):
+        call, batch = self.make_call(vmap_method="sequential"), self.batch
+        f = self.jit(self.vmap(call))
+        return lambda: f(batch).block_until_ready()
+
     def eager(self):
         f, x = self.make_call(), self.x
         return lambda: f(x)
@@ -121,14 +105,16 @@ class Framework:
 def frameworks(library):
     import farcall
     import farcall.ffi
+    import farcall.lax
 
-    found = {"farcall": Framework(farcall, farcall.ffi, library)}
+    found = {"farcall": Framework(farcall, farcall.ffi, farcall.lax, library)}
     if importlib.util.find_spec("jax"):
         import jax
         import jax.ffi
+        import jax.lax
 
         jax.config.update("jax_platforms", "cpu")
-        found["jax"] = Framework(jax, jax.ffi, library)
+        found["jax"] = Framework(jax, jax.ffi, jax.lax, library)
     return found
 
 
@@ -240,17 +226,10 @@ def compare_peers(library, ours, args):
                 functions[name] = make(library, folder)
             except Exception as error:
                 print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-        return compare(functions, args.blocks, args.block_ns)
+        return compare(functions, args.blocks, args.block_ns, args.most_ns)
 
 
 # ---- output ----
-
-
-def unit(ns):
-    for factor, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if ns >= factor:
-            return f"{ns / factor:.3g} {name}"
-    return f"{ns:.0f} ns"
 
 
 def verdict(case, times):
@@ -286,7 +265,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
     parser.add_argument("--quick", action="store_true", help="fewer blocks; no peers to compile")
     args = parser.parse_args()
-    args.blocks, args.block_ns = (10, 2e6) if args.quick else (60, 5e6)
+    args.blocks, args.block_ns, args.most_ns = (10, 2e6, 1e9) if args.quick else (60, 5e6, 1e10)
 
     library = ctypes.CDLL(str(args.handlers or find_handlers()))
     found = frameworks(library)
@@ -296,15 +275,16 @@ def main():
         "eager call": "eager",
         "eager call, ffi_call made anew": "eager_made_anew",
         f"one of {CHAIN} calls in a jitted chain": "chain",
+        f"one of {STEPS:,} steps of a scan": "loop",
+        f"one of {STEPS:,} calls of a sequential vmap": "mapped",
         "first call: record, compile, run": "first",
     }
     cases = {}
+    per_call = {"chain": CHAIN, "loop": STEPS, "mapped": STEPS}
     for case, method in methods.items():
         functions = {name: getattr(framework, method)() for name, framework in found.items()}
-        cases[case] = compare(functions, args.blocks, args.block_ns)
-        if method == "chain":
-            for times in cases[case].values():
-                times.update({key: value / CHAIN for key, value in times.items()})
+        times = compare(functions, args.blocks, args.block_ns, args.most_ns)
+        cases[case] = divided(times, per_call.get(method, 1))
     repeat = 3 if args.quick else 10
     cases["import beyond numpy"] = {name: summary(import_times(name, repeat)) for name in found}
 

@@ -1,0 +1,52 @@
+"""How the benchmarks time functions, and how they show times."""
+
+import statistics
+import time
+
+
+def nanoseconds(function, count):
+    """Time of one call, over a block of `count`."""
+    rounds = range(count)
+    start = time.perf_counter_ns()
+    for _ in rounds:
+        function()
+    return (time.perf_counter_ns() - start) / count
+
+
+def compare(functions, blocks, block_ns, most_ns=float("inf")):
+    """The least and the median time of a call of each function.
+
+    The blocks take turns, so that a busy machine disturbs all functions alike. There are fewer than
+    asked for when they would take longer than `most_ns`, but never fewer than five.
+    """
+    counts = {}
+    for name, function in functions.items():
+        nanoseconds(function, 3)
+        counts[name] = max(1, int(block_ns / max(nanoseconds(function, 10), 1)))
+    times = {name: [] for name in functions}
+    end = time.perf_counter_ns() + most_ns
+    for done in range(blocks):
+        if done >= 5 and time.perf_counter_ns() > end:
+            break
+        for name, function in functions.items():
+            times[name].append(nanoseconds(function, counts[name]))
+    return {name: summary(values) for name, values in times.items()}
+
+
+def summary(values, divisor=1):
+    return {"min": min(values) / divisor, "median": statistics.median(values) / divisor}
+
+
+def divided(times, divisor):
+    """The times of one step of each function, whose calls take `divisor` steps."""
+    return {
+        name: {key: value / divisor for key, value in of_one.items()}
+        for name, of_one in times.items()
+    }
+
+
+def unit(ns):
+    for factor, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= factor:
+            return f"{ns / factor:.3g} {name}"
+    return f"{ns:.0f} ns"
