@@ -42,6 +42,12 @@ struct PointerUse {
   Place place;
 };
 
+// Scratch memory of a foreign call.
+struct PlannedWorkspace {
+  uint32_t call = 0;
+  Place place;
+};
+
 struct PlannedOutput {
   size_t nbytes = 0;
   // kOutput: memory of its own, made for each run, `index` the first output that shows it. kInput,
@@ -72,6 +78,7 @@ struct Plan {
   size_t num_operands = 0;
   std::vector<PointerUse> pointers;      // all
   std::vector<PointerUse> run_pointers;  // those that change from run to run
+  std::vector<PlannedWorkspace> workspaces;
   std::vector<bool> overwrites;          // by input: its memory is written
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena

@@ -1,6 +1,7 @@
 // Foreign calls in a plan: aliases, layouts, and the pointers of their frames.
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
+#include <farcall/ffi/workspace.h>
 
 #include <fmt/format.h>
 
@@ -82,6 +83,15 @@ void Planner::plan_foreign_call(size_t index) {
   }
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
     arguments.push_back(argument_place(equation, params, i, results, temporaries, report));
+  }
+  if (!spec.target->is_untyped()) {
+    spec.workspace_bytes =
+        workspace_bytes(params.target_name, spec.arguments, spec.results, spec.attributes);
+  }
+  report.scratch_bytes = spec.workspace_bytes;
+  if (spec.workspace_bytes > 0) {
+    plan_->workspaces.push_back({static_cast<uint32_t>(plan_->calls.size()),
+                                 add_temporary(spec.workspace_bytes, temporaries)});
   }
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
