@@ -95,7 +95,7 @@ TEST(AttributeType, OfADescription) {
   EXPECT_EQ(converted(Attribute(int64_t{2}).plain(), variant), "2:i32");
   EXPECT_EQ(converted(Attribute(2.0).plain(), variant), "2.0:f32");
   EXPECT_EQ(converted(Attribute(true).plain(), variant), "1.0:f32");
-  EXPECT_EQ(converted(Attribute(int64_t{1} << 40).plain(), variant), "1.0995116e+12:f32");
+  EXPECT_EQ(converted(Attribute(int64_t{1} << 40).plain(), variant), "1099511627776.0:f32");
   EXPECT_EQ(converted(Attributes{{"mode", Attribute(4.0).plain()}}, record), "{mode=4:i32}");
   EXPECT_EQ(refusal(Attribute(int64_t{2}).plain(), AttributeType(mode)),
             "someone declares attribute a as int32, one of 1 (kA), 4 (kB); 2 is none of them");
