@@ -16,7 +16,4 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
 // Another number after each definition and registration.
 uint64_t declarations_version();
 
-// Raises INVALID_ARGUMENT listing the methods there are.
-void check_vmap_method(std::string_view target, std::string_view method);
-
 }  // namespace farcall
