@@ -13,11 +13,18 @@ struct ScratchBlock {
   ScratchBlock* next;
   ScratchBlock* previous;
   void* allocation;
+  size_t nbytes;
 };
 
 namespace {
 
 void* data_of(ScratchBlock* block) { return block + 1; }
+
+void raise_to(std::atomic<size_t>& peak, size_t value) {
+  size_t seen = peak.load(std::memory_order_relaxed);
+  while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
 
 }  // namespace
 
@@ -31,9 +38,11 @@ void* Scratch::allocate(size_t size, size_t alignment) {
   auto* data = reinterpret_cast<ScratchBlock*>((lowest + alignment - 1) & ~(alignment - 1));
   ScratchBlock* block = data - 1;
   const std::lock_guard lock(mutex_);
-  *block = {first_, nullptr, allocation};
+  *block = {first_, nullptr, allocation, size};
   if (first_ != nullptr) first_->previous = block;
   first_ = block;
+  nbytes_ += size;
+  if (peak_ != nullptr) raise_to(*peak_, nbytes_);
   return data;
 }
 
@@ -44,6 +53,7 @@ bool Scratch::free(void* data) {
   if (block == nullptr) return false;
   (block->previous ? block->previous->next : first_) = block->next;
   if (block->next != nullptr) block->next->previous = block->previous;
+  nbytes_ -= block->nbytes;
   std::free(block->allocation);
   return true;
 }
@@ -51,6 +61,7 @@ bool Scratch::free(void* data) {
 size_t Scratch::clear() {
   const std::lock_guard lock(mutex_);
   size_t count = 0;
+  nbytes_ = 0;
   for (; first_ != nullptr; ++count) std::free(std::exchange(first_, first_->next)->allocation);
   return count;
 }

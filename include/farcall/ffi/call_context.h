@@ -1,6 +1,7 @@
 // What a handler reaches through its call frame: the state of one call site in one execution.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,7 +82,12 @@ struct ScratchBlock;
 class FARCALL_API Scratch {
  public:
   Scratch() = default;
-  Scratch(Scratch&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  // `peak`: raised to the bytes that were in use at once; outlives this.
+  explicit Scratch(std::atomic<size_t>* peak) : peak_(peak) {}
+  Scratch(Scratch&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)),
+        nbytes_(std::exchange(other.nbytes_, 0)),
+        peak_(other.peak_) {}
   ~Scratch() { clear(); }
 
   // Null when there is no memory. The alignment is a power of two.
@@ -95,6 +101,8 @@ class FARCALL_API Scratch {
  private:
   std::mutex mutex_;
   ScratchBlock* first_ = nullptr;
+  size_t nbytes_ = 0;
+  std::atomic<size_t>* peak_ = nullptr;
 };
 
 // How an untyped function is called at one call site.
