@@ -14,6 +14,7 @@ struct ScratchBlock {
   ScratchBlock* next;
   ScratchBlock* previous;
   void* allocation;
+  size_t nbytes;
 };
 
 namespace {
@@ -24,13 +25,23 @@ uintptr_t round_up(uintptr_t address, size_t alignment) {
   return (address + alignment - 1) & ~(alignment - 1);
 }
 
+void raise_to(std::atomic<size_t>& peak, size_t value) {
+  size_t seen = peak.load(std::memory_order_relaxed);
+  while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
 
 void* Scratch::allocate(size_t size, size_t alignment) {
   alignment = std::max(alignment, kAlignment);
   const std::lock_guard lock(mutex_);
   void* data = allocate_planned(size, alignment);
-  return data != nullptr ? data : allocate_on_heap(size, alignment);
+  if (data == nullptr) data = allocate_on_heap(size, alignment);
+  if (data == nullptr) return nullptr;
+  nbytes_ += size;
+  if (peak_ != nullptr) raise_to(*peak_, nbytes_);
+  return data;
 }
 
 // Blocks are handed out one behind the other, and taken back in the opposite order.
@@ -41,7 +52,7 @@ void* Scratch::allocate_planned(size_t size, size_t alignment) {
   if (size > planned_size_ || begin > planned_size_ - size) return nullptr;
   // An empty block has an address of its own all the same.
   const size_t end = round_up(begin + std::max<size_t>(size, 1), kAlignment);
-  blocks_.push_back({begin, end, /*is_free=*/false});
+  blocks_.push_back({begin, end, size, /*is_free=*/false});
   top_ = end;
   return planned_ + begin;
 }
@@ -54,7 +65,7 @@ void* Scratch::allocate_on_heap(size_t size, size_t alignment) {
   const uintptr_t lowest = reinterpret_cast<uintptr_t>(allocation) + sizeof(ScratchBlock);
   auto* data = reinterpret_cast<ScratchBlock*>(round_up(lowest, alignment));
   ScratchBlock* block = data - 1;
-  *block = {first_, nullptr, allocation};
+  *block = {first_, nullptr, allocation, size};
   if (first_ != nullptr) first_->previous = block;
   first_ = block;
   return data;
@@ -65,6 +76,7 @@ bool Scratch::free(void* data) {
   for (PlannedBlock& block : blocks_) {
     if (block.is_free || planned_ + block.begin != data) continue;
     block.is_free = true;
+    nbytes_ -= block.nbytes;
     while (!blocks_.empty() && blocks_.back().is_free) blocks_.pop_back();
     top_ = blocks_.empty() ? 0 : blocks_.back().end;
     return true;
@@ -74,6 +86,7 @@ bool Scratch::free(void* data) {
   if (block == nullptr) return false;
   (block->previous ? block->previous->next : first_) = block->next;
   if (block->next != nullptr) block->next->previous = block->previous;
+  nbytes_ -= block->nbytes;
   std::free(block->allocation);
   return true;
 }
@@ -83,6 +96,7 @@ size_t Scratch::clear() {
   auto count = static_cast<size_t>(std::ranges::count(blocks_, false, &PlannedBlock::is_free));
   blocks_.clear();
   top_ = 0;
+  nbytes_ = 0;
   for (; first_ != nullptr; ++count) std::free(std::exchange(first_, first_->next)->allocation);
   return count;
 }

@@ -62,6 +62,7 @@ def handlers(handler_library: ctypes.CDLL) -> SimpleNamespace:
         "describe_attributes",
         "wants_many",
         "count_calls",
+        "takes_scratch",
         "token_in",
         "fail",
         "throws",

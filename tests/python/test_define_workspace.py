@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import farcall as fc
@@ -28,7 +27,7 @@ def twice(names: dict[str, str]) -> ffi.Definition:
 
 def scratch_bytes(function: Any, *args: Any) -> list[int]:
     report = fc.jit(function).lower(*args).compile().report()
-    return [int(n) for n in re.findall(r"scratch: (\d+) bytes planned", str(report))]
+    return [call.planned_scratch_bytes for call in report]
 
 
 def test_scratch_is_planned_and_reported(twice: ffi.Definition) -> None:
@@ -43,6 +42,10 @@ def test_scratch_is_planned_and_reported(twice: ffi.Definition) -> None:
     assert scratch_bytes(twice, X) == [2 * BLOCK]
     assert scratch_bytes(lambda x: twice(x, blocks=5), X) == [5 * BLOCK]
     assert seen == [((3,), np.dtype(np.float64), 2), ((3,), np.dtype(np.float64), 5)]
+    compiled = fc.jit(twice).lower(X).compile()
+    assert "scratch: 0 bytes, 128 planned" in str(compiled.report())
+    compiled(X)
+    assert "scratch: 48 bytes, 128 planned" in str(compiled.report())
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7])

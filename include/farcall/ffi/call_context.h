@@ -1,6 +1,7 @@
 // What a handler reaches through its call frame: the state of one call site in one execution.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -92,11 +93,15 @@ struct ScratchBlock;
 class FARCALL_API Scratch {
  public:
   Scratch() = default;
+  // `peak`: raised to the bytes that were in use at once; outlives this.
+  explicit Scratch(std::atomic<size_t>* peak) : peak_(peak) {}
   // Between calls.
   Scratch(Scratch&& other) noexcept
       : planned_(other.planned_),
         planned_size_(other.planned_size_),
-        first_(std::exchange(other.first_, nullptr)) {}
+        first_(std::exchange(other.first_, nullptr)),
+        nbytes_(std::exchange(other.nbytes_, 0)),
+        peak_(other.peak_) {}
   ~Scratch() { clear(); }
 
   // Memory that is taken before any other: aligned to kAlignment, of the caller, and to be had as
@@ -117,6 +122,7 @@ class FARCALL_API Scratch {
  private:
   struct PlannedBlock {
     size_t begin, end;
+    size_t nbytes;  // as asked for
     bool is_free;
   };
 
@@ -129,6 +135,8 @@ class FARCALL_API Scratch {
   size_t top_ = 0;                    // of the planned memory in use
   std::vector<PlannedBlock> blocks_;  // in the planned memory; the last one is in use
   ScratchBlock* first_ = nullptr;     // on the heap
+  size_t nbytes_ = 0;                 // in use, as asked for
+  std::atomic<size_t>* peak_ = nullptr;
 };
 
 // How an untyped function is called at one call site.

@@ -45,6 +45,8 @@ class FARCALL_API ForeignCall {
 
   const ForeignCallSpec& spec() const { return spec_; }
   const Target& target() const { return *spec_.target; }
+  // The most bytes of scratch that the handler had at once, in any execution so far.
+  size_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
   // A prepare or an initialize stage is there.
   bool has_execution_stages() const {
     return target().has_stage(Stage::kPrepare) || target().has_stage(Stage::kInitialize);
@@ -58,6 +60,7 @@ class FARCALL_API ForeignCall {
   ForeignCallSpec spec_;
   std::unique_ptr<const AttributeFrame> attributes_;
   runtime::StateSlot state_;
+  mutable std::atomic<size_t> scratch_peak_{0};
 };
 
 // The frame of one call site in one execution state: built once, run again and again by one thread

@@ -61,6 +61,11 @@ struct PlanStatistics {
   int64_t layout_copies = 0;  // an operand or result in another layout than row-major
 };
 
+struct PlannedCall {
+  ForeignCallReport report;
+  const ForeignCall* call;  // of the same plan or a child
+};
+
 struct Region;
 
 struct Plan {
@@ -86,7 +91,7 @@ struct Plan {
   bool has_foreign_code = false;
   bool has_execution_stages = false;
   PlanStatistics statistics;
-  std::vector<ForeignCallReport> reports;  // of calls here and in children
+  std::vector<PlannedCall> reports;  // of calls here and in children, in program order
 };
 
 struct PlanOptions {

@@ -75,6 +75,7 @@ void Planner::plan_foreign_call(size_t index) {
   spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
   spec.legacy_backend_config = params.legacy_backend_config.value_or("");
 
+  report_of_[index] = plan_->reports.size();
   ForeignCallReport report{.target_name = params.target_name, .where = equation.where};
   for (size_t i = 0; i < params.input_output_aliases.size(); ++i) {
     const auto& [input, output] = params.input_output_aliases[i];
@@ -102,7 +103,7 @@ void Planner::plan_foreign_call(size_t index) {
     spec.workspace_bytes =
         workspace_bytes(params.target_name, spec.arguments, spec.results, spec.attributes);
   }
-  report.scratch_bytes = spec.workspace_bytes;
+  report.planned_scratch_bytes = spec.workspace_bytes;
   if (spec.workspace_bytes > 0) {
     plan_->workspaces.push_back({static_cast<uint32_t>(plan_->calls.size()),
                                  add_temporary(spec.workspace_bytes, temporaries)});
@@ -118,7 +119,7 @@ void Planner::plan_foreign_call(size_t index) {
     ++plan_->statistics.layout_copies;
   }
   release(temporaries);
-  plan_->reports.push_back(std::move(report));
+  plan_->reports.push_back({std::move(report), plan_->calls.back().get()});
 }
 
 Place Planner::add_temporary(size_t nbytes, Temporaries& temporaries) {
@@ -155,7 +156,7 @@ Place Planner::argument_place(const Equation& equation, const FfiCallParams& par
     if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
       note("the handler wants it row-major, another handler made it in its own layout");
     }
-    place = row_major_place(atom);
+    place = row_major_place(atom, {});
   }
   if (const auto output = aliased_output(params, input); output && !type.is_token()) {
     const Place target = results[*output];

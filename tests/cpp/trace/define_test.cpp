@@ -87,16 +87,16 @@ TEST(Define, ScratchIsPlanned) {
     return default_engine().compile(
         record([&](std::span<const Array> x) { return FfiCall(name, {type})(x); }, types), {});
   };
-  EXPECT_EQ(compiled(3)->report()[0].scratch_bytes, 0u);
+  EXPECT_EQ(compiled(3)->report()[0].planned_scratch_bytes, 0u);
   const size_t before = compiled(3)->memory().temp_bytes;
   define_target(name, {.workspace = [](std::span<const ShapeDtype> operands,
                                        std::span<const ShapeDtype>, const Attributes&) {
                   return static_cast<int64_t>(1000 * operands[0].size());
                 }});
-  EXPECT_EQ(compiled(3)->report()[0].scratch_bytes, 3000u);
-  EXPECT_EQ(compiled(5)->report()[0].scratch_bytes, 5000u);
+  EXPECT_EQ(compiled(3)->report()[0].planned_scratch_bytes, 3000u);
+  EXPECT_EQ(compiled(5)->report()[0].planned_scratch_bytes, 5000u);
   EXPECT_GE(compiled(3)->memory().temp_bytes, before + 3000);
-  EXPECT_NE(to_text(compiled(3)->report()).find("scratch: 3000 bytes planned"), std::string::npos);
+  EXPECT_NE(to_text(compiled(3)->report()).find("scratch: 0 bytes, 3000 planned"), std::string::npos);
   EXPECT_EQ(values<float>(call(name)), (std::vector<float>{2, 4, 6}));
   define_target(name, {.workspace = [](auto, auto, const Attributes&) { return int64_t{-1}; }});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { call(name); }),
