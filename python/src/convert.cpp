@@ -11,6 +11,7 @@
 
 #include "array_object.h"
 #include "callbacks/buffer_object.h"
+#include "known_arrays.h"
 
 namespace farcall::python {
 namespace {
@@ -99,7 +100,11 @@ Array try_to_array(nb::handle object) {
   if (is_array(raw)) return array_of(raw);
   if (PyBool_Check(raw)) return Array(raw == Py_True);
   if (const auto number = python_number(raw)) return Array::weak(*number);
-  if (PyArray_Check(raw)) return array_from_numpy(raw, is_evaluating());
+  if (PyArray_Check(raw)) {
+    const bool share = is_evaluating();
+    Array array = array_from_numpy(raw, share);
+    return share ? array : known_array(raw, std::move(array));
+  }
   if (PyArray_CheckScalar(raw)) return from_array_protocol(raw);
   if (PyList_Check(raw) || PyTuple_Check(raw) || PyUnicode_Check(raw) || PyBytes_Check(raw) ||
       PyDict_Check(raw)) {
