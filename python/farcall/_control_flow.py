@@ -140,6 +140,35 @@ def switch(
     return _branches("switch", index, list(branches), operands, operand)
 
 
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """The function for the platform that the program is compiled for, called with ``args``.
+
+    While a program is being recorded all functions are, and only the chosen one is compiled: targets
+    of the others need not be registered. Elsewhere only the chosen one is called.
+
+    Args:
+      args: arrays in any containers, as the functions take them.
+      default: for platforms that are not named.
+      per_platform: functions by platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both of these),
+        ``tpu``.
+
+    Raises:
+      NotImplementedError: there is no function for the platform.
+      TypeError: what is given is no function, or results differ in structure or type.
+      ValueError: an unknown platform, or nothing to choose from.
+    """
+    branches = [*per_platform.values(), *([] if default is None else [default])]
+    for name, branch in zip([*per_platform, "default"], branches, strict=False):
+        if not callable(branch):
+            raise TypeError(f"platform_dependent: {name} must be a function, got {branch!r}")
+    index = _core.platform_index(list(per_platform), default is not None)
+    if not index.is_traced:
+        return branches[int(index)](*args)
+    return _core.run_branches("platform_dependent", index, branches, _cache(*branches), args)
+
+
 def _branches(
     name: str, index: Any, branches: list[Any], operands: tuple[Any, ...], operand: Any
 ) -> Any:

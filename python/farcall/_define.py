@@ -77,9 +77,20 @@ class Definition:
         return rule
 
     def workspace(self, rule: Callable[..., int]) -> Callable[..., int]:
-        """Sets the bytes of scratch memory: ``rule(*shape_dtypes, **attributes)``."""
+        """Sets the bytes of scratch memory: ``rule(*shape_dtypes, **attributes)``.
+
+        It is asked when a call is compiled, for the operands as the handler gets them, under vmap
+        too. What the handler's scratch allocator hands out then comes from memory that is planned
+        with everything else; what goes beyond comes from the heap. A block takes a multiple of 64
+        bytes.
+        """
         self._set(workspace=rule)
         return rule
+
+    @property
+    def sharding(self) -> str | None:
+        """How dimensions may be divided, as given."""
+        return self._parts.get("sharding")
 
     def __repr__(self) -> str:
         given = ", ".join(sorted(name for name, part in self._parts.items() if part is not None))
@@ -106,18 +117,25 @@ def define(
       target_name: as given to ``register_ffi_target``, which may happen later.
       shape: types of the results: a function of the operands' ShapeDtypeStructs and the attributes,
         or a signature such as ``"[..., n], [n] -> [..., n], [...]"``.
-      attributes: values for calls that do not give them. A plain number given for one of these
-        takes its dtype and is range-checked.
+      attributes: values for calls that do not give them, and the types of those that are given:
+        Python's numbers, lists and numpy arrays are converted to the type of the default, exactly
+        or, from float to float, rounded; numpy scalars and other values must be of that type. What
+        the target's handlers declare of themselves goes before, and Python numbers that are
+        defaults take that type too.
       jvp, vjp, transpose, batch, workspace: rules; see the methods of ``Definition``. ``vjp`` is
         the pair ``(forward, backward)``. Both jvp and vjp may be given: each mode then uses its
         own.
       linear_in: the operands in which the results are linear, the others held fixed; a tuple inside
-        stands for operands in which they are linear together.
+        stands for operands in which they are linear together. Calls that compute tangents and
+        cotangents have no side effect, whatever the call itself has.
       vmap_method: for calls that give none.
-      sharding: how dimensions may be divided, an einsum-like text.
+      sharding: how dimensions may be divided among devices, as ``"... n, n -> ... n"``: names for
+        the dimensions of each operand and result. Those of one name are divided together and have
+        one size; ``...`` in front stands for any leading ones. Calls are checked against it.
 
     Raises:
-      ValueError: for parts that make no sense together, and an unknown vmap_method.
+      ValueError: for parts that make no sense together, an unknown vmap_method, and a shape
+        signature or sharding that cannot be read.
       TypeError: for rules that cannot be called, and a vjp that is no pair.
     """
     if vjp is not None and not (isinstance(vjp, (tuple, list)) and len(vjp) == 2):

@@ -54,7 +54,7 @@ Attribute from_numpy(PyObject* array, const std::string& name) {
   const std::span bytes(static_cast<const std::byte*>(PyArray_DATA(plain)),
                         count * byte_width(dtype));
   return PyArray_NDIM(plain) == 0 ? Attribute::scalar(dtype, bytes)
-                                  : Attribute::array(dtype, count, bytes);
+                                  : Attribute::array(dtype, count, bytes).plain();
 }
 
 // The element type of a list: one dtype, but ints may stand among floats, both among complex
@@ -104,14 +104,14 @@ Attribute from_list(nb::handle list, const std::string& name) {
   for (const Attribute& number : numbers) dtype = widen(dtype, number.dtype(), list, name);
   std::vector<std::byte> bytes;
   for (const Attribute& number : numbers) append_number(number, dtype, bytes);
-  return Attribute::array(dtype, numbers.size(), bytes);
+  return Attribute::array(dtype, numbers.size(), bytes).plain();
 }
 
 }  // namespace
 
 Attribute to_attribute(nb::handle value, const std::string& name) {
   PyObject* const raw = value.ptr();
-  if (PyBool_Check(raw)) return raw == Py_True;
+  if (PyBool_Check(raw)) return Attribute(raw == Py_True).plain();
   if (PyArray_Check(raw)) return from_numpy(raw, name);
   // Before numpy's scalars: numpy's strings are strings.
   if (PyUnicode_Check(raw)) {
@@ -129,10 +129,11 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
     if (!array.is_valid()) nb::raise_python_error();
     return from_numpy(array.ptr(), name);
   }
-  if (PyLong_Check(raw)) return from_int(raw, name);
-  if (PyFloat_Check(raw)) return PyFloat_AsDouble(raw);
+  if (PyLong_Check(raw)) return from_int(raw, name).plain();
+  if (PyFloat_Check(raw)) return Attribute(PyFloat_AsDouble(raw)).plain();
   if (PyComplex_Check(raw)) {
-    return std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw));
+    return Attribute(std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw)))
+        .plain();
   }
   if (PyList_Check(raw) || PyTuple_Check(raw)) return from_list(value, name);
   if (PyDict_Check(raw)) return to_attributes(value, name);

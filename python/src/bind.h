@@ -26,6 +26,7 @@ void bind_numpy(nb::module_& module);           // numpy's functions
 void bind_numpy_arrays(nb::module_& module);    // those of order, parts and products
 void bind_numpy_indexing(nb::module_& module);  // indexing with arrays
 void bind_program(nb::module_& module);         // Program and its text
+void bind_report(nb::module_& module);          // what was done for foreign calls
 void bind_shape_dtype(nb::module_& module);     // ShapeDtypeStruct
 void bind_vmap(nb::module_& module);            // vmap
 

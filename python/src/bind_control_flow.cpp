@@ -3,11 +3,13 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
@@ -271,7 +273,8 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
   return body;
 }
 
-// `branches` by number; for cond that of false, then that of true.
+// `branches` by number; for cond that of false, then that of true. The index of
+// platform_dependent is in range.
 nb::object run_branches(const std::string& function, nb::handle index, nb::list branches,
                         BodyCache& cache, nb::tuple arguments) {
   if (nb::len(branches) == 0) {
@@ -281,14 +284,15 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
     check_callable(nb::object(branches[i]), function + ": " + lax::branch_name(function, i));
   }
   const bool is_cond = function == "cond";
-  const Array given = to_array(index, is_cond ? "cond: pred" : "switch: index");
+  const Array given = to_array(index, function + (is_cond ? ": pred" : ": index"));
   const FlatTree operands = flatten_arrays(arguments, function + ": operands");
   const auto body = cache.find_or_record(BodyKey(function, {operands.tree}, operands.types()), [&] {
     return record_branches(function, branches, operands);
   });
   const auto results = run_recorded([&] {
-    const Array branch = is_cond ? lax::branch_of_predicate(given)
-                                 : lax::branch_of_index(given, body->programs.size());
+    const Array branch = is_cond                ? lax::branch_of_predicate(given)
+                         : function == "switch" ? lax::branch_of_index(given, body->programs.size())
+                                                : given;
     return lax::run_branches(branch, body->programs, operands.arrays);
   });
   return unflatten_arrays(*body->result_tree, results);
@@ -312,6 +316,12 @@ void bind_control_flow(nb::module_& module) {
              nb::arg("unroll").none());
   module.def("run_branches", run_branches, nb::arg("function"), nb::arg("index").none(),
              nb::arg("branches"), nb::arg("cache"), nb::arg("operands"));
+  module.def(
+      "platform_index",
+      [](const std::vector<std::string>& platforms, bool has_default) {
+        return wrap_object(lax::platform_index(platforms, has_default));
+      },
+      nb::arg("platforms"), nb::arg("has_default"));
 }
 
 }  // namespace farcall::python

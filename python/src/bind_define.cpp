@@ -238,8 +238,9 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       nb::object bytes = nb::steal(
           PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
       if (!bytes.is_valid()) nb::raise_python_error();
-      return to_option<int64_t>(bytes, fmt::format("define(\"{}\"): workspace", target),
-                                "a number of bytes");
+      return to_option<int64_t>(
+          bytes, fmt::format("what the workspace rule of target \"{}\" returns", target),
+          "a number of bytes");
     };
   }
   return d;
@@ -277,7 +278,8 @@ void define(const std::string& target, nb::dict parts) {
     definition.vmap_method = to_option<std::string>(method, "define: vmap_method", "a string");
   }
   if (const nb::object sharding = part("sharding"); !sharding.is_none()) {
-    definition.sharding = to_option<std::string>(sharding, "define: sharding", "a string");
+    definition.sharding =
+        ShardingRule(to_option<std::string>(sharding, "define: sharding", "a string"));
   }
   define_target(target, std::move(definition));
 }

@@ -97,12 +97,6 @@ nb::object effects_set(Effects effects) {
   return nb::steal(PyFrozenSet_New(names.ptr()));
 }
 
-nb::object location_tuple(const ProgramEquation& self) {
-  const SourceLocationPtr& where = self.equation->where;
-  if (!where) return nb::none();
-  return nb::make_tuple(where->file, where->line, where->function);
-}
-
 std::string type_texts(std::span<const ShapeDtype> types) {
   std::vector<std::string> texts;
   for (const ShapeDtype type : types) texts.push_back(type.to_string());
@@ -278,7 +272,8 @@ void bind_equations(nb::module_& module, nb::class_<Program>& program) {
                    })
       .def_prop_ro("effects",
                    [](const ProgramEquation& self) { return effects_set(self.equation->effects); })
-      .def_prop_ro("location", location_tuple)
+      .def_prop_ro("location",
+                   [](const ProgramEquation& self) { return location_tuple(self.equation->where); })
       .def_prop_ro("programs",
                    [](const ProgramEquation& self) {
                      nb::dict dict;

@@ -17,6 +17,12 @@ inline nb::dict cost_dict(const Cost& cost) {
   return dict;
 }
 
+// (file, line, function), or None.
+inline nb::object location_tuple(const SourceLocationPtr& where) {
+  if (!where) return nb::none();
+  return nb::make_tuple(where->file, where->line, where->function);
+}
+
 // Adds Equation, Var, Literal and Primitive, and to Program what leads to them.
 void bind_equations(nb::module_& module, nb::class_<Program>& program);
 

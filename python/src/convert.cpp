@@ -10,6 +10,8 @@
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
+#include "callbacks/buffer_object.h"
+#include "known_arrays.h"
 
 namespace farcall::python {
 namespace {
@@ -71,7 +73,7 @@ Array array_from_numpy(PyObject* object, bool share) {
                                       static_cast<size_t>(PyArray_NDIM(source))));
   void* const data = PyArray_DATA(source);
   const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned for its type, native order
-  if (is_plain && share && type.nbytes() > 0 && is_aligned(data)) {
+  if (is_plain && share && type.nbytes() > 0 && is_aligned(data) && !shows_buffer(object)) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
   }
@@ -98,13 +100,18 @@ Array try_to_array(nb::handle object) {
   if (is_array(raw)) return array_of(raw);
   if (PyBool_Check(raw)) return Array(raw == Py_True);
   if (const auto number = python_number(raw)) return Array::weak(*number);
-  if (PyArray_Check(raw)) return array_from_numpy(raw, is_evaluating());
+  if (PyArray_Check(raw)) {
+    const bool share = is_evaluating();
+    Array array = array_from_numpy(raw, share);
+    return share ? array : known_array(raw, std::move(array));
+  }
   if (PyArray_CheckScalar(raw)) return from_array_protocol(raw);
   if (PyList_Check(raw) || PyTuple_Check(raw) || PyUnicode_Check(raw) || PyBytes_Check(raw) ||
       PyDict_Check(raw)) {
     return {};
   }
   const bool has_array_protocol = nb::hasattr(object, "__array__");
+  if (is_buffer(object)) return from_array_protocol(raw);
   if (nb::hasattr(object, "__dlpack__")) {
     try {
       return from_dlpack(object, std::nullopt);

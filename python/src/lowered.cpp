@@ -147,9 +147,9 @@ void bind_lowered(nb::module_& module) {
   nb::class_<Compiled> compiled(module, "Compiled",
                                 "An executable with the structure of its arguments.");
   bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
-  compiled.def("__call__", &Compiled::operator()).def("memory_analysis", [](const Compiled& self) {
-    return self.executable->memory();
-  });
+  compiled.def("__call__", &Compiled::operator())
+      .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); })
+      .def("report", [](const Compiled& self) { return report_object(*self.executable); });
 }
 
 }  // namespace farcall::python

@@ -30,6 +30,9 @@ struct Lowered {
 nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
                           std::span<const Array> inputs);
 
+// What compiling did for the foreign calls (bind_report.cpp).
+nb::object report_object(const Executable& executable);
+
 // Adds Lowered and Compiled.
 void bind_lowered(nb::module_& module);
 

@@ -11,6 +11,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "known_arrays.h"
 
 namespace farcall::python {
 namespace {
@@ -142,6 +143,7 @@ std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArgume
 
 nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
                             std::span<const nb::object> leaves) {
+  const KnownArraysScope scope;
   nb::object dynamic = arguments.tree->unflatten(leaves);
   nb::object positional = dynamic[0];
   nb::list all;
@@ -190,6 +192,7 @@ FlatResult flatten_result(std::string_view where, nb::handle result) {
 
 TracedProgram trace(nb::handle function, const std::string& where, const std::string& name,
                     const CallArguments& arguments, std::span<const ShapeDtype> types) {
+  const KnownArraysScope scope;
   TracedProgram traced;
   Recording recording = record_with_constants(
       [&](std::span<const Array> inputs) {

@@ -55,7 +55,7 @@ Attribute::Attribute(Attributes dictionary) : value_(std::move(dictionary)) {}
 
 Attribute Attribute::scalar(DType dtype, std::span<const std::byte> bytes) {
   check_element_bytes(dtype, 1, bytes.size());
-  Scalar scalar{dtype, {}};
+  Scalar scalar{dtype, false, {}};
   std::ranges::copy(bytes, scalar.bytes.begin());
   return Attribute(Value(scalar));
 }
@@ -64,7 +64,34 @@ Attribute Attribute::array(DType dtype, size_t count, std::span<const std::byte>
   check_element_bytes(dtype, count, bytes.size());
   Storage storage = Storage::allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(storage.data(), bytes.data(), bytes.size());
-  return Attribute(Value(Array{dtype, count, std::move(storage)}));
+  return Attribute(Value(Array{dtype, false, count, std::move(storage)}));
+}
+
+bool Attribute::is_plain() const {
+  if (const auto* scalar = std::get_if<Scalar>(&value_)) return scalar->is_plain;
+  if (const auto* array = std::get_if<Array>(&value_)) return array->is_plain;
+  return false;
+}
+
+void Attribute::set_plain(bool is_plain) {
+  if (auto* scalar = std::get_if<Scalar>(&value_)) scalar->is_plain = is_plain;
+  if (auto* array = std::get_if<Array>(&value_)) array->is_plain = is_plain;
+}
+
+Attribute Attribute::plain() const {
+  Attribute copy = *this;
+  copy.set_plain(true);
+  return copy;
+}
+
+Attribute Attribute::typed() const {
+  Attribute copy = *this;
+  if (auto* dictionary = std::get_if<Attributes>(&copy.value_)) {
+    for (const auto& [name, value] : as_dictionary()) dictionary->set(name, value.typed());
+  } else {
+    copy.set_plain(false);
+  }
+  return copy;
 }
 
 DType Attribute::dtype() const {
@@ -121,7 +148,7 @@ size_t Attribute::hash() const {
 bool operator==(const Attribute& a, const Attribute& b) {
   if (a.kind() != b.kind()) return false;
   if (a.kind() == Attribute::Kind::kDictionary) return a.as_dictionary() == b.as_dictionary();
-  return a.dtype() == b.dtype() && same_bytes(a.bytes(), b.bytes());
+  return a.dtype() == b.dtype() && a.is_plain() == b.is_plain() && same_bytes(a.bytes(), b.bytes());
 }
 
 // ---- Attributes ----

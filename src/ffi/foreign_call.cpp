@@ -94,7 +94,8 @@ void ForeignCall::instantiate() {
 Invocation::Invocation(const ForeignCall& call)
     : execute_(call.target().handler(Stage::kExecute)),
       call_(&call),
-      num_arguments_(call.spec().arguments.size()) {
+      num_arguments_(call.spec().arguments.size()),
+      context_{.scratch = runtime::Scratch(&call.scratch_peak_)} {
   context_.target = &call.target();
   context_.spec = &call.spec();
   context_.options = &default_options();

@@ -1,6 +1,7 @@
 #include <farcall/ffi/registry.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -31,6 +32,7 @@ struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>> targets;
   std::set<std::string, std::less<>> batch_partitionable;  // names
+  std::atomic<uint64_t> version{0};
 };
 
 Registry& registry() {
@@ -63,6 +65,7 @@ void insert(std::vector<std::shared_ptr<Target>> wanted) {
     all.targets.emplace(Key{target->platform(), target->is_untyped(), target->name()},
                         std::move(target));
   }
+  all.version.fetch_add(1, std::memory_order_release);
 }
 
 template <typename Make>
@@ -205,6 +208,23 @@ std::shared_ptr<const Target> find_target(std::string_view name, std::string_vie
   }
   throw Error(ErrorCode::kNotFound, not_found_message(all, name, platforms.front(), untyped));
 }
+
+std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name) {
+  Registry& all = registry();
+  std::vector<std::shared_ptr<const Target>> targets;
+  {
+    const std::shared_lock lock(all.mutex);
+    for (const auto& [key, target] : all.targets) {
+      if (key.name == name && !key.is_untyped) targets.push_back(target);
+    }
+  }
+  for (const auto& target : targets) {
+    if (!target->attribute_types().empty()) return {target, &target->attribute_types()};
+  }
+  return nullptr;
+}
+
+uint64_t registry_version() { return registry().version.load(std::memory_order_acquire); }
 
 bool is_registered(std::string_view name, std::string_view platform) {
   Registry& all = registry();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ffi/signature.h>
 
 #include "ffi/metadata.h"
 #include "ffi/target_builder.h"
@@ -28,6 +29,22 @@ int64_t Target::state_type_id() const {
   // Asked each time: the type may have been registered after the target.
   FARCALL_FFI_Handler* instantiate = handler(Stage::kInstantiate);
   return instantiate ? runtime::query_metadata(instantiate).state_type_id : 0;
+}
+
+const AttributeTypes& Target::attribute_types() const {
+  std::call_once(has_attribute_types_, [this] {
+    // Where two stages name the same attribute, execute goes first.
+    for (const Stage stage :
+         {Stage::kExecute, Stage::kInstantiate, Stage::kPrepare, Stage::kInitialize}) {
+      const ffi::HandlerDesc* found = find_description(handler(stage));
+      for (size_t i = 0; found && i < found->num_params; ++i) {
+        const ffi::ParamDesc& param = found->params[i];
+        if (param.kind != ffi::ParamKind::kAttribute || !param.type) continue;
+        attribute_types_.emplace(param.name, AttributeType(*param.type));
+      }
+    }
+  });
+  return attribute_types_;
 }
 
 std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_view platform,

@@ -1,12 +1,13 @@
 #include <farcall/ops/define.h>
 
-#include <array>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
-#include <farcall/core/element_text.h>
+#include <farcall/ffi/attribute_type.h>
+#include <farcall/ffi/registry.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/trace/interpreter.h>
 
@@ -19,6 +20,7 @@ namespace {
 
 struct Definitions {
   std::mutex mutex;
+  std::atomic<uint64_t> version{0};
   std::unordered_map<std::string, TargetDefinitionPtr> by_target;
 };
 
@@ -47,38 +49,29 @@ void check(const std::string& target, const TargetDefinition& d) {
   if (d.vmap_method && d.batch) fail("give a batching rule or a vmap_method, not both");
 }
 
-// The value in the dtype of the default, when it is a plain number of another one. Through text,
-// which is exact and refuses what does not fit.
-Attribute convert(const std::string& target, const std::string& name, const Attribute& value,
-                  const Attribute& like) {
-  const bool is_plain = value.kind() == Attribute::Kind::kScalar &&
-                        (value.dtype() == DType::kInt64 || value.dtype() == DType::kUInt64 ||
-                         value.dtype() == DType::kFloat64);
-  if (!is_plain || like.kind() != Attribute::Kind::kScalar || value.dtype() == like.dtype()) {
-    return value;
-  }
-  alignas(16) std::array<std::byte, 16> bytes{};
-  try {
-    parse_element(like.dtype(), format_element(value.dtype(), value.bytes().data()), bytes.data());
-  } catch (const Error&) {
-    type_error(
-        fmt::format("ffi_call(\"{}\"): attribute {} is declared {}, and {} is no value of it",
-                    target, name, dtype_name(like.dtype()), value.to_string()));
-  }
-  return Attribute::scalar(like.dtype(), std::span(bytes).first(byte_width(like.dtype())));
-}
-
 }  // namespace
 
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes) {
   const TargetDefinitionPtr definition = find_definition(target_name);
-  if (!definition || definition->default_attributes.empty()) return attributes;
-  Attributes all = definition->default_attributes;
-  for (const auto& [name, value] : attributes) {
-    const Attribute* like = definition->default_attributes.find(name);
-    all.set(name, like ? convert(target_name, name, value, *like) : value);
-  }
-  return all;
+  const auto declared = declared_attributes(target_name);
+  Attributes all = definition ? definition->default_attributes : Attributes();
+  for (const auto& [name, value] : attributes) all.set(name, value);
+  const auto convert = [&](const std::string& name, const Attribute& value) {
+    if (declared) {
+      const auto known = declared->find(name);
+      if (known != declared->end() && known->second.kind != AttributeType::Kind::kAny) {
+        return convert_attribute(value, known->second, "its handler", name);
+      }
+    }
+    const Attribute* like = definition ? definition->default_attributes.find(name) : nullptr;
+    return like ? convert_attribute(value, AttributeType(*like), "its definition", name)
+                : value.typed();
+  };
+  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target_name), [&] {
+    std::vector<Attributes::value_type> converted;
+    for (const auto& [name, value] : all) converted.emplace_back(name, convert(name, value));
+    return Attributes(std::move(converted));
+  });
 }
 
 std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const {
@@ -88,8 +81,14 @@ std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const
 void define_target(const std::string& target_name, TargetDefinition definition) {
   check(target_name, definition);
   auto made = std::make_shared<const TargetDefinition>(std::move(definition));
+  set_workspace_rule(target_name, made->workspace);
   const std::lock_guard lock(definitions().mutex);
   definitions().by_target[target_name].swap(made);
+  definitions().version.fetch_add(1, std::memory_order_release);
+}
+
+uint64_t declarations_version() {
+  return definitions().version.load(std::memory_order_acquire) + registry_version();
 }
 
 TargetDefinitionPtr find_definition(const std::string& target_name) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/ops/define.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/interpreter.h>
@@ -127,13 +128,16 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 
 }  // namespace
 
-// Calls with the same attributes and number of operands share one node. Nodes are only ever added,
-// in front of a list that readers walk without a lock.
+// Calls with the same attributes and number of operands share one node, as long as nothing else is
+// declared of the target. Nodes are only ever added, in front of a list that readers walk without a
+// lock.
 struct FfiCall::Shared {
   struct Node {
-    Attributes attributes;
+    Attributes attributes;  // as given
     size_t num_operands;
     ParamsPtr params;
+    TargetDefinitionPtr definition;
+    std::atomic<uint64_t> version;  // of all declarations, when this node was found to hold
     SignatureCache cache;
     Node* next = nullptr;
   };
@@ -158,17 +162,40 @@ struct FfiCall::Shared {
   // Null when there are too many already.
   Node* find_or_add(const Attributes& attributes, size_t num_operands) {
     for (Node* node = first.load(std::memory_order_acquire); node; node = node->next) {
-      if (node->num_operands == num_operands && node->attributes == attributes) return node;
+      if (node->num_operands == num_operands && node->attributes == attributes && holds(*node)) {
+        return node;
+      }
     }
     if (num_nodes.load(std::memory_order_relaxed) >= kMaxNodes) return nullptr;
-    auto* node =
-        new Node{attributes, num_operands, make_params(attributes, num_operands), {}, nullptr};
+    const uint64_t version = declarations_version();
+    auto* node = new Node{attributes, num_operands, make_params(attributes, num_operands),
+                          find_definition(target_name), version};
     node->next = first.load(std::memory_order_relaxed);
     while (!first.compare_exchange_weak(node->next, node, std::memory_order_release,
                                         std::memory_order_relaxed)) {
     }
     num_nodes.fetch_add(1, std::memory_order_relaxed);
     return node;
+  }
+
+  // Whether the declarations that the node was made with are still those of the target.
+  bool holds(Node& node) const {
+    const uint64_t version = declarations_version();
+    if (node.version.load(std::memory_order_relaxed) == version) return true;
+    if (node.definition != find_definition(target_name) ||
+        params_as<FfiCallParams>(node.params.get()).attributes !=
+            complete_attributes(target_name, node.attributes)) {
+      return false;
+    }
+    node.version.store(version, std::memory_order_relaxed);
+    return true;
+  }
+
+  void check_sharding(std::span<const Array> operands) const {
+    const TargetDefinitionPtr definition = find_definition(target_name);
+    if (!definition || !definition->sharding) return;
+    with_error_prefix(fmt::format("ffi_call(\"{}\")", target_name),
+                      [&] { definition->sharding->check(types_of(operands), result_types); });
   }
 
   ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {
@@ -196,6 +223,7 @@ struct FfiCall::Shared {
 
   std::shared_ptr<const Executable> compile(const ParamsPtr& params,
                                             std::span<const Array> operands) const {
+    check_sharding(operands);
     ProgramBuilder builder;
     std::vector<Atom> inputs, outputs;
     for (const Array& operand : operands) {
@@ -282,6 +310,7 @@ std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
     }
   }
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
+  shared_->check_sharding(operands);
   return bind_primitive(
       kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
 }

@@ -21,6 +21,12 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
+// The same call without its side effect, which belongs to the one call that computes the results.
+FfiCallParams without_side_effect(FfiCallParams params) {
+  params.has_side_effect = false;
+  return params;
+}
+
 // ---- what rules give ----
 
 void check_count(const std::string& target, std::string_view rule, std::string_view what,
@@ -70,8 +76,9 @@ std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCa
                                  std::span<const Array> residuals,
                                  std::span<const Array> cotangents,
                                  std::span<const ShapeDtype> operands) {
+  const FfiCallParams quiet = without_side_effect(p);
   return checked(p.target_name, "backward", "cotangent",
-                 definition.backward({p}, residuals, cotangents), operands);
+                 definition.backward({quiet}, residuals, cotangents), operands);
 }
 
 // ---- from forward and backward halves ----
@@ -87,7 +94,7 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
   for (size_t i = 0; i < primals.size(); ++i) {
     if (varies[i]) types.push_back(primals[i].strengthened());
   }
-  const auto& p = params_as<FfiCallParams>(params.get());
+  const FfiCallParams p = without_side_effect(params_as<FfiCallParams>(params.get()));
   const auto by_jvp = [&](std::span<const Array> all) {
     const JvpResults results =
         call_jvp(definition, p, all.subspan(residuals.size(), primals.size()),
@@ -122,11 +129,16 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
     return found;
   };
   if (definition.jvp) return record(by_jvp, types);
-  return with_error_prefix(
-      fmt::format("ffi_call(\"{}\"): forward mode, which its definition does not give and which "
-                  "follows from transposing the backward rule",
-                  p.target_name),
-      [&] { return record(by_transposing, types); });
+  try {
+    return record(by_transposing, types);
+  } catch (const Error& error) {
+    error.raise_with(
+        fmt::format("ffi_call(\"{}\"): forward mode needs a jvp. The target's "
+                    "definition has a vjp alone, and its backward half cannot be "
+                    "transposed to make one. Add a jvp to the definition.\n  {}",
+                    p.target_name, error.message()));
+    throw;  // not reached; raise_with does not return
+  }
 }
 
 // The program that `make` makes, once.
@@ -193,6 +205,7 @@ JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& defin
   }
   JvpResults results{bind_primitive(call.primitive, call.params, call.primals), {}};
   results.tangents.resize(results.primals.size());
+  const ParamsPtr quiet = make_params(without_side_effect(p));
   for (const Indices& group : definition.linear_in) {
     std::vector<Array> operands(call.primals.begin(), call.primals.end());
     bool varies = false;
@@ -203,7 +216,7 @@ JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& defin
       operands[at] = instantiate(call.tangents[at], operands[at].type());
     }
     if (!varies) continue;
-    const auto parts = bind_primitive(call.primitive, call.params, operands);
+    const auto parts = bind_primitive(call.primitive, quiet, operands);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (has_tangent(parts[i].type())) {
         results.tangents[i] = add_tangents(results.tangents[i], parts[i]);
@@ -216,7 +229,7 @@ JvpResults jvp_from_linearity(const JvpCall& call, const TargetDefinition& defin
 // The transpose of a linear call that gives none: its matrix, column by column, times the
 // cotangents. As many calls as the operand has elements.
 Array transpose_by_columns(const TransposeCall& call, size_t operand) {
-  FfiCallParams p = params_as<FfiCallParams>(call.params.get());
+  FfiCallParams p = without_side_effect(params_as<FfiCallParams>(call.params.get()));
   if (!p.vmap_method) p.vmap_method = "sequential";
   const ParamsPtr params = make_params(std::move(p));
   const ShapeDtype type = call.types[operand].strengthened();
@@ -256,11 +269,31 @@ Array transpose_by_columns(const TransposeCall& call, size_t operand) {
   return total.is_null() ? total : lax::reshape(total, type.shape());
 }
 
-[[noreturn]] void no_derivative(const std::string& target, std::string_view mode) {
+[[noreturn]] void no_derivative(const std::string& target) {
   type_error(
-      fmt::format("ffi_call(\"{}\"): cannot be differentiated{}. Wrap the call in custom_jvp "
-                  "or custom_vjp, or give the target its derivative with define",
-                  target, mode));
+      fmt::format("ffi_call(\"{}\"): cannot be differentiated. Wrap the call in custom_jvp or "
+                  "custom_vjp, or give the target its derivative with define",
+                  target));
+}
+
+// The operands that vary must be linear together.
+void check_linear(const TransposeCall& call, const std::string& target,
+                  const TargetDefinition* definition) {
+  Indices varying;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.is_linear(i)) varying.push_back(static_cast<int64_t>(i));
+  }
+  const auto has_all = [&](const Indices& group) {
+    return std::ranges::all_of(varying,
+                               [&](int64_t i) { return contains(group, static_cast<size_t>(i)); });
+  };
+  if (definition && std::ranges::any_of(definition->linear_in, has_all)) return;
+  const bool is_one = varying.size() == 1;
+  type_error(fmt::format(
+      "ffi_call(\"{}\"): cannot be transposed, which reverse mode needs here: "
+      "it is not known to be linear in operand{} {}{}. Say so with "
+      "define(..., linear_in=...), or wrap the call in custom_vjp",
+      target, is_one ? "" : "s", fmt::join(varying, " and "), is_one ? "" : " together"));
 }
 
 }  // namespace
@@ -268,25 +301,24 @@ Array transpose_by_columns(const TransposeCall& call, size_t operand) {
 JvpResults ffi_call_jvp(const JvpCall& call) {
   const std::string& target = params_as<FfiCallParams>(call.params.get()).target_name;
   const TargetDefinitionPtr definition = find_definition(target);
-  if (!definition) no_derivative(target, "");
+  if (!definition) no_derivative(target);
   if (definition->forward) return jvp_from_halves(call, definition);
   if (definition->jvp) {
     return call_jvp(*definition, params_as<FfiCallParams>(call.params.get()), call.primals,
                     call.tangents);
   }
-  if (definition->linear_in.empty()) no_derivative(target, "");
+  if (definition->linear_in.empty()) no_derivative(target);
   return jvp_from_linearity(call, *definition);
 }
 
 std::vector<Array> ffi_call_transpose(const TransposeCall& call) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
   const TargetDefinitionPtr definition = find_definition(p.target_name);
-  if (definition && definition->transpose) {
+  check_linear(call, p.target_name, definition.get());
+  if (definition->transpose) {
+    const FfiCallParams quiet = without_side_effect(p);
     return checked(p.target_name, "transpose", "cotangent",
-                   definition->transpose({p}, call.inputs, call.cotangents), call.types);
-  }
-  if (!definition || definition->linear_in.empty()) {
-    no_derivative(p.target_name, " in reverse mode, for it is not known to be linear");
+                   definition->transpose({quiet}, call.inputs, call.cotangents), call.types);
   }
   std::vector<Array> cotangents(call.inputs.size());
   for (size_t i = 0; i < cotangents.size(); ++i) {

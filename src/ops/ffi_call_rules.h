@@ -10,7 +10,10 @@ JvpResults ffi_call_jvp(const JvpCall& call);
 std::vector<Array> ffi_call_transpose(const TransposeCall& call);
 BatchResults ffi_call_batch(const BatchCall& call);
 
-// With the defaults of the target's definition, and in the types that these have.
+// With the defaults of the target's definition, and in the types that the target declares. Raises
+// INVALID_ARGUMENT for those that have no value of their type.
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes);
+// Another number after each definition and registration.
+uint64_t declarations_version();
 
 }  // namespace farcall

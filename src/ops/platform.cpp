@@ -1,11 +1,8 @@
 // platform_index, and the choice of a function by platform that is built on it.
 #include <farcall/primitives/platform.h>
 
-#include <algorithm>
-#include <cctype>
-
-#include <fmt/format.h>
-
+#include <farcall/core/error.h>
+#include <farcall/ffi/registry.h>
 #include <farcall/ops/control_flow.h>
 #include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
@@ -33,41 +30,40 @@ const Primitive kPlatformIndex = {.name = "platform_index",
                                   .flops = no_flops};
 FARCALL_REGISTER_PRIMITIVE(kPlatformIndex);
 
-// "gpu" stands for the two kinds there are.
-std::vector<std::string> platforms_of(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (name == "gpu") return {"cuda", "rocm"};
-  constexpr std::string_view kKnown[] = {"cpu", "cuda", "rocm", "tpu"};
-  if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
-    type_error(
-        fmt::format("platform_dependent: unknown platform \"{}\"; there are cpu, cuda, rocm, "
-                    "gpu (cuda and rocm) and tpu",
-                    name));
-  }
-  return {name};
-}
-
 }  // namespace
 
 namespace lax {
 
+Array platform_index(std::span<const std::string> platforms, bool has_default) {
+  if (platforms.empty() && !has_default) {
+    type_error("platform_dependent: give a function for a platform, or a default");
+  }
+  PlatformIndexParams p{.has_default = has_default};
+  for (const std::string& platform : platforms) {
+    p.platforms.push_back(
+        with_error_prefix("platform_dependent", [&] { return parse_platform(platform); }));
+  }
+  return bind_one(kPlatformIndex, make_params(std::move(p)), {});
+}
+
 std::vector<Array> platform_dependent(std::span<const Array> operands,
                                       std::span<const PlatformBranch> branches,
                                       const FlatFunction& otherwise) {
-  if (branches.empty() && !otherwise) {
-    type_error("platform_dependent: give a function for a platform, or a default");
-  }
-  PlatformIndexParams p;
+  std::vector<std::string> platforms;
   std::vector<FlatFunction> functions;
   for (const PlatformBranch& branch : branches) {
-    p.platforms.push_back(platforms_of(branch.platform));
+    platforms.push_back(branch.platform);
     functions.push_back(branch.function);
   }
-  p.has_default = static_cast<bool>(otherwise);
   if (otherwise) functions.push_back(otherwise);
-  const Array index = bind_one(kPlatformIndex, make_params(std::move(p)), {});
-  return switch_(index, functions, operands);
+  const Array index = platform_index(platforms, static_cast<bool>(otherwise));
+  if (index.is_concrete()) return functions[static_cast<size_t>(index.item<int32_t>())](operands);
+  std::vector<Recording> recordings;
+  for (const FlatFunction& function : functions) {
+    recordings.push_back(record_closure(function, types_of(operands), "branch"));
+  }
+  check_branches("platform_dependent", recordings, numbered("result"));
+  return run_branches(index, recordings, operands);
 }
 
 }  // namespace lax

@@ -89,7 +89,11 @@ std::string to_text(std::span<const ForeignCallReport> reports) {
       text += fmt::format("  alias of operand {} and result {}: {}\n", alias.input, alias.output,
                           alias.is_honoured ? "honoured" : "needs a copy, as " + alias.why);
     }
-    text += fmt::format("  scratch: {} bytes planned\n", report.scratch_bytes);
+    text += fmt::format("  scratch: {} bytes", report.scratch_bytes);
+    if (report.planned_scratch_bytes > 0) {
+      text += fmt::format(", {} planned", report.planned_scratch_bytes);
+    }
+    text += '\n';
   }
   return text;
 }

@@ -181,6 +181,20 @@ ffi::Error CountOn(ffi::State<State> state, Count out) {
 }
 FARCALL_DEFINE_HANDLER(counter, CountOn);
 
+// ---- scratch ----
+
+// Twice what it is asked for, in two blocks.
+ffi::Error TakesScratch(ffi::ScratchAllocator scratch, int64_t size, Count out) {
+  *out->typed_data() = 0;
+  for (int i = 0; i < 2; ++i) {
+    ffi::ErrorOr<void*> memory = scratch.try_allocate(static_cast<size_t>(size));
+    if (memory.has_error()) return std::move(memory).error();
+    *out->typed_data() += size;
+  }
+  return {};
+}
+FARCALL_DEFINE_HANDLER(takes_scratch, TakesScratch, "size");
+
 // ---- tokens ----
 
 ffi::Error TokenIn(ffi::Token, F32 x, F32Out y) {

@@ -14,7 +14,9 @@ import hypothesis
 import jax
 import numpy as np
 import pytest
+from defining import SAME, TARGETS, WEIGH
 from farcall import ffi
+from handler_library import load
 
 jax.config.update("jax_platforms", "cpu")
 
@@ -60,6 +62,7 @@ def handlers(handler_library: ctypes.CDLL) -> SimpleNamespace:
         "describe_attributes",
         "wants_many",
         "count_calls",
+        "takes_scratch",
         "token_in",
         "fail",
         "throws",
@@ -78,6 +81,43 @@ def handlers(handler_library: ctypes.CDLL) -> SimpleNamespace:
         capsule = ffi.pycapsule(getattr(handler_library, name))
         ffi.register_ffi_target(name, capsule, api_version=0)
     return SimpleNamespace(library=handler_library, names=names)
+
+
+@pytest.fixture(scope="session")
+def libraries() -> dict[str, ctypes.CDLL]:
+    loaded = {source: load(source) for source in TARGETS}
+    loaded["batched.cpp"].batched_calls.restype = ctypes.c_int64
+    return loaded
+
+
+@pytest.fixture
+def names(libraries: dict[str, ctypes.CDLL], request: pytest.FixtureRequest) -> dict[str, str]:
+    """The handlers of defining.TARGETS, registered under names that no other test has.
+
+    Definitions live as long as the process.
+    """
+    made = {}
+    for source, symbols in TARGETS.items():
+        for short, symbol in symbols.items():
+            made[short] = f"{short} of {request.node.name}"
+            ffi.register_ffi_target(made[short], ffi.pycapsule(getattr(libraries[source], symbol)))
+    return made
+
+
+@pytest.fixture
+def grow(names: dict[str, str]) -> ffi.Definition:
+    """exp(rate * x), without rules."""
+    return ffi.define(
+        names["grow"], shape=SAME, attributes={"rate": 1.0}, vmap_method="broadcast_all"
+    )
+
+
+@pytest.fixture
+def weigh(names: dict[str, str]) -> ffi.Definition:
+    """factor * x * w and its sum, without rules."""
+    return ffi.define(
+        names["weigh"], shape=WEIGH, attributes={"factor": 2.0}, vmap_method="expand_dims"
+    )
 
 
 @pytest.fixture

@@ -208,3 +208,33 @@ def test_cost_analysis(x):
     assert set(lowered.compile().cost_analysis()) == {"flops", "bytes accessed"}
     square = fc.ShapeDtypeStruct((8, 8), "float32")
     assert fc.jit(fnp.matmul).lower(square, square).cost_analysis()["flops"] == 2 * 8**3
+
+
+# ---- what a function closes over ----
+
+
+def test_a_numpy_array_that_is_used_twice_is_one_constant():
+    weights = np.arange(4, dtype=np.float32)
+
+    def f(x):
+        return fc.lax.fori_loop(0, 2, lambda _, c: c * weights, x * weights + weights)
+
+    program = fc.make_jaxpr(f)(np.ones(4, np.float32))
+    assert len(program.consts) == 1
+    np.testing.assert_array_equal(fc.jit(f)(np.ones(4, np.float32)), weights**3 * 2)
+
+
+def test_a_numpy_array_that_was_written_to_between_two_uses_is_two_constants():
+    weights = np.arange(4, dtype=np.float32)
+
+    def f(x):
+        y = x * weights
+        weights[:] += 1
+        z = y * weights[::2][:1] + weights
+        weights[:] -= 1
+        return z
+
+    x = np.ones(4, np.float32)
+    program = fc.make_jaxpr(f)(x)
+    assert len(program.consts) == 3
+    np.testing.assert_array_equal(fc.jit(f)(x), np.arange(4) + np.arange(4) + 1)

@@ -91,7 +91,8 @@ concept AttributeNumber = kIsAttributeNumber<T>;
 
 // An immutable value: a scalar or an array of one element type, a string of any bytes, or a
 // dictionary. Two are equal when kind, element type and bits are: 2:i32, 2:i64 and 2.0:f32 differ,
-// a nan equals itself, and 0.0 differs from -0.0. Copies share the bytes of an array.
+// a nan equals itself, and 0.0 differs from -0.0; so does a plain number from one with a type.
+// Copies share the bytes of an array.
 class FARCALL_API Attribute {
  public:
   enum class Kind : uint8_t { kScalar, kArray, kString, kDictionary };
@@ -114,6 +115,13 @@ class FARCALL_API Attribute {
   // number of bytes does not fit the type and the count, or the type is none of a number.
   static Attribute scalar(DType dtype, std::span<const std::byte> bytes);
   static Attribute array(DType dtype, size_t count, std::span<const std::byte> bytes);
+
+  // These numbers as plain ones, such as Python's 2 or [1, 2]: a call gives them the type that its
+  // target declares, and only where it declares none the one they have here.
+  Attribute plain() const;
+  // The same without plain numbers, in dictionaries too.
+  Attribute typed() const;
+  bool is_plain() const;
 
   Kind kind() const { return static_cast<Kind>(value_.index()); }
   // Of a scalar or an array; kInvalid otherwise.
@@ -143,16 +151,19 @@ class FARCALL_API Attribute {
  private:
   struct Scalar {
     DType dtype;
+    bool is_plain;
     alignas(16) std::array<std::byte, 16> bytes;
   };
   struct Array {
     DType dtype;
+    bool is_plain;
     size_t count;
     Storage storage;
   };
   using Value = std::variant<Scalar, Array, std::string, Attributes>;  // in the order of Kind
 
   explicit Attribute(Value value);
+  void set_plain(bool is_plain);
   void copy_scalar(DType dtype, void* out) const;
 
   Value value_;

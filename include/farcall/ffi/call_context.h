@@ -1,6 +1,7 @@
 // What a handler reaches through its call frame: the state of one call site in one execution.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -88,12 +89,27 @@ class FARCALL_API StateSlot {
 struct ScratchBlock;
 
 // Memory that a handler asked for and has not given back. Handlers may use it from several threads
-// at once; `first()` is for the thread that made the call, when the call is over.
+// at once; `is_used()` is for the thread that made the call, when the call is over.
 class FARCALL_API Scratch {
  public:
   Scratch() = default;
-  Scratch(Scratch&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  // `peak`: raised to the bytes that were in use at once; outlives this.
+  explicit Scratch(std::atomic<size_t>* peak) : peak_(peak) {}
+  // Between calls.
+  Scratch(Scratch&& other) noexcept
+      : planned_(other.planned_),
+        planned_size_(other.planned_size_),
+        first_(std::exchange(other.first_, nullptr)),
+        nbytes_(std::exchange(other.nbytes_, 0)),
+        peak_(other.peak_) {}
   ~Scratch() { clear(); }
+
+  // Memory that is taken before any other: aligned to kAlignment, of the caller, and to be had as
+  // long as calls are made.
+  void set_planned(void* data, size_t size) {
+    planned_ = static_cast<std::byte*>(data);
+    planned_size_ = size;
+  }
 
   // Null when there is no memory. The alignment is a power of two.
   void* allocate(size_t size, size_t alignment);
@@ -101,11 +117,26 @@ class FARCALL_API Scratch {
   bool free(void* data);
   // Frees everything; how many blocks there were.
   size_t clear();
-  const ScratchBlock* first() const { return first_; }
+  bool is_used() const { return first_ != nullptr || top_ != 0; }
 
  private:
+  struct PlannedBlock {
+    size_t begin, end;
+    size_t nbytes;  // as asked for
+    bool is_free;
+  };
+
+  void* allocate_planned(size_t size, size_t alignment);
+  void* allocate_on_heap(size_t size, size_t alignment);
+
   std::mutex mutex_;
-  ScratchBlock* first_ = nullptr;
+  std::byte* planned_ = nullptr;
+  size_t planned_size_ = 0;
+  size_t top_ = 0;                    // of the planned memory in use
+  std::vector<PlannedBlock> blocks_;  // in the planned memory; the last one is in use
+  ScratchBlock* first_ = nullptr;     // on the heap
+  size_t nbytes_ = 0;                 // in use, as asked for
+  std::atomic<size_t>* peak_ = nullptr;
 };
 
 // How an untyped function is called at one call site.

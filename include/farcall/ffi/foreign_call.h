@@ -30,6 +30,7 @@ struct ForeignCallSpec {
   Attributes attributes;              // of typed targets
   int custom_call_api_version = 4;    // 0 to 3 for untyped targets
   std::string legacy_backend_config;  // of untyped targets
+  size_t workspace_bytes = 0;         // that Invocation::set_workspace will give
 };
 
 // One call site. Immutable once made, shared by threads; owns the state of its instantiate stage.
@@ -44,6 +45,8 @@ class FARCALL_API ForeignCall {
 
   const ForeignCallSpec& spec() const { return spec_; }
   const Target& target() const { return *spec_.target; }
+  // The most bytes of scratch that the handler had at once, in any execution so far.
+  size_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
   // A prepare or an initialize stage is there.
   bool has_execution_stages() const {
     return target().has_stage(Stage::kPrepare) || target().has_stage(Stage::kInitialize);
@@ -57,6 +60,7 @@ class FARCALL_API ForeignCall {
   ForeignCallSpec spec_;
   std::unique_ptr<const AttributeFrame> attributes_;
   runtime::StateSlot state_;
+  mutable std::atomic<size_t> scratch_peak_{0};
 };
 
 // The frame of one call site in one execution state: built once, run again and again by one thread
@@ -72,7 +76,12 @@ class FARCALL_API Invocation {
   // aligned to kAlignment, which handlers rely on.
   void set_argument(size_t index, void* data) { buffers_[index].data = data; }
   void set_result(size_t index, void* data) { buffers_[num_arguments_ + index].data = data; }
-  // Where these two write, valid until the invocation is moved.
+  // Memory of spec().workspace_bytes, aligned to kAlignment, from which the handler's scratch is
+  // taken first. It may hold anything, and may be anybody's between calls.
+  void set_workspace(void* data) {
+    context_.scratch.set_planned(data, call_->spec().workspace_bytes);
+  }
+  // Where the first two write, valid until the invocation is moved.
   void** argument_slot(size_t index) { return &buffers_[index].data; }
   void** result_slot(size_t index) { return &buffers_[num_arguments_ + index].data; }
   size_t num_arguments() const { return num_arguments_; }
@@ -96,8 +105,7 @@ class FARCALL_API Invocation {
     } catch (...) {
       handler_threw();
     }
-    if (error != nullptr || frame_.future != nullptr || context_.scratch.first() != nullptr)
-        [[unlikely]] {
+    if (error != nullptr || frame_.future != nullptr || context_.scratch.is_used()) [[unlikely]] {
       finish(error);
     }
   }

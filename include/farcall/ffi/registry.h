@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +16,7 @@
 
 #include <farcall/abi.h>
 #include <farcall/core/export.h>
+#include <farcall/ffi/attribute_type.h>
 #include <farcall/ffi/stage.h>
 
 namespace farcall {
@@ -63,6 +65,10 @@ class FARCALL_API Target {
   // does not say.
   int64_t state_type_id() const;
 
+  // What its handlers say of the attributes' types; worked out when first asked for. Empty when
+  // they do not describe themselves.
+  const AttributeTypes& attribute_types() const;
+
   FARCALL_FFI_Handler* handler(Stage stage) const {
     return stages_[static_cast<size_t>(stage)].handler;
   }
@@ -87,6 +93,8 @@ class FARCALL_API Target {
   void* untyped_ = nullptr;
   FARCALL_FFI_Handler_Traits traits_ = 0;
   FARCALL_FFI_Handler_Traits given_traits_ = 0;
+  mutable std::once_flag has_attribute_types_;
+  mutable AttributeTypes attribute_types_;
 };
 
 // Platforms: cpu (or host), cuda, rocm, gpu (cuda and rocm), tpu, oneapi, metal; case does not
@@ -137,6 +145,12 @@ FARCALL_API std::shared_ptr<const Target> find_target(std::string_view name,
 // target itself is registered, for all platforms.
 FARCALL_API void register_ffi_target_as_batch_partitionable(std::string_view name);
 FARCALL_API bool is_batch_partitionable(std::string_view name);
+
+// What the handlers of a target say of its attributes' types, on the first platform where they
+// describe themselves. Null when nothing is known.
+FARCALL_API std::shared_ptr<const AttributeTypes> declared_attributes(std::string_view name);
+// Another number after each registration.
+FARCALL_API uint64_t registry_version();
 
 // Of either kind.
 FARCALL_API bool is_registered(std::string_view name, std::string_view platform = "cpu");

@@ -12,6 +12,8 @@
 
 #include <farcall/core/export.h>
 #include <farcall/ffi/attribute.h>
+#include <farcall/ffi/workspace.h>
+#include <farcall/ops/sharding_rule.h>
 #include <farcall/primitives/ffi_call.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/custom.h>
@@ -34,7 +36,9 @@ struct TargetDefinition {
   std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
                                         const Attributes& attributes)>
       shape;
-  // Attributes of calls that do not give them. A number given for one of these takes its dtype.
+  // Attributes of calls that do not give them, and the types of those that are given: plain numbers
+  // are converted, others must be of the type. What the target's handlers declare goes before; a
+  // plain default takes that type too.
   Attributes default_attributes;
 
   // Forward mode.
@@ -47,7 +51,8 @@ struct TargetDefinition {
                                    std::span<const Array> cotangents)>
       backward;
   // Groups of operands: the results are linear in each group, the others held fixed. Gives jvp, and
-  // with `transpose` reverse mode too.
+  // reverse mode too: by `transpose`, or without it by as many calls as an operand has elements.
+  // Calls that compute tangents and cotangents have no side effect, whatever the call itself has.
   std::vector<std::vector<int64_t>> linear_in;
   // Cotangents of the operands that are null, in which the call is linear.
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> operands,
@@ -60,13 +65,13 @@ struct TargetDefinition {
       batch;
   std::optional<std::string> vmap_method;
 
-  // Bytes of scratch memory that a call takes, which are then planned with everything else.
-  std::function<int64_t(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
-                        const Attributes& attributes)>
-      workspace;
-  // How dimensions may be divided among devices: an einsum-like text, "b n, n -> b n".
-  std::string sharding;
+  // Bytes of scratch memory that a call takes. They are planned with everything else, and what the
+  // handler's scratch allocator hands out comes from there; what goes beyond comes from the heap.
+  WorkspaceRule workspace;
+  // How dimensions may be divided among devices; calls are checked against it.
+  std::optional<ShardingRule> sharding;
 };
+
 // A shape rule from text, one pattern for each operand and result: names stand for sizes, "..." for
 // any leading dimensions, the same in all operands; sizes may be numbers, sums and products of
 // names ("2*n+1"). Results have the dtype of the first operand, or the one before the bracket:
@@ -78,7 +83,7 @@ using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
 
 // Replaces what was said of the target before. The target may be registered later. Raises
 // INVALID_ARGUMENT for a part that makes no sense alone: `backward` without `forward`, an unknown
-// vmap_method, a negative operand number.
+// vmap_method, a negative operand number. Programs that are compiled already stay as they are.
 FARCALL_API void define_target(const std::string& target_name, TargetDefinition definition);
 // Null when nothing was said.
 FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);

@@ -20,7 +20,7 @@ struct CompileOptions {
   std::vector<bool> donated_inputs;
 };
 
-// What compiling did for one foreign call.
+// What compiling did for one foreign call, and what the call took since.
 struct ForeignCallReport {
   struct Copy {
     std::string what;  // "operand 0", "result 1"
@@ -36,7 +36,11 @@ struct ForeignCallReport {
   SourceLocationPtr where;  // may be null
   std::vector<Copy> copies;
   std::vector<Alias> aliases;
-  size_t scratch_bytes = 0;  // planned for the handler
+  // The most memory that the handler asked for at once beside its arguments and results, in any
+  // run of the executable so far.
+  size_t scratch_bytes = 0;
+  // What the target's workspace rule announced, and was planned with the program's values.
+  size_t planned_scratch_bytes = 0;
 };
 // A paragraph for each call, as users read it.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);

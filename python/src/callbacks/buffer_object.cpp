@@ -476,6 +476,16 @@ nb::object make_execution_context(const ExecutionContext& context) {
   return nb::steal(reinterpret_cast<PyObject*>(object));
 }
 
+bool is_buffer(nb::handle object) { return Py_TYPE(object.ptr()) == buffer_type; }
+
+bool shows_buffer(PyObject* numpy_array) {
+  PyObject* base = numpy_array;
+  while (base && PyArray_Check(base)) base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base));
+  if (!base || !PyMemoryView_Check(base)) return false;
+  PyObject* const owner = PyMemoryView_GET_BUFFER(base)->obj;
+  return owner && is_buffer(owner);
+}
+
 bool close_buffer(nb::handle buffer) {
   raw(buffer.ptr())->is_open = false;
   return raw(buffer.ptr())->num_views > 0;

@@ -26,7 +26,14 @@ class NativeExecutable final : public Executable {
         pool_(*plan_) {}
 
   const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
-  std::vector<ForeignCallReport> report() const override { return plan_->reports; }
+  std::vector<ForeignCallReport> report() const override {
+    std::vector<ForeignCallReport> reports;
+    for (const PlannedCall& planned : plan_->reports) {
+      reports.push_back(planned.report);
+      reports.back().scratch_bytes = planned.call->scratch_peak();
+    }
+    return reports;
+  }
 
   MemoryUse memory() const override {
     MemoryUse use;

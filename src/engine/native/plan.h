@@ -42,6 +42,12 @@ struct PointerUse {
   Place place;
 };
 
+// Scratch memory of a foreign call.
+struct PlannedWorkspace {
+  uint32_t call = 0;
+  Place place;
+};
+
 struct PlannedOutput {
   size_t nbytes = 0;
   // kOutput: memory of its own, made for each run, `index` the first output that shows it. kInput,
@@ -53,6 +59,11 @@ struct PlannedOutput {
 struct PlanStatistics {
   int64_t alias_copies = 0;   // an aliased operand that somebody else still reads
   int64_t layout_copies = 0;  // an operand or result in another layout than row-major
+};
+
+struct PlannedCall {
+  ForeignCallReport report;
+  const ForeignCall* call;  // of the same plan or a child
 };
 
 struct Region;
@@ -72,6 +83,7 @@ struct Plan {
   size_t num_operands = 0;
   std::vector<PointerUse> pointers;      // all
   std::vector<PointerUse> run_pointers;  // those that change from run to run
+  std::vector<PlannedWorkspace> workspaces;
   std::vector<bool> overwrites;          // by input: its memory is written
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
@@ -80,7 +92,7 @@ struct Plan {
   bool has_execution_stages = false;
   int64_t cost = 0;  // of one run: the operations, or the bytes where these are more
   PlanStatistics statistics;
-  std::vector<ForeignCallReport> reports;  // of calls here and in children
+  std::vector<PlannedCall> reports;  // of calls here and in children, in program order
 };
 
 struct PlanOptions {

@@ -51,6 +51,7 @@ std::unique_ptr<const Plan> Planner::run() {
       callbacks_[i] = as_foreign_call(*params, equation.inputs.size());
     }
   }
+  report_of_.assign(program_.equations.size(), kNever);
   for (size_t i = 0; i < program_.equations.size(); ++i) {
     with_location(program_.equations[i], [&] { make_region(i); });
   }
@@ -298,7 +299,9 @@ void Planner::plan_kernel(const Equation& equation, size_t index) {
                             equation.primitive->name, types));
   }
   std::vector<Place> operands;
-  for (const Atom atom : equation.inputs) operands.push_back(row_major_place(atom));
+  for (const Atom atom : equation.inputs) {
+    operands.push_back(row_major_place(atom, equation.primitive->name));
+  }
   if (kernel.can_run_in_place && outputs.size() == 1) take_over_operand(equation, index);
   for (const uint32_t output : equation.outputs) operands.push_back(define(output));
   add_kernel(std::move(kernel), operands);
@@ -374,7 +377,7 @@ void Planner::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_lay
 void Planner::place_outputs() {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ShapeDtype type = program_.type_of(program_.outputs[i]);
-    const Place place = row_major_place(program_.outputs[i]);
+    const Place place = row_major_place(program_.outputs[i], "the caller");
     plan_->outputs.push_back({type.nbytes(), place});
     if (!options_.is_nested) continue;
     const Place wanted{Place::Kind::kOutput, i};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,10 @@ class Planner {
   bool is_program_output(uint32_t variable) const {
     return std::ranges::find(program_.outputs, Atom::variable(variable)) != program_.outputs.end();
   }
-  // The value in row-major order, copied there once where its memory has another one.
-  Place row_major_place(Atom atom);
+  // The value in row-major order, copied there once where its memory has another one. The copy is
+  // reported for the foreign call that made the value, unless `reader`, who wants it, is empty.
+  Place row_major_place(Atom atom, std::string_view reader);
+  void report_copy_of_result(uint32_t variable, std::string_view reader);
   MajorToMinor layout_of(Atom atom) const {
     return atom.is_variable() ? layouts_[atom.index] : std::nullopt;
   }
@@ -105,6 +108,7 @@ class Planner {
     Instruction::Kind kind = Instruction::Kind::kScan;
     size_t first_carry = 0;  // operand number of the first carry
     std::vector<Carry> carries;
+    std::pair<size_t, size_t> children = {};  // from, to, in plan_->children
   };
 
   const Program& program_;
@@ -129,6 +133,7 @@ class Planner {
   std::vector<RegionInfo> regions_;                   // in order of their equations
   std::vector<size_t> region_of_;                     // by equation; kNever: none
   std::vector<std::optional<FfiCallParams>> callbacks_;  // by equation: as foreign calls
+  std::vector<size_t> report_of_;                     // by equation, of foreign calls
 };
 
 // Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.

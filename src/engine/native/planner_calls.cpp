@@ -1,6 +1,7 @@
 // Foreign calls in a plan: aliases, layouts, and the pointers of their frames.
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
+#include <farcall/ffi/workspace.h>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,7 @@ void Planner::plan_foreign_call(size_t index) {
   spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
   spec.legacy_backend_config = params.legacy_backend_config.value_or("");
 
+  report_of_[index] = plan_->reports.size();
   ForeignCallReport report{.target_name = params.target_name, .where = equation.where};
   for (size_t i = 0; i < params.input_output_aliases.size(); ++i) {
     const auto& [input, output] = params.input_output_aliases[i];
@@ -97,6 +99,15 @@ void Planner::plan_foreign_call(size_t index) {
   }
   const CallbackParams* callback = try_callback(equation.params.get());
   plan_->has_foreign_code |= !callback || !callback->callback->takes_lock_of_front;
+  if (!callback && !spec.target->is_untyped()) {
+    spec.workspace_bytes =
+        workspace_bytes(params.target_name, spec.arguments, spec.results, spec.attributes);
+  }
+  report.planned_scratch_bytes = spec.workspace_bytes;
+  if (spec.workspace_bytes > 0) {
+    plan_->workspaces.push_back({static_cast<uint32_t>(plan_->calls.size()),
+                                 add_temporary(spec.workspace_bytes, temporaries)});
+  }
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!is_copied(i)) continue;
@@ -108,7 +119,7 @@ void Planner::plan_foreign_call(size_t index) {
     ++plan_->statistics.layout_copies;
   }
   release(temporaries);
-  plan_->reports.push_back(std::move(report));
+  plan_->reports.push_back({std::move(report), plan_->calls.back().get()});
 }
 
 Place Planner::add_temporary(size_t nbytes, Temporaries& temporaries) {
@@ -145,7 +156,7 @@ Place Planner::argument_place(const Equation& equation, const FfiCallParams& par
     if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
       note("the handler wants it row-major, another handler made it in its own layout");
     }
-    place = row_major_place(atom);
+    place = row_major_place(atom, {});
   }
   if (const auto output = aliased_output(params, input); output && !type.is_token()) {
     const Place target = results[*output];

@@ -1,5 +1,9 @@
 // Layouts in a plan: values stay in the order in which they were made as long as nobody needs
 // another one, and transposes that only change that order cost nothing.
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include <farcall/core/layout.h>
 #include <farcall/primitives/structural.h>
 
@@ -45,7 +49,7 @@ void Planner::share_transpose(size_t index) {
   const Equation& equation = program_.equations[index];
   const Atom operand = equation.inputs[0];
   const uint32_t result = equation.outputs[0];
-  if (!operand.is_variable() || is_program_output(result)) return;
+  if (!operand.is_variable()) return;
   const ShapeDtype type = program_.variable_types[result];
   const MajorToMinor layout =
       transposed_layout(program_.type_of(operand), layouts_[operand.index],
@@ -62,7 +66,9 @@ void Planner::share_transpose(size_t index) {
     }
     return false;
   };
-  if (!is_row_major && std::ranges::none_of(consumers_[result], wants_it)) return;
+  const bool is_kept =
+      !is_program_output(result) && std::ranges::any_of(consumers_[result], wants_it);
+  if (!is_row_major && !is_kept) return;
   if (!is_row_major) layouts_[result] = layout;
   join(result, operand.index);
 }
@@ -81,7 +87,7 @@ void Planner::choose_result_layouts(size_t index) {
   }
 }
 
-Place Planner::row_major_place(Atom atom) {
+Place Planner::row_major_place(Atom atom, std::string_view reader) {
   const MajorToMinor layout = layout_of(atom);
   if (!layout) return place_of(atom);
   Place& copy = row_major_copies_[atom.index];
@@ -90,8 +96,26 @@ Place Planner::row_major_place(Atom atom) {
     copy = {Place::Kind::kArena, arena_.allocate(type.nbytes())};
     add_copy(type, place_of(atom), layout, copy, {});
     ++plan_->statistics.layout_copies;
+    if (!reader.empty()) report_copy_of_result(atom.index, reader);
   }
   return copy;
+}
+
+void Planner::report_copy_of_result(uint32_t variable, std::string_view reader) {
+  // Transposes may have come between.
+  while (defined_at_[variable] != kNever &&
+         program_.equations[defined_at_[variable]].primitive->name == "transpose") {
+    const Atom operand = program_.equations[defined_at_[variable]].inputs[0];
+    if (!operand.is_variable()) return;
+    variable = operand.index;
+  }
+  if (defined_at_[variable] == kNever || report_of_[defined_at_[variable]] == kNever) return;
+  const std::vector<uint32_t>& results = program_.equations[defined_at_[variable]].outputs;
+  const auto number = std::ranges::find(results, variable) - results.begin();
+  plan_->reports[report_of_[defined_at_[variable]]].report.copies.push_back(
+      {fmt::format("result {}", number),
+       fmt::format("{} reads it row-major, the handler writes another layout", reader),
+       program_.variable_types[variable].nbytes()});
 }
 
 }  // namespace farcall::native

@@ -49,7 +49,6 @@ size_t Planner::add_child(const ProgramPtr& program, PlanOptions options) {
       make_plan(remove_dead_code(inline_calls(program)), std::move(options));
   plan_->has_foreign_code |= child->has_foreign_code;
   plan_->has_execution_stages |= child->has_execution_stages;
-  plan_->reports.insert(plan_->reports.end(), child->reports.begin(), child->reports.end());
   plan_->statistics.alias_copies += child->statistics.alias_copies;
   plan_->statistics.layout_copies += child->statistics.layout_copies;
   plan_->children.push_back(std::move(child));
@@ -60,6 +59,7 @@ void Planner::make_region(size_t index) {
   const Equation& equation = program_.equations[index];
   const std::string_view name = equation.primitive->name;
   RegionInfo info;
+  const size_t first_child = plan_->children.size();
   std::unique_ptr<Region> made;
   if (name == "scan") {
     const auto& p = params_as<ScanParams>(equation.params.get());
@@ -101,6 +101,7 @@ void Planner::make_region(size_t index) {
   } else {
     return;
   }
+  info.children = {first_child, plan_->children.size()};
   region_of_[index] = regions_.size();
   regions_.push_back(std::move(info));
   plan_->regions.push_back(std::move(made));
@@ -121,9 +122,15 @@ void Planner::share_region(size_t index) {
 void Planner::plan_region(size_t index) {
   const Equation& equation = program_.equations[index];
   const RegionInfo& info = regions_[region_of_[index]];
+  for (size_t i = info.children.first; i < info.children.second; ++i) {
+    const std::vector<PlannedCall>& inner = plan_->children[i]->reports;
+    plan_->reports.insert(plan_->reports.end(), inner.begin(), inner.end());
+  }
   std::vector<Place> operands;
   Temporaries temporaries;
-  for (const Atom atom : equation.inputs) operands.push_back(row_major_place(atom));
+  for (const Atom atom : equation.inputs) {
+    operands.push_back(row_major_place(atom, equation.primitive->name));
+  }
   for (const uint32_t output : equation.outputs) operands.push_back(define(output));
   for (const Carry& carry : info.carries) {
     const bool alternates = !carry.is_in_place && !carry.is_invariant;

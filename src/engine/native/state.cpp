@@ -60,6 +60,9 @@ void State::build(const ExecutionOptions& seen) {
   invocations.reserve(plan.calls.size());
   for (const auto& call : plan.calls) invocations.emplace_back(*call);
   for (Invocation& invocation : invocations) invocation.begin(seen);
+  for (const PlannedWorkspace& workspace : plan.workspaces) {
+    invocations[workspace.call].set_workspace(address(plan, *this, workspace.place));
+  }
   for (const auto& child : plan.children) children.push_back(std::make_unique<State>(*child, seen));
   for (const PointerUse& use : plan.pointers) {
     void* const data = address(plan, *this, use.place);

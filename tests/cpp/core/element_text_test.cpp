@@ -143,7 +143,7 @@ TEST(ElementText, RefusesWhatIsNoValue) {
     parse_element(DType::kToken, "1", &nothing);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message(), "token has no elements that could be text.");
+    EXPECT_EQ(error.message(), "token has no elements with a value.");
   }
 }
 

@@ -1,0 +1,73 @@
+// What compiling did for foreign calls, as Python values.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <farcall/program/engine.h>
+
+#include "bind_program.h"
+
+namespace farcall::python {
+namespace {
+
+// The calls of one executable, in program order.
+struct Report {
+  std::vector<ForeignCallReport> calls;
+};
+
+const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
+  const auto size = static_cast<nb::ssize_t>(self.calls.size());
+  if (index < -size || index >= size) {
+    throw nb::index_error(
+        fmt::format("report: there are {} foreign calls, asked for {}", size, index).c_str());
+  }
+  return self.calls[static_cast<size_t>(index < 0 ? index + size : index)];
+}
+
+}  // namespace
+
+nb::object report_object(const Executable& executable) {
+  return nb::cast(Report{executable.report()});
+}
+
+void bind_report(nb::module_& module) {
+  using Copy = ForeignCallReport::Copy;
+  using Alias = ForeignCallReport::Alias;
+  nb::class_<Copy>(module, "CopyReport", "A copy that was inserted for a foreign call.")
+      .def_ro("what", &Copy::what)
+      .def_ro("why", &Copy::why)
+      .def_ro("nbytes", &Copy::nbytes)
+      .def("__repr__", [](const Copy& self) {
+        return fmt::format("CopyReport(what='{}', nbytes={}, why='{}')", self.what, self.nbytes,
+                           self.why);
+      });
+  nb::class_<Alias>(module, "AliasReport", "An alias that a foreign call asked for.")
+      .def_ro("input", &Alias::input)
+      .def_ro("output", &Alias::output)
+      .def_ro("is_honoured", &Alias::is_honoured)
+      .def_ro("why", &Alias::why)
+      .def("__repr__", [](const Alias& self) {
+        return fmt::format("AliasReport(input={}, output={}, is_honoured={}, why='{}')", self.input,
+                           self.output, self.is_honoured ? "True" : "False", self.why);
+      });
+  nb::class_<ForeignCallReport>(module, "ForeignCallReport", "What was done for a foreign call.")
+      .def_ro("target_name", &ForeignCallReport::target_name)
+      .def_ro("copies", &ForeignCallReport::copies)
+      .def_ro("aliases", &ForeignCallReport::aliases)
+      .def_ro("scratch_bytes", &ForeignCallReport::scratch_bytes)
+      .def_ro("planned_scratch_bytes", &ForeignCallReport::planned_scratch_bytes)
+      .def_prop_ro("location",
+                   [](const ForeignCallReport& self) { return location_tuple(self.where); })
+      .def("__repr__", [](const ForeignCallReport& self) {
+        return to_text({&self, 1});
+      });
+  nb::class_<Report>(module, "Report", "What was done for the foreign calls of a program.")
+      .def("__len__", [](const Report& self) { return self.calls.size(); })
+      .def("__getitem__", call_at, nb::rv_policy::reference_internal)
+      .def("__repr__", [](const Report& self) { return to_text(self.calls); });
+}
+
+}  // namespace farcall::python

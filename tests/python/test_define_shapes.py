@@ -1,0 +1,145 @@
+"""Shape rules of definitions: functions and signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import farcall as fc
+import numpy as np
+import pytest
+from defining import F64, X
+from farcall.ffi import define
+
+
+def test_a_shape_rule_may_be_a_function(names: dict[str, str]) -> None:
+    copy = define(names["copy"])
+    seen = []
+
+    @copy.shape
+    def _(x: Any, *, twice: Any = None) -> Any:
+        seen.append((x.shape, np.dtype(x.dtype)))
+        return fc.ShapeDtypeStruct(x.shape[::-1], x.dtype)
+
+    x = np.arange(6, dtype=np.int16).reshape(2, 3)
+    result = copy(x)
+    assert (result.shape, result.dtype) == ((3, 2), np.int16)
+    assert seen == [((2, 3), np.dtype(np.int16))]
+    copy.shape(lambda *xs: list(xs))
+    results = copy(x, X)
+    assert isinstance(results, tuple)
+    np.testing.assert_array_equal(results[0], x)
+    np.testing.assert_array_equal(results[1], X)
+
+
+def test_a_shape_rule_gets_attributes_with_defaults(names: dict[str, str]) -> None:
+    rule_saw = {}
+
+    def rule(**attributes: Any) -> Any:
+        rule_saw.update(attributes)
+        return fc.ShapeDtypeStruct((attributes["size"],), np.uint8)
+
+    text = define(names["describe"], shape=rule, attributes={"size": 40, "mode": "fast"})
+    assert bytes(np.asarray(text(size=25))) == b"mode=str:fast size=s64:25"
+    assert rule_saw == {"size": 25, "mode": "fast"}
+
+
+@pytest.mark.parametrize(
+    ("signature", "shapes", "wanted"),
+    [
+        ("[] -> []", [()], [()]),
+        ("[n] -> [n], [n]", [(3,)], [(3,), (3,)]),
+        ("[m, n], [n, k] -> [m, k]", [(2, 3), (3, 4)], [(2, 4)]),
+        ("[..., n], [n] -> [..., n], [...]", [(5, 2, 3), (3,)], [(5, 2, 3), (5, 2)]),
+        ("[...], [...] -> [...]", [(2, 3), (2, 3)], [(2, 3)]),
+        ("[n], [n+1] -> [2*n+1], [n-1]", [(3,), (4,)], [(7,), (2,)]),
+        ("[n, 2] -> [n*n*2]", [(3, 2)], [(18,)]),
+        ("[..., n] -> [..., 2]", [(4,)], [(2,)]),
+        ("[n]->[n]", [(0,)], [(0,)]),
+        ("-> [3]", [], [(3,)]),
+    ],
+)
+def test_signatures(names: dict[str, str], signature: str, shapes: Any, wanted: Any) -> None:
+    target = define(names["copy"], shape=signature)
+    results = fc.eval_shape(target, *(fc.ShapeDtypeStruct(shape, F64) for shape in shapes))
+    results = results if isinstance(results, tuple) else (results,)
+    assert [result.shape for result in results] == wanted
+    dtype = F64 if shapes else np.float32
+    assert all(result.dtype == dtype for result in results)
+
+
+def test_dtypes_in_signatures(names: dict[str, str]) -> None:
+    target = define(names["copy"], shape="f32[n], i32[] -> bf16[n], [n], u8[2]")
+    x = fc.ShapeDtypeStruct((3,), np.float32)
+    results = fc.eval_shape(target, x, fc.ShapeDtypeStruct((), np.int32))
+    assert [str(result.dtype) for result in results] == ["bfloat16", "float32", "uint8"]
+    with pytest.raises(ValueError, match=r"operand 1 should be i32, got f32\[3\]"):
+        target(np.ones(3, np.float32), np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("signature", "text"),
+    [
+        ("", 'expected "[" at column 1'),
+        ("[n]", 'expected "->" at column 4'),
+        ("[n] ->", 'expected "[" at column 7'),
+        ("[n -> [n]", 'expected "]" at column 4'),
+        ("[n] -> [n] x", "expected the end at column 12"),
+        ("[n,] -> [n]", "expected the name of a dimension or a number at column 4"),
+        ("[n+] -> [n]", "expected the name of a dimension or a number at column 4"),
+        ("[n, ...] -> [n]", "expected the name of a dimension or a number at column 5"),
+        ("[... n] -> [n]", 'expected "," at column 6'),
+        ("real[n] -> [n]", '"real" is no dtype at column 5'),
+    ],
+)
+def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, text: str) -> None:
+    with pytest.raises(ValueError, match="shape signature") as caught:
+        define(names["copy"], shape=signature)
+    assert str(caught.value) == (
+        f'shape signature "{signature}": {text}; write for instance "[..., n], [n] -> [..., n]"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("signature", "shapes", "text"),
+    [
+        ("[n] -> [n]", [(3,), (3,)], "expected 1 operands, got 2"),
+        ("[n] -> [n]", [(3, 2)], "operand 0 should have 1 dimensions, got f64[3,2]"),
+        ("[..., m, n] -> [n]", [(3,)], "operand 0 should have at least 2 dimensions, got f64[3]"),
+        ("[n], [n] -> [n]", [(3,), (4,)], "dimension 0 of operand 1, f64[4], should be 3"),
+        ("[n, n] -> [n]", [(3, 4)], "dimension 1 of operand 0, f64[3,4], should be 3"),
+        ("[n], [2*n] -> [n]", [(3,), (4,)], "dimension 0 of operand 1, f64[4], should be 6"),
+        ("[2] -> [2]", [(3,)], "dimension 0 of operand 0, f64[3], should be 2"),
+        ("[n] -> [m]", [(3,)], "dimension m stands in no operand"),
+        ("[2*n] -> [n]", [(4,)], "dimension n stands in no operand"),
+        ("[n] -> [n-4]", [(3,)], "a dimension would have the size -1"),
+        ("[n] -> [...]", [(3,)], '"..." of a result stands in no operand'),
+        (
+            "[..., n], [..., n] -> [n]",
+            [(2, 3), (3,)],
+            "the leading dimensions of operand 1 are [], those of operands before are [2]",
+        ),
+    ],
+)
+def test_operands_that_do_not_fit_a_signature(
+    names: dict[str, str], signature: str, shapes: Any, text: str
+) -> None:
+    target = define(names["copy"], shape=signature)
+    with pytest.raises(ValueError, match="shapes do not fit") as caught:
+        target(*(np.zeros(shape) for shape in shapes))
+    assert str(caught.value) == f'shapes do not fit "{signature}": {text}'
+
+
+def test_shape_rules_that_are_wrong_or_missing(names: dict[str, str]) -> None:
+    copy = define(names["copy"])
+    with pytest.raises(RuntimeError, match="has no shape rule; give it one"):
+        copy(X)
+    copy.shape(lambda x: 3)
+    with pytest.raises(ValueError, match="shape rule: result 0 must have attributes shape and"):
+        copy(X)
+
+    def divides(x: Any) -> Any:
+        return 1 // 0
+
+    copy.shape(divides)
+    with pytest.raises(ZeroDivisionError):
+        copy(X)

@@ -1,0 +1,259 @@
+"""What compiling did for foreign calls: each copy is listed with its reason, and there is none
+where none is needed."""
+
+from __future__ import annotations
+
+import farcall as fc
+import farcall.lax as flax
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+from farcall import ffi
+
+pytestmark = pytest.mark.usefixtures("handlers")
+
+V = fc.ShapeDtypeStruct((4,), "float32")
+M = fc.ShapeDtypeStruct((2, 3), "float32")
+CONSTANT = np.arange(4, dtype=np.float32)
+COLUMNS = {"input_layouts": [(1, 0)], "output_layouts": [(1, 0)]}
+
+
+def in_place(x, **options):
+    call = ffi.ffi_call(
+        "add_one_in_place",
+        fc.ShapeDtypeStruct(x.shape, x.dtype),
+        input_output_aliases={0: 0},
+        **options,
+    )
+    return call(x)
+
+
+def copy(x, **layouts):
+    return ffi.ffi_call("copy_all", fc.ShapeDtypeStruct(x.shape, x.dtype), **layouts)(x)
+
+
+def report_of(f, *args, **options):
+    return fc.jit(f, **options).lower(*args).compile().report()
+
+
+def copies_of(f, *args, **options):
+    return [(c.what, c.why) for call in report_of(f, *args, **options) for c in call.copies]
+
+
+STILL_NEEDED = ("operand 0", "the handler writes over it, and it is still needed")
+
+
+# ---- the report ----
+
+
+def test_text_of_a_call_with_a_copy():
+    report = report_of(in_place, V)
+    file, line, function = report[0].location
+    assert str(report) == (
+        f'ffi_call("add_one_in_place") at {file}:{line} ({function})\n'
+        "  copy of operand 0, 16 bytes: the handler writes over it, and it is still needed\n"
+        "  alias of operand 0 and result 0: needs a copy, as the operand is an argument of the "
+        "program that was not donated\n"
+        "  scratch: 0 bytes\n"
+    )
+    assert (file, function) == (__file__, "in_place")
+
+
+def test_text_of_a_call_without_copies():
+    report = report_of(lambda x: in_place(x * 2), V)
+    assert str(report).split("\n", 1)[1] == (
+        "  copies: none\n  alias of operand 0 and result 0: honoured\n  scratch: 0 bytes\n"
+    )
+
+
+def test_text_of_layouts():
+    report = report_of(lambda x: copy(x, **COLUMNS), M)
+    assert str(report).split("\n", 1)[1] == (
+        "  copy of operand 0, 24 bytes: the handler wants another layout than the value has\n"
+        "  copy of result 0, 24 bytes: the program returns it row-major, the handler writes "
+        "another layout\n"
+        "  scratch: 0 bytes\n"
+    )
+
+
+def test_text_without_foreign_calls():
+    report = report_of(lambda x: x + 1, V)
+    assert (len(report), str(report)) == (0, "no foreign calls\n")
+
+
+def test_the_report_as_values():
+    report = report_of(lambda x: (in_place(x), copy(x)), V)
+    assert [call.target_name for call in report] == ["add_one_in_place", "copy_all"]
+    (copied,) = report[0].copies
+    assert (copied.what, copied.nbytes, copied.why) == ("operand 0", 16, STILL_NEEDED[1])
+    (alias,) = report[0].aliases
+    assert (alias.input, alias.output, alias.is_honoured) == (0, 0, False)
+    assert alias.why == "the operand is an argument of the program that was not donated"
+    assert report[-1].copies == report[-1].aliases == []
+    assert repr(copied) == f"CopyReport(what='operand 0', nbytes=16, why='{copied.why}')"
+    assert repr(alias) == (f"AliasReport(input=0, output=0, is_honoured=False, why='{alias.why}')")
+    with pytest.raises(IndexError, match="report: there are 2 foreign calls, asked for 2"):
+        report[2]
+
+
+def test_calls_come_in_program_order_those_of_loops_and_branches_too():
+    def f(x):
+        x = ffi.ffi_call("scale", V)(x, factor=np.float32(2))
+        x = flax.fori_loop(0, 3, lambda _, c: copy(c), x)
+        return in_place(x)
+
+    names = [call.target_name for call in report_of(f, V)]
+    assert names == ["scale", "copy_all", "add_one_in_place"]
+
+
+def test_scratch_that_the_handler_asked_for():
+    call = ffi.ffi_call("takes_scratch", fc.ShapeDtypeStruct((), "int64"))
+    compiled = fc.jit(lambda: (call(size=np.int64(100)), call(size=np.int64(5000)))).lower()
+    compiled = compiled.compile()
+    assert [c.scratch_bytes for c in compiled.report()] == [0, 0]
+    compiled()
+    compiled()
+    assert [c.scratch_bytes for c in compiled.report()] == [200, 10000]
+    assert "scratch: 10000 bytes" in str(compiled.report())
+
+
+# ---- aliases ----
+
+
+@pytest.mark.parametrize(
+    ("function", "copies"),
+    [
+        (lambda x: in_place(x * 2), 0),
+        (lambda x: in_place(in_place(x * 2)), 0),
+        (lambda x: in_place((x * 2).reshape(2, 2)), 0),
+        (lambda x: in_place(x), 1),
+        (lambda x: in_place(in_place(x)), 1),
+        (lambda x: (lambda y: (y, in_place(y)))(x * 2), 1),
+        (lambda x: (lambda y: in_place(y) + y)(x * 2), 1),
+        (lambda x: in_place(CONSTANT) + x, 1),
+    ],
+)
+def test_an_alias_is_copied_once_where_its_operand_is_still_needed_and_else_never(function, copies):
+    x = fnp.arange(4.0)
+    assert copies_of(function, x) == [STILL_NEEDED] * copies
+    fc.jit(function)(x)
+    np.testing.assert_array_equal(x, np.arange(4))
+
+
+def test_a_donated_argument_is_written_in_place():
+    assert copies_of(in_place, V, donate_argnums=0) == []
+    assert copies_of(lambda x: (in_place(x), x), V, donate_argnums=0) == [STILL_NEEDED]
+    x = fnp.arange(4.0) + 0
+    address = x.unsafe_buffer_pointer()
+    result = fc.jit(in_place, donate_argnums=0)(x)
+    assert result.unsafe_buffer_pointer() == address
+    np.testing.assert_array_equal(result, np.arange(4) + 1)
+
+
+@pytest.mark.parametrize("donate", [(), (0,)])
+def test_memory_of_the_caller_never_changes(donate):
+    ours = np.arange(4, dtype=np.float32)
+    shared = fnp.asarray(ours)
+    kept = fnp.arange(4.0)
+    view = np.asarray(kept)
+    f = fc.jit(in_place, donate_argnums=donate)
+    for given in (ours, shared, kept):
+        np.testing.assert_array_equal(f(given), np.arange(4) + 1)
+    for seen in (ours, view):
+        np.testing.assert_array_equal(seen, np.arange(4))
+
+
+# ---- layouts ----
+
+
+@pytest.mark.parametrize(
+    ("function", "copies"),
+    [
+        (lambda x: copy(x), []),
+        (lambda x: copy(copy(x, **COLUMNS), **COLUMNS), ["operand 0", "result 0"]),
+        (lambda x: copy(x.T, **COLUMNS).T, []),
+        (lambda x: copy(x, output_layouts=[(1, 0)]), ["result 0"]),
+        (lambda x: copy(x, output_layouts=[(1, 0)]) * 2, ["result 0"]),
+        (lambda x: copy(x, input_layouts=[(1, 0)]), ["operand 0"]),
+        (lambda x: copy(copy(x, output_layouts=[(1, 0)])), ["operand 0"]),
+        (lambda x: copy(x.reshape(1, 6), input_layouts=[(1, 0)]), []),
+    ],
+)
+def test_a_layout_is_copied_once_where_the_order_in_memory_differs(function, copies):
+    assert [what for what, _ in copies_of(function, M)] == copies
+
+
+def test_who_reads_a_result_row_major_is_told():
+    copies = copies_of(lambda x: copy(x, output_layouts=[(1, 0)]) * 2, M)
+    assert copies == [("result 0", "mul reads it row-major, the handler writes another layout")]
+
+
+# ---- loops ----
+
+
+def test_a_carry_is_updated_in_place_at_each_step():
+    def f(x):
+        return flax.scan(lambda c, _: (in_place(c), None), x, length=5)[0]
+
+    x = fnp.arange(4.0)
+    assert copies_of(f, x) == []
+    np.testing.assert_array_equal(fc.jit(f)(x), np.arange(4) + 5)
+    np.testing.assert_array_equal(x, np.arange(4))
+    assert copies_of(lambda x: flax.fori_loop(0, 5, lambda _, c: in_place(c), x), x) == []
+
+
+def test_a_carry_that_is_still_read_is_copied_once_at_each_step():
+    def f(x):
+        def step(c, _):
+            total = c.sum()
+            return in_place(c), total
+
+        return flax.scan(step, x, length=3)
+
+    def after(x):
+        def step(c, _):
+            new = in_place(c)
+            return new, (new * c).sum()
+
+        return flax.scan(step, x, length=3)
+
+    x = fnp.ones(4)
+    assert copies_of(after, x) == [STILL_NEEDED]
+    last, sums = fc.jit(after)(x)
+    np.testing.assert_array_equal(last, np.full(4, 4))
+    np.testing.assert_array_equal(sums, [8, 24, 48])
+    # Read before the call, it is not.
+    assert copies_of(f, x) == []
+    np.testing.assert_array_equal(fc.jit(f)(x)[1], [4, 8, 12])
+    np.testing.assert_array_equal(x, np.ones(4))
+
+
+def test_rows_of_a_scan_are_never_written_over():
+    def f(xs):
+        return flax.scan(lambda c, x: (c, in_place(x)), 0.0, xs)[1]
+
+    xs = fnp.zeros((3, 4))
+    assert copies_of(f, xs) == [STILL_NEEDED]
+    np.testing.assert_array_equal(fc.jit(f)(xs), np.ones((3, 4)))
+    np.testing.assert_array_equal(xs, np.zeros((3, 4)))
+
+
+# ---- vmap ----
+
+
+@pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "broadcast_all"])
+def test_an_aliased_operand_that_is_not_batched_is_not_written(method):
+    call = ffi.ffi_call(
+        "sum_and_difference", (V, V), vmap_method=method, input_output_aliases={0: 0}
+    )
+    x, ys = fnp.arange(4.0), fnp.ones((3, 4))
+    f = fc.vmap(lambda x, y: call(x, y), (None, 0))
+    total, difference = fc.jit(f)(x, ys)
+    np.testing.assert_array_equal(total, np.tile(np.arange(4) + 1, (3, 1)))
+    del difference  # which the handler computed from what it had written
+    np.testing.assert_array_equal(x, np.arange(4))
+
+
+def test_a_batch_is_aliased_as_a_whole():
+    f = fc.vmap(lambda x: in_place(x * 2, vmap_method="broadcast_all"))
+    assert copies_of(f, fc.ShapeDtypeStruct((3, 4), "float32")) == []
