@@ -68,7 +68,8 @@ def test_trees_and_keywords_reach_the_callback_in_their_structure(run):
     assert set(made) == {"sum", "rest"}
     np.testing.assert_array_equal(made["sum"], 2 * a + 1)
     np.testing.assert_array_equal(made["rest"][0], c * 3)
-    assert float(made["rest"][1]) == 7 and made["rest"][2] is None
+    assert float(made["rest"][1]) == 7
+    assert made["rest"][2] is None
 
 
 def test_one_callable_serves_arguments_of_changing_structures():
@@ -178,7 +179,8 @@ def test_a_callback_with_empty_results_still_runs(run, shape):
         seen.append((out.shape, x.shape, np.asarray(out).shape, out.nbytes, memoryview(out).shape))
 
     made = run(buffer_callback(callback, struct(*shape), has_side_effect=True))(values(*shape))
-    assert made.shape == shape and seen == [(shape, shape, shape, 0, shape)]
+    assert made.shape == shape
+    assert seen == [(shape, shape, shape, 0, shape)]
 
 
 @each_run
@@ -188,7 +190,8 @@ def test_the_context_says_of_which_execution_the_call_is(run):
     def note(ctx, out):
         seen.append(ctx)
         assert isinstance(ctx, ExecutionContext)
-        assert ctx.stage is ExecutionStage.EXECUTE and ctx.device_ordinal == 0
+        assert ctx.stage is ExecutionStage.EXECUTE
+        assert ctx.device_ordinal == 0
         with pytest.raises(RuntimeError, match="GPU context is not available"):
             ctx.stream  # noqa: B018
 
@@ -196,9 +199,11 @@ def test_the_context_says_of_which_execution_the_call_is(run):
     f = run(lambda: (call(), call())[0])
     f(), f()
     ids = [ctx.run_id for ctx in seen]
-    assert len(ids) == 4 and ids[0] != ids[2]
+    assert len(ids) == 4
+    assert ids[0] != ids[2]
     if run is not RUNS["eager"]:
-        assert ids[0] == ids[1] and ids[2] == ids[3]
+        assert ids[0] == ids[1]
+        assert ids[2] == ids[3]
     assert [stage.name for stage in ExecutionStage] == [
         *("INSTANTIATE", "PREPARE", "INITIALIZE", "EXECUTE", "RECORD")
     ]
@@ -424,12 +429,15 @@ def test_exceptions_arrive_as_they_are_and_the_callable_stays_usable(run):
     for _ in range(3):
         with pytest.raises(OwnError) as info:
             f(F32(-1))
-        assert info.value is raised[-1] and info.value.args == ("no", {"x": 1})
+        assert info.value is raised[-1]
+        assert info.value.args == ("no", {"x": 1})
         assert info.traceback[-1].name == "callback"
         assert float(f(F32(1))) == 1
 
 
 def test_programs_name_the_callback():
     text = str(fc.make_jaxpr(add("sequential"))(values(3), values(3)))
-    assert "buffer_callback[" in text and "add_into#" in text and "vmap_method=" in text
+    assert "buffer_callback[" in text
+    assert "add_into#" in text
+    assert "vmap_method=" in text
     assert fnp.asarray(1).dtype == np.int32  # tracing left nothing behind

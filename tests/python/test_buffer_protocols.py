@@ -53,9 +53,14 @@ def inside(use, x=X):
 def test_attributes():
     def use(out, x):
         for buffer in (out, x):
-            assert buffer.shape == (2, 3) and buffer.dtype == F32 and buffer.ndim == 2
-            assert buffer.size == 6 and buffer.nbytes == 24 and buffer.itemsize == 4
-            assert len(buffer) == 2 and buffer.device == fc.devices()[0]
+            assert buffer.shape == (2, 3)
+            assert buffer.dtype == F32
+            assert buffer.ndim == 2
+            assert buffer.size == 6
+            assert buffer.nbytes == 24
+            assert buffer.itemsize == 4
+            assert len(buffer) == 2
+            assert buffer.device == fc.devices()[0]
             assert buffer.unsafe_pointer == np.asarray(buffer).ctypes.data
             assert buffer.__dlpack_device__() == (1, 0)
             assert not hasattr(buffer, "__cuda_array_interface__")
@@ -63,7 +68,8 @@ def test_attributes():
                 buffer.__cuda_array_interface__  # noqa: B018
             with pytest.raises(AttributeError):
                 buffer.shape = (6,)
-        assert out.writeable and not x.writeable
+        assert out.writeable
+        assert not x.writeable
         return repr(out), repr(x)
 
     assert inside(use)[0] == ("<Buffer f32[2,3], writeable>", "<Buffer f32[2,3], read-only>")
@@ -76,9 +82,12 @@ def test_every_dtype(name, shape):
     x = np.ones(shape, dtype)
 
     def use(out, x):
-        assert out.dtype == x.dtype == dtype and out.itemsize == dtype.itemsize
+        assert out.dtype == x.dtype == dtype
+        assert out.itemsize == dtype.itemsize
         view = np.asarray(out)
-        assert view.dtype == dtype and view.shape == shape and view.flags.writeable
+        assert view.dtype == dtype
+        assert view.shape == shape
+        assert view.flags.writeable
         assert view.ctypes.data == out.unsafe_pointer
 
     _, result = inside(use, x)
@@ -100,7 +109,8 @@ def test_nothing_makes_an_argument_writeable():
         view = np.asarray(x)
         assert not view.flags.writeable
         whole, part = memoryview(x), np.frombuffer(x, np.uint8)
-        assert whole.readonly and not part.flags.writeable
+        assert whole.readonly
+        assert not part.flags.writeable
         for array in (view, view[:1], view.T, view.view(np.uint8), part):
             raises(ValueError, array.setflags, write=True)
         raises(TypeError, whole.cast("B").__setitem__, 0, 1)
@@ -140,7 +150,8 @@ def test_array_converts_and_copies_on_demand():
         copy = np.array(x, copy=True)
         copy[...] = 0
         as_int = np.asarray(x, dtype=np.int64)
-        assert as_int.dtype == np.int64 and as_int.tolist() == X.tolist()
+        assert as_int.dtype == np.int64
+        assert as_int.tolist() == X.tolist()
         assert np.asarray(x, dtype=F32).ctypes.data == x.unsafe_pointer
         raises(ValueError, x.__array__, np.float64, copy=False)
         assert x.__array__(copy=False).ctypes.data == x.unsafe_pointer
@@ -159,7 +170,8 @@ def test_memoryview_knows_the_dtype(name):
     def use(out, x):
         view = memoryview(x)
         assert (view.shape, view.itemsize, view.nbytes) == (x.shape, x.itemsize, x.nbytes)
-        assert view.c_contiguous and view.strides == (3 * x.itemsize, x.itemsize)
+        assert view.c_contiguous
+        assert view.strides == (3 * x.itemsize, x.itemsize)
         assert np.dtype(np.asarray(view).dtype) == x.dtype
         return view.tolist() if x.dtype.kind != "c" and name != "float16" else x
 
@@ -179,13 +191,15 @@ def test_dtypes_of_no_format_are_refused_by_memoryview_only():
 
 def test_scalar_buffers():
     def use(out, x):
-        assert memoryview(out).shape == () and memoryview(out)[()] == 2.5
+        assert memoryview(out).shape == ()
+        assert memoryview(out)[()] == 2.5
         memoryview(out)[()] = 4.5
         raises(TypeError, len, x)
         return float(np.asarray(x))
 
     seen, result = inside(use, F32(2.5))
-    assert seen == 2.5 and result == 4.5
+    assert seen == 2.5
+    assert result == 4.5
 
 
 def test_farcall_itself_takes_buffers():
@@ -194,7 +208,8 @@ def test_farcall_itself_takes_buffers():
         return fnp.sum(x), (fnp.asarray(x) + 1).tolist()
 
     (total, more), result = inside(use)
-    assert float(total) == 15 and more == (X + 1).tolist()
+    assert float(total) == 15
+    assert more == (X + 1).tolist()
     np.testing.assert_allclose(result, np.sin(X) * 2, rtol=1e-6)
 
 
@@ -219,7 +234,8 @@ def test_capsules_say_what_is_read_only_and_old_ones_get_a_copy():
         assert names == ["dltensor", "dltensor"]
         assert "dltensor_versioned" in repr(x.__dlpack__(max_version=(1, 0)))
         old_in, old_out = np.from_dlpack(Old(x)), np.from_dlpack(Old(out))
-        assert old_in.ctypes.data != x.unsafe_pointer and old_in.tolist() == X.tolist()
+        assert old_in.ctypes.data != x.unsafe_pointer
+        assert old_in.tolist() == X.tolist()
         assert old_out.ctypes.data == out.unsafe_pointer
         copy = np.from_dlpack(out, copy=True)
         assert copy.ctypes.data != out.unsafe_pointer
@@ -337,4 +353,5 @@ def test_torch_works_in_place():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip("torch is not installed")
-    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("done\n")

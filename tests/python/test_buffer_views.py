@@ -113,7 +113,8 @@ def recorded(function, *args):
 def test_views_of_results_that_outlive_never_change_the_result_and_warn_once(run, view):
     kept = []
     result, messages = recorded(run(keeping(view, kept, ["out"])), X)
-    assert len(messages) == 1 and "views of 1 of its Buffers outlive" in messages[0]
+    assert len(messages) == 1
+    assert "views of 1 of its Buffers outlive" in messages[0]
     np.testing.assert_array_equal(result, X + 1)
     np.testing.assert_array_equal(kept[0], X + 1 if len(kept[0]) == 6 else (X + 1)[1:3])
     np.asarray(kept[0])[...] = -1
@@ -158,7 +159,8 @@ def test_inside_scan_there_is_one_warning_and_the_stacked_results_are_whole():
         return fc.lax.scan(lambda c, _: (call(c), c), x, None, length=5)
 
     (last, stacked), messages = recorded(fc.jit(loop), X)
-    assert len(messages) == 1 and len(kept) == 10
+    assert len(messages) == 1
+    assert len(kept) == 10
     for view in kept[::2]:
         view[...] = -1
     np.testing.assert_array_equal(last, X + 5)
