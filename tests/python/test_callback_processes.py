@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -334,3 +335,14 @@ def test_the_process_ends_in_peace_when(body):
     command = [sys.executable, "-c", script(code) + textwrap.dedent(body)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# ---- all together ----
+
+
+def test_random_programs_on_several_threads_under_interrupts():
+    path = pathlib.Path(__file__).with_name("stress_callbacks.py")
+    command = [sys.executable, str(path), "--seconds", "2", "--threads", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ordered_loop" in done.stdout
