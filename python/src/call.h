@@ -8,6 +8,7 @@
 #include <farcall/program/engine.h>
 
 #include "array_object.h"
+#include "interpreter_lock.h"
 
 namespace farcall::python {
 
@@ -24,10 +25,7 @@ inline void execute(const Executable& executable, std::span<const Storage* const
     executable.execute(inputs, outputs, options);
     return;
   }
-  struct WithoutLock {
-    PyThreadState* state = PyEval_SaveThread();
-    ~WithoutLock() { PyEval_RestoreThread(state); }
-  } without_lock;
+  const WithoutLock without_lock;
   executable.execute(inputs, outputs, options);
 }
 

@@ -16,23 +16,12 @@
 #include "callbacks/buffer_object.h"
 #include "convert.h"
 #include "errors.h"
+#include "interpreter_lock.h"
 
 namespace farcall::python {
 namespace {
 
 using FunctionPtr = std::shared_ptr<const PythonFunction>;
-
-// The interpreter lock, for a thread that may hold it already.
-class WithLock {
- public:
-  WithLock() : state_(PyGILState_Ensure()) {}
-  ~WithLock() { PyGILState_Release(state_); }
-  WithLock(const WithLock&) = delete;
-  WithLock& operator=(const WithLock&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 std::string described(const PythonFunction& f) {
   return fmt::format("{} {}", callback_kind_name(f.kind), f.name);
@@ -78,6 +67,13 @@ class Objects {
   size_t size_ = 0;
 };
 
+nb::object call_plain(const PythonFunction& f, PyObject* const* arguments, size_t count) {
+  return nb::steal(or_sleep_at_exit([&] {
+    return PyObject_Vectorcall(f.function.ptr(), arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                               nullptr);
+  }));
+}
+
 nb::object call_with_structure(const PythonFunction& f, std::span<const nb::object> first,
                                std::span<const nb::object> arrays) {
   std::vector<nb::object> leaves(arrays.begin(), arrays.end());
@@ -89,7 +85,9 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
   for (const nb::object& object : first) all.append(object);
   for (nb::handle argument : nb::object(both[0])) all.append(argument);
   nb::object keywords = both[1];
-  return nb::steal(PyObject_Call(f.function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
+  const nb::tuple positional(all);
+  return nb::steal(or_sleep_at_exit(
+      [&] { return PyObject_Call(f.function.ptr(), positional.ptr(), keywords.ptr()); }));
 }
 
 // Calls with the arrays in the structure of the arguments. Objects: a free place, `num_first` to
@@ -98,12 +96,9 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
 nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
                 size_t num_arrays) {
   try {
-    nb::object result =
-        f.is_plain ? nb::steal(PyObject_Vectorcall(
-                         f.function.ptr(), objects.pointers(1),
-                         (num_first + num_arrays) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr))
-                   : call_with_structure(f, objects.span(1, num_first),
-                                         objects.span(1 + num_first, num_arrays));
+    nb::object result = f.is_plain ? call_plain(f, objects.pointers(1), num_first + num_arrays)
+                                   : call_with_structure(f, objects.span(1, num_first),
+                                                         objects.span(1 + num_first, num_arrays));
     if (!result.is_valid() || PyErr_CheckSignals() != 0) nb::raise_python_error();
     return result;
   } catch (nb::python_error& error) {
