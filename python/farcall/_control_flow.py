@@ -145,8 +145,8 @@ def platform_dependent(
 ) -> Any:
     """The function for the platform that the program is compiled for, called with ``args``.
 
-    While a program is being recorded all functions are, and only the chosen one is compiled: targets
-    of the others need not be registered. Elsewhere only the chosen one is called.
+    While a program is being recorded all functions are, and only the chosen one is compiled:
+    targets of the others need not be registered. Elsewhere only the chosen one is called.
 
     Args:
       args: arrays in any containers, as the functions take them.

@@ -51,17 +51,19 @@ void check_inputs(const std::string& where, const CallArguments& arguments,
                   std::span<const Array> inputs, const InputRules& rules) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType dtype = inputs[i].dtype();
+    const bool is_allowed = rules.holomorphic
+                                ? is_complex(dtype)
+                                : is_floating(dtype) || (is_complex(dtype) ? rules.allow_complex
+                                                                           : rules.allow_int);
+    if (is_allowed) continue;
     const std::string what = fmt::format("{}: {} is {}", where, describe_leaf(arguments, i),
                                          inputs[i].type().strengthened().to_string());
     if (rules.holomorphic) {
-      if (is_complex(dtype)) continue;
       throw TypeError(fmt::format("{}; with holomorphic=True it must be complex", what));
     }
-    if (is_floating(dtype) || (rules.allow_complex && is_complex(dtype))) continue;
     if (is_complex(dtype)) {
       throw TypeError(fmt::format("{}, but must be real. {}", what, kForHolomorphic));
     }
-    if (rules.allow_int) continue;
     throw TypeError(
         fmt::format("{}; derivatives are with respect to floats{}. Make it a float, choose other "
                     "argnums, or give allow_int=True where there is such an option",
@@ -73,14 +75,13 @@ void check_outputs(const std::string& where, const TreeDef& tree, std::span<cons
                    bool holomorphic) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const DType dtype = outputs[i].dtype();
+    if (holomorphic ? is_complex(dtype) : is_floating(dtype)) continue;
     const std::string what =
         fmt::format("{}: the function's result{} is {}", where, leaf_path(tree, i),
                     outputs[i].type().strengthened().to_string());
     if (holomorphic) {
-      if (is_complex(dtype)) continue;
       throw TypeError(fmt::format("{}; with holomorphic=True it must be complex", what));
     }
-    if (is_floating(dtype)) continue;
     if (is_complex(dtype)) {
       throw TypeError(fmt::format("{}, but must be real. {}", what, kForHolomorphic));
     }

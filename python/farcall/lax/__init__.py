@@ -16,9 +16,9 @@ from farcall._control_flow import axis_size as axis_size
 from farcall._control_flow import cond as cond
 from farcall._control_flow import fori_loop as fori_loop
 from farcall._control_flow import map as map
+from farcall._control_flow import platform_dependent as platform_dependent
 from farcall._control_flow import pmax as pmax
 from farcall._control_flow import pmean as pmean
-from farcall._control_flow import platform_dependent as platform_dependent
 from farcall._control_flow import pmin as pmin
 from farcall._control_flow import ppermute as ppermute
 from farcall._control_flow import psum as psum
