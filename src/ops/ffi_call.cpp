@@ -194,7 +194,7 @@ struct FfiCall::Shared {
   void check_sharding(std::span<const Array> operands) const {
     const TargetDefinitionPtr definition = find_definition(target_name);
     if (!definition || !definition->sharding) return;
-    with_error_prefix(fmt::format("ffi_call(\"{}\")", target_name),
+    with_error_prefix(called(target_name),
                       [&] { definition->sharding->check(types_of(operands), result_types); });
   }
 

@@ -39,10 +39,10 @@ static std::string text(ffi::Span<const T> values) {
   return all + "]";
 }
 
-#define DECLARED(name, type)                                                      \
-  static ffi::Error name##Value(type value, TextOut out) {                        \
-    return answer(#name "=" + text(value), out);                                  \
-  }                                                                               \
+#define DECLARED(name, type)                               \
+  static ffi::Error name##Value(type value, TextOut out) { \
+    return answer(#name "=" + text(value), out);           \
+  }                                                        \
   FARCALL_DEFINE_HANDLER(declared_##name, name##Value, "value")
 
 DECLARED(bool, bool);

@@ -410,30 +410,6 @@ MISTAKES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "result": (PICKY_ARGS, ((3, 1), np.float64), {}, "result 0: wanted f64[?], got f64[3,1]"),
     "argument count": (PICKY_ARGS[:1], PICKY_RESULT, {}, "wanted 2 arguments, got 1"),
     "result count": (PICKY_ARGS, [PICKY_RESULT] * 2, {}, "wanted 1 result, got 2"),
-    "attribute type": (
-        PICKY_ARGS,
-        PICKY_RESULT,
-        {"n": 1.0},
-        'attribute "n": wanted s64 scalar, got f64 scalar',
-    ),
-    "attribute kind": (
-        PICKY_ARGS,
-        PICKY_RESULT,
-        {"weights": "heavy"},
-        'attribute "weights": wanted f32 array, got string',
-    ),
-    "enumerator": (
-        PICKY_ARGS,
-        PICKY_RESULT,
-        {"mode": np.int32(2)},
-        'attribute "mode": wanted s32 scalar of kAdd=1, kMultiply=7, got s32 scalar 2',
-    ),
-    "member": (
-        PICKY_ARGS,
-        PICKY_RESULT,
-        {"window": {"size": 1.5, "name": "w"}},
-        'attribute "window.size": wanted s64 scalar, got f64 scalar',
-    ),
     "unknown attribute": (
         PICKY_ARGS,
         PICKY_RESULT,
@@ -443,14 +419,34 @@ MISTAKES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "all at once": (
         (np.ones(3, np.float32),),
         ((), np.float32),
-        {"n": 1.0, "name": 2, "weights": 3, "mode": 4, "window": 5},
-        "8 problems: wanted 2 arguments, got 1; argument 0: wanted f32[?,?], got f32[3]; "
+        {"speed": 1},
+        "4 problems: wanted 2 arguments, got 1; argument 0: wanted f32[?,?], got f32[3]; "
         "result 0: wanted f64[?], got f32[]; "
-        'attribute "n": wanted s64 scalar, got f64 scalar; '
-        'attribute "name": wanted string, got s64 scalar; '
-        'attribute "weights": wanted f32 array, got s64 scalar; '
-        'attribute "mode": wanted s32 scalar of kAdd=1, kMultiply=7, got s64 scalar 4; '
-        'attribute "window": wanted dictionary, got s64 scalar 5',
+        'attribute "speed": unknown (wanted "n", "name", "weights", "mode", "window")',
+    ),
+}
+# What JAX hands over as it is, and the handler refuses, farcall refuses when the call is made.
+ATTRIBUTE_MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "type": (
+        {"n": 1.5},
+        '"n": wanted s64 scalar, got f64 scalar',
+        "n as int64, from -9223372036854775808 to 9223372036854775807; 1.5 is no value of it",
+    ),
+    "kind": (
+        {"weights": "heavy"},
+        '"weights": wanted f32 array, got string',
+        'weights as an array of float32; got "heavy"',
+    ),
+    "enumerator": (
+        {"mode": np.int32(2)},
+        '"mode": wanted s32 scalar of kAdd=1, kMultiply=7, got s32 scalar 2',
+        "mode as int32, one of 1 (kAdd), 7 (kMultiply); 2 is none of them",
+    ),
+    "member": (
+        {"window": {"size": np.float64(1), "name": "w"}},
+        '"window.size": wanted s64 scalar, got f64 scalar',
+        "window.size as int64; got 1.0:f64, which keeps its own type: pass a plain number, or an "
+        "int64",
     ),
 }
 
@@ -460,6 +456,18 @@ def test_mistakes_are_said_in_one_message(case: str) -> None:
     args, result, change, text = MISTAKES[case]
     expected = ("INVALID_ARGUMENT", f"hosted_picky: {text}")
     assert failure_in_both("hosted_picky", result, *args, **{**PICKY, **change}) == expected
+
+
+@pytest.mark.parametrize("case", ATTRIBUTE_MISTAKES)
+def test_mistakes_in_attributes(case: str) -> None:
+    change, theirs, ours = ATTRIBUTE_MISTAKES[case]
+    given = {**PICKY, **change}
+    failed = JAX.failure(lambda: JAX.call("hosted_picky", PICKY_RESULT, *PICKY_ARGS, **given))
+    assert failed == ("INVALID_ARGUMENT", f"hosted_picky: attribute {theirs}")
+    with pytest.raises(ValueError, match="its handler declares") as caught:
+        FARCALL.call("hosted_picky", PICKY_RESULT, *PICKY_ARGS, **given)
+    first = str(caught.value).split("\n")[0]
+    assert first == f'ffi_call("hosted_picky"): its handler declares attribute {ours}'
 
 
 def test_a_call_without_mistakes(host: Host) -> None:

@@ -84,7 +84,7 @@ struct Plan {
   std::vector<PointerUse> pointers;      // all
   std::vector<PointerUse> run_pointers;  // those that change from run to run
   std::vector<PlannedWorkspace> workspaces;
-  std::vector<bool> overwrites;          // by input: its memory is written
+  std::vector<bool> overwrites;  // by input: its memory is written
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
   // Here or in children: calls of code that does not take the front's lock by itself.

@@ -133,7 +133,7 @@ class Planner {
   std::vector<RegionInfo> regions_;                   // in order of their equations
   std::vector<size_t> region_of_;                     // by equation; kNever: none
   std::vector<std::optional<FfiCallParams>> callbacks_;  // by equation: as foreign calls
-  std::vector<size_t> report_of_;                     // by equation, of foreign calls
+  std::vector<size_t> report_of_;                        // by equation, of foreign calls
 };
 
 // Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.

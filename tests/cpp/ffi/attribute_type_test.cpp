@@ -74,10 +74,8 @@ TEST(AttributeType, OfADescription) {
   const NamedType either[] = {{"", &f32, false, 0}, {"", &s32, false, 0}, {"", &list, false, 0}};
   const TypeDesc variant = {.kind = TypeKind::kVariant, .children = either, .num_children = 3};
   const NamedType numbers[] = {{"kA", nullptr, false, 1}, {"kB", nullptr, false, 4}};
-  const TypeDesc mode = {.kind = TypeKind::kEnum,
-                         .dtype = DataType::S32,
-                         .children = numbers,
-                         .num_children = 2};
+  const TypeDesc mode = {
+      .kind = TypeKind::kEnum, .dtype = DataType::S32, .children = numbers, .num_children = 2};
   const NamedType members[] = {{"mode", &mode, false, 0}, {"x", &variant, true, 0}};
   const TypeDesc record = {.kind = TypeKind::kStruct, .children = members, .num_children = 2};
 
@@ -117,9 +115,8 @@ TEST(AttributeType, OfTheHandlersOfATarget) {
   EXPECT_EQ(types->at("factor").to_string(), "float32");
   EXPECT_EQ(types->at("label").to_string(), "a string");
   EXPECT_EQ(types->at("start").to_string(), "int64");  // of the other stage
-  register_ffi_target("not described", [](FARCALL_FFI_CallFrame*) -> FARCALL_FFI_Error* {
-    return nullptr;
-  });
+  register_ffi_target("not described",
+                      [](FARCALL_FFI_CallFrame*) -> FARCALL_FFI_Error* { return nullptr; });
   EXPECT_EQ(declared_attributes("not described"), nullptr);
 }
 

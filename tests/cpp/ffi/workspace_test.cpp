@@ -104,12 +104,12 @@ TEST(Workspace, LargeAlignments) {
 TEST(Workspace, RulesAreAskedForTypesAndAttributes) {
   const ShapeDtype x(DType::kFloat32, {3}), y(DType::kFloat64, {5});
   EXPECT_EQ(workspace_bytes("workspace rule", {}, {}, {}), 0u);
-  set_workspace_rule("workspace rule", [](std::span<const ShapeDtype> arguments,
-                                          std::span<const ShapeDtype> results,
-                                          const Attributes& attributes) {
-    return static_cast<int64_t>(arguments[0].nbytes() + results[0].nbytes()) *
-           attributes.find("n")->as<int64_t>();
-  });
+  set_workspace_rule("workspace rule",
+                     [](std::span<const ShapeDtype> arguments, std::span<const ShapeDtype> results,
+                        const Attributes& attributes) {
+                       return static_cast<int64_t>(arguments[0].nbytes() + results[0].nbytes()) *
+                              attributes.find("n")->as<int64_t>();
+                     });
   EXPECT_EQ(workspace_bytes("workspace rule", {{x}}, {{y}}, {{"n", int64_t{2}}}), 104u);
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [&] {

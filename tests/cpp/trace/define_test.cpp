@@ -69,7 +69,10 @@ TEST(Define, AttributesAreOfTheDeclaredTypes) {
   call(name, {{"n", Attribute(int64_t{2}).plain()}});
   EXPECT_EQ(seen.attribute, "float32");
   EXPECT_EQ(seen.calls, 4);
-  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { call(name, {{"n", 2.0}}); }),
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                     [&] {
+                       call(name, {{"n", 2.0}});
+                     }),
             "ffi_call(\"" + name +
                 "\"): its definition declares attribute n as float32; got 2.0:f64, which keeps its "
                 "own type: pass a plain number, or a float32");
@@ -96,7 +99,8 @@ TEST(Define, ScratchIsPlanned) {
   EXPECT_EQ(compiled(3)->report()[0].planned_scratch_bytes, 3000u);
   EXPECT_EQ(compiled(5)->report()[0].planned_scratch_bytes, 5000u);
   EXPECT_GE(compiled(3)->memory().temp_bytes, before + 3000);
-  EXPECT_NE(to_text(compiled(3)->report()).find("scratch: 0 bytes, 3000 planned"), std::string::npos);
+  EXPECT_NE(to_text(compiled(3)->report()).find("scratch: 0 bytes, 3000 planned"),
+            std::string::npos);
   EXPECT_EQ(values<float>(call(name)), (std::vector<float>{2, 4, 6}));
   define_target(name, {.workspace = [](auto, auto, const Attributes&) { return int64_t{-1}; }});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { call(name); }),
@@ -137,13 +141,13 @@ TEST(Define, CallsForTangentsHaveNoSideEffect) {
   };
   const ShapeDtype types[] = {kVector, kVector};
   // Tangents that nobody reads are not computed; the effect happens.
-  const auto results_alone = default_engine().compile(
-      record(
-          [&](std::span<const Array> xt) {
-            return jvp(effectful, xt.first(1), xt.subspan(1)).primals;
-          },
-          types),
-      {});
+  const auto results_alone =
+      default_engine().compile(record(
+                                   [&](std::span<const Array> xt) {
+                                     return jvp(effectful, xt.first(1), xt.subspan(1)).primals;
+                                   },
+                                   types),
+                               {});
   const Array x = vector(1, 2, 3);
   EXPECT_EQ(values<float>(run(*results_alone, std::vector{x, x})[0]),
             (std::vector<float>{2, 4, 6}));

@@ -34,10 +34,9 @@ float run_eagerly(std::span<const lax::PlatformBranch> branches, const FlatFunct
 std::shared_ptr<const Executable> compiled(std::span<const lax::PlatformBranch> branches,
                                            const FlatFunction& otherwise) {
   return default_engine().compile(
-      record([&](std::span<const Array> x) {
-        return lax::platform_dependent(x, branches, otherwise);
-      },
-             {&kScalar, 1}),
+      record(
+          [&](std::span<const Array> x) { return lax::platform_dependent(x, branches, otherwise); },
+          {&kScalar, 1}),
       {});
 }
 
@@ -68,9 +67,8 @@ TEST(PlatformDependent, RecordsAllBranchesAndCompilesOne) {
   EXPECT_EQ(run_compiled(branches, {}), 21);
   EXPECT_EQ(called, (std::vector<float>{10, 20}));
   // Targets of other platforms need not be there.
-  const lax::PlatformBranch foreign[] = {{"cuda", [](std::span<const Array> x) {
-                                            return FfiCall("nowhere", {kScalar})(x);
-                                          }}};
+  const lax::PlatformBranch foreign[] = {
+      {"cuda", [](std::span<const Array> x) { return FfiCall("nowhere", {kScalar})(x); }}};
   EXPECT_EQ(run_eagerly(foreign, adding(30)), 31);
   EXPECT_EQ(run_compiled(foreign, adding(30)), 31);
 }
@@ -79,8 +77,7 @@ TEST(PlatformDependent, Mistakes) {
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { run_eagerly({}, {}); }),
             "platform_dependent: give a function for a platform, or a default");
   const lax::PlatformBranch unknown[] = {{"abacus", adding(1)}};
-  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { run_eagerly(unknown, {}); })
-                .substr(0, 55),
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { run_eagerly(unknown, {}); }).substr(0, 55),
             "platform_dependent: registry: unknown platform \"abacus\"");
   const lax::PlatformBranch branches[] = {{"cpu", adding(1)}};
   const FlatFunction pair = [](std::span<const Array> x) { return std::vector{x[0], x[0]}; };
