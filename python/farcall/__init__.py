@@ -1,5 +1,6 @@
 """farcall: array programs that call foreign functions at the cost of a function call."""
 
+from farcall import ad_checkpoint as ad_checkpoint
 from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
 from farcall import dtypes as dtypes
@@ -15,7 +16,9 @@ from farcall._array import Array as Array
 from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
 from farcall._array import block_until_ready as block_until_ready
 from farcall._checkpoint import checkpoint as checkpoint
+from farcall._checkpoint import checkpoint_policies as checkpoint_policies
 from farcall._checkpoint import named_call as named_call
+from farcall._checkpoint import named_scope as named_scope
 from farcall._checkpoint import remat as remat
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as _np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, normalize_axes, to_inexact
+from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
 
 __all__ = [
     "celu",

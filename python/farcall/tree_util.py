@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from farcall.tree import structure as tree_structure
 from farcall.tree import unflatten as tree_unflatten
 
 __all__ = [
+    "Partial",
     "PyTreeDef",
     "register_dataclass",
     "register_pytree_node",
@@ -78,3 +80,22 @@ def register_dataclass(
 
     register_pytree_node(nodetype, flatten, unflatten)
     return nodetype
+
+
+class Partial(functools.partial):
+    """functools.partial as a container of its arguments, which jitted functions take and return.
+
+    The function is part of the structure and must be comparable and hashable.
+    """
+
+
+def _flatten_partial(partial: Partial) -> tuple[tuple[Any, Any], Any]:
+    return (partial.args, partial.keywords), partial.func
+
+
+def _unflatten_partial(function: Any, parts: Sequence[Any]) -> Partial:
+    args, keywords = parts
+    return Partial(function, *args, **keywords)
+
+
+register_pytree_node(Partial, _flatten_partial, _unflatten_partial)

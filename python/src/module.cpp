@@ -65,5 +65,5 @@ NB_MODULE(_core, module) {
   bind_ffi(ffi);
   bind_define(ffi);
   bind_ffi_call(ffi);
-  install_location_provider();
+  bind_location(module);
 }

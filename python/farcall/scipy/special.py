@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, to_inexact
-from farcall._numpy.elementwise import _promoted
 from farcall.nn import log_softmax as log_softmax
 from farcall.nn import logsumexp as logsumexp
 from farcall.nn import softmax as softmax
+from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._elementwise import _promoted
 
 __all__ = [
     "beta",

@@ -95,7 +95,7 @@ void Planner::share_memory() {
 
 void Planner::share_equation(size_t index) {
   const Equation& equation = program_.equations[index];
-  if (equation.primitive->name == "reshape") {
+  if (equation.primitive->name == "reshape" || equation.primitive->name == "name") {
     const Atom operand = equation.inputs[0];
     if (operand.is_variable() && !layouts_[operand.index]) {
       join(equation.outputs[0], operand.index);
@@ -262,7 +262,7 @@ void Planner::plan_equation(size_t index) {
     plan_region(index);
   } else if (name == "create_token") {
     // Nothing to do: a token has no bytes.
-  } else if ((name == "reshape" || name == "transpose") &&
+  } else if ((name == "reshape" || name == "transpose" || name == "name") &&
              shares_[equation.outputs[0]] != equation.outputs[0]) {
     // Nothing to do: the result is the operand's memory.
   } else {

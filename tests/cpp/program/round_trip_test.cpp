@@ -120,7 +120,9 @@ const Example kExamples[] = {
      "= "
      "add a b in (c,) }] a"},
     {"a:f32[2]",
-     "_:f32[2] = checkpoint[jaxpr={ lambda ; a:f32[2]. let in (a,) } prevent_cse=True] a"},
+     "_:f32[2] = checkpoint[jaxpr={ lambda ; a:f32[2]. let in (a,) } prevent_cse=True "
+     "policy=save_only_these_names names=(a, b)] a"},
+    {"a:f32[2]", "_:f32[2] = name[name=h] a"},
     {"a:f32[2]",
      "_:f32[2] = custom_jvp_call[name=f call_jaxpr={ lambda ; a:f32[2]. let in (a,) } "
      "num_consts=0] "

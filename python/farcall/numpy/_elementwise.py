@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, is_float, is_inexact, refuse_out, to_inexact
+from farcall.numpy._common import Array, as_array, is_float, is_inexact, refuse_out, to_inexact
 
 __all__ = [
     "allclose",

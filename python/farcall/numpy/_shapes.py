@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, as_arrays, normalize_axes, normalize_axis
+from farcall.numpy._common import Array, as_array, as_arrays, normalize_axes, normalize_axis
 
 __all__ = [
     "append",
