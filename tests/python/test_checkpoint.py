@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import farcall as fc
-import jax
 import numpy as np
 import pytest
 from both import FARCALL, JAX, same_as_jax
 from farcall._checkpoint import SavePolicy
+from farcall.ad_checkpoint import checkpoint_name
+from jax.ad_checkpoint import checkpoint_name as jax_checkpoint_name
 
 X = np.linspace(0.1, 1, 6, dtype=np.float32).reshape(2, 3)
 
@@ -92,7 +93,7 @@ W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
 
 def layers(m, x):
     """Two products, one batched, a name and nonlinear functions between."""
-    name = fc.ad_checkpoint.checkpoint_name if m.root is fc else jax.ad_checkpoint.checkpoint_name
+    name = checkpoint_name if m.root is fc else jax_checkpoint_name
     h = m.np.sin(m.root.jit(lambda a: m.np.cos(a @ W))(x))
     h = name(h * 2, "h")
     h = m.np.sin(name(m.np.tanh(h), "t"))
@@ -144,14 +145,14 @@ def test_a_policy_in_a_loop():
 
 def test_names_are_nothing_but_names():
     x = {"a": fc.numpy.arange(3.0), "b": 2.0}
-    named = fc.ad_checkpoint.checkpoint_name(x, "n")
+    named = checkpoint_name(x, "n")
     np.testing.assert_array_equal(named["a"], [0, 1, 2])
-    f = fc.jit(lambda x: fc.ad_checkpoint.checkpoint_name(x * 2, "n") + 1)
+    f = fc.jit(lambda x: checkpoint_name(x * 2, "n") + 1)
     assert "name[name=n]" in str(f.lower(X).program)
     np.testing.assert_array_equal(f(X), X * 2 + 1)
-    y, dy = fc.jvp(lambda x: fc.ad_checkpoint.checkpoint_name(x, "n") * 3, (X,), (X,))
+    y, dy = fc.jvp(lambda x: checkpoint_name(x, "n") * 3, (X,), (X,))
     np.testing.assert_array_equal(dy, y)
-    (back,) = fc.linear_transpose(lambda x: fc.ad_checkpoint.checkpoint_name(x, "n"), X)(X)
+    (back,) = fc.linear_transpose(lambda x: checkpoint_name(x, "n"), X)(X)
     np.testing.assert_array_equal(back, X)
 
 

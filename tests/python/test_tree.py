@@ -178,3 +178,22 @@ def test_the_longer_names_are_the_same_functions():
     for name in ("all", "flatten", "leaves", "map", "reduce", "structure", "unflatten"):
         assert getattr(tree_util, f"tree_{name}") is getattr(tree, name)
     assert isinstance(tree.structure(1), tree_util.PyTreeDef)
+
+
+# ---- Partial ----
+
+
+def test_a_partial_is_a_container_of_its_arguments():
+    def scaled(x, y, *, offset):
+        return x * y + offset
+
+    partial = tree_util.Partial(scaled, fc.numpy.array([1.0, 2.0]), offset=3.0)
+    assert len(tree.leaves(partial)) == 2
+    doubled = tree.map(lambda leaf: leaf * 2, partial)
+    np.testing.assert_array_equal(doubled(2.0), [10, 14])
+    np.testing.assert_array_equal(fc.jit(lambda f, y: f(y))(partial, 2.0), [5, 7])
+    made = fc.jit(lambda x: tree_util.Partial(scaled, x, offset=x))(1.0)
+    assert float(made(2.0)) == 3.0
+    x = np.arange(3, dtype=np.float32)
+    rows = fc.vmap(lambda f: f(1.0), in_axes=(0,))(tree_util.Partial(scaled, x, offset=x))
+    np.testing.assert_array_equal(rows, x * 2)

@@ -12,6 +12,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall.lax import linalg as _lax_linalg
 from farcall.numpy import linalg as _numpy_linalg
 
 _linalg = _core.linalg
@@ -219,16 +220,16 @@ def qr(
       overwrite_a: changes nothing.
       lwork: changes nothing.
       mode: "full" (square ``q``), "economic" or "r" (``r`` alone).
-      pivoting: must be False.
+      pivoting: exchange columns so that the diagonal of ``r`` falls; the last result is their
+        order.
       check_finite: changes nothing.
     """
     del overwrite_a, lwork, check_finite
-    if pivoting:
-        raise NotImplementedError("qr: columns are not exchanged here; leave pivoting=False")
     if mode not in ("full", "economic", "r"):
         raise ValueError(f'qr: mode must be "full", "economic" or "r", got {mode!r}')
-    q, r = _linalg.qr(_linalg.promote_inexact(a)[0], full_matrices=mode != "economic")
-    return (r,) if mode == "r" else (q, r)
+    a = _linalg.promote_inexact(a)[0]
+    q, r, *order = _lax_linalg.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
+    return (r, *order) if mode == "r" else (q, r, *order)
 
 
 def eigh(
