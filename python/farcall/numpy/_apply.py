@@ -62,9 +62,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
       args, kw: what the functions take besides the elements.
     """
     x = as_array(x, "piecewise", "x")
-    if isinstance(condlist, (list, tuple)) and any(_is_many(c) for c in condlist):
-        conditions = [as_array(c, "piecewise", "condlist") for c in condlist]
-    elif isinstance(condlist, (list, tuple)) and x.ndim == 0:
+    is_list = isinstance(condlist, (list, tuple))
+    if is_list and (x.ndim == 0 or any(getattr(c, "ndim", 0) > 0 for c in condlist)):
         conditions = [as_array(c, "piecewise", "condlist") for c in condlist]
     else:
         array = as_array(condlist, "piecewise", "condlist")
@@ -85,10 +84,6 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     for condition, function in zip(conditions, functions, strict=False):
         result = _f.where(_f.astype(condition, "bool"), value(function), result)
     return result
-
-
-def _is_many(condition: Any) -> bool:
-    return getattr(condition, "ndim", 0) > 0
 
 
 # ---- vectorize -----------------------------------------------------------------------------------

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from farcall import _core
 from farcall.numpy._common import Array, as_array, normalize_axes, normalize_axis, to_inexact
+from farcall.numpy._creation import asarray
 from farcall.numpy._order import cumsum, diff
 
 __all__ = ["gradient", "unwrap"]
@@ -47,9 +46,7 @@ def _slope(f: Array, spacing: Any, axis: int) -> Array:
     if size < 2:
         raise ValueError(f"gradient: needs at least two points, dimension {axis} has {size}")
     f = _f.moveaxis(f, axis, 0)
-    h = to_inexact(
-        as_array(np.asarray(spacing) if isinstance(spacing, list) else spacing, "gradient")
-    )
+    h = to_inexact(asarray(spacing))
     if h.ndim > 1 or (h.ndim == 1 and h.shape[0] != size):
         raise ValueError(f"gradient: dimension {axis} has {size} points, got coordinates {h.aval}")
     steps = f[1:] - f[:-1]

@@ -12,7 +12,7 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array, normalize_axis
-from farcall.numpy._creation import arange, linspace, meshgrid, tril_indices, triu_indices
+from farcall.numpy._creation import arange, asarray, linspace, meshgrid, tril_indices, triu_indices
 from farcall.numpy._shapes import broadcast_arrays
 
 __all__ = [
@@ -69,7 +69,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     """Vectors as indices of all their combinations; bools stand for the places where they hold."""
     result = []
     for i, arg in enumerate(args):
-        array = as_array(np.asarray(arg) if isinstance(arg, (list, tuple)) else arg, "ix_", f"{i}")
+        array = asarray(arg)
         if array.ndim != 1:
             raise ValueError(f"ix_: argument {i} must have one dimension, got {array.ndim}")
         if array.dtype == np.bool_:
@@ -113,7 +113,7 @@ def ravel_multi_index(
       order: "C", the last dimension varies fastest, or "F", the first one.
       dtype: of the result, int32 if left out.
     """
-    indices = [as_array(i, "ravel_multi_index", "multi_index") for i in multi_index]
+    indices = [asarray(i) for i in multi_index]
     if len(indices) != len(dims):
         raise ValueError(f"ravel_multi_index: {len(indices)} indices for {len(dims)} dimensions")
     if mode not in ("raise", "wrap", "clip") or order not in ("C", "F"):
@@ -154,10 +154,9 @@ class _Grid:
         if not isinstance(key, tuple):
             return axes[0]
         grids = meshgrid(*axes, indexing="ij", sparse=self._is_sparse)
-        if self._is_sparse:
-            return tuple(grids)
         dtype = sum((axis[:0] for axis in axes), axes[0][:0]).dtype
-        return _f.stack([_f.astype(grid, dtype) for grid in grids])
+        grids = [_f.astype(grid, dtype) for grid in grids]
+        return tuple(grids) if self._is_sparse else _f.stack(grids)
 
     def __repr__(self) -> str:
         return f"farcall.numpy.{self._name}"
@@ -210,7 +209,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     step = 1 + sum(math.prod(a.shape[i:]) for i in builtins.range(1, a.ndim))
     end = a.size if wrap or a.ndim > 2 else columns * columns
     places = np.arange(0, builtins.min(end, a.size), step)
-    values = _f.ravel(as_array(np.asarray(val) if isinstance(val, list) else val, "fill_diagonal"))
+    values = _f.ravel(asarray(val))
     values = _f.take(values, np.arange(places.size) % values.shape[0])
     return _f.reshape(_f.ravel(a).at[places].set(values), a.shape)
 
@@ -219,7 +218,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
     """``arr`` with ``vals``, over and over, where the mask holds. ``inplace`` must be False."""
     _refuse_in_place("place", inplace)
     arr, mask = as_array(arr, "place", "arr"), as_array(mask, "place", "mask")
-    values = _f.ravel(as_array(vals, "place", "vals"))
+    values = _f.ravel(asarray(vals))
     holds = _f.ravel(_f.astype(mask, "bool"))
     number = _f.remainder(_f.cumsum(_f.astype(holds, "int32"), 0) - 1, values.shape[0])
     chosen = _f.astype(_f.take(values, number), arr.dtype)
@@ -229,13 +228,13 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
     """``a`` with ``v``, over and over, at places in row-major order. ``inplace`` must be False.
 
-    ``mode`` is of places outside: "clip" moves them inside, as None does, "wrap" counts on.
+    ``mode`` is of places outside: "clip" moves them inside, "wrap" counts on, None leaves them out.
     """
     _refuse_in_place("put", inplace)
     if mode not in (None, "clip", "wrap"):
         raise ValueError(f'put: mode must be "clip", "wrap" or None, got {mode!r}')
-    a, places = as_array(a, "put"), _f.ravel(as_array(ind, "put", "ind"))
-    values = _f.ravel(as_array(v, "put", "v"))
+    a, places = as_array(a, "put"), _f.ravel(asarray(ind))
+    values = _f.ravel(asarray(v))
     values = _f.take(values, np.arange(places.shape[0]) % values.shape[0])
     if mode == "wrap":
         places = _f.mod(places, a.size)
@@ -267,9 +266,7 @@ def delete(
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """``arr`` with ``values`` before the slices ``obj`` along ``axis``; see ``delete``."""
     arr, axis = _along(arr, axis, "insert")
-    values = as_array(
-        np.asarray(values) if isinstance(values, list) else values, "insert", "values"
-    )
+    values = asarray(values)
     size = arr.shape[axis]
     is_one = np.ndim(obj) == 0 and not isinstance(obj, slice)
     if isinstance(obj, slice):

@@ -10,7 +10,7 @@ import numpy as np
 from farcall import _core
 from farcall.numpy import linalg as _linalg
 from farcall.numpy._common import Array, as_array, to_inexact
-from farcall.numpy._creation import diag, vander
+from farcall.numpy._creation import asarray, diag, vander
 from farcall.numpy._linear import convolve
 
 __all__ = [
@@ -30,7 +30,7 @@ _f: Any = _core.numpy
 
 
 def _coefficients(p: Any, function: str, name: str = "p") -> Array:
-    array = as_array(np.asarray(p) if isinstance(p, (list, tuple)) else p, function, name)
+    array = asarray(p)
     if array.ndim > 1:
         raise ValueError(f"{function}: {name} must have one dimension, got {array.ndim}")
     return _f.reshape(array, (-1,))
@@ -195,7 +195,8 @@ def polyfit(
         raise ValueError(f"polyfit: the degree must not be negative, got {deg}")
     if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0] or x.shape[0] == 0:
         raise TypeError(
-            f"polyfit: x must be a vector and y one or several of its length, got {x.aval}, {y.aval}"
+            f"polyfit: x must be a vector and y one or several of its length, got {x.aval} and "
+            f"{y.aval}"
         )
     if rcond is None:
         rcond = x.shape[0] * float(np.finfo(x.dtype).eps)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array
+from farcall.numpy._common import Array
+from farcall.numpy._creation import asarray
 from farcall.numpy._order import searchsorted
 from farcall.numpy._selection import unique
 
@@ -36,7 +37,7 @@ def isin(
 ) -> Array:
     """Which elements are among ``test_elements``, or with ``invert`` are not."""
     del assume_unique, method
-    x, tests = as_array(element, "isin", "element"), as_array(test_elements, "isin")
+    x, tests = asarray(element), asarray(test_elements)
     if tests.size == 0:
         return _f.full(x.shape, invert, "bool")
     dtype = (x.ravel()[:0] + tests.ravel()[:0]).dtype
@@ -57,7 +58,7 @@ def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
 
 
 def _pair(ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
-    a, b = np.asarray(ar1), np.asarray(ar2)
+    a, b = np.asarray(asarray(ar1)), np.asarray(asarray(ar2))
     return a.ravel(), b.ravel()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array, to_inexact
-from farcall.numpy._creation import linspace
+from farcall.numpy._creation import asarray, linspace
 from farcall.numpy._order import diff, searchsorted
 from farcall.numpy._reductions import average
 
@@ -141,7 +141,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         raise NotImplementedError(f"histogram: bins must be a number or edges, got {bins!r}")
     array = to_inexact(as_array(a, "histogram_bin_edges"))
     if np.ndim(bins) == 1:
-        return _f.astype(as_array(np.asarray(bins), "histogram", "bins"), array.dtype)
+        return _f.astype(asarray(bins), array.dtype)
     if range is None:
         empty = array.size == 0
         first, last = (0.0, 1.0) if empty else (_f.min(array), _f.max(array))

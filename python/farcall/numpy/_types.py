@@ -48,7 +48,8 @@ def _nothing_of(value: Any) -> Any:
     nothing = _f.zeros((0,), "bool")
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return _f.multiply(_f.as_array(value, "result_type"), nothing)
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    if is_array and not isinstance(value, type):
         made = _f.zeros((0,), value.dtype)
         return _core.with_weak_type(made, bool(getattr(value, "weak_type", False)))
     if value in (int, float, complex):
@@ -70,7 +71,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     if not isinstance(arg1, type) or not issubclass(arg1, np.generic):
         arg1 = np.dtype(arg1)
     if isinstance(arg1, np.dtype) and _is_narrow_float(arg1) and isinstance(arg2, type):
-        return arg2 in (np.generic, np.number, np.inexact, np.floating) or np.dtype(arg2) == arg1
+        return issubclass(np.floating, arg2)
     return np.issubdtype(arg1, arg2)
 
 
