@@ -143,12 +143,12 @@ class IndexUpdateRef:
 
     def _counts(self, options: dict[str, Any]) -> Any:
         """How often each element of ``x[index]`` is named; None where all are named once."""
-        parts = self._index if isinstance(self._index, tuple) else (self._index,)
+        parts: tuple[Any, ...] = self._index if isinstance(self._index, tuple) else (self._index,)
         plain = (int, slice, type(None), type(Ellipsis), np.integer)
         if options.get("unique_indices") or all(isinstance(part, plain) for part in parts):
             return None
         if not any(getattr(part, "is_traced", False) for part in parts):
-            index = tuple(p if isinstance(p, plain) else np.asarray(p) for p in parts)
+            index: Any = tuple(p if isinstance(p, plain) else np.asarray(p) for p in parts)
             counts = np.zeros(self._array.shape, np.int32)
             try:
                 np.add.at(counts, index, 1)

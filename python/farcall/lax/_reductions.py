@@ -52,6 +52,8 @@ def reduce(
     axes = sorted(operator.index(d) for d in dimensions)
     if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes):
         raise ValueError(f"reduce: {tuple(dimensions)} are no dimensions of shape {shape}")
+    if not axes:
+        return structure.unflatten(arrays)
     rest = [i for i in range(len(shape)) if i not in axes]
     count, others = math.prod(shape[a] for a in axes), tuple(shape[i] for i in rest)
     size = math.prod(others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -145,7 +146,7 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         slices = key if isinstance(key, tuple) else (key,)
-        axes = []
+        axes: list[Any] = []
         for part in slices:
             if isinstance(part.step, complex):
                 axes.append(linspace(part.start or 0, part.stop, int(abs(part.step))))
@@ -154,7 +155,7 @@ class _Grid:
         if not isinstance(key, tuple):
             return axes[0]
         grids = meshgrid(*axes, indexing="ij", sparse=self._is_sparse)
-        dtype = sum((axis[:0] for axis in axes), axes[0][:0]).dtype
+        dtype = functools.reduce(_f.add, [axis[:0] for axis in axes]).dtype
         grids = [_f.astype(grid, dtype) for grid in grids]
         return tuple(grids) if self._is_sparse else _f.stack(grids)
 

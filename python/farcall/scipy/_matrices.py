@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -29,7 +30,7 @@ def block_diag(*arrs: Any) -> Array:
         after = width - before - block.shape[1]
         rows.append(_f.pad_constant(block, [(0, 0), (before, after)], 0))
         before += block.shape[1]
-    dtype = sum((b.ravel()[:0] for b in blocks), blocks[0].ravel()[:0]).dtype
+    dtype = functools.reduce(_f.add, [b.ravel()[:0] for b in blocks]).dtype
     return _f.concatenate([_f.astype(row, dtype) for row in rows], 0)
 
 
