@@ -21,6 +21,12 @@ B = M > 0.3
 P = np.linspace(0.1, 40, 60)
 
 NN = {
+    "identity": lambda n: n.identity(X),
+    "log1mexp": lambda n: n.log1mexp(np.abs(X) + 1e-2),
+    "logmeanexp": lambda n: n.logmeanexp(M, 1),
+    "logmeanexp where": lambda n: n.logmeanexp(M, (0,), B | (M < 0), keepdims=True),
+    "sparse_plus": lambda n: n.sparse_plus(X),
+    "sparse_sigmoid": lambda n: n.sparse_sigmoid(X),
     "celu": lambda n: n.celu(X, 2.0),
     "elu": lambda n: n.elu(X),
     "gelu": lambda n: n.gelu(X),
