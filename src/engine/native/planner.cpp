@@ -138,8 +138,9 @@ std::string Planner::why_not_take_over(const Equation& equation, size_t index, s
   }
   if (!is_ours_[variable]) {
     const bool is_input = std::ranges::find(program_.inputs, variable) != program_.inputs.end();
-    return is_input ? "the operand is an argument of the program that was not donated"
-                    : "the operand is a constant";
+    if (!is_input) return "the operand is a constant";
+    return options_.is_nested ? "the operand comes from outside of the loop or branch"
+                              : "the operand is an argument of the program that was not donated";
   }
   if (last_use_[variable] != index) {
     return last_use_[variable] == kNever
