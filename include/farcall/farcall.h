@@ -31,6 +31,7 @@
 #include <farcall/trace/array.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
+#include <farcall/trace/checkpoint.h>
 #include <farcall/trace/custom.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/jit.h>

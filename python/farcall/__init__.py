@@ -1,5 +1,6 @@
 """farcall: array programs that call foreign functions at the cost of a function call."""
 
+from farcall import ad_checkpoint as ad_checkpoint
 from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
 from farcall import debug as debug
@@ -20,7 +21,9 @@ from farcall._callbacks import buffer_callback as buffer_callback
 from farcall._callbacks import effects_barrier as effects_barrier
 from farcall._callbacks import pure_callback as pure_callback
 from farcall._checkpoint import checkpoint as checkpoint
+from farcall._checkpoint import checkpoint_policies as checkpoint_policies
 from farcall._checkpoint import named_call as named_call
+from farcall._checkpoint import named_scope as named_scope
 from farcall._checkpoint import remat as remat
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError

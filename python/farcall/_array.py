@@ -25,7 +25,7 @@ def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
 
 
 def _install_methods() -> None:
-    """What Array has besides the functions of farcall.numpy, which farcall._numpy.methods adds."""
+    """What Array has besides the functions of farcall.numpy, which farcall.numpy._methods adds."""
     functions = _core.numpy
 
     def copy(self: Array) -> Array:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from farcall import _core
+from farcall._repeated import repeated
 
 Array = _core.Array
 _functions: Any = _core.numpy
@@ -129,5 +132,30 @@ class IndexUpdateRef:
         return self._update(_functions.index_max, self._array, values, **options)
 
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """The array after ``x[index] = func(x[index])``, once for each element that is named."""
-        return self.set(func(self.get(**options)), **options)
+        """The array after ``x[index] = func(x[index])``, repeated indices applying it each time.
+
+        Reverse mode differentiates it where indices are known, or promised to be unique.
+        """
+        values = self.get(**options)
+        counts = self._counts(options)
+        applied = func(values) if counts is None else repeated(func, values, counts)
+        return self.set(applied, **options)
+
+    def _counts(self, options: dict[str, Any]) -> Any:
+        """How often each element of ``x[index]`` is named; None where all are named once."""
+        parts: tuple[Any, ...] = self._index if isinstance(self._index, tuple) else (self._index,)
+        plain = (int, slice, type(None), type(Ellipsis), np.integer)
+        if options.get("unique_indices") or all(isinstance(part, plain) for part in parts):
+            return None
+        if not any(getattr(part, "is_traced", False) for part in parts):
+            index: Any = tuple(p if isinstance(p, plain) else np.asarray(p) for p in parts)
+            counts = np.zeros(self._array.shape, np.int32)
+            try:
+                np.add.at(counts, index, 1)
+            except IndexError:  # some are outside, which numpy does not know to pass over
+                pass
+            else:
+                return counts[index] if counts.max(initial=0) > 1 else None
+        counts = _functions.zeros(self._array.shape, np.int32)
+        counts = IndexUpdateRef(counts, self._index).add(1, **options)
+        return IndexUpdateRef(counts, self._index).get(**options)

@@ -1,20 +1,64 @@
-"""checkpoint and named calls."""
+"""checkpoint with its policies, and names: of calls, of scopes."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
+from farcall import tree as _tree
 from farcall._functions import arguments_by_both, check_callable, name_of
+
+
+@dataclasses.dataclass(frozen=True)
+class SavePolicy:
+    """What reverse mode keeps of a checkpoint beside its arguments."""
+
+    name: str
+    names: tuple[str, ...] = ()
+
+
+def _save_only_these_names(*names: str) -> SavePolicy:
+    """Keeps what checkpoint_name gave one of these names."""
+    return SavePolicy("save_only_these_names", names)
+
+
+def _save_any_names_but_these(*names: str) -> SavePolicy:
+    """Keeps what checkpoint_name gave another name."""
+    return SavePolicy("save_any_names_but_these", names)
+
+
+_dots = SavePolicy("dots_saveable")
+_dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
+
+# Policies for checkpoint. They look at the operations of a function and of jitted functions that it
+# calls; loops and branches are computed again as a whole.
+checkpoint_policies = types.SimpleNamespace(
+    nothing_saveable=SavePolicy("nothing_saveable"),
+    everything_saveable=SavePolicy("everything_saveable"),
+    dots_saveable=_dots,
+    checkpoint_dots=_dots,
+    dots_with_no_batch_dims_saveable=_dots_without_batch,
+    checkpoint_dots_with_no_batch_dims=_dots_without_batch,
+    save_only_these_names=_save_only_these_names,
+    save_any_names_but_these=_save_any_names_but_these,
+)
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """``x``, a pytree of arrays, under a name that policies of checkpoint refer to."""
+    return _tree.map(lambda leaf: _core.transforms.checkpoint_name(leaf, name), x)
 
 
 def checkpoint(
     fun: Callable[..., Any],
     *,
     prevent_cse: bool = True,
-    policy: Callable[..., bool] | None = None,
+    policy: SavePolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
     """``fun``, but reverse mode runs it again in place of keeping what it computed on the way.
@@ -23,26 +67,30 @@ def checkpoint(
       fun: takes and returns pytrees of arrays.
       prevent_cse: whether the second run is kept apart from the first one when the program is
         compiled.
-      policy: what may be kept nevertheless. None: nothing but the arguments.
+      policy: what is kept nevertheless, of ``checkpoint_policies``. None: nothing.
       static_argnums: positional arguments that stay the objects that they are.
 
     Raises:
-      NotImplementedError: for a policy.
-      TypeError: at a call, for an argument that is no array.
+      TypeError: for a policy that is not of ``checkpoint_policies``; at a call, for an argument
+        that is no array.
     """
     check_callable(fun, "checkpoint")
     name = name_of(fun)
     where = f"checkpoint({name})"
-    if policy is not None:
-        raise NotImplementedError(
-            f"{where}: policy must be None: nothing but the arguments is kept. Leave what should "
-            "be kept outside the checkpoint"
+    if policy is None:
+        policy = checkpoint_policies.nothing_saveable
+    if not isinstance(policy, SavePolicy):
+        raise TypeError(
+            f"{where}: policy must be None or one of farcall.checkpoint_policies, for instance "
+            f"checkpoint_policies.dots_saveable; got {policy!r}"
         )
     numbers, _ = arguments_by_both(fun, where, "static", static_argnums, None)
 
+    options = (where, name, numbers, prevent_cse, policy.name, policy.names)
+
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return _core.transforms.checkpoint(fun, where, name, numbers, prevent_cse, args, kwargs)
+        return _core.transforms.checkpoint(fun, *options, args, kwargs)
 
     return checkpointed
 
@@ -66,3 +114,21 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
         return _core.transforms.named_call(fun, where, name, args, kwargs)
 
     return named
+
+
+class named_scope(contextlib.ContextDecorator):  # noqa: N801
+    """Puts a name before the functions that the locations of a program name.
+
+    For a with statement or as a decorator; scopes nest: ``outer/inner/function``.
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"named_scope: the name must be a str, got {name!r}")
+        self.name = name
+
+    def __enter__(self) -> None:
+        _core.push_scope(self.name)
+
+    def __exit__(self, *_: object) -> None:
+        _core.pop_scope()

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from farcall import _core, tree
+from farcall import _control_flow, _core, tree
 from farcall._functions import check_callable, name_of, parameters_of, positional_names
 
 _transforms = _core.transforms
@@ -249,6 +249,30 @@ class custom_vmap(_CustomFunction):  # noqa: N801
         return _transforms.custom_vmap(
             self.fun, self.vmap_rule, self._name, name_of(self.vmap_rule), args
         )
+
+
+def sequential_vmap(fun: Callable[..., Any]) -> custom_vmap:
+    """``fun``, of which vmap is a loop over the batch."""
+    mapped = custom_vmap(fun)
+
+    @mapped.def_vmap
+    def rule(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
+        del axis_size
+        leaves, structure = tree.flatten(args)
+        flags = tree.leaves(tuple(in_batched))
+        batched = [leaf for leaf, flag in zip(leaves, flags, strict=True) if flag]
+
+        def one(items: list[Any]) -> Any:
+            rest = iter(items)
+            chosen = [
+                next(rest) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)
+            ]
+            return mapped(*structure.unflatten(chosen))
+
+        results = _control_flow.map(one, batched)
+        return results, tree.map(lambda _: True, results)
+
+    return mapped
 
 
 @dataclasses.dataclass(slots=True)

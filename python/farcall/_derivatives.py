@@ -11,6 +11,9 @@ from farcall._functions import argument_numbers, check_callable, name_of
 
 _transforms = _core.transforms
 
+for _class in (_transforms.LinearFunction, _transforms.PullbackFunction):
+    _core.register_pytree_node(_class, _class._flatten, _class._unflatten)
+
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """The results of ``fun`` and their derivative in one direction (forward mode).
@@ -44,8 +47,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Returns:
       ``(results, pullback)``, and the auxiliary data as a third entry if has_aux. ``pullback``
       takes a cotangent of the structure, shapes and dtypes of the results and returns the tuple of
-      cotangents of the arguments. It may be called any number of times. Cotangents of ints and
-      bools are numpy arrays of dtype ``farcall.dtypes.float0``.
+      cotangents of the arguments. It may be called any number of times, and is a pytree of the
+      values that it needs: jitted functions may take and return it. Cotangents of ints and bools
+      are numpy arrays of dtype ``farcall.dtypes.float0``.
     """
     check_callable(fun, "vjp")
     return _transforms.vjp(fun, f"vjp({name_of(fun)})", primals, has_aux)
@@ -64,7 +68,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Returns:
       ``(results, linear function)``, and the auxiliary data as a third entry if has_aux. The linear
-      function takes a tangent for each argument.
+      function takes a tangent for each argument, and is a pytree of the values that it needs.
     """
     check_callable(fun, "linearize")
     return _transforms.linearize(fun, f"linearize({name_of(fun)})", primals, has_aux)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as _np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, normalize_axes, to_inexact
+from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
 
 __all__ = [
     "celu",
@@ -19,9 +19,12 @@ __all__ = [
     "hard_silu",
     "hard_swish",
     "hard_tanh",
+    "identity",
     "leaky_relu",
+    "log1mexp",
     "log_sigmoid",
     "log_softmax",
+    "logmeanexp",
     "logsumexp",
     "mish",
     "one_hot",
@@ -33,6 +36,8 @@ __all__ = [
     "soft_sign",
     "softmax",
     "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
     "squareplus",
     "standardize",
     "swish",
@@ -254,3 +259,40 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     classes = _core.lax.broadcasted_iota("int32", shape, place)
     hit = _f.equal(_f.expand_dims(array, place), classes)
     return _f.astype(hit, dtype or "float32")
+
+
+def identity(x: Any) -> Array:
+    """``x``."""
+    return as_array(x, "identity", "x")
+
+
+def log1mexp(x: Any) -> Array:
+    """log(1 - exp(-x)) for positive ``x``, without cancellation."""
+    array = _float(x, "log1mexp")
+    is_small = _f.less(array, math.log(2))
+    # Either branch sees its own side only, so that derivatives stay finite.
+    small, large = _f.where(is_small, array, 1.0), _f.where(is_small, 1.0, array)
+    return _f.where(is_small, _f.log(-_f.expm1(-small)), _f.log1p(-_f.exp(-large)))
+
+
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Array:
+    """log(mean(exp(x))) along the axes, without overflow on the way."""
+    array = _float(x, "logmeanexp")
+    axes = normalize_axes(axis, array.ndim, "logmeanexp")
+    total = logsumexp(array, axes, keepdims=keepdims, where=where)
+    if where is None:
+        return total - math.log(math.prod(array.shape[a] for a in axes))
+    counted = _f.broadcast_to(_f.astype(where, "bool"), array.shape)
+    return total - _f.log(_f.astype(_f.sum(counted, axes, keepdims), array.dtype))
+
+
+def sparse_plus(x: Any) -> Array:
+    """0 below -1, x above 1, and a parabola between."""
+    array = _float(x, "sparse_plus")
+    inner = _f.where(_f.greater(array, 1), array, (array + 1) ** 2 / 4)
+    return _f.where(_f.less(array, -1), 0.0, inner)
+
+
+def sparse_sigmoid(x: Any) -> Array:
+    """The derivative of sparse_plus."""
+    return _f.clip((_float(x, "sparse_sigmoid") + 1) / 2, 0, 1)

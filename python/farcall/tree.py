@@ -8,6 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from farcall import _core
+from farcall._tree_paths import flatten_with_path as flatten_with_path
+from farcall._tree_paths import leaves_with_path as leaves_with_path
+from farcall._tree_paths import map_with_path as map_with_path
+from farcall._tree_paths import transpose as transpose
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:

@@ -3,29 +3,56 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from farcall import _core
+from farcall._tree_paths import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyPath,
+    SequenceKey,
+    keystr,
+    name_children,
+)
 from farcall.tree import all as tree_all
 from farcall.tree import flatten as tree_flatten
+from farcall.tree import flatten_with_path as tree_flatten_with_path
 from farcall.tree import leaves as tree_leaves
+from farcall.tree import leaves_with_path as tree_leaves_with_path
 from farcall.tree import map as tree_map
+from farcall.tree import map_with_path as tree_map_with_path
 from farcall.tree import reduce as tree_reduce
 from farcall.tree import structure as tree_structure
+from farcall.tree import transpose as tree_transpose
 from farcall.tree import unflatten as tree_unflatten
 
 __all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyPath",
+    "Partial",
     "PyTreeDef",
+    "SequenceKey",
+    "keystr",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_static",
     "tree_all",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
+    "tree_map_with_path",
     "tree_reduce",
     "tree_structure",
+    "tree_transpose",
     "tree_unflatten",
 ]
 
@@ -47,6 +74,31 @@ def register_pytree_node(
       ValueError: when the class is registered already.
     """
     _core.register_pytree_node(nodetype, flatten_func, unflatten_func)
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Sequence[Any]], Any],
+    flatten_func: Callable[[Any], tuple[Sequence[Any], Any]] | None = None,
+) -> None:
+    """``register_pytree_node`` of a class whose children have names.
+
+    ``flatten_with_keys`` gives pairs of keys and children, and the auxiliary data.
+    """
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+        pairs, data = flatten_with_keys(node)
+        return [child for _, child in pairs], data
+
+    register_pytree_node(nodetype, flatten_func or flatten, unflatten_func)
+    name_children(nodetype, lambda node: [key for key, _ in flatten_with_keys(node)[0]])
+
+
+def register_static(cls: Any) -> Any:
+    """Decorator for a class whose objects have no leaves: they are parts of the structure."""
+    register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
+    return cls
 
 
 def register_pytree_node_class(cls: Any) -> Any:
@@ -77,4 +129,24 @@ def register_dataclass(
         )
 
     register_pytree_node(nodetype, flatten, unflatten)
+    name_children(nodetype, lambda _: map(GetAttrKey, data))
     return nodetype
+
+
+class Partial(functools.partial):
+    """functools.partial as a container of its arguments, which jitted functions take and return.
+
+    The function is part of the structure and must be comparable and hashable.
+    """
+
+
+def _flatten_partial(partial: Partial) -> tuple[tuple[Any, Any], Any]:
+    return (partial.args, partial.keywords), partial.func
+
+
+def _unflatten_partial(function: Any, parts: Sequence[Any]) -> Partial:
+    args, keywords = parts
+    return Partial(function, *args, **keywords)
+
+
+register_pytree_node(Partial, _flatten_partial, _unflatten_partial)

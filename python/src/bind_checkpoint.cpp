@@ -5,15 +5,19 @@
 #include <nanobind/stl/vector.h>
 
 #include <farcall/trace/call.h>
+#include <farcall/trace/checkpoint.h>
 #include <farcall/trace/interpreter.h>
 
+#include "array_object.h"
+#include "convert.h"
 #include "traced_function.h"
 
 namespace farcall::python {
 namespace {
 
 nb::object call_checkpoint(nb::handle function, const std::string& where, const std::string& name,
-                           std::vector<int64_t> static_numbers, bool prevent_cse, nb::tuple args,
+                           std::vector<int64_t> static_numbers, bool prevent_cse,
+                           std::string policy, std::vector<std::string> names, nb::tuple args,
                            nb::dict kwargs) {
   const CallArguments arguments = sort_arguments(
       where, {std::move(static_numbers), {}, /*must_be_hashable=*/false}, args, kwargs);
@@ -25,7 +29,7 @@ nb::object call_checkpoint(nb::handle function, const std::string& where, const 
         tree = std::move(result.tree);
         return std::move(result.arrays);
       },
-      inputs, name, prevent_cse);
+      inputs, {name, prevent_cse, {std::move(policy), std::move(names)}});
   return unflatten_arrays(*tree, results);
 }
 
@@ -57,6 +61,9 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
 void bind_checkpoint(nb::module_& module) {
   module.def("checkpoint", call_checkpoint);
   module.def("named_call", call_named);
+  module.def("checkpoint_name", [](nb::handle x, const std::string& name) {
+    return wrap_object(checkpoint_name(to_array(x, "checkpoint_name: x"), name));
+  });
 }
 
 }  // namespace farcall::python

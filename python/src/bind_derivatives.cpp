@@ -103,28 +103,67 @@ std::vector<Array> cotangent_inputs(const LinearInput& input, nb::handle given,
   return arrays;
 }
 
-struct LinearFunction {
+// A derivative without the values that it needs.
+struct LinearStructure {
   std::string where;  // "vjp(f)"
-  std::shared_ptr<const LinearMap> map;
+  LinearMap map;      // with nothing captured
   TreeDefPtr argument_tree, result_tree;
+
+  bool operator==(const LinearStructure& other) const {
+    return map.has_same_program(other.map) && *argument_tree == *other.argument_tree &&
+           *result_tree == *other.result_tree;
+  }
+};
+using LinearStructurePtr = std::shared_ptr<LinearStructure>;
+
+// As a pytree its leaves are the values, which may be any objects until it is called.
+struct LinearFunction {
+  LinearStructurePtr structure;
+  std::vector<nb::object> values;
+
+  LinearMap map() const {
+    std::vector<Array> captured;
+    for (const nb::object& value : values) {
+      captured.push_back(to_array(value, structure->where + ": a value of the derivative"));
+    }
+    return structure->map.with_captured(std::move(captured));
+  }
 };
 
 struct Pushforward : LinearFunction {
   nb::object operator()(nb::args tangents) const {
-    const std::vector<Array> inputs =
-        tangent_inputs({where + ": tangents", *argument_tree, map->input_types()}, tangents);
-    return unflatten_tangents(*result_tree, (*map)(inputs), map->output_types());
+    const LinearMap map = this->map();
+    const std::vector<Array> inputs = tangent_inputs(
+        {structure->where + ": tangents", *structure->argument_tree, map.input_types()}, tangents);
+    return unflatten_tangents(*structure->result_tree, map(inputs), map.output_types());
   }
 };
 
 struct Pullback : LinearFunction {
   nb::object operator()(nb::handle cotangent) const {
-    const std::vector<Array> inputs =
-        cotangent_inputs({where + ": cotangent", *result_tree, map->output_types()}, cotangent,
-                         TangentErrors::kValue);
-    return unflatten_tangents(*argument_tree, map->transpose(inputs), map->input_types());
+    const LinearMap map = this->map();
+    const std::vector<Array> inputs = cotangent_inputs(
+        {structure->where + ": cotangent", *structure->result_tree, map.output_types()}, cotangent,
+        TangentErrors::kValue);
+    return unflatten_tangents(*structure->argument_tree, map.transpose(inputs), map.input_types());
   }
 };
+
+template <class Function>
+nb::class_<Function> bind_linear_function(nb::module_& module, const char* name, const char* doc) {
+  return nb::class_<Function>(module, name, doc)
+      .def("_flatten",
+           [](const Function& self) {
+             nb::list values;
+             for (const nb::object& value : self.values) values.append(value);
+             return nb::make_tuple(values, self.structure);
+           })
+      .def_static("_unflatten", [](LinearStructurePtr structure, nb::iterable values) {
+        Function function{{std::move(structure), {}}};
+        for (nb::handle value : values) function.values.push_back(nb::borrow(value));
+        return function;
+      });
+}
 
 // vjp and linearize: the results, and the derivative as one function or the other.
 template <class Function>
@@ -136,9 +175,12 @@ nb::object call_linearize(nb::handle function, const std::string& where, nb::tup
   const Linearized results =
       linearize(differentiable.as_function(), inputs, std::vector<bool>(inputs.size(), true));
   const TreeDefPtr& tree = differentiable.result_tree();
-  return differentiable.with_aux(
-      unflatten_arrays(*tree, results.outputs),
-      nb::cast(Function{{where, results.derivative, positional_tree(arguments), tree}}));
+  std::vector<nb::object> values;
+  for (const Array& value : results.derivative->captured()) values.push_back(wrap_object(value));
+  auto structure = std::make_shared<LinearStructure>(LinearStructure{
+      where, results.derivative->with_captured({}), positional_tree(arguments), tree});
+  return differentiable.with_aux(unflatten_arrays(*tree, results.outputs),
+                                 nb::cast(Function{{std::move(structure), std::move(values)}}));
 }
 
 // ---- linear_transpose ----
@@ -223,13 +265,24 @@ nb::object value_and_grad(nb::handle function, const std::string& where,
 }  // namespace
 
 void bind_derivatives(nb::module_& module) {
-  nb::class_<Pushforward>(module, "LinearFunction",
-                          "The derivative of a function at a point, from linearize: takes tangents "
-                          "of the arguments, returns those of the results.")
+  nb::class_<LinearStructure>(module, "LinearStructure", "A derivative without its values.")
+      .def("__eq__",
+           [](const LinearStructure& self, nb::handle other) {
+             return nb::isinstance<LinearStructure>(other) &&
+                    self == nb::cast<const LinearStructure&>(other);
+           })
+      .def("__hash__",
+           [](const LinearStructure& self) { return hash_of_program(self.map.program()); })
+      .def("__repr__", [](const LinearStructure& self) { return self.where; });
+  bind_linear_function<Pushforward>(
+      module, "LinearFunction",
+      "The derivative of a function at a point, from linearize: takes tangents of the arguments, "
+      "returns those of the results.")
       .def("__call__", &Pushforward::operator());
-  nb::class_<Pullback>(module, "PullbackFunction",
-                       "The derivative of a function at a point, from vjp: takes a cotangent of "
-                       "the result, returns the tuple of those of the arguments.")
+  bind_linear_function<Pullback>(
+      module, "PullbackFunction",
+      "The derivative of a function at a point, from vjp: takes a cotangent of the result, returns "
+      "the tuple of those of the arguments.")
       .def("__call__", &Pullback::operator(), nb::arg("cotangent").none());
   nb::class_<Transposed>(module, "TransposedFunction",
                          "The transpose of a linear function, from linear_transpose.")

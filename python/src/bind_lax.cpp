@@ -213,6 +213,17 @@ void bind_others(nb::module_& module) {
       },
       nb::arg("which").none(), nb::arg("cases"));
   module.def(
+      "betainc",
+      [](nb::handle a, nb::handle b, nb::handle x) {
+        const Array point = argument(x, "betainc", "x");
+        const auto parameter = [&](nb::handle value, const char* name) {
+          const Array array = argument(value, "betainc", name);
+          return array.type().weak_type() ? convert(array, {point.dtype(), false}) : array;
+        };
+        return wrap_object(lax::betainc(parameter(a, "a"), parameter(b, "b"), point));
+      },
+      nb::arg("a").none(), nb::arg("b").none(), nb::arg("x").none());
+  module.def(
       "clamp",
       [](nb::handle low, nb::handle x, nb::handle high) {
         const Array middle = argument(x, "clamp", "x");

@@ -56,6 +56,10 @@ void bind_factorisations(nb::module_& module) {
       },
       nb::arg("x").none(), nb::kw_only(), nb::arg("full_matrices") = true);
   module.def(
+      "qr_order",
+      [](nb::handle x) { return wrap_object(linalg::qr_order(argument(x, "qr", "x"))); },
+      nb::arg("x").none());
+  module.def(
       "geqrf",
       [](nb::handle x) {
         const auto [a, taus] = linalg::geqrf(argument(x, "geqrf", "x"));

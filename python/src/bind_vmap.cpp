@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "tangents.h"
 #include "traced_function.h"
 #include "tree.h"
 
@@ -83,8 +85,10 @@ MappedInputs mapped_inputs(const std::string& where, const CallArguments& argume
       inputs.axes.push_back(kNotBatched);
       continue;
     }
-    Array array =
-        to_array(arguments.leaves[i], fmt::format("{}: {}", where, describe_leaf(arguments, i)));
+    nb::handle leaf = arguments.leaves[i];
+    Array array = is_float0(leaf)
+                      ? float0_stand_in(leaf)
+                      : to_array(leaf, fmt::format("{}: {}", where, describe_leaf(arguments, i)));
     const auto rank = static_cast<int64_t>(array.rank());
     const int64_t axis = *given[i];
     if (axis < -rank || axis >= rank) {
@@ -153,6 +157,17 @@ Array place(const Array& output, int64_t axis, const GivenAxis& wanted, int64_t 
   return move_axis(output, axis, *wanted < 0 ? *wanted + rank : *wanted, size);
 }
 
+// The function's arguments: elements of the batch, and float0 where their stand-ins are.
+std::vector<nb::object> element_leaves(const CallArguments& arguments,
+                                       std::span<const Array> arrays) {
+  std::vector<nb::object> leaves = arguments.leaves;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].is_null()) continue;
+    leaves[i] = is_float0(leaves[i]) ? float0_zeros(arrays[i].shape()) : wrap_object(arrays[i]);
+  }
+  return leaves;
+}
+
 nb::object call_vmap(nb::handle function, const std::string& where, nb::handle in_axes,
                      nb::handle out_axes, std::string axis_name, std::optional<int64_t> axis_size,
                      nb::tuple args, nb::dict kwargs) {
@@ -161,22 +176,31 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
       mapped_inputs(where, arguments, input_axes(where, in_axes, arguments));
   const BatchAxis axis{batch_size(where, arguments, inputs, axis_size), std::move(axis_name)};
   TreeDefPtr tree;
+  std::set<size_t> float0_results;
   const BatchResults results = batch(
       [&](std::span<const Array> arrays) {
-        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
+        const nb::object value =
+            call_with_leaves(function, arguments, element_leaves(arguments, arrays));
+        FlatResult result = flatten_result(where, value, [&](nb::handle leaf, size_t i) {
+          if (!is_float0(leaf)) return Array();
+          float0_results.insert(i);
+          return float0_stand_in(leaf);
+        });
         tree = std::move(result.tree);
         return std::move(result.arrays);
       },
       inputs.arrays, inputs.axes, axis);
   std::vector<GivenAxis> wanted;
   spread_axes(out_axes, tree->root(), where + ": out_axes", wanted);
-  std::vector<Array> outputs;
+  std::vector<nb::object> outputs;
   outputs.reserve(wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
-    outputs.push_back(place(results.outputs[i], results.axes[i], wanted[i], axis.size,
-                            fmt::format("{}: result{}", where, leaf_path(*tree, i))));
+    const Array output = place(results.outputs[i], results.axes[i], wanted[i], axis.size,
+                               fmt::format("{}: result{}", where, leaf_path(*tree, i)));
+    outputs.push_back(float0_results.contains(i) ? float0_zeros(output.shape())
+                                                 : wrap_object(output));
   }
-  return unflatten_arrays(*tree, outputs);
+  return tree->unflatten(outputs);
 }
 
 }  // namespace

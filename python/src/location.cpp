@@ -4,13 +4,12 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
+#include <vector>
 
 #include <farcall/trace/interpreter.h>
 
 namespace farcall::python {
 namespace {
-
-namespace nb = nanobind;
 
 const std::string& package_folder() {
   static const auto* folder = new std::string([] {
@@ -20,6 +19,9 @@ const std::string& package_folder() {
   }());
   return *folder;
 }
+
+// The names of the scopes that are open on this thread, each followed by a slash.
+thread_local std::vector<std::string> scopes;
 
 SourceLocationPtr locate() {
   if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
@@ -33,7 +35,8 @@ SourceLocationPtr locate() {
       where->file = file;
       where->line = PyFrame_GetLineNumber(frame);
       const char* name = PyUnicode_AsUTF8(code->co_name);
-      where->function = name ? name : "?";
+      for (const std::string& scope : scopes) where->function += scope;
+      where->function += name ? name : "?";
       Py_DECREF(code);
       Py_DECREF(frame);
       return where;
@@ -49,6 +52,10 @@ SourceLocationPtr locate() {
 
 }  // namespace
 
-void install_location_provider() { set_location_provider(locate); }
+void bind_location(nb::module_& module) {
+  set_location_provider(locate);
+  module.def("push_scope", [](const std::string& name) { scopes.push_back(name + "/"); });
+  module.def("pop_scope", [] { scopes.pop_back(); });
+}
 
 }  // namespace farcall::python

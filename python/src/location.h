@@ -1,9 +1,14 @@
 // The user's line: the innermost Python frame that is not farcall's own.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 namespace farcall::python {
 
-// Makes the core ask Python where an equation comes from.
-void install_location_provider();
+namespace nb = nanobind;
+
+// Makes the core ask Python where an equation comes from; adds the functions that open and close
+// named scopes.
+void bind_location(nb::module_& module);
 
 }  // namespace farcall::python

@@ -67,5 +67,5 @@ NB_MODULE(_core, module) {
   nanobind::module_ callbacks = module.def_submodule("callbacks");
   bind_callbacks(callbacks);
   bind_ffi_call(ffi);
-  install_location_provider();
+  bind_location(module);
 }

@@ -25,10 +25,6 @@ const nb::object& float0() {
   return *dtype;
 }
 
-nb::object float0_zeros(std::span<const int64_t> shape) {
-  return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0());
-}
-
 std::string tangent_name(ShapeDtype type) {
   return has_tangent(type) ? type.strengthened().to_string()
                            : "float0" + shape_to_string(type.shape());
@@ -49,6 +45,10 @@ Array weak_like(const Array& tangent, ShapeDtype type) {
 
 }  // namespace
 
+nb::object float0_zeros(std::span<const int64_t> shape) {
+  return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0());
+}
+
 nb::object tangent_object(const Array& tangent, ShapeDtype type) {
   if (!has_tangent(type)) return float0_zeros(type.shape());
   return wrap_object(instantiate(tangent, type));
@@ -62,6 +62,10 @@ bool is_float0(nb::handle object) {
   if (is_array(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
   nb::object dtype = object.attr("dtype");
   return dtype.equal(float0());
+}
+
+Array float0_stand_in(nb::handle object) {
+  return numpy::zeros(to_sizes(object.attr("shape"), "shape"), DType::kBool);
 }
 
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,

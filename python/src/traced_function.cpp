@@ -171,13 +171,14 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
   return call_with_leaves(function, arguments, leaves);
 }
 
-FlatResult flatten_result(std::string_view where, nb::handle result) {
+FlatResult flatten_result(std::string_view where, nb::handle result, const StandIn& stand_in) {
   FlatResult flat;
   std::vector<nb::object> leaves;
   flat.tree = flatten_tree(result, leaves);
   flat.arrays.reserve(leaves.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    Array output = try_to_array(leaves[i]);
+    Array output = stand_in ? stand_in(leaves[i], i) : Array();
+    if (output.is_null()) output = try_to_array(leaves[i]);
     if (output.is_null()) {
       throw TypeError(
           fmt::format("{}: the function returned {} of type {} at result{}; results must be "

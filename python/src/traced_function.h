@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,11 +64,14 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
                          std::span<const Array> inputs, std::span<const Array> unchanged = {});
 
 // What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
+// Leaves that `stand_in` gives an array for are that array.
 struct FlatResult {
   TreeDefPtr tree;
   std::vector<Array> arrays;
 };
-FlatResult flatten_result(std::string_view where, nb::handle result);
+using StandIn = std::function<Array(nb::handle leaf, size_t index)>;
+FlatResult flatten_result(std::string_view where, nb::handle result,
+                          const StandIn& stand_in = nullptr);
 
 struct TracedProgram {
   ProgramPtr program;

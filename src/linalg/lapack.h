@@ -97,6 +97,11 @@ FARCALL_LAPACK(std::complex<double>, z, un)
     LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, values + n, vs,     \
                      &ldvs, w.work, &w.size, nullptr, &info);                                      \
     return info;                                                                                   \
+  }                                                                                                \
+  inline int geqp3(int m, int n, T* a, int lda, int* columns, T* tau, const Work<T>& w) {          \
+    int info = 0;                                                                                  \
+    LAPACK_##p##geqp3(&m, &n, a, &lda, columns, tau, w.work, &w.size, &info);                      \
+    return info;                                                                                   \
   }
 FARCALL_LAPACK(float, s)
 FARCALL_LAPACK(double, d)
@@ -130,6 +135,11 @@ FARCALL_LAPACK(double, d)
     const char sort = 'N';                                                                        \
     LAPACK_##p##gees(&vectors, &sort, nullptr, &n, a, &lda, &selected, values, vs, &ldvs, w.work, \
                      &w.size, w.real, nullptr, &info);                                            \
+    return info;                                                                                  \
+  }                                                                                               \
+  inline int geqp3(int m, int n, T* a, int lda, int* columns, T* tau, const Work<T>& w) {         \
+    int info = 0;                                                                                 \
+    LAPACK_##p##geqp3(&m, &n, a, &lda, columns, tau, w.work, &w.size, w.real, &info);             \
     return info;                                                                                  \
   }
 FARCALL_LAPACK(std::complex<float>, c)

@@ -144,7 +144,7 @@ Array no_derivative(A, A, A, A) {
   throw Error(ErrorCode::kUnimplemented, message);
 }
 constexpr const char* kOrder = "polygamma: has no derivative with respect to its order m";
-constexpr const char* kShape = "igamma: has no derivative with respect to its parameter a";
+constexpr const char* kSecond = "igamma_grad_a: has no derivatives";
 constexpr const char* kExponent = "zeta: has no derivative with respect to its exponent x";
 constexpr auto no_derivative_by_order = no_derivative<kOrder>;
 
@@ -178,10 +178,11 @@ constexpr BinaryRow kBinary[] = {
     {"nextafter", "chlo.next_after", kFirst},
     {"polygamma", "chlo.polygamma", no_derivative_by_order,
      [](A t, A m, A x, A) { return mul(t, polygamma(one_plus(m), x)); }},
-    {"igamma", "", no_derivative<kShape>,
+    {"igamma", "", [](A t, A a, A x, A) { return mul(t, igamma_grad_a(a, x)); },
      [](A t, A a, A x, A) { return mul(t, gamma_density(a, x)); }},
-    {"igammac", "", no_derivative<kShape>,
+    {"igammac", "", [](A t, A a, A x, A) { return mul(t, neg(igamma_grad_a(a, x))); },
      [](A t, A a, A x, A) { return mul(t, neg(gamma_density(a, x))); }},
+    {"igamma_grad_a", "", no_derivative<kSecond>, no_derivative<kSecond>},
     {"zeta", "chlo.zeta", no_derivative<kExponent>,
      [](A t, A x, A q, A) { return mul(t, neg(mul(x, zeta(one_plus(x), q)))); }},
     {"and", "stablehlo.and"},

@@ -90,6 +90,20 @@ std::vector<Array> LinearMap::transpose(std::span<const Array> cotangents) const
   return scatter_arrays(has_input_, std::span(found).subspan(recording_.captured.size()));
 }
 
+LinearMap LinearMap::with_captured(std::vector<Array> captured) const {
+  return {{recording_.program, std::move(captured)},
+          has_input_,
+          has_output_,
+          input_types_,
+          output_types_};
+}
+
+bool LinearMap::has_same_program(const LinearMap& other) const {
+  return has_input_ == other.has_input_ && has_output_ == other.has_output_ &&
+         input_types_ == other.input_types_ && output_types_ == other.output_types_ &&
+         same_program(recording_.program, other.recording_.program);
+}
+
 Linearized linearize(const FlatFunction& function, std::span<const Array> primals,
                      const std::vector<bool>& varies) {
   PartialRecorder recorder;

@@ -115,6 +115,13 @@ Recording record_with_constants(const FlatFunction& function, std::span<const Sh
 }
 
 std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs) {
+  return evaluate(program, inputs, [](const Equation& equation, std::span<const Array> operands) {
+    return bind_primitive(*equation.primitive, equation.params, operands);
+  });
+}
+
+std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs,
+                            const EquationRule& rule) {
   if (inputs.size() != program.inputs.size()) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("evaluate: the program takes {} inputs, got {}", program.inputs.size(),
@@ -141,7 +148,7 @@ std::vector<Array> evaluate(const Program& program, std::span<const Array> input
     operands.clear();
     for (const Atom atom : equation.inputs) operands.push_back(read(atom));
     const LocationScope location(equation.where);
-    std::vector<Array> results = bind_primitive(*equation.primitive, equation.params, operands);
+    std::vector<Array> results = rule(equation, operands);
     for (size_t i = 0; i < results.size(); ++i) {
       values[equation.outputs[i]] = std::move(results[i]);
     }

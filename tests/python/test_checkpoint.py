@@ -5,7 +5,10 @@ from __future__ import annotations
 import farcall as fc
 import numpy as np
 import pytest
-from both import same_as_jax
+from both import FARCALL, JAX, same_as_jax
+from farcall._checkpoint import SavePolicy
+from farcall.ad_checkpoint import checkpoint_name
+from jax.ad_checkpoint import checkpoint_name as jax_checkpoint_name
 
 X = np.linspace(0.1, 1, 6, dtype=np.float32).reshape(2, 3)
 
@@ -65,8 +68,11 @@ def test_closures_are_differentiated():
 def test_what_is_refused():
     with pytest.raises(TypeError, match="checkpoint: expected a function, got 3"):
         fc.checkpoint(3)
-    with pytest.raises(NotImplementedError, match=r"checkpoint\(abs\): policy must be None"):
+    text = r"checkpoint\(abs\): policy must be None or one of farcall.checkpoint_policies, .*got "
+    with pytest.raises(TypeError, match=text):
         fc.checkpoint(abs, policy=lambda *_: True)
+    with pytest.raises(ValueError, match="checkpoint: there is no policy all; there are: nothing_"):
+        fc.checkpoint(abs, policy=SavePolicy("all"))(X)
     with pytest.raises(TypeError, match=r"checkpoint\(abs\): argument 0 is 'a' of type str"):
         fc.checkpoint(abs)("a")
 
@@ -78,3 +84,101 @@ def test_named_calls_keep_their_name_in_programs():
     assert program.primitives == ["jit"]
     assert "name=twice" in str(program)
     same_as_jax(lambda m: m.root.grad(lambda x: m.root.named_call(m.np.sin, name="s")(x).sum())(X))
+
+
+# ---- policies ----
+
+W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
+
+
+def layers(m, x):
+    """Two products, one batched, a name and nonlinear functions between."""
+    name = checkpoint_name if m.root is fc else jax_checkpoint_name
+    h = m.np.sin(m.root.jit(lambda a: m.np.cos(a @ W))(x))
+    h = name(h * 2, "h")
+    h = m.np.sin(name(m.np.tanh(h), "t"))
+    return m.np.sin(m.np.einsum("ij,ijk->ik", h, m.np.stack([W, W + 1])))
+
+
+POLICIES = {
+    "nothing": lambda p: p.nothing_saveable,
+    "everything": lambda p: p.everything_saveable,
+    "dots": lambda p: p.dots_saveable,
+    "dots_with_no_batch_dims": lambda p: p.dots_with_no_batch_dims_saveable,
+    "only_h": lambda p: p.save_only_these_names("h", "u"),
+    "any_but_h": lambda p: p.save_any_names_but_these("h"),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_policy_decides_what_is_computed_again_as_in_jax(policy):
+    def counts(m):
+        chosen = POLICIES[policy](m.root.checkpoint_policies)
+        f = m.root.checkpoint(lambda x: layers(m, x), policy=chosen)
+        pullback = m.root.vjp(lambda x: f(x).sum(), X)[1]
+        text = str(m.root.make_jaxpr(pullback)(np.float32(1)))
+        return [text.count(f"= {name}") for name in ("dot_general", "tanh")]
+
+    assert counts(FARCALL) == counts(JAX)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_policy_changes_no_derivative(policy):
+    chosen = POLICIES[policy](fc.checkpoint_policies)
+    f = fc.checkpoint(lambda x: layers(FARCALL, x), policy=chosen)
+    wanted = fc.grad(lambda x: layers(FARCALL, x).sum())(X)
+    gradient = fc.grad(lambda x: f(x).sum())
+    np.testing.assert_allclose(gradient(X), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(fc.jit(gradient)(X), wanted, rtol=1e-5, atol=1e-6)
+    rows = fc.vmap(fc.jacrev(f), out_axes=2)(np.stack([X, X]))
+    np.testing.assert_allclose(rows[:, :, 0], fc.jacfwd(f)(X), rtol=1e-5, atol=1e-6)
+
+
+def test_a_policy_in_a_loop():
+    def function(m):
+        dots = m.root.checkpoint_policies.dots_saveable
+        step = m.root.checkpoint(lambda c, w: (m.np.sin(c @ w), None), policy=dots)
+        return m.root.grad(lambda x: m.lax.scan(step, x, np.stack([W, W + 1]))[0].sum())(X)
+
+    same_as_jax(function)
+
+
+def test_names_are_nothing_but_names():
+    x = {"a": fc.numpy.arange(3.0), "b": 2.0}
+    named = checkpoint_name(x, "n")
+    np.testing.assert_array_equal(named["a"], [0, 1, 2])
+    f = fc.jit(lambda x: checkpoint_name(x * 2, "n") + 1)
+    assert "name[name=n]" in str(f.lower(X).program)
+    np.testing.assert_array_equal(f(X), X * 2 + 1)
+    y, dy = fc.jvp(lambda x: checkpoint_name(x, "n") * 3, (X,), (X,))
+    np.testing.assert_array_equal(dy, y)
+    (back,) = fc.linear_transpose(lambda x: checkpoint_name(x, "n"), X)(X)
+    np.testing.assert_array_equal(back, X)
+
+
+# ---- named scopes ----
+
+
+def test_a_scope_stands_before_the_function_in_locations():
+    def inner(x):
+        with fc.named_scope("attention"):
+            return x * 2
+
+    @fc.named_scope("layer")
+    def outer(x):
+        y = inner(x)
+        return y + 1
+
+    program = fc.make_jaxpr(outer)(X)
+    functions = [equation.location[2] for equation in program.equations]
+    assert functions == ["layer/attention/inner", "layer/outer"]
+    assert [e.location[2] for e in fc.make_jaxpr(inner)(X).equations] == ["attention/inner"]
+
+
+def test_a_scope_ends_with_an_error():
+    with pytest.raises(ZeroDivisionError), fc.named_scope("broken"):
+        raise ZeroDivisionError
+    program = fc.make_jaxpr(lambda x: x + 1)(X)
+    assert program.equations[0].location[2] == "<lambda>"
+    with pytest.raises(TypeError, match="named_scope: the name must be a str, got 3"):
+        fc.named_scope(3)

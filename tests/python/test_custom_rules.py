@@ -474,3 +474,29 @@ def test_the_helpers_of_custom_derivatives():
     assert custom_derivatives.custom_vjp_primal_tree_values({"a": record}) == {"a": 2}
     with pytest.raises(TypeError, match="expected CustomVJPPrimal leaves, got 3"):
         custom_derivatives.custom_vjp_primal_tree_values([3])
+
+
+# ---- sequential_vmap ----
+
+
+def test_sequential_vmap_loops_over_the_batch():
+    def function(m):
+        @m.root.custom_batching.sequential_vmap
+        def f(x, p):
+            return {"s": m.np.sin(x) * p["k"], "t": p["k"] + 1}
+
+        xs = np.arange(6, dtype=np.float32).reshape(2, 3)
+        nested = m.root.vmap(m.root.vmap(f, (0, None)), (0, None))
+        return (
+            m.root.vmap(f, (1, None))(xs, {"k": np.float32(2)}),
+            m.root.vmap(f)(xs, {"k": np.arange(2, dtype=np.float32)}),
+            nested(xs, {"k": np.float32(2)}),
+        )
+
+    same_as_jax(function)
+
+
+def test_sequential_vmap_is_a_loop_in_the_program():
+    f = fc.custom_batching.sequential_vmap(lambda x: x * 2)
+    program = fc.make_jaxpr(fc.vmap(f))(np.zeros(5, np.float32))
+    assert "scan" in str(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import farcall as fc
 import farcall.numpy as fnp
+import jax.dtypes
 import numpy as np
 import pytest
 from both import same_as_jax
@@ -202,3 +203,61 @@ def identity(x):
 def test_what_they_refuse(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+# ---- derivatives as pytrees ----
+
+
+def test_a_jitted_function_returns_and_takes_a_pullback():
+    def function(m):
+        forward = m.root.jit(lambda x: m.root.vjp(lambda a: m.np.sin(a) * a, x))
+        backward = m.root.jit(lambda pullback, cotangent: pullback(cotangent))
+        x = np.array([0.5, 2.0], np.float32)
+        y, pullback = forward(x)
+        return y, backward(pullback, y), pullback(y)
+
+    same_as_jax(function)
+
+
+def test_a_pullback_can_be_batched():
+    def function(m):
+        xs = np.arange(6, dtype=np.float32).reshape(3, 2)
+        ys, pullbacks = m.root.vmap(lambda x: m.root.vjp(lambda a: m.np.sin(a) * 3, x))(xs)
+        return m.root.vmap(lambda pullback, y: pullback(y))(pullbacks, ys)
+
+    same_as_jax(function)
+
+
+def test_the_leaves_of_a_linear_function_are_the_values_that_it_needs():
+    x = fnp.array([1.0, 2.0])
+    _, derivative = fc.linearize(lambda a: a * a * 2, x)
+    doubled = fc.tree.map(lambda value: value * 2, derivative)
+    np.testing.assert_array_equal(doubled(x), derivative(x) * 2)
+    _, structure = fc.tree.flatten(derivative)
+    again = fc.tree.structure(fc.linearize(lambda a: a * a * 2, x + 1)[1])
+    assert structure == again
+    assert hash(structure) == hash(again)
+    assert structure != fc.tree.structure(fc.linearize(lambda a: a * 3, x)[1])
+    broken = structure.unflatten(["?"] * structure.num_leaves)
+    with pytest.raises(TypeError, match=r"linearize.*: a value of the derivative must be an array"):
+        broken(x)
+
+
+def test_float0_under_vmap():
+    def function(m):
+        float0 = jax.dtypes.float0
+        ints, xs = np.arange(3, dtype=np.int32), np.arange(3, dtype=np.float32)
+
+        def f(n, x):
+            return x * n, n + 1
+
+        def along(n, x):
+            return m.root.jvp(f, (n, x), (np.zeros((), float0), x))[1]
+
+        def back(n, x):
+            return m.root.vjp(f, n, x)[1]((x, np.zeros((), float0)))
+
+        tangents = m.root.vmap(along)(ints, xs)
+        return tangents[0], m.root.vmap(back)(ints, xs)[1]
+
+    same_as_jax(function)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import farcall as fc
 import numpy as np
 import pytest
@@ -19,6 +21,12 @@ B = M > 0.3
 P = np.linspace(0.1, 40, 60)
 
 NN = {
+    "identity": lambda n: n.identity(X),
+    "log1mexp": lambda n: n.log1mexp(np.abs(X) + 1e-2),
+    "logmeanexp": lambda n: n.logmeanexp(M, 1),
+    "logmeanexp where": lambda n: n.logmeanexp(M, (0,), B | (M < 0), keepdims=True),
+    "sparse_plus": lambda n: n.sparse_plus(X),
+    "sparse_sigmoid": lambda n: n.sparse_sigmoid(X),
     "celu": lambda n: n.celu(X, 2.0),
     "elu": lambda n: n.elu(X),
     "gelu": lambda n: n.gelu(X),
@@ -150,5 +158,42 @@ def test_slopes_of_the_incomplete_gamma_functions():
             jax.grad(getattr(jspecial, name), 1)(2.5, 1.5),
             rtol=1e-5,
         )
-    with pytest.raises(NotImplementedError, match="no derivative with respect to its parameter a"):
-        fc.grad(special.gammainc)(2.5, 1.5)
+
+
+# ---- incomplete functions ----
+
+
+def test_betainc():
+    a = np.array([0.5, 2, 10, 30, 1, -1])
+    b = np.array([0.5, 5, 1, 0.2, 3, 2])
+    for x in (0.0, 0.01, 0.3, 0.5, 0.9, 1.0, 1.5):
+        ours = special.betainc(a, b, x)
+        np.testing.assert_allclose(ours, scipy_special.betainc(a, b, x), rtol=1e-12)
+    f = functools.partial(special.betainc, a[:5], b[:5])
+    fc.testing.check_derivatives(f, (np.full(5, 0.4),), order=2)
+    np.testing.assert_allclose(fc.vmap(f)(np.array([0.2, 0.7]))[1], f(0.7), rtol=1e-12)
+    with pytest.raises(NotImplementedError, match="has no derivative with respect to a and b"):
+        fc.grad(lambda a: special.betainc(a, 2.0, 0.5))(1.0)
+    with pytest.raises(ValueError, match="regularized_incomplete_beta: takes floats; got"):
+        lax.betainc(1, 2, 3)
+
+
+def test_incomplete_gamma_functions_have_derivatives_in_both_arguments():
+    a = np.array([0.3, 1, 2.5, 10, 80, 80])
+    x = np.array([0.1, 3, 2.5, 4, 60, 110])
+    fc.testing.check_derivatives(special.gammainc, (a, x))
+    fc.testing.check_derivatives(special.gammaincc, (a, x), modes="rev")
+    ends = lax.igamma_grad_a(np.array([2.0, -1]), np.array([0.0, 1]))
+    np.testing.assert_array_equal(ends, [0, np.nan])
+    with pytest.raises(NotImplementedError, match="igamma_grad_a: has no derivatives"):
+        fc.grad(lax.igamma_grad_a)(1.0, 2.0)
+
+
+def test_gammasgn_and_box_cox():
+    x = np.array([2.5, 0.5, 1e-3, 7])
+    for exponent in (0.0, 0.5, -2.0):
+        for name in ("boxcox", "boxcox1p"):
+            ours = getattr(special, name)(x, exponent)
+            np.testing.assert_allclose(ours, getattr(scipy_special, name)(x, exponent), rtol=1e-10)
+    x = np.array([3.5, -0.5, -1.5, -2.0, 0.0, -0.0])
+    np.testing.assert_array_equal(special.gammasgn(x), scipy_special.gammasgn(x))

@@ -178,3 +178,104 @@ def test_the_longer_names_are_the_same_functions():
     for name in ("all", "flatten", "leaves", "map", "reduce", "structure", "unflatten"):
         assert getattr(tree_util, f"tree_{name}") is getattr(tree, name)
     assert isinstance(tree.structure(1), tree_util.PyTreeDef)
+
+
+# ---- Partial ----
+
+
+def test_a_partial_is_a_container_of_its_arguments():
+    def scaled(x, y, *, offset):
+        return x * y + offset
+
+    partial = tree_util.Partial(scaled, fc.numpy.array([1.0, 2.0]), offset=3.0)
+    assert len(tree.leaves(partial)) == 2
+    doubled = tree.map(lambda leaf: leaf * 2, partial)
+    np.testing.assert_array_equal(doubled(2.0), [10, 14])
+    np.testing.assert_array_equal(fc.jit(lambda f, y: f(y))(partial, 2.0), [5, 7])
+    made = fc.jit(lambda x: tree_util.Partial(scaled, x, offset=x))(1.0)
+    assert float(made(2.0)) == 3.0
+    x = np.arange(3, dtype=np.float32)
+    rows = fc.vmap(lambda f: f(1.0), in_axes=(0,))(tree_util.Partial(scaled, x, offset=x))
+    np.testing.assert_array_equal(rows, x * 2)
+
+
+# ---- paths ----
+
+
+def in_both(function):
+    """What ``function`` gives with farcall.tree_util, after comparing it with JAX's."""
+    ours, theirs = function(tree_util), function(jax.tree_util)
+    assert ours == theirs
+    return ours
+
+
+@pytest.mark.parametrize("value", TREES)
+def test_paths_are_those_of_jax(value):
+    def paths(m):
+        leaves, structure = m.tree_flatten_with_path(value)
+        assert structure.unflatten([leaf for _, leaf in leaves]) == value
+        assert m.tree_leaves_with_path(value) == leaves
+        return [
+            (m.keystr(path), m.keystr(path, simple=True, separator="/"), leaf)
+            for path, leaf in leaves
+        ]
+
+    in_both(paths)
+
+
+def test_map_with_path():
+    value = {"a": [1, 2], "b": Point(3, None)}
+
+    def mapped(m):
+        return (
+            m.tree_map_with_path(lambda p, x, y: m.keystr(p) + str(x + y), value, value),
+            m.tree_map_with_path(lambda p, x: (len(p), x), value, is_leaf=lambda x: x == [1, 2]),
+            m.tree_map_with_path(
+                lambda p, x: m.keystr(p),
+                value,
+                is_leaf=lambda p, x: len(p) == 1,
+                is_leaf_takes_path=True,
+            ),
+        )
+
+    in_both(mapped)
+
+
+def test_transpose():
+    def turned(m):
+        outer, inner = m.tree_structure([0, 0]), m.tree_structure({"a": 0, "b": (0,)})
+        value = [{"a": 1, "b": (2,)}, {"a": 3, "b": (4,)}]
+        return m.tree_transpose(outer, inner, value), m.tree_transpose(outer, None, value)
+
+    assert in_both(turned)[0] == {"a": [1, 3], "b": ([2, 4],)}
+    with pytest.raises(TypeError, match="transpose: the inner structure should be"):
+        tree.transpose(tree.structure([0, 0]), None, [(1,), 2])
+
+
+def test_classes_with_names_for_their_children():
+    class Named:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    @dataclasses.dataclass
+    class Data:
+        u: int
+        v: str
+
+    @dataclasses.dataclass(frozen=True)
+    class Static:
+        size: int
+
+    def texts(m):
+        m.register_pytree_with_keys(
+            Named,
+            lambda n: (((m.GetAttrKey("x"), n.x), (m.DictKey("why"), n.y)), None),
+            lambda _, children: Named(*children),
+        )
+        m.register_dataclass(Data, ["u"], ["v"])
+        m.register_static(Static)
+        value = [Named(1, (2,)), Data(3, "meta"), Static(4)]
+        return [(m.keystr(path), leaf) for path, leaf in m.tree_leaves_with_path(value)]
+
+    assert in_both(texts) == [("[0].x", 1), ("[0]['why'][0]", 2), ("[1].u", 3)]
+    assert tree.structure(Static(1)) != tree.structure(Static(2))

@@ -38,6 +38,9 @@ struct Qr {
   Array q, r;
 };
 FARCALL_API Qr qr(const Array& x, bool full_matrices = true);
+// The order in which to take the columns of x so that the diagonal of R falls: each is the one that
+// is farthest from those before it.
+FARCALL_API Array qr_order(const Array& x);
 // R above the diagonal, and below it the vectors of the reflections whose product is Q.
 struct Geqrf {
   Array a, taus;

@@ -38,6 +38,8 @@ FARCALL_API Array stop_gradient(const Array& x);
 
 // cases[which] elementwise; `which` is bool (two cases) or int32, of the cases' shape or a scalar.
 FARCALL_API Array select_n(const Array& which, std::span<const Array> cases);
+// The regularised incomplete beta function; has a derivative with respect to x.
+FARCALL_API Array betainc(const Array& a, const Array& b, const Array& x);
 FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);
 
 FARCALL_API Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,

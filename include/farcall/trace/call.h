@@ -1,4 +1,4 @@
-// Calls of programs inside programs: jit within another function, and checkpoint.
+// Calls of programs inside programs: jit within another function.
 #pragma once
 
 #include <span>
@@ -22,20 +22,5 @@ struct JitParams {
 };
 FARCALL_API std::vector<Array> call_program(const ProgramPtr& program,
                                             std::span<const Array> inputs);
-
-// checkpoint: runs `jaxpr`. Reverse-mode differentiation keeps its inputs and runs it again, in
-// place of keeping what it computed on the way.
-struct CheckpointParams {
-  ProgramPtr jaxpr;
-  bool prevent_cse = true;
-  static constexpr auto fields() {
-    return std::tuple(field("jaxpr", &CheckpointParams::jaxpr),
-                      field("prevent_cse", &CheckpointParams::prevent_cse));
-  }
-};
-// Calls `function`, recorded first, as a checkpoint.
-FARCALL_API std::vector<Array> checkpoint(const FlatFunction& function,
-                                          std::span<const Array> inputs,
-                                          const std::string& name = {}, bool prevent_cse = true);
 
 }  // namespace farcall

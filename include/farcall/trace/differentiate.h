@@ -37,6 +37,11 @@ class FARCALL_API LinearMap {
 
   const std::vector<ShapeDtype>& input_types() const { return input_types_; }
   const std::vector<ShapeDtype>& output_types() const { return output_types_; }
+  // The values that it needs, and the same map with others of these types.
+  const std::vector<Array>& captured() const { return recording_.captured; }
+  LinearMap with_captured(std::vector<Array> captured) const;
+  // Whether the maps are the same but for the values that they need.
+  bool has_same_program(const LinearMap& other) const;
   // Inputs: the captured values, then the tangents of the inputs that vary.
   const ProgramPtr& program() const { return recording_.program; }
 

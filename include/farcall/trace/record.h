@@ -35,6 +35,11 @@ FARCALL_API Recording record_with_constants(const FlatFunction& function,
 
 // Applies a program's equations under the current interpreter.
 FARCALL_API std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs);
+// With results of `rule` in place of what each equation gives.
+using EquationRule =
+    std::function<std::vector<Array>(const Equation& equation, std::span<const Array> operands)>;
+FARCALL_API std::vector<Array> evaluate(const Program& program, std::span<const Array> inputs,
+                                        const EquationRule& rule);
 
 // The array of a literal.
 FARCALL_API Array to_array(const Literal& literal);

@@ -1,6 +1,6 @@
 """The transformations behind farcall.vmap and so on; `where` is what was called, for errors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,17 @@ class LinearFunction:
     """The derivative of a function at a point, from linearize."""
 
     def __call__(self, *tangents: Any) -> Any: ...
+    def _flatten(self) -> tuple[list[Any], Any]: ...
+    @staticmethod
+    def _unflatten(structure: Any, values: Iterable[Any], /) -> LinearFunction: ...
 
 class PullbackFunction:
     """The derivative of a function at a point, from vjp."""
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]: ...
+    def _flatten(self) -> tuple[list[Any], Any]: ...
+    @staticmethod
+    def _unflatten(structure: Any, values: Iterable[Any], /) -> PullbackFunction: ...
 
 class TransposedFunction:
     """The transpose of a linear function."""
@@ -103,10 +109,13 @@ def checkpoint(
     name: str,
     static_argnums: Sequence[int],
     prevent_cse: bool,
+    policy: str,
+    names: Sequence[str],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     /,
 ) -> Any: ...
+def checkpoint_name(x: Any, name: str, /) -> Any: ...
 def named_call(
     function: Callable[..., Any],
     where: str,

@@ -28,6 +28,9 @@ from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
 from farcall._lax_arrays import *  # noqa: F403
 from farcall.lax import linalg as linalg
+from farcall.lax._reductions import *  # noqa: F403
+from farcall.lax._scatter import *  # noqa: F403
+from farcall.lax._shapes import *  # noqa: F403
 
 _functions = _core.lax
 

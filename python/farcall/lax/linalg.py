@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from farcall import _core
 from farcall._core import Array
 from farcall._core import linalg as _functions
 from farcall._core.linalg import cholesky as cholesky
@@ -17,14 +18,23 @@ from farcall._core.linalg import lu_pivots_to_permutation as lu_pivots_to_permut
 from farcall._core.linalg import triangular_solve as triangular_solve
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True) -> tuple[Array, Array]:
+def qr(
+    x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Array, ...]:
     """``x = q @ r`` with orthonormal ``q`` and upper triangular ``r``.
 
-    Raises:
-      NotImplementedError: with ``pivoting``.
+    Args:
+      x: the matrices.
+      pivoting: exchange columns so that the diagonal of ``r`` falls; ``q @ r`` is then ``x`` with
+        its columns in the order of the third result.
+      full_matrices: whether ``q`` is square.
+      use_magma: for programs written for JAX; without effect.
     """
+    del use_magma
     if pivoting:
-        raise NotImplementedError("qr: columns are not exchanged here; leave pivoting=False")
+        order = _functions.qr_order(x)
+        x = _core.numpy.take_along_axis(x, order[..., None, :], -1)
+        return *_functions.qr(x, full_matrices=full_matrices), order
     return _functions.qr(x, full_matrices=full_matrices)
 
 

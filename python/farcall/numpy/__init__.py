@@ -9,17 +9,27 @@ import numpy as _numpy
 
 from farcall import _core
 from farcall._core.numpy import *  # noqa: F403
-from farcall._numpy import fft as fft
-from farcall._numpy import methods as _methods  # noqa: F401
-from farcall._numpy.creation import *  # noqa: F403
-from farcall._numpy.elementwise import *  # noqa: F403
-from farcall._numpy.linear import *  # noqa: F403
-from farcall._numpy.order import *  # noqa: F403
-from farcall._numpy.reductions import *  # noqa: F403
-from farcall._numpy.scalar_types import *  # noqa: F403
-from farcall._numpy.selection import *  # noqa: F403
-from farcall._numpy.shapes import *  # noqa: F403
+from farcall.numpy import _methods as _methods
+from farcall.numpy import fft as fft
 from farcall.numpy import linalg as linalg
+from farcall.numpy._apply import *  # noqa: F403
+from farcall.numpy._creation import *  # noqa: F403
+from farcall.numpy._differences import *  # noqa: F403
+from farcall.numpy._elementwise import *  # noqa: F403
+from farcall.numpy._integers import *  # noqa: F403
+from farcall.numpy._linear import *  # noqa: F403
+from farcall.numpy._nan_reductions import *  # noqa: F403
+from farcall.numpy._order import *  # noqa: F403
+from farcall.numpy._places import *  # noqa: F403
+from farcall.numpy._polynomials import *  # noqa: F403
+from farcall.numpy._reductions import *  # noqa: F403
+from farcall.numpy._scalar_types import *  # noqa: F403
+from farcall.numpy._selection import *  # noqa: F403
+from farcall.numpy._sets import *  # noqa: F403
+from farcall.numpy._shapes import *  # noqa: F403
+from farcall.numpy._statistics import *  # noqa: F403
+from farcall.numpy._types import *  # noqa: F403
+from farcall.numpy._windows import *  # noqa: F403
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array  # noqa: F821

@@ -15,6 +15,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall.numpy import _linear
 from farcall.numpy._norms import matrix_norm as matrix_norm
 from farcall.numpy._norms import norm as norm
 from farcall.numpy._norms import vector_norm as vector_norm
@@ -415,3 +416,18 @@ def outer(x1: Any, x2: Any, /) -> Array:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The sum of ``conj(x1) * x2`` along an axis."""
     return _numpy.sum(_numpy.multiply(_numpy.conj(x1), x2), axis)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three elements along ``axis``."""
+    a, b = _numpy.as_array(x1, "cross: argument x1"), _numpy.as_array(x2, "cross: argument x2")
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ValueError(
+            f"cross: both must have 3 elements along axis {axis}, got {a.aval}, {b.aval}"
+        )
+    return _linear.cross(a, b, axis=axis)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+    """``numpy.tensordot``."""
+    return _linear.tensordot(x1, x2, axes)

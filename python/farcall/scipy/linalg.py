@@ -12,7 +12,19 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall.lax import linalg as _lax_linalg
 from farcall.numpy import linalg as _numpy_linalg
+from farcall.scipy._expm import expm as expm
+from farcall.scipy._expm import expm_frechet as expm_frechet
+from farcall.scipy._matrices import block_diag as block_diag
+from farcall.scipy._matrices import circulant as circulant
+from farcall.scipy._matrices import companion as companion
+from farcall.scipy._matrices import dft as dft
+from farcall.scipy._matrices import hadamard as hadamard
+from farcall.scipy._matrices import hankel as hankel
+from farcall.scipy._matrices import hilbert as hilbert
+from farcall.scipy._matrices import polar as polar
+from farcall.scipy._matrices import toeplitz as toeplitz
 
 _linalg = _core.linalg
 _numpy: Any = _core.numpy
@@ -219,16 +231,16 @@ def qr(
       overwrite_a: changes nothing.
       lwork: changes nothing.
       mode: "full" (square ``q``), "economic" or "r" (``r`` alone).
-      pivoting: must be False.
+      pivoting: exchange columns so that the diagonal of ``r`` falls; the last result is their
+        order.
       check_finite: changes nothing.
     """
     del overwrite_a, lwork, check_finite
-    if pivoting:
-        raise NotImplementedError("qr: columns are not exchanged here; leave pivoting=False")
     if mode not in ("full", "economic", "r"):
         raise ValueError(f'qr: mode must be "full", "economic" or "r", got {mode!r}')
-    q, r = _linalg.qr(_linalg.promote_inexact(a)[0], full_matrices=mode != "economic")
-    return (r,) if mode == "r" else (q, r)
+    a = _linalg.promote_inexact(a)[0]
+    q, r, *order = _lax_linalg.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
+    return (r, *order) if mode == "r" else (q, r, *order)
 
 
 def eigh(

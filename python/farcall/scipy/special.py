@@ -6,15 +6,18 @@ import math
 from typing import Any
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, to_inexact
-from farcall._numpy.elementwise import _promoted
 from farcall.nn import log_softmax as log_softmax
 from farcall.nn import logsumexp as logsumexp
 from farcall.nn import softmax as softmax
+from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._elementwise import _promoted
 
 __all__ = [
     "beta",
+    "betainc",
     "betaln",
+    "boxcox",
+    "boxcox1p",
     "digamma",
     "entr",
     "erf",
@@ -26,6 +29,7 @@ __all__ = [
     "gammainc",
     "gammaincc",
     "gammaln",
+    "gammasgn",
     "i0",
     "i0e",
     "i1",
@@ -243,3 +247,46 @@ def log_ndtr(x: Any) -> Array:
     middle = _f.log(ndtr(_f.where(_f.logical_or(far, is_above), 0.0, array)))
     above = _f.log1p(-ndtr(-_f.where(is_above, array, 0.0)))
     return _f.where(far, tail, _f.where(is_above, above, middle))
+
+
+def betainc(a: Any, b: Any, x: Any) -> Array:
+    """The incomplete beta function, regularised: the part of beta(a, b) that lies below ``x``.
+
+    It has no derivatives with respect to ``a`` and ``b``.
+    """
+    a, b = _promoted(a, b, "betainc")
+    a, x = _promoted(a, x, "betainc")
+    b, x = _promoted(b, x, "betainc")
+    a, x = _promoted(a, x, "betainc")
+    return _lax.betainc(a, b, x)
+
+
+def gammasgn(x: Any) -> Array:
+    """The sign of the gamma function: 1 or -1, NaN where it has none."""
+    x = _float(x, "gammasgn")
+    whole = _f.floor(x)
+    sign = 1.0 - 2.0 * _f.mod(whole, 2)
+    is_pole = _f.logical_and(_f.less(x, 0), _f.equal(x, whole))
+    negative = _f.where(is_pole, math.nan, sign)
+    at_zero = _f.where(_f.less(1 / x, 0), -1.0, 1.0)
+    return _f.astype(
+        _f.where(_f.less(x, 0), negative, _f.where(_f.equal(x, 0), at_zero, 1.0)), x.dtype
+    )
+
+
+def boxcox(x: Any, lmbda: Any) -> Array:
+    """``(x^lmbda - 1) / lmbda``, and log(x) where ``lmbda`` is 0."""
+    x, lmbda = _promoted(x, lmbda, "boxcox")
+    return _power_less_one(_f.log(x), lmbda)
+
+
+def boxcox1p(x: Any, lmbda: Any) -> Array:
+    """``boxcox(1 + x, lmbda)``."""
+    x, lmbda = _promoted(x, lmbda, "boxcox1p")
+    return _power_less_one(_f.log1p(x), lmbda)
+
+
+def _power_less_one(log_x: Array, exponent: Array) -> Array:
+    is_zero = _f.equal(exponent, 0)
+    safe = _f.where(is_zero, 1.0, exponent)
+    return _f.where(is_zero, log_x, _f.expm1(safe * log_x) / safe)

@@ -104,7 +104,7 @@ void Planner::share_memory() {
 
 void Planner::share_equation(size_t index) {
   const Equation& equation = program_.equations[index];
-  if (equation.primitive->name == "reshape") {
+  if (equation.primitive->name == "reshape" || equation.primitive->name == "name") {
     const Atom operand = equation.inputs[0];
     if (operand.is_variable() && !layouts_[operand.index]) {
       join(equation.outputs[0], operand.index);
@@ -138,8 +138,9 @@ std::string Planner::why_not_take_over(const Equation& equation, size_t index, s
   }
   if (!is_ours_[variable]) {
     const bool is_input = std::ranges::find(program_.inputs, variable) != program_.inputs.end();
-    return is_input ? "the operand is an argument of the program that was not donated"
-                    : "the operand is a constant";
+    if (!is_input) return "the operand is a constant";
+    return options_.is_nested ? "the operand comes from outside of the loop or branch"
+                              : "the operand is an argument of the program that was not donated";
   }
   if (last_use_[variable] != index) {
     return last_use_[variable] == kNever
@@ -271,7 +272,7 @@ void Planner::plan_equation(size_t index) {
     plan_region(index);
   } else if (name == "create_token") {
     // Nothing to do: a token has no bytes.
-  } else if ((name == "reshape" || name == "transpose") &&
+  } else if ((name == "reshape" || name == "transpose" || name == "name") &&
              shares_[equation.outputs[0]] != equation.outputs[0]) {
     // Nothing to do: the result is the operand's memory.
   } else {

@@ -82,6 +82,7 @@ const Example kExamples[] = {
     {"a:bool[2] b:f32[2] c:f32[]", "_:f32[2] = select_n a b c"},
     {"a:i32[2] b:f32[2]", "_:f32[2] = select_n a b b b"},
     {"a:f32[]* b:f32[2] c:f32[]", "_:f32[2] = clamp a b c"},
+    {"a:f32[2] b:f32[2] c:f32[2]", "_:f32[2] = regularized_incomplete_beta a b c"},
     {"", "_:token[] = create_token"},
     {"a:f32[2]",
      "_:f32[2] = ffi_call[attributes={d={e=[1,2]:u4, lambda=\"x\\\"\\n\"}} "
@@ -120,7 +121,9 @@ const Example kExamples[] = {
      "= "
      "add a b in (c,) }] a"},
     {"a:f32[2]",
-     "_:f32[2] = checkpoint[jaxpr={ lambda ; a:f32[2]. let in (a,) } prevent_cse=True] a"},
+     "_:f32[2] = checkpoint[jaxpr={ lambda ; a:f32[2]. let in (a,) } prevent_cse=True "
+     "policy=save_only_these_names names=(a, b)] a"},
+    {"a:f32[2]", "_:f32[2] = name[name=h] a"},
     {"a:f32[2]",
      "_:f32[2] = custom_jvp_call[name=f call_jaxpr={ lambda ; a:f32[2]. let in (a,) } "
      "num_consts=0] "

@@ -98,9 +98,18 @@ std::vector<RuleCase> binary_cases() {
     add("pow", spread(shape, 0.4, 2.3), spread(kPlane));
     add("pow", spread(kPlane, 0.4, 2.3), spread(shape));
     // Linear in nothing, and differentiable by the second operand alone.
-    for (const char* name : {"igamma", "igammac", "polygamma", "zeta"}) {
+    for (const char* name : {"polygamma", "zeta"}) {
       cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
     }
+    for (const char* name : {"igamma", "igammac"}) {
+      add(name, spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3));
+    }
+    // Differentiable by the last operand alone.
+    cases.push_back({"regularized_incomplete_beta",
+                     nullptr,
+                     {Array::scalar(2.0), Array::scalar(0.7), spread(shape, 0.2, 0.9)},
+                     true,
+                     2});
   }
   for (const char* name : {"add", "sub", "mul", "div", "pow", "eq", "ne"}) {
     add(name, complex_spread(kPlane), lax::add(complex_spread(kPlane), Array::scalar(C(2, 1))));

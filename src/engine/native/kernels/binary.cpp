@@ -103,6 +103,12 @@ struct Igammac {
     return static_cast<T>(igammac(a, x));
   }
 };
+struct IgammaGradA {
+  template <Float T>
+  T operator()(T a, T x) const {
+    return static_cast<T>(igamma_grad_a(a, x));
+  }
+};
 struct Zeta {
   template <Float T>
   T operator()(T x, T q) const {
@@ -274,6 +280,7 @@ constexpr KernelRow kRows[] = {
     {"nextafter", make_nextafter},
     {"or", make_binary<Or>},
     {"igamma", make_binary<Igamma>},
+    {"igamma_grad_a", make_binary<IgammaGradA>},
     {"igammac", make_binary<Igammac>},
     {"polygamma", make_binary<Polygamma>},
     {"zeta", make_binary<Zeta>},

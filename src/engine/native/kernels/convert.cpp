@@ -322,6 +322,7 @@ constexpr KernelRow kRows[] = {
     {"bitcast_convert_type", make_bitcast},
     {"convert_element_type", make_convert},
     {"copy", make_copy},
+    {"name", make_copy},
     {"reshape", make_copy},
     {"stop_gradient", make_copy},
 };

@@ -20,6 +20,7 @@ std::span<const KernelRow> binary_rows();
 std::span<const KernelRow> compare_rows();
 std::span<const KernelRow> convert_rows();
 std::span<const KernelRow> select_rows();
+std::span<const KernelRow> ternary_rows();
 std::span<const KernelRow> structural_rows();
 std::span<const KernelRow> reduce_rows();
 std::span<const KernelRow> arg_reduce_rows();

@@ -1,4 +1,4 @@
-// select_n and clamp.
+// select_n.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -12,34 +12,6 @@ namespace farcall::native {
 namespace {
 
 using Types = std::span<const ShapeDtype>;
-
-struct Clamp {
-  template <class T>
-  T operator()(T lower, T x, T upper) const {
-    return minimum(maximum(lower, x), upper);
-  }
-};
-
-template <class T>
-void clamp_loop(const void* const* inputs, void* output, int64_t size, int64_t) {
-  const auto* lower = static_cast<const T*>(inputs[0]);
-  const auto* x = static_cast<const T*>(inputs[1]);
-  const auto* upper = static_cast<const T*>(inputs[2]);
-  auto* result = static_cast<T*>(output);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < size; ++i) result[i] = Clamp()(lower[i], x[i], upper[i]);
-}
-
-Kernel make_clamp(Types inputs, Types outputs, const Params*) {
-  static const LoopTable loops = [] {
-    LoopTable table{};
-    for_each_compute_type([&]<class T>() {
-      table[static_cast<size_t>(kDTypeOf<T>)] = {clamp_loop<T>, kDTypeOf<T>};
-    });
-    return table;
-  }();
-  return make_elementwise(inputs, outputs[0], loops, inputs[1].dtype());
-}
 
 template <class T>
 void select_two(const void* const* inputs, void* output, int64_t size, int64_t) {
@@ -143,7 +115,7 @@ Kernel make_select(Types inputs, Types outputs, const Params*) {
       .run = run, .data = std::move(plan), .can_run_in_place = is_one_choice || !has_scalar_case};
 }
 
-constexpr KernelRow kRows[] = {{"clamp", make_clamp}, {"select_n", make_select}};
+constexpr KernelRow kRows[] = {{"select_n", make_select}};
 
 }  // namespace
 

@@ -24,5 +24,6 @@ set(FARCALL_NATIVE_KERNELS
   strided_copy.cpp
   structural.cpp
   table.cpp
+  ternary.cpp
   windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -114,34 +114,56 @@ constexpr int kMostTerms = 100000;
 // x^a e^-x / Gamma(a)
 double gamma_factor(double a, double x) { return std::exp(a * std::log(x) - x - log_gamma(a)); }
 
-// Abramowitz and Stegun, 6.5.29: for x below a + 1, where the terms fall at once.
-double igamma_series(double a, double x) {
-  double term = 1 / a, sum = term;
+// A function of a and its derivative, both divided by gamma_factor(a, x).
+struct Scaled {
+  double value, slope;
+};
+
+// Abramowitz and Stegun, 6.5.29: for x below a + 1, where the terms fall at once. The logarithm of
+// a term has the slope -1/a - 1/(a + 1) - ...
+Scaled igamma_series(double a, double x) {
+  double term = 1 / a, sum = term, log_slope = -term, slope = term * log_slope;
   for (int i = 1; i < kMostTerms && term > sum * 1e-17; ++i) {
     term *= x / (a + i);
+    log_slope -= 1 / (a + i);
     sum += term;
+    slope += term * log_slope;
   }
-  return sum * gamma_factor(a, x);
+  return {sum, slope};
 }
 
 // 6.5.31, a continued fraction, from its front (Lentz): for larger x.
-double igammac_fraction(double a, double x) {
+Scaled igammac_fraction(double a, double x) {
   constexpr double kTiny = 1e-300;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, value = d;
+  // Their derivatives by a; that of b is -1.
+  double c_slope = 0, d_slope = d * d, slope = d_slope;
   for (int i = 1; i < kMostTerms; ++i) {
     const double numerator = -i * (i - a);
     b += 2;
+    d_slope = i * d + numerator * d_slope - 1;
     d = numerator * d + b;
     if (d == 0) d = kTiny;
+    c_slope = (i - numerator * c_slope / c) / c - 1;
     c = b + numerator / c;
     if (c == 0) c = kTiny;
     d = 1 / d;
+    d_slope *= -d * d;
     const double factor = c * d;
+    const double factor_slope = c_slope * d + c * d_slope;
+    slope = slope * factor + value * factor_slope;
     value *= factor;
-    if (std::fabs(factor - 1) < 1e-16) break;
+    if (std::fabs(factor - 1) < 1e-16 &&
+        std::fabs(value * factor_slope) <= 1e-16 * std::fabs(slope)) {
+      break;
+    }
   }
-  return value * gamma_factor(a, x);
+  return {value, slope};
 }
+
+// The lower part where its series is short, the upper one elsewhere.
+double lower_part(double a, double x) { return igamma_series(a, x).value * gamma_factor(a, x); }
+double upper_part(double a, double x) { return igammac_fraction(a, x).value * gamma_factor(a, x); }
 
 }  // namespace
 
@@ -150,7 +172,7 @@ double igamma(double a, double x) {
   if (x == 0) return 0;
   if (x == kInfinity) return a == kInfinity ? kNan : 1;
   if (a == kInfinity) return 0;
-  return x < a + 1 ? igamma_series(a, x) : 1 - igammac_fraction(a, x);
+  return x < a + 1 ? lower_part(a, x) : 1 - upper_part(a, x);
 }
 
 double igammac(double a, double x) {
@@ -158,7 +180,49 @@ double igammac(double a, double x) {
   if (x == 0) return 1;
   if (x == kInfinity) return a == kInfinity ? kNan : 0;
   if (a == kInfinity) return 1;
-  return x < a + 1 ? 1 - igamma_series(a, x) : igammac_fraction(a, x);
+  return x < a + 1 ? 1 - lower_part(a, x) : upper_part(a, x);
+}
+
+double igamma_grad_a(double a, double x) {
+  if (!(a > 0) || !(x >= 0)) return kNan;
+  if (x == 0 || x == kInfinity || a == kInfinity) return 0;
+  const bool is_lower = x < a + 1;
+  const Scaled part = is_lower ? igamma_series(a, x) : igammac_fraction(a, x);
+  const double slope = part.slope + part.value * (std::log(x) - digamma(a));
+  return (is_lower ? slope : -slope) * gamma_factor(a, x);
+}
+
+namespace {
+
+// Abramowitz and Stegun, 26.5.8, from its front (Lentz): for x below the mean.
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  const auto not_zero = [](double value) { return std::fabs(value) < kTiny ? kTiny : value; };
+  double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), value = d;
+  for (int m = 1; m < kMostTerms; ++m) {
+    const double twice = a + 2 * m;
+    const double numerators[] = {m * (b - m) * x / ((twice - 1) * twice),
+                                 -(a + m) * (a + b + m) * x / (twice * (twice + 1))};
+    double factor = 1;
+    for (const double numerator : numerators) {
+      d = 1 / not_zero(1 + numerator * d);
+      c = not_zero(1 + numerator / c);
+      factor = c * d;
+      value *= factor;
+    }
+    if (std::fabs(factor - 1) < 1e-16) break;
+  }
+  const double log_front =
+      a * std::log(x) + b * std::log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b);
+  return std::exp(log_front) * value / a;
+}
+
+}  // namespace
+
+double incomplete_beta(double a, double b, double x) {
+  if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan;
+  if (x == 0 || x == 1) return x;
+  return x < (a + 1) / (a + b + 2) ? beta_fraction(a, b, x) : 1 - beta_fraction(b, a, 1 - x);
 }
 
 namespace {

@@ -12,6 +12,10 @@ double erf_inv(double y);
 // The incomplete gamma function, regularised: the lower and the upper part.
 double igamma(double a, double x);
 double igammac(double a, double x);
+// The derivative of igamma by its parameter.
+double igamma_grad_a(double a, double x);
+// The incomplete beta function, regularised.
+double incomplete_beta(double a, double b, double x);
 // Modified Bessel functions of the first kind, times e^-|x|.
 double bessel_i0e(double x);
 double bessel_i1e(double x);

@@ -10,9 +10,9 @@ std::vector<KernelRow> sorted_rows() {
   std::vector<KernelRow> rows;
   for (const auto family :
        {basic_unary_rows(), math_rows(), binary_rows(), compare_rows(), convert_rows(),
-        select_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(), dot_general_rows(),
-        cumulative_rows(), sort_rows(), indexing_rows(), scatter_rows(), convolution_rows(),
-        fft_rows(), reduce_window_rows()}) {
+        select_rows(), ternary_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(),
+        dot_general_rows(), cumulative_rows(), sort_rows(), indexing_rows(), scatter_rows(),
+        convolution_rows(), fft_rows(), reduce_window_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);

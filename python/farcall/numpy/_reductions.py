@@ -1,17 +1,16 @@
-"""Reductions with all of numpy's options, and those that pass over NaNs."""
+"""Reductions with all of numpy's options."""
 
 from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from farcall import _core
-from farcall._numpy.common import (
+from farcall.numpy._common import (
     Array,
     as_array,
-    is_float,
-    is_inexact,
+    like,
     normalize_axes,
     refuse_out,
     to_inexact,
@@ -27,15 +26,6 @@ __all__ = [
     "max",
     "mean",
     "min",
-    "nanargmax",
-    "nanargmin",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
     "prod",
     "ptp",
     "std",
@@ -46,32 +36,42 @@ __all__ = [
 _functions = _core.numpy
 
 
-def _accumulate(
-    reduce: Any,
-    combine: Any,
-    identity: int,
-    a: Array,
-    axis: Any,
-    dtype: Any,
-    keepdims: builtins.bool,
-    initial: Any,
-    where: Any,
-    promote_integers: builtins.bool,
-) -> Array:
-    own_dtype = a.dtype
-    if dtype is not None:
-        a = _functions.astype(a, dtype)
-    if where is not None:
-        a = _functions.where(where, a, _like(a, identity))
-    result = reduce(a, axis, keepdims)
-    if dtype is not None or not promote_integers:
-        result = _functions.astype(result, own_dtype if dtype is None else dtype)
-    return result if initial is None else combine(result, _like(result, initial))
+class _Accumulation(NamedTuple):
+    """A reduction by an operation of two arrays."""
+
+    name: str
+    combine: Any
+    identity: int
+
+    def __call__(
+        self,
+        a: Any,
+        axis: Any,
+        dtype: Any,
+        out: None,
+        keepdims: builtins.bool,
+        initial: Any,
+        where: Any,
+        promote_integers: builtins.bool,
+    ) -> Array:
+        refuse_out(out, self.name)
+        reduce = getattr(_functions, self.name)
+        if dtype is None and initial is None and where is None and promote_integers:
+            return reduce(a, axis, keepdims)
+        array = as_array(a, self.name)
+        own_dtype = array.dtype
+        if dtype is not None:
+            array = _functions.astype(array, dtype)
+        if where is not None:
+            array = _functions.where(where, array, like(array, self.identity))
+        result = reduce(array, axis, keepdims)
+        if dtype is not None or not promote_integers:
+            result = _functions.astype(result, own_dtype if dtype is None else dtype)
+        return result if initial is None else self.combine(result, like(result, initial))
 
 
-def _like(a: Array, value: Any) -> Array:
-    """A scalar in the dtype of ``a``."""
-    return _functions.astype(value, a.dtype)
+_sum = _Accumulation("sum", _functions.add, 0)
+_prod = _Accumulation("prod", _functions.multiply, 1)
 
 
 def sum(
@@ -96,12 +96,7 @@ def sum(
       where: bools, broadcast against ``a``: which elements count.
       promote_integers: False adds narrow integers in their own dtype.
     """
-    refuse_out(out, "sum")
-    if dtype is None and initial is None and where is None and promote_integers:
-        return _functions.sum(a, axis, keepdims)
-    array = as_array(a, "sum")
-    options = (axis, dtype, keepdims, initial, where, promote_integers)
-    return _accumulate(_functions.sum, _functions.add, 0, array, *options)
+    return _sum(a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 def prod(
@@ -115,12 +110,7 @@ def prod(
     promote_integers: builtins.bool = True,
 ) -> Array:
     """The product along the axes; the arguments are those of ``sum``."""
-    refuse_out(out, "prod")
-    if dtype is None and initial is None and where is None and promote_integers:
-        return _functions.prod(a, axis, keepdims)
-    array = as_array(a, "prod")
-    options = (axis, dtype, keepdims, initial, where, promote_integers)
-    return _accumulate(_functions.prod, _functions.multiply, 1, array, *options)
+    return _prod(a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
 def _extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Array:
@@ -130,14 +120,14 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: A
         return getattr(_functions, name)(a, axis, keepdims)
     array = as_array(a, name)
     if where is not None:
-        array = _functions.where(where, array, _like(array, initial))
+        array = _functions.where(where, array, like(array, initial))
     axes = normalize_axes(axis, array.ndim, name)
     # The primitive, unlike the function, has a value for no elements at all.
     result = getattr(_core.lax, f"reduce_{name}")(array, sorted(axes))
     if keepdims:
         result = _functions.expand_dims(result, axes)
     combine = _functions.maximum if name == "max" else _functions.minimum
-    return combine(result, _like(result, initial))
+    return combine(result, like(result, initial))
 
 
 def max(
@@ -329,152 +319,3 @@ def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
     shape = [1] * array.ndim
     shape[axes[0]] = weights.shape[0]
     return _functions.broadcast_to(_functions.reshape(weights, shape), array.shape)
-
-
-# ---- passing over NaNs ---------------------------------------------------------------------------
-
-
-def _without_nans(a: Any, value: Any, function: str) -> tuple[Array, Array]:
-    """The array with ``value`` in the place of NaNs, and where these are."""
-    array = as_array(a, function)
-    is_nan = _functions.isnan(array)
-    if not is_inexact(array):
-        return array, is_nan
-    return _functions.where(is_nan, _like(array, value), array), is_nan
-
-
-def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: builtins.bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """``sum`` of the elements that are not NaN."""
-    return sum(_without_nans(a, 0, "nansum")[0], axis, dtype, out, keepdims, initial, where)
-
-
-def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: builtins.bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """``prod`` of the elements that are not NaN."""
-    return prod(_without_nans(a, 1, "nanprod")[0], axis, dtype, out, keepdims, initial, where)
-
-
-def _nan_extreme(extreme: Any, worst: float, name: str, a: Any, options: tuple[Any, ...]) -> Array:
-    array, is_nan = _without_nans(a, worst, name)
-    axis, keepdims, initial, where = options
-    result = extreme(array, axis, None, keepdims, initial, where)
-    if initial is not None or not is_float(array):
-        return result
-    # Nothing but NaNs has no extreme.
-    return _functions.where(_functions.all(is_nan, axis, keepdims), math.nan, result)
-
-
-def nanmax(
-    a: Any,
-    axis: Any = None,
-    out: None = None,
-    keepdims: builtins.bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """``max`` of the elements that are not NaN; NaN where all are."""
-    refuse_out(out, "nanmax")
-    return _nan_extreme(max, -math.inf, "nanmax", a, (axis, keepdims, initial, where))
-
-
-def nanmin(
-    a: Any,
-    axis: Any = None,
-    out: None = None,
-    keepdims: builtins.bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """``min`` of the elements that are not NaN; NaN where all are."""
-    refuse_out(out, "nanmin")
-    return _nan_extreme(min, math.inf, "nanmin", a, (axis, keepdims, initial, where))
-
-
-def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: builtins.bool = False,
-    where: Any = None,
-) -> Array:
-    """``mean`` of the elements that are not NaN."""
-    array = as_array(a, "nanmean")
-    if not is_inexact(array):
-        return mean(array, axis, dtype, out, keepdims, where=where)
-    counted = _counted(array, where)
-    return mean(array, axis, dtype, out, keepdims, where=counted)
-
-
-def _counted(array: Array, where: Any) -> Array:
-    is_number = _functions.logical_not(_functions.isnan(array))
-    return is_number if where is None else _functions.logical_and(is_number, where)
-
-
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    where: Any = None,
-) -> Array:
-    """``var`` of the elements that are not NaN; NaN where there are no more than ``ddof``."""
-    array = as_array(a, "nanvar")
-    if not is_inexact(array):
-        return var(array, axis, dtype, out, ddof, keepdims, where=where)
-    counted = _counted(array, where)
-    result = var(array, axis, dtype, out, ddof, keepdims, where=counted)
-    enough = _functions.greater(_functions.sum(counted, axis, keepdims), ddof)
-    return _functions.where(enough, result, math.nan)
-
-
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: builtins.bool = False,
-    where: Any = None,
-) -> Array:
-    """The square root of ``nanvar``."""
-    return _functions.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where))
-
-
-def _nan_position(position: Any, worst: float, name: str, a: Any, options: Any) -> Array:
-    array, is_nan = _without_nans(a, worst, name)
-    result = position(array, *options)
-    return _functions.where(_functions.all(is_nan, *options), -1, result)
-
-
-def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: builtins.bool = False
-) -> Array:
-    """``argmax`` of the elements that are not NaN; -1 where all are."""
-    refuse_out(out, "nanargmax")
-    return _nan_position(_functions.argmax, -math.inf, "nanargmax", a, (axis, keepdims))
-
-
-def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: builtins.bool = False
-) -> Array:
-    """``argmin`` of the elements that are not NaN; -1 where all are."""
-    refuse_out(out, "nanargmin")
-    return _nan_position(_functions.argmin, math.inf, "nanargmin", a, (axis, keepdims))

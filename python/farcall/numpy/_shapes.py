@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, as_arrays, normalize_axes, normalize_axis
+from farcall.numpy._common import Array, as_array, as_arrays, normalize_axes, normalize_axis
 
 __all__ = [
     "append",
@@ -16,6 +16,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "block",
     "broadcast_arrays",
     "broadcast_shapes",
     "column_stack",
@@ -179,6 +180,39 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     """``concatenate``, by the name of the array API."""
     return concatenate(arrays, axis)
+
+
+def block(arrays: Any) -> Array:
+    """Nested lists of arrays as one array.
+
+    The innermost lists are put together along the last axis, those around along the one before.
+    """
+
+    def depth(part: Any) -> int:
+        if not isinstance(part, list):
+            return 0
+        if not part:
+            raise ValueError("block: a list must not be empty")
+        depths = {depth(each) for each in part}
+        if len(depths) > 1:
+            raise ValueError("block: all arrays must be nested in lists equally deep")
+        return depths.pop() + 1
+
+    def leaves(part: Any) -> list[Array]:
+        if isinstance(part, list):
+            return [leaf for each in part for leaf in leaves(each)]
+        return [as_array(part, "block", "arrays")]
+
+    levels = depth(arrays)
+    rank = max(levels, *(leaf.ndim for leaf in leaves(arrays)), 0)
+
+    def joined(part: Any, level: int) -> Array:
+        if level:
+            return concatenate([joined(each, level - 1) for each in part], -level)
+        array = as_array(part, "block", "arrays")
+        return _f.reshape(array, (1,) * (rank - array.ndim) + array.shape)
+
+    return joined(arrays, levels)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array, is_float, is_inexact, refuse_out, to_inexact
+from farcall.numpy._common import Array, as_array, is_float, is_inexact, refuse_out, to_inexact
 
 __all__ = [
     "allclose",
@@ -48,7 +48,6 @@ __all__ = [
     "modf",
     "nan_to_num",
     "nextafter",
-    "polyval",
     "rad2deg",
     "radians",
     "reciprocal",
@@ -179,16 +178,6 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
     x, at_zero = _promoted(x1, x2, "heaviside")
     step = _f.where(_f.less(x, 0), 0, _f.where(_f.greater(x, 0), 1, at_zero))
     return _f.where(_f.isnan(x), x, _f.astype(step, x.dtype))
-
-
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
-    """The polynomial with coefficients ``p``, that of the highest power first, at ``x``."""
-    coefficients = as_array(p, "polyval", "p")
-    point = as_array(x, "polyval", "x")
-    result = _f.multiply(point, 0) + _f.multiply(0, _f.sum(coefficients * 0))
-    for i in range(coefficients.shape[0]):
-        result = result * point + coefficients[i]
-    return result
 
 
 # ---- exponentials and logarithms -----------------------------------------------------------------

@@ -67,3 +67,8 @@ def iota_like(x: Array, axis: int) -> Array:
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     return _core.lax.broadcasted_iota("int32", shape, axis)
+
+
+def like(a: Array, value: Any) -> Array:
+    """A scalar in the dtype of ``a``."""
+    return _core.numpy.astype(value, a.dtype)

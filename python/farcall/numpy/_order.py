@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from farcall import _core
-from farcall._numpy.common import (
+from farcall.numpy._common import (
     Array,
     as_array,
     as_arrays,

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._numpy import elementwise, linear, order, reductions, shapes
-from farcall._numpy.common import Array
+from farcall.numpy import _elementwise, _linear, _order, _reductions, _shapes
+from farcall.numpy._common import Array
 
 _FAMILIES = {
-    reductions: "sum prod max min any all mean var std ptp",
-    order: "cumsum cumprod searchsorted argpartition",
-    elementwise: "round",
-    linear: "trace",
-    shapes: "ravel repeat",
+    _reductions: "sum prod max min any all mean var std ptp",
+    _order: "cumsum cumprod searchsorted argpartition",
+    _elementwise: "round",
+    _linear: "trace",
+    _shapes: "ravel repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal dot sort squeeze "
     "swapaxes take nonzero",
 }
@@ -33,7 +33,7 @@ def _method(name: str, function: Any) -> Any:
 
 def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
     """This array in another shape; one size may be -1."""
-    return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
@@ -45,7 +45,7 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 def _flatten(self: Array, order: str = "C") -> Array:
     """The elements in one dimension."""
-    return shapes.ravel(self, order)
+    return _shapes.ravel(self, order)
 
 
 _only_item = Array.item

@@ -8,7 +8,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._lax_arrays import fft as _transform
-from farcall._numpy.common import Array, as_array, normalize_axes, to_inexact
+from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
 
 __all__ = [
     "fft",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._numpy.common import Array, as_array
+from farcall.numpy._common import Array, as_array
 
 __all__ = [
     "arange",

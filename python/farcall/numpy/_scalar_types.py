@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from farcall import dtypes
-from farcall._numpy.creation import asarray
+from farcall.numpy._creation import asarray
 
 
 class ScalarType:

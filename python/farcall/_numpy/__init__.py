@@ -1,1 +1,0 @@
-"""The functions of farcall.numpy that are made of others, in families."""

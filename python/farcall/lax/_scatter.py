@@ -1,0 +1,46 @@
+"""Scatter with a function of the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from farcall import _core
+from farcall._repeated import repeated
+
+__all__ = ["scatter_apply"]
+
+
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    func: Callable[[Any], Any],
+    dimension_numbers: Any,
+    *,
+    update_shape: Sequence[int] = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> _core.Array:
+    """The operand after ``func`` was applied to windows, to each as often as an index names it.
+
+    Args:
+      operand: an array.
+      scatter_indices: where the windows begin, as for ``scatter``.
+      func: takes and returns arrays, element by element.
+      dimension_numbers: as for ``scatter``.
+      update_shape: the shape that updates of ``scatter`` would have.
+      indices_are_sorted, unique_indices: promises about the indices.
+      mode: what becomes of indices outside, as for ``scatter``.
+    """
+    operand = _core.numpy.as_array(operand, "scatter_apply: argument operand")
+    options: Any = {
+        "dimension_numbers": dimension_numbers,
+        "indices_are_sorted": indices_are_sorted,
+        "mode": mode,
+    }
+    ones = _core.numpy.ones(tuple(update_shape), "int32")
+    counts = _core.numpy.zeros(operand.shape, "int32")
+    counts = _core.lax.scatter_add(counts, scatter_indices, ones, **options)
+    applied = func(operand) if unique_indices else repeated(func, operand, counts)
+    return _core.numpy.where(_core.numpy.greater(counts, 0), applied, operand)

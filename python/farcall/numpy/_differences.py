@@ -1,0 +1,89 @@
+"""Gradients, and phases without jumps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from farcall import _core
+from farcall.numpy._common import Array, as_array, normalize_axes, normalize_axis, to_inexact
+from farcall.numpy._creation import asarray
+from farcall.numpy._order import cumsum, diff
+
+__all__ = ["gradient", "unwrap"]
+
+_f: Any = _core.numpy
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """The slopes of ``f`` along its axes: central differences, one-sided ones at the ends.
+
+    Args:
+      f: values.
+      varargs: the distance of points along all axes, or one for each axis: a number, or the
+        coordinates along it.
+      axis: one axis or several; all if left out.
+      edge_order: 1.
+
+    Returns:
+      An array of the shape of ``f``; a list of them for other than one axis.
+    """
+    if edge_order not in (None, 1):
+        raise NotImplementedError(f"gradient: edge_order must be 1, got {edge_order}")
+    f = to_inexact(as_array(f, "gradient", "f"))
+    axes = normalize_axes(axis, f.ndim, "gradient")
+    spacings = varargs or (1.0,)
+    if len(spacings) == 1:
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError(f"gradient: takes 0, 1 or {len(axes)} distances, got {len(spacings)}")
+    slopes = [_slope(f, h, a) for h, a in zip(spacings, axes, strict=True)]
+    return slopes[0] if len(slopes) == 1 else slopes
+
+
+def _slope(f: Array, spacing: Any, axis: int) -> Array:
+    size = f.shape[axis]
+    if size < 2:
+        raise ValueError(f"gradient: needs at least two points, dimension {axis} has {size}")
+    f = _f.moveaxis(f, axis, 0)
+    h = to_inexact(asarray(spacing))
+    if h.ndim > 1 or (h.ndim == 1 and h.shape[0] != size):
+        raise ValueError(f"gradient: dimension {axis} has {size} points, got coordinates {h.aval}")
+    steps = f[1:] - f[:-1]
+    if h.ndim == 0:
+        inner, slopes = (f[2:] - f[:-2]) / (2 * h), steps / h
+    else:
+        width = _f.reshape(diff(h), (-1,) + (1,) * (f.ndim - 1))
+        slopes = steps / width
+        before, after = width[:-1], width[1:]
+        # The slope of the parabola through three points.
+        inner = (slopes[:-1] * after + slopes[1:] * before) / (before + after)
+    return _f.moveaxis(_f.concatenate([slopes[:1], inner, slopes[-1:]], 0), 0, axis)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:
+    """``p`` plus multiples of ``period``, so that neighbours differ by no more than half of it.
+
+    Args:
+      p: values along ``axis``.
+      discont: only larger jumps are changed; half a period if left out.
+      axis: along which the neighbours lie.
+      period: of the values.
+    """
+    p = as_array(p, "unwrap", "p")
+    axis = normalize_axis(axis, p.ndim, "unwrap")
+    if p.dtype.kind not in "iu" or not isinstance(period, int):
+        p = to_inexact(p)
+    step = diff(p, axis=axis)
+    half = period // 2 if isinstance(period, int) and p.dtype.kind in "iu" else period / 2
+    inside = _f.mod(step + half, period) - half
+    if p.dtype.kind not in "iu" or period % 2 == 0:
+        # Half a period up stays half a period up.
+        inside = _f.where(
+            _f.logical_and(_f.equal(inside, -half), _f.greater(step, 0)), half, inside
+        )
+    limit = half if discont is None else discont
+    change = _f.where(_f.less(_f.abs(step), limit), 0, inside - step)
+    start = [(0, 0)] * p.ndim
+    start[axis] = (1, 0)
+    return p + _f.pad_constant(_f.astype(cumsum(change, axis), p.dtype), start, 0)

@@ -1,0 +1,223 @@
+"""Polynomials as arrays of coefficients, the highest power first."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from farcall import _core
+from farcall.numpy import linalg as _linalg
+from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._creation import asarray, diag, vander
+from farcall.numpy._linear import convolve
+
+__all__ = [
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "roots",
+]
+
+_f: Any = _core.numpy
+
+
+def _coefficients(p: Any, function: str, name: str = "p") -> Array:
+    array = asarray(p)
+    if array.ndim > 1:
+        raise ValueError(f"{function}: {name} must have one dimension, got {array.ndim}")
+    return _f.reshape(array, (-1,))
+
+
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
+    """The polynomial at ``x``; ``p`` may be stacked along further dimensions.
+
+    Args:
+      p: the coefficients along the first dimension.
+      x: where.
+      unroll: for programs written for JAX; without effect.
+    """
+    del unroll
+    p, x = as_array(p, "polyval", "p"), as_array(x, "polyval", "x")
+    result = _f.multiply(x, 0) + _f.zeros((), p.dtype)
+    for coefficient in p:
+        result = result * x + coefficient
+    return result
+
+
+def _same_length(a: Array, b: Array) -> tuple[Array, Array]:
+    size = max(a.shape[0], b.shape[0])
+    return (
+        _f.pad_constant(a, [(size - a.shape[0], 0)], 0),
+        _f.pad_constant(b, [(size - b.shape[0], 0)], 0),
+    )
+
+
+def polyadd(a1: Any, a2: Any) -> Array:
+    """The sum of two polynomials."""
+    pair = _coefficients(a1, "polyadd", "a1"), _coefficients(a2, "polyadd", "a2")
+    return _f.add(*_same_length(*pair))
+
+
+def polysub(a1: Any, a2: Any) -> Array:
+    """The difference of two polynomials."""
+    pair = _coefficients(a1, "polysub", "a1"), _coefficients(a2, "polysub", "a2")
+    return _f.subtract(*_same_length(*pair))
+
+
+def _trimmed(p: Array) -> Array:
+    """Without zeros in front, which must be known; 0 stays."""
+    places = np.flatnonzero(np.asarray(p))
+    return p[int(places[0]) if places.size else p.shape[0] - 1 :]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
+    """The product of two polynomials; with ``trim_leading_zeros`` their values must be known."""
+    a, b = _coefficients(a1, "polymul", "a1"), _coefficients(a2, "polymul", "a2")
+    if trim_leading_zeros:
+        a, b = _trimmed(a), _trimmed(b)
+    return convolve(a, b)
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
+    """Quotient and remainder of two polynomials.
+
+    The remainder keeps zeros in front, unless ``trim_leading_zeros``, for which the values must be
+    known.
+    """
+    a = to_inexact(_coefficients(u, "polydiv", "u"))
+    b = to_inexact(_coefficients(v, "polydiv", "v"))
+    count = a.shape[0] - b.shape[0] + 1
+    quotient = _f.zeros((max(count, 1),), (a[:1] + b[:1]).dtype)
+    for i in range(count):
+        factor = a[i] / b[0]
+        quotient = quotient.at[i].set(factor)
+        a = a.at[i : i + b.shape[0]].add(-factor * b)
+    return quotient, _trimmed(a) if trim_leading_zeros else a
+
+
+def polyder(p: Any, m: int = 1) -> Array:
+    """The derivative of order ``m``."""
+    p, m = to_inexact(_coefficients(p, "polyder")), operator.index(m)
+    if m < 0:
+        raise ValueError(f"polyder: the order must not be negative, got {m}")
+    for _ in range(m):
+        powers = np.arange(p.shape[0] - 1, 0, -1)
+        p = p[:-1] * powers.astype(np.float32)
+    return p
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+    """The antiderivative of order ``m``, with the constants ``k``, 0 if left out."""
+    p, m = to_inexact(_coefficients(p, "polyint")), operator.index(m)
+    if m < 0:
+        raise ValueError(f"polyint: the order must not be negative, got {m}")
+    constants = _f.zeros((m,)) if k is None else _coefficients(k, "polyint", "k")
+    if constants.shape[0] == 1 and m > 1:
+        constants = _f.broadcast_to(constants, (m,))
+    if constants.shape[0] != m:
+        raise ValueError(f"polyint: k must be one number or {m}, got {constants.shape[0]}")
+    for i in range(m):
+        powers = np.arange(p.shape[0], 0, -1).astype(np.float32)
+        p = _f.concatenate([p / powers, _f.astype(constants[i : i + 1], p.dtype)], 0)
+    return p
+
+
+def poly(seq_of_zeros: Any) -> Array:
+    """The coefficients of the polynomial with these zeros, or of a matrix's characteristic one."""
+    zeros = to_inexact(as_array(seq_of_zeros, "poly", "seq_of_zeros"))
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
+        zeros = _linalg.eigvals(zeros)
+    if zeros.ndim != 1:
+        raise ValueError(f"poly: needs zeros in one dimension or a square matrix, got {zeros.aval}")
+    result = _f.ones((1,), zeros.dtype)
+    for zero in zeros:
+        result = _f.pad_constant(result, [(0, 1)], 0) - _f.pad_constant(result, [(1, 0)], 0) * zero
+    return result
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Array:
+    """The zeros of a polynomial, complex.
+
+    Args:
+      p: the coefficients.
+      strip_zeros: first take away zeros at both ends, for which the values must be known. Without,
+        the first coefficient must not be zero.
+    """
+    p = to_inexact(_coefficients(p, "roots"))
+    zeros_behind = 0
+    if strip_zeros:
+        places = np.flatnonzero(np.asarray(p))
+        if not places.size:
+            return _f.zeros((0,), np.complex64)
+        zeros_behind = p.shape[0] - 1 - int(places[-1])
+        p = p[int(places[0]) : int(places[-1]) + 1]
+    size = p.shape[0] - 1
+    companion = diag(_f.ones((size - 1,), p.dtype), -1) if size > 1 else _f.zeros((size, size))
+    if size > 0:
+        companion = _f.astype(companion, p.dtype).at[0].set(-p[1:] / p[0])
+        found = _linalg.eigvals(companion)
+    else:
+        found = _f.zeros((0,), np.complex64)
+    return _f.concatenate([found, _f.zeros((zeros_behind,), found.dtype)], 0)
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | str = False,
+) -> Any:
+    """The polynomial that is nearest to points, in the sense of least squares.
+
+    Args:
+      x: where the points are.
+      y: their values, or several columns of them.
+      deg: the degree.
+      rcond: singular values below this part of the largest one count as 0.
+      full: also return what ``linalg.lstsq`` does, and ``rcond``.
+      w: the weight of each point's distance.
+      cov: also return the covariances of the coefficients; "unscaled": not scaled by the residuals.
+    """
+    x, y = to_inexact(as_array(x, "polyfit", "x")), to_inexact(as_array(y, "polyfit", "y"))
+    size = operator.index(deg) + 1
+    if size < 1:
+        raise ValueError(f"polyfit: the degree must not be negative, got {deg}")
+    if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0] or x.shape[0] == 0:
+        raise TypeError(
+            f"polyfit: x must be a vector and y one or several of its length, got {x.aval} and "
+            f"{y.aval}"
+        )
+    if rcond is None:
+        rcond = x.shape[0] * float(np.finfo(x.dtype).eps)
+    powers = vander(x, size)
+    values = y
+    if w is not None:
+        weights = to_inexact(as_array(w, "polyfit", "w"))
+        powers = powers * weights[:, None]
+        values = y * (weights if y.ndim == 1 else weights[:, None])
+    scale = _f.sqrt(_f.sum(powers * powers, 0))
+    found, residuals, rank, singular = _linalg.lstsq(powers / scale, values, rcond)
+    coefficients = (found.T / scale).T
+    if full:
+        return coefficients, residuals, rank, singular, rcond
+    if not cov:
+        return coefficients
+    base = _linalg.inv(_f.matmul(powers.T, powers) / _f.outer(scale, scale))
+    base = base / _f.outer(scale, scale)
+    if isinstance(cov, str):
+        return coefficients, base
+    if x.shape[0] <= size:
+        raise ValueError("polyfit: for covariances there must be more points than coefficients")
+    factor = residuals / (x.shape[0] - size)
+    return coefficients, base * factor if y.ndim == 1 else base[:, :, None] * factor

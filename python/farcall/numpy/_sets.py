@@ -1,0 +1,167 @@
+"""Arrays as sets of their elements. Their values must be known, except for ``isin``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from farcall import _core
+from farcall.numpy._common import Array
+from farcall.numpy._creation import asarray
+from farcall.numpy._order import searchsorted
+from farcall.numpy._selection import unique
+
+__all__ = [
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+_f: Any = _core.numpy
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Array:
+    """Which elements are among ``test_elements``, or with ``invert`` are not."""
+    del assume_unique, method
+    x, tests = asarray(element), asarray(test_elements)
+    if tests.size == 0:
+        return _f.full(x.shape, invert, "bool")
+    dtype = (x.ravel()[:0] + tests.ravel()[:0]).dtype
+    ordered = _f.sort(_f.astype(_f.ravel(tests), dtype))
+    wanted = _f.astype(x, dtype)
+    place = _f.minimum(searchsorted(ordered, wanted), tests.size - 1)
+    found = _f.equal(_f.take(ordered, place), wanted)
+    return _f.logical_not(found) if invert else found
+
+
+def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
+    """As many of the values, which are sorted; the least one, or ``fill_value``, after them."""
+    if size is not None:
+        fill = fill_value if fill_value is not None else values[0] if values.size else 0
+        rest = np.full(max(size - values.size, 0), fill, values.dtype)
+        values = np.concatenate([values[:size], rest])
+    return _f.array_from_numpy(np.ascontiguousarray(values), False)
+
+
+def _pair(ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.asarray(asarray(ar1)), np.asarray(asarray(ar2))
+    return a.ravel(), b.ravel()
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The elements of either, sorted; ``size`` of them, ``fill_value`` after the last."""
+    return _sized(np.union1d(*_pair(ar1, ar2)), size, fill_value)
+
+
+def setdiff1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Array:
+    """The elements of ``ar1`` that ``ar2`` does not have, sorted; see union1d."""
+    return _sized(np.setdiff1d(*_pair(ar1, ar2), assume_unique), size, fill_value)
+
+
+def setxor1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Array:
+    """The elements that one of both has, sorted; see union1d."""
+    return _sized(np.setxor1d(*_pair(ar1, ar2), assume_unique), size, fill_value)
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The elements that both have, sorted; see union1d.
+
+    With ``return_indices`` also where each is met first, in ``ar1`` and in ``ar2``.
+    """
+    a, b = _pair(ar1, ar2)
+    values, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
+    result = _sized(values, size, fill_value)
+    if not return_indices:
+        return result
+    return (
+        result,
+        _sized(first.astype(np.int32), size, a.size),
+        _sized(second.astype(np.int32), size, b.size),
+    )
+
+
+class UniqueAllResult(NamedTuple):
+    """What unique_all returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCountsResult(NamedTuple):
+    """What unique_counts returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverseResult(NamedTuple):
+    """What unique_inverse returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
+    """``unique`` with all that it can return; NaNs are told apart."""
+    options: Any = {"equal_nan": False, "size": size, "fill_value": fill_value}
+    values, indices, inverse, counts = unique(x, True, True, True, **options)
+    return UniqueAllResult(values, indices, _f.reshape(inverse, np.shape(x)), counts)
+
+
+def unique_counts(
+    x: Any, /, *, size: int | None = None, fill_value: Any = None
+) -> UniqueCountsResult:
+    """The distinct elements and how often each is met; NaNs are told apart."""
+    every = unique_all(x, size=size, fill_value=fill_value)
+    return UniqueCountsResult(every.values, every.counts)
+
+
+def unique_inverse(
+    x: Any, /, *, size: int | None = None, fill_value: Any = None
+) -> UniqueInverseResult:
+    """The distinct elements and which of them each element is; NaNs are told apart."""
+    every = unique_all(x, size=size, fill_value=fill_value)
+    return UniqueInverseResult(every.values, every.inverse_indices)
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The distinct elements; NaNs are told apart."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)

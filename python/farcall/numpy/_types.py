@@ -1,0 +1,112 @@
+"""Dtypes: what becomes of them where arrays meet, and what kind they are."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from farcall import _core
+
+__all__ = [
+    "can_cast",
+    "character",
+    "complexfloating",
+    "flexible",
+    "floating",
+    "generic",
+    "inexact",
+    "integer",
+    "isdtype",
+    "issubdtype",
+    "iterable",
+    "number",
+    "promote_types",
+    "result_type",
+    "signedinteger",
+    "unsignedinteger",
+]
+
+_f: Any = _core.numpy
+
+generic, number, integer, inexact = np.generic, np.number, np.integer, np.inexact
+signedinteger, unsignedinteger = np.signedinteger, np.unsignedinteger
+floating, complexfloating = np.floating, np.complexfloating
+flexible, character = np.flexible, np.character
+
+
+def result_type(*args: Any) -> np.dtype[Any]:
+    """The dtype of a sum of these arrays, numbers and dtypes."""
+    if not args:
+        raise ValueError("result_type: needs at least one array or dtype")
+    return functools.reduce(_f.add, map(_nothing_of, args)).dtype
+
+
+def _nothing_of(value: Any) -> Any:
+    """An array of no elements that is promoted as ``value`` is."""
+    nothing = _f.zeros((0,), "bool")
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return _f.multiply(_f.as_array(value, "result_type"), nothing)
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    if is_array and not isinstance(value, type):
+        made = _f.zeros((0,), value.dtype)
+        return _core.with_weak_type(made, bool(getattr(value, "weak_type", False)))
+    if value in (int, float, complex):
+        return _nothing_of(value(0))
+    return _f.zeros((0,), value)
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """The dtype of a sum of arrays of these dtypes."""
+    return result_type(a, b)
+
+
+def _is_narrow_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind not in "fc" and "float" in dtype.name
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype or kind of numbers is of a kind; narrow floats are floats."""
+    if not isinstance(arg1, type) or not issubclass(arg1, np.generic):
+        arg1 = np.dtype(arg1)
+    if isinstance(arg1, np.dtype) and _is_narrow_float(arg1) and isinstance(arg2, type):
+        return issubclass(np.floating, arg2)
+    return np.issubdtype(arg1, arg2)
+
+
+_KINDS = {
+    "bool": (np.bool_,),
+    "signed integer": (np.signedinteger,),
+    "unsigned integer": (np.unsignedinteger,),
+    "integral": (np.integer,),
+    "real floating": (np.floating,),
+    "complex floating": (np.complexfloating,),
+    "numeric": (np.number,),
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind: a name ("integral", "real floating"), a dtype, or several."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for each in kinds:
+        if isinstance(each, str) and each in _KINDS:
+            if any(issubdtype(np.dtype(dtype), parent) for parent in _KINDS[each]):
+                return True
+        elif isinstance(each, str) and each not in np.sctypeDict:
+            raise ValueError(
+                f"isdtype: kind must be a dtype or one of {list(_KINDS)}, got {each!r}"
+            )
+        elif np.dtype(each) == np.dtype(dtype):
+            return True
+    return False
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """numpy's rule for conversions of dtypes."""
+    return np.can_cast(from_, to, casting)
+
+
+def iterable(y: Any) -> bool:
+    """Whether one can iterate over ``y``."""
+    return np.iterable(y)

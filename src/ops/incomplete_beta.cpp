@@ -1,0 +1,57 @@
+// regularized_incomplete_beta.
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/register.h"
+#include "ops/rules_support.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+std::vector<ShapeDtype> type_of_result(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 3);
+  const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
+  if (!is_floating(type.dtype())) {
+    type_error(fmt::format("takes floats; got {}", describe(inputs)));
+  }
+  return {type};
+}
+
+// x^(a - 1) (1 - x)^(b - 1) / B(a, b)
+Array density(const Array& a, const Array& b, const Array& x) {
+  using namespace lax;
+  const Array one = scalar_of(x.dtype(), 1);
+  const Array powers = add(mul(sub(a, one), log(x)), mul(sub(b, one), log1p(neg(x))));
+  return exp(add(powers, sub(lgamma(add(a, b)), add(lgamma(a), lgamma(b)))));
+}
+
+JvpResults beta_jvp(const JvpCall& call) {
+  if (!call.tangents[0].is_null() || !call.tangents[1].is_null()) {
+    throw Error(ErrorCode::kUnimplemented,
+                "regularized_incomplete_beta: has no derivative with respect to a and b");
+  }
+  const Array slope = density(call.primals[0], call.primals[1], call.primals[2]);
+  return with_tangent(bind_one(call.primitive, call.params, call.primals),
+                      {lax::mul(call.tangents[2], slope)});
+}
+
+const TransformRules kRules = {.jvp = beta_jvp, .batch = batch_elementwise};
+const Primitive kBeta = {
+    .name = "regularized_incomplete_beta", .type_rule = type_of_result, .rules = &kRules};
+FARCALL_REGISTER_PRIMITIVE(kBeta);
+
+}  // namespace
+
+namespace lax {
+
+Array betainc(const Array& a, const Array& b, const Array& x) {
+  const Array operands[] = {a, b, x};
+  return bind_one(kBeta, nullptr, operands);
+}
+
+}  // namespace lax
+}  // namespace farcall

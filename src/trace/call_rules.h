@@ -1,0 +1,98 @@
+// The rules of primitives that run a program on their operands. P are the parameters, with the
+// program in `jaxpr`.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <farcall/trace/call.h>
+#include <farcall/trace/derive.h>
+#include <farcall/trace/interpreter.h>
+
+namespace farcall {
+
+template <class P>
+const ProgramPtr& program_of(const Params* params) {
+  return params_as<P>(params).jaxpr;
+}
+template <class P>
+ParamsPtr with_program(const Params* params, const ProgramPtr& program) {
+  P p = params_as<P>(params);
+  p.jaxpr = program;
+  return make_params(std::move(p));
+}
+
+template <class P>
+std::vector<ShapeDtype> types(std::span<const ShapeDtype>, const Params* params) {
+  return program_of<P>(params)->output_types();
+}
+template <class P>
+Effects effects(const Params* params) {
+  return program_of<P>(params)->effects();
+}
+template <class P>
+ProgramPtr body(const Params* params) {
+  return program_of<P>(params);
+}
+
+template <class P>
+JvpResults call_jvp(const JvpCall& call) {
+  const std::vector<bool> varies = present(call.tangents);
+  const ProgramJvp derived = jvp_program(program_of<P>(call.params.get()), varies);
+  std::vector<Array> operands(call.primals.begin(), call.primals.end());
+  for (const Array& tangent : call.tangents) {
+    if (!tangent.is_null()) operands.push_back(tangent);
+  }
+  const std::vector<Array> all =
+      bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program), operands);
+  const auto split = static_cast<int64_t>(derived.varies.size());
+  return {{all.begin(), all.begin() + split},
+          scatter_arrays(derived.varies, std::span(all).subspan(derived.varies.size()))};
+}
+
+template <class P>
+BatchResults call_batch(const BatchCall& call) {
+  const ProgramBatch derived = batch_program(program_of<P>(call.params.get()), call.axis,
+                                             {call.axes.begin(), call.axes.end()});
+  std::vector<int64_t> axes;
+  for (const bool is_batched : derived.is_batched) axes.push_back(is_batched ? 0 : kNotBatched);
+  return {bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program),
+                         call.inputs),
+          std::move(axes)};
+}
+
+template <class P>
+std::vector<Array> call_transpose(const TransposeCall& call) {
+  std::vector<bool> is_linear, has_cotangent = present(call.cotangents);
+  for (const Array& input : call.inputs) is_linear.push_back(input.is_null());
+  const ProgramTranspose derived =
+      transpose_program(program_of<P>(call.params.get()), is_linear, has_cotangent);
+  std::vector<Array> operands = select<Array>(call.inputs, is_linear, false);
+  const auto cotangents = select<Array>(call.cotangents, has_cotangent);
+  operands.insert(operands.end(), cotangents.begin(), cotangents.end());
+  return scatter_arrays(
+      derived.has_cotangent,
+      bind_primitive(call.primitive, with_program<P>(call.params.get(), derived.program),
+                     operands));
+}
+
+template <class P>
+std::vector<std::string> axis_names(const Params* params) {
+  return program_of<P>(params)->axis_names;
+}
+
+template <class P>
+constexpr Primitive call_primitive(std::string_view name, const TransformRules* rules) {
+  return {.name = name,
+          .type_rule = types<P>,
+          .parse = parse_params<P>,
+          .effects = effects<P>,
+          .rules = rules,
+          .body = body<P>,
+          .axis_names = axis_names<P>};
+}
+
+}  // namespace farcall

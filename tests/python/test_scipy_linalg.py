@@ -1,0 +1,114 @@
+"""The exponential of matrices, qr with exchanges of columns, matrices of special forms."""
+
+from __future__ import annotations
+
+import farcall as fc
+import numpy as np
+import pytest
+from farcall.scipy import linalg
+
+scipy_linalg = pytest.importorskip("scipy.linalg")
+
+R = np.random.default_rng(3)
+A = R.normal(size=(4, 4))
+V = np.array([3, -1, 4, 1.5])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("scale", [0.01, 1, 8])
+def test_expm(dtype, scale):
+    a = (A * scale + (0.5j * A.T if np.dtype(dtype).kind == "c" else 0)).astype(dtype)
+    precision = np.finfo(dtype).eps
+    wanted = scipy_linalg.expm(a.astype(np.complex128))
+    error = np.abs(np.asarray(linalg.expm(a)) - wanted).max()
+    assert error <= 300 * precision * scale * np.abs(wanted).max()
+
+
+def test_expm_of_stacks_of_triangles_and_of_large_matrices():
+    stack = np.stack([A, A * 3, np.zeros((4, 4))])
+    np.testing.assert_allclose(linalg.expm(stack), scipy_linalg.expm(stack), rtol=1e-9)
+    np.testing.assert_allclose(fc.vmap(linalg.expm)(stack), scipy_linalg.expm(stack), rtol=1e-9)
+    upper = np.triu(A)
+    ours = linalg.expm(upper, upper_triangular=True)
+    np.testing.assert_allclose(ours, scipy_linalg.expm(upper), rtol=1e-9, atol=1e-12)
+    assert np.isnan(linalg.expm(A * 1e6)).all()
+    with pytest.raises(ValueError, match="expm: needs square matrices, got"):
+        linalg.expm(A[:2])
+
+
+def test_expm_has_derivatives():
+    fc.testing.check_derivatives(linalg.expm, (A[:2, :2] * 5,))
+    value, derivative = linalg.expm_frechet(A, A.T)
+    wanted = scipy_linalg.expm_frechet(A, A.T)
+    np.testing.assert_allclose(value, wanted[0], rtol=1e-9)
+    np.testing.assert_allclose(derivative, wanted[1], rtol=1e-9)
+    alone = linalg.expm_frechet(A, A.T, compute_expm=False)
+    np.testing.assert_array_equal(alone, derivative)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (3, 0)])
+def test_qr_with_exchanges_of_columns(dtype, shape):
+    a = R.normal(size=shape).astype(dtype)
+    for mode in ("full", "economic"):
+        q, r, order = linalg.qr(a, mode=mode, pivoting=True)
+        wanted = scipy_linalg.qr(a, mode=mode, pivoting=True)
+        np.testing.assert_array_equal(order, wanted[2])
+        np.testing.assert_allclose(np.abs(r), np.abs(wanted[1]), rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(q) @ np.asarray(r), a[:, order], atol=1e-5)
+
+
+def test_qr_with_exchanges_in_stacks_and_derivatives():
+    stack = R.normal(size=(2, 4, 3))
+    q, r, order = fc.lax.linalg.qr(stack, pivoting=True, full_matrices=False)
+    for i in range(2):
+        np.testing.assert_array_equal(order[i], scipy_linalg.qr(stack[i], pivoting=True)[2])
+    np.testing.assert_allclose(
+        np.take_along_axis(stack, np.asarray(order)[:, None], -1), q @ r, atol=1e-12
+    )
+    batched = fc.vmap(lambda x: fc.lax.linalg.qr(x, pivoting=True, full_matrices=False)[1])(stack)
+    np.testing.assert_allclose(batched, r, atol=1e-12)
+
+    def f(x):
+        return linalg.qr(x, mode="economic", pivoting=True)[1]
+
+    fc.testing.check_derivatives(f, (stack[0],))
+    (r_alone, _) = linalg.qr(stack[0], mode="r", pivoting=True)
+    np.testing.assert_allclose(r_alone, linalg.qr(stack[0], pivoting=True)[1], atol=1e-12)
+
+
+FORMS = {
+    "block_diag": lambda m: m.block_diag(A[:2], V, 3.0),
+    "toeplitz": lambda m: m.toeplitz(V, V[:3] + 1),
+    "toeplitz of one": lambda m: m.toeplitz(V * (1 + 1j)),
+    "hankel": lambda m: m.hankel(V),
+    "hankel of two": lambda m: m.hankel(V, V[:3]),
+    "circulant": lambda m: m.circulant(V),
+    "companion": lambda m: m.companion(V),
+    "hilbert": lambda m: m.hilbert(3),
+    "hadamard": lambda m: m.hadamard(8),
+    "dft": lambda m: m.dft(5, "sqrtn"),
+    "polar": lambda m: m.polar(A[:, :3]),
+    "polar on the left": lambda m: m.polar(A[:2], side="left"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(name):
+    ours, theirs = FORMS[name](linalg), FORMS[name](scipy_linalg)
+    if not isinstance(ours, tuple):
+        ours, theirs = (ours,), (theirs,)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_refused():
+    for call, text in (
+        (lambda: linalg.hadamard(6), "hadamard: n must be a power of two, got 6"),
+        (lambda: linalg.dft(3, "m"), 'dft: scale must be "sqrtn", "n" or None'),
+        (lambda: linalg.polar(A, "up"), 'polar: side must be "right" or "left"'),
+        (lambda: linalg.companion([1.0]), "companion: the polynomial must have at least two"),
+        (lambda: linalg.block_diag(np.zeros((1, 1, 1))), "block_diag: takes matrices, got"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
