@@ -198,7 +198,7 @@ int main(int argc, char** argv) try {
   farcall::register_ffi_target("svd", svd);
   std::printf("foreign functions: rms_norm and svd, linked in\n");
 
-  const auto compiled = farcall::jit(pca, "pca");
+  const auto compiled = farcall::jit(pca, {.name = "pca"});
   auto start = std::chrono::steady_clock::now();
   const auto [components, scores, variance] = compiled(scans);
   const double first = milliseconds_since(start);

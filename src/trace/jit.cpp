@@ -32,6 +32,15 @@ size_t hash_types(const Range& range) {
   return hash;
 }
 
+// A call inside another function is one operation there.
+std::vector<Array> call_nested(const FlatFunction& function, std::span<const Array> inputs,
+                               const std::string& name) {
+  const Recording recording = record_closure(function, types_of(inputs), name);
+  std::vector<Array> operands = recording.captured;
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  return call_program(recording.program, operands);
+}
+
 bool same_types(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
   return std::equal(types.begin(), types.end(), inputs.begin(), inputs.end(),
                     [](ShapeDtype type, const Array& input) { return type == input.type(); });
@@ -146,6 +155,18 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   return results;
 }
 
+std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs) {
+  std::vector<const Storage*> storages;
+  storages.reserve(inputs.size());
+  for (const Array& input : inputs) storages.push_back(&input.storage());
+  const std::vector<bool> consumed = consumed_inputs(executable, storages);
+  std::vector<Array> results = run(executable, inputs);
+  for (size_t i = 0; i < consumed.size(); ++i) {
+    if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
+  }
+  return results;
+}
+
 CompiledFunction::CompiledFunction(FlatFunction function, std::string name, const Engine* engine)
     : function_(std::move(function)),
       name_(std::move(name)),
@@ -161,20 +182,99 @@ std::shared_ptr<const Executable> CompiledFunction::compile(
 }
 
 std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
-  if (!is_evaluating()) {
-    const Recording recording = record_closure(function_, types_of(inputs), name_);
-    std::vector<Array> operands = recording.captured;
-    operands.insert(operands.end(), inputs.begin(), inputs.end());
-    return call_program(recording.program, operands);
-  }
+  if (!is_evaluating()) return call_nested(function_, inputs, name_);
   const Executable* executable = cache_.find(inputs);
-  if (!executable) {
-    std::vector<ShapeDtype> types;
-    types.reserve(inputs.size());
-    for (const Array& input : inputs) types.push_back(input.type());
-    executable = cache_.insert(compile(types));
-  }
+  if (!executable) executable = cache_.insert(compile(types_of(inputs)));
   return run(*executable, inputs);
 }
+
+namespace detail {
+
+// ---- functions over trees ----
+
+struct CompiledTrees::Entry {
+  const std::type_info* type;
+  TreeDef arguments;
+  std::vector<ShapeDtype> types;
+  std::shared_ptr<const Executable> executable;
+  TreeDef result;
+};
+
+CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {
+  if (!options_.engine) options_.engine = &default_engine();
+}
+CompiledTrees::~CompiledTrees() = default;
+
+std::string CompiledTrees::where() const {
+  return options_.name.empty() ? "jit" : fmt::format("jit({})", options_.name);
+}
+
+size_t CompiledTrees::size() const {
+  std::lock_guard lock(mutex_);
+  return fixed_.size() + entries_.size();
+}
+
+std::shared_ptr<const Executable> CompiledTrees::compile(TreeCall& call) const {
+  const auto count = static_cast<int64_t>(call.arguments().children.size());
+  std::vector<int> donated;
+  for (const int64_t number : options_.donate_argnums) {
+    if (number < -count || number >= count) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: donate_argnums names argument {}, but the function takes {}",
+                              call.where(), number, count));
+    }
+    donated.push_back(static_cast<int>(number < 0 ? number + count : number));
+  }
+  ProgramPtr program = record(call.as_function(), types_of(call.leaves()), options_.name);
+  return options_.engine->compile(std::move(program), {call.belong_to(donated)});
+}
+
+std::shared_ptr<const CompiledTrees::Entry> CompiledTrees::find_or_compile(
+    TreeCall& call, const std::type_info& type) const {
+  std::vector<ShapeDtype> types = types_of(call.leaves());
+  const size_t hash = hash_types(types);
+  const auto find = [&]() -> std::shared_ptr<const Entry> {
+    const auto [begin, end] = entries_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const Entry& entry = *it->second;
+      if (*entry.type == type && entry.types == types && entry.arguments == call.arguments()) {
+        return it->second;
+      }
+    }
+    return nullptr;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = find()) return found;
+  }
+  auto executable = compile(call);
+  auto entry = std::make_shared<const Entry>(
+      Entry{&type, call.arguments(), std::move(types), std::move(executable), call.result()});
+  std::lock_guard lock(mutex_);
+  if (auto found = find()) return found;  // another thread was faster
+  return entries_.emplace(hash, std::move(entry))->second;
+}
+
+std::vector<Array> CompiledTrees::run(const Executable& executable,
+                                      std::span<const Array> inputs) const {
+  return options_.donate_argnums.empty() ? farcall::run(executable, inputs)
+                                         : run_donating(executable, inputs);
+}
+
+std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
+                                             bool is_fixed) const {
+  const std::vector<Array>& leaves = call.leaves();
+  if (!is_evaluating()) return call_nested(call.as_function(), leaves, options_.name);
+  if (is_fixed) return run(*fixed_.insert(compile(call)), leaves);
+  const std::shared_ptr<const Entry> entry = find_or_compile(call, type);
+  call.set_result(entry->result);
+  return run(*entry->executable, leaves);
+}
+
+ProgramPtr record_call(TreeCall& call) {
+  return record(call.as_function(), types_of(call.leaves()));
+}
+
+}  // namespace detail
 
 }  // namespace farcall
