@@ -17,6 +17,7 @@
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/fft.h>
 #include <farcall/ops/indexing.h>
+#include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>

@@ -156,14 +156,14 @@ JvpResults call_jvp(TreeCall& call, const TreeDef& tree, std::vector<Array> tang
 }
 
 std::vector<Array> LinearCall::forward(const TreeDef& tree, std::vector<Array> tangents) const {
-  tangents = tangents_of(where + ": tangents", arguments, map->input_types(), tree,
-                         std::move(tangents));
+  tangents =
+      tangents_of(where + ": tangents", arguments, map->input_types(), tree, std::move(tangents));
   return instantiated((*map)(tangents), map->output_types());
 }
 
 std::vector<Array> LinearCall::backward(const TreeDef& tree, std::vector<Array> cotangents) const {
-  cotangents = tangents_of(where + ": cotangent", result, map->output_types(), tree,
-                           std::move(cotangents));
+  cotangents =
+      tangents_of(where + ": cotangent", result, map->output_types(), tree, std::move(cotangents));
   return instantiated(map->transpose(cotangents), map->input_types());
 }
 

@@ -1,8 +1,9 @@
 // jacfwd and jacrev: derivatives in all unit directions at once.
+#include <farcall/ops/jacobians.h>
+
 #include <cstring>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/interpreter.h>
@@ -86,8 +87,8 @@ std::vector<Array> call_jacfwd(TreeCall& call, std::span<const int> positions,
       Shape start(values[j].rank() + 1, 0), limit(columns.shape().begin(), columns.shape().end());
       start.back() = first_rows[i];
       limit.back() = first_rows[i] + input.size();
-      parts[i] = lax::reshape(lax::slice(columns, start, limit),
-                              joined(values[j].shape(), input.shape()));
+      parts[i] =
+          lax::reshape(lax::slice(columns, start, limit), joined(values[j].shape(), input.shape()));
     }
     for (Array& block : leaves_of(call, positions, parts)) blocks.push_back(std::move(block));
   }

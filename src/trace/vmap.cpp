@@ -43,9 +43,10 @@ void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what
 std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
   const size_t count = call.arguments().children.size();
   if (in_axes.is_list() && in_axes.parts().size() != count) {
-    raise(fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "
-                      "int, None (std::nullopt), or a list with an entry for each of them",
-                      call.where(), describe(in_axes), in_axes.parts().size(), count));
+    raise(
+        fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "
+                    "int, None (std::nullopt), or a list with an entry for each of them",
+                    call.where(), describe(in_axes), in_axes.parts().size(), count));
   }
   std::vector<Axis> axes;
   spread(in_axes, call.arguments(), call.where() + ": in_axes", axes);
@@ -71,11 +72,10 @@ MappedInputs mapped_inputs(const TreeCall& call, const std::vector<Axis>& given)
     const Array& array = call.leaves()[i];
     const auto rank = static_cast<int64_t>(array.rank());
     if (*given[i] < -rank || *given[i] >= rank) {
-      raise(
-          fmt::format("{}: {} should be mapped over its axis {}, but has rank {} (it is {}). Give "
-                      "in_axes None (std::nullopt) for arguments that are not mapped",
-                      call.where(), call.argument_name(i), *given[i], rank,
-                      array.type().to_string()));
+      raise(fmt::format(
+          "{}: {} should be mapped over its axis {}, but has rank {} (it is {}). Give "
+          "in_axes None (std::nullopt) for arguments that are not mapped",
+          call.where(), call.argument_name(i), *given[i], rank, array.type().to_string()));
     }
     inputs.arrays.push_back(array);
     inputs.axes.push_back(*given[i] < 0 ? *given[i] + rank : *given[i]);
@@ -92,9 +92,10 @@ int64_t batch_size(const TreeCall& call, const MappedInputs& inputs, Axis axis_s
     size = inputs.size_of(i);
   }
   if (!size) {
-    raise(fmt::format("{}: no argument is mapped: in_axes must be other than None for at least "
-                      "one array, or axis_size be given",
-                      call.where()));
+    raise(
+        fmt::format("{}: no argument is mapped: in_axes must be other than None for at least "
+                    "one array, or axis_size be given",
+                    call.where()));
   }
   if (!differs) return *size;
   std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", call.where());

@@ -1,11 +1,13 @@
 // Derivatives of functions over trees: grad, jvp, vjp and what is made of them.
 //
-// Arrays that are neither floats nor complex numbers have no tangents; theirs are null Arrays, and a
-// null Array that is given for a tangent or cotangent is zero. Static parts of trees stay what they
-// are in tangents.
+// Arrays that are neither floats nor complex numbers have no tangents; theirs are null Arrays, and
+// a null Array that is given for a tangent or cotangent is zero. Static parts of trees stay what
+// they are in tangents.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -36,13 +38,13 @@ class Differentiable final : public TreeCallOf<F, Args> {
     using Aux = std::tuple<>;
   };
   template <class R, class A>
-  requires kHasAux
-  struct Split<std::pair<R, A>> {
+  requires kHasAux struct Split<std::pair<R, A>> {
     using Result = R;
     using Aux = A;
   };
-  static_assert(!kHasAux || requires(typename Base::Result r) { r.second; },
-                "farcall: with has_aux the function must return a std::pair (result, auxiliary)");
+  static_assert(
+      !kHasAux || requires(typename Base::Result r) { r.second; },
+      "farcall: with has_aux the function must return a std::pair (result, auxiliary)");
 
  public:
   using Result = typename Split<typename Base::Result>::Result;
@@ -100,15 +102,13 @@ struct Argnums {
     return {(numbers < 0 ? numbers + kCount : numbers)...};
   }
   template <class Args>
-  using Chosen =
-      std::tuple<std::tuple_element_t<static_cast<size_t>(numbers < 0 ? numbers + static_cast<int>(
-                                                                            std::tuple_size_v<Args>)
-                                                                      : numbers),
-                                      Args>...>;
+  using Chosen = std::tuple<std::tuple_element_t<
+      static_cast<size_t>(numbers < 0 ? numbers + static_cast<int>(std::tuple_size_v<Args>)
+                                      : numbers),
+      Args>...>;
   // A tuple of the chosen arguments, or the one alone.
   template <class Args>
-  using Tree =
-      std::conditional_t<kIsSingle, std::tuple_element_t<0, Chosen<Args>>, Chosen<Args>>;
+  using Tree = std::conditional_t<kIsSingle, std::tuple_element_t<0, Chosen<Args>>, Chosen<Args>>;
 
   static TreeDef tree(const TreeDef& arguments, std::span<const int> positions) {
     if (kIsSingle) return arguments.children[static_cast<size_t>(positions[0])];
@@ -133,16 +133,10 @@ struct Gradient {
 FARCALL_API Gradient call_grad(TreeCall& call, std::span<const int> positions,
                                const GradOptions& options);
 
-// Blocks of a Jacobian: for each leaf of the result those of the leaves of the chosen arguments.
-FARCALL_API std::vector<Array> call_jacfwd(TreeCall& call, std::span<const int> positions,
-                                           const GradOptions& options);
-FARCALL_API std::vector<Array> call_jacrev(TreeCall& call, std::span<const int> positions,
-                                           const GradOptions& options);
-
 // Tangents of `primals`, checked and of their types.
 FARCALL_API std::vector<Array> tangents_of(const std::string& what, const TreeDef& wanted,
-                                           std::span<const ShapeDtype> types,
-                                           const TreeDef& given, std::vector<Array> tangents);
+                                           std::span<const ShapeDtype> types, const TreeDef& given,
+                                           std::vector<Array> tangents);
 // Zeros for null tangents of values that have any; weakly typed where these are.
 FARCALL_API std::vector<Array> instantiated(std::vector<Array> tangents,
                                             std::span<const ShapeDtype> types);
@@ -173,9 +167,10 @@ struct GradOf {
   auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = Differentiable<F&, All, kHasAux>;
-    static_assert(std::is_same_v<typename Call::Result, Array>,
-                  "farcall::grad: the function must return one Array, a scalar. For several results "
-                  "use vjp or jacrev, for auxiliary data has_aux");
+    static_assert(
+        std::is_same_v<typename Call::Result, Array>,
+        "farcall::grad: the function must return one Array, a scalar. For several results "
+        "use vjp or jacrev, for auxiliary data has_aux");
     static constexpr auto kPositions = Numbers::template positions<All>();
     Call call(kHasValue ? "value_and_grad" : "grad", function, {args...});
     Gradient found = call_grad(call, kPositions, options);
@@ -187,65 +182,6 @@ struct GradOf {
     } else {
       return call.with_aux(std::move(gradient));
     }
-  }
-};
-
-// ---- Jacobians ----
-
-// A tree of type T with trees of type Inner in place of its arrays. A struct becomes a tuple of its
-// members, as they have another type.
-template <class T, class Inner>
-struct Nested {
-  using type = T;
-};
-template <class Inner>
-struct Nested<Array, Inner> {
-  using type = Inner;
-};
-template <class T, class Inner>
-struct Nested<std::vector<T>, Inner> {
-  using type = std::vector<typename Nested<T, Inner>::type>;
-};
-template <class T, class Inner>
-struct Nested<std::optional<T>, Inner> {
-  using type = std::optional<typename Nested<T, Inner>::type>;
-};
-template <class K, class T, class Inner>
-struct Nested<std::map<K, T>, Inner> {
-  using type = std::map<K, typename Nested<T, Inner>::type>;
-};
-template <class T, class Inner>
-requires TupleTree<T> || DescribedTree<T>
-struct Nested<T, Inner> {
-  template <class... Members>
-  static std::tuple<typename Nested<Members, Inner>::type...> of(const std::tuple<Members...>*);
-  using type = std::conditional_t<std::is_same_v<Inner, Array>, T,
-                                  decltype(of(static_cast<const PartsOf<T>*>(nullptr)))>;
-};
-template <class T, class Inner>
-using NestedTree = typename Nested<T, Inner>::type;
-
-// The structure of such a tree.
-FARCALL_API TreeDef nested_tree(const TreeDef& outer, const TreeDef& inner);
-
-template <class F, class Numbers, bool kHasAux, bool kIsForward>
-struct JacobianOf {
-  using Parameters = detail::Parameters<F>;
-  mutable F function;
-  GradOptions options;
-
-  template <Argument... Args>
-  auto operator()(const Args&... args) const {
-    using All = Arguments<F, Args...>;
-    using Call = Differentiable<F&, All, kHasAux>;
-    static constexpr auto kPositions = Numbers::template positions<All>();
-    Call call(kIsForward ? "jacfwd" : "jacrev", function, {args...});
-    const std::vector<Array> blocks = kIsForward ? call_jacfwd(call, kPositions, options)
-                                                 : call_jacrev(call, kPositions, options);
-    using Wanted = typename Numbers::template Tree<All>;
-    const TreeDef inner = Numbers::tree(call.arguments(), kPositions);
-    return call.with_aux(build<NestedTree<typename Call::Result, Wanted>>(
-        nested_tree(call.result(), inner), blocks));
   }
 };
 
@@ -326,40 +262,6 @@ auto value_and_grad(F function, HasAux, GradOptions options = {}) {
   return detail::GradOf<F, detail::Argnums<argnums...>, true, true>{std::move(function), options};
 }
 
-// The Jacobian, in forward or in reverse mode: the result's tree with the arguments' in place of its
-// arrays. A block has the dimensions of the result's array, then those of the argument's.
-template <int... argnums, class F>
-auto jacfwd(F function, GradOptions options = {}) {
-  return detail::JacobianOf<F, detail::Argnums<argnums...>, false, true>{std::move(function),
-                                                                         options};
-}
-template <int... argnums, class F>
-auto jacfwd(F function, HasAux, GradOptions options = {}) {
-  return detail::JacobianOf<F, detail::Argnums<argnums...>, true, true>{std::move(function),
-                                                                        options};
-}
-template <int... argnums, class F>
-auto jacrev(F function, GradOptions options = {}) {
-  return detail::JacobianOf<F, detail::Argnums<argnums...>, false, false>{std::move(function),
-                                                                          options};
-}
-template <int... argnums, class F>
-auto jacrev(F function, HasAux, GradOptions options = {}) {
-  return detail::JacobianOf<F, detail::Argnums<argnums...>, true, false>{std::move(function),
-                                                                         options};
-}
-
-// The second derivatives, forward over reverse mode.
-template <int... argnums, class F>
-auto hessian(F function, GradOptions options = {}) {
-  return jacfwd<argnums...>(jacrev<argnums...>(std::move(function), options), options);
-}
-template <int... argnums, class F>
-auto hessian(F function, HasAux, GradOptions options = {}) {
-  return jacfwd<argnums...>(jacrev<argnums...>(std::move(function), has_aux, options), has_aux,
-                            options);
-}
-
 // The results at `primals`, and their derivative in the direction of `tangents`, tuples with an
 // entry for each argument: (results, tangents), or (results, tangents, auxiliary).
 template <class F, class... Primals, class... Tangents>
@@ -373,7 +275,8 @@ auto jvp(F function, HasAux, const std::tuple<Primals...>& primals,
   return detail::jvp_of_trees<F, true>(function, primals, tangents);
 }
 
-// The results, and the function that pulls cotangents of the results back to those of the arguments.
+// The results, and the function that pulls cotangents of the results back to those of the
+// arguments.
 template <class F, class... Args>
 requires detail::OverTrees<F>
 auto vjp(F function, const Args&... args) {

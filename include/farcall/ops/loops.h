@@ -90,16 +90,17 @@ using Called = std::decay_t<std::invoke_result_t<F&, Args&...>>;
 
 }  // namespace detail
 
-// `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys, stacked.
-// Without arrays in xs the options need a length; give std::nullopt for no xs.
+// `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys,
+// stacked. Without arrays in xs the options need a length; give std::nullopt for no xs.
 template <class F, class Init, class Xs>
 requires detail::OverTrees<F>
 auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
   using Carry = detail::Parameter<F, 0, Init>;
   using X = detail::Parameter<F, 1, Xs>;
   using Results = detail::Called<F, Carry, X>;
-  static_assert(requires { requires std::tuple_size<Results>::value == 2; },
-                "farcall::lax::scan: the body must return a pair (carry, y)");
+  static_assert(
+      requires { requires std::tuple_size<Results>::value == 2; },
+      "farcall::lax::scan: the body must return a pair (carry, y)");
   using Y = std::decay_t<std::tuple_element_t<1, Results>>;
   static_assert(std::is_convertible_v<std::tuple_element_t<0, Results>, Carry>,
                 "farcall::lax::scan: the body must return a carry of the type that it gets");
@@ -139,8 +140,8 @@ auto while_loop(Cond cond, F body, const Init& init) {
     detail::check_carry("while_loop", tree, detail::tree_of(next));
     return detail::flat(next);
   };
-  return detail::build<Carry>(
-      tree, detail::while_trees(flat_cond, flat_body, tree, detail::flat(first)));
+  return detail::build<Carry>(tree,
+                              detail::while_trees(flat_cond, flat_body, tree, detail::flat(first)));
 }
 
 // `body(i, carry)` with i = lower, …, upper - 1.
@@ -203,8 +204,8 @@ auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
 
 // Running results of an associative function of two trees along `axis`.
 template <class F, class Elems>
-requires detail::OverTrees<F>
-Elems associative_scan(F fn, const Elems& elems, bool reverse = false, int64_t axis = 0) {
+requires detail::OverTrees<F> Elems associative_scan(F fn, const Elems& elems, bool reverse = false,
+                                                     int64_t axis = 0) {
   const TreeDef tree = detail::tree_of(elems);
   const Combine flat_function = [&](std::span<const Array> a, std::span<const Array> b) {
     Elems first = detail::build<Elems>(tree, a), second = detail::build<Elems>(tree, b);
@@ -212,8 +213,8 @@ Elems associative_scan(F fn, const Elems& elems, bool reverse = false, int64_t a
     detail::check_carry("associative_scan", tree, detail::tree_of(result));
     return detail::flat(result);
   };
-  return detail::build<Elems>(
-      tree, associative_scan(flat_function, detail::flat(elems), reverse, axis));
+  return detail::build<Elems>(tree,
+                              associative_scan(flat_function, detail::flat(elems), reverse, axis));
 }
 
 }  // namespace farcall::lax

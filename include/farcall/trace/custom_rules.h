@@ -50,8 +50,7 @@ struct WithArraysOf;
 template <class... Args>
 struct WithArraysOf<std::tuple<Args...>> {
   using type = decltype(std::tuple_cat(
-      std::declval<
-          std::conditional_t<holds_arrays<Args>(), std::tuple<Args>, std::tuple<>>>()...));
+      std::declval<std::conditional_t<holds_arrays<Args>(), std::tuple<Args>, std::tuple<>>>()...));
 };
 template <class All>
 using WithArrays = typename WithArraysOf<All>::type;
@@ -85,8 +84,8 @@ auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, Cust
                 const Args& arguments) {
   rules.name = name;
   rules.function = [call](std::span<const Array> inputs) { return call->run(inputs); };
-  const std::vector<Array> results = call_custom(
-      std::make_shared<const CustomCall>(std::move(rules)), flat(arguments));
+  const std::vector<Array> results =
+      call_custom(std::make_shared<const CustomCall>(std::move(rules)), flat(arguments));
   return build<typename Call::Result>(call->result, results);
 }
 
@@ -151,23 +150,23 @@ struct CustomVjp {
       All values = build<All>(call->arguments, inputs);
       const auto [outputs, residuals] = std::apply(forward, values);
       using Residuals = std::decay_t<decltype(residuals)>;
-      static_assert(std::is_same_v<std::decay_t<decltype(outputs)>, Result>,
-                    "farcall::custom_vjp: the forward rule must return a pair (results, residuals), "
-                    "the results of the function's type");
+      static_assert(
+          std::is_same_v<std::decay_t<decltype(outputs)>, Result>,
+          "farcall::custom_vjp: the forward rule must return a pair (results, residuals), "
+          "the results of the function's type");
       call->result = tree_of(outputs);
       ForwardResults results{flat(outputs), flat(residuals), {}};
       const std::vector<ShapeDtype> output_types = types_of(results.outputs);
       call->checks.check_results(call->result, output_types);
-      results.backward = [backward_checks, backward, arguments = call->arguments,
-                          input_types = types_of(inputs), output_types, result = call->result,
-                          residual_tree = tree_of(residuals)](
-                             std::span<const Array> kept,
-                             std::span<const Array> cotangents) mutable {
-        const auto found = backward(
-            build<Residuals>(residual_tree, kept),
-            build<Result>(result, instantiated_tangents(cotangents, output_types)));
-        return cotangents_of<All>(backward_checks, arguments, input_types, found);
-      };
+      results.backward =
+          [backward_checks, backward, arguments = call->arguments, input_types = types_of(inputs),
+           output_types, result = call->result, residual_tree = tree_of(residuals)](
+              std::span<const Array> kept, std::span<const Array> cotangents) mutable {
+            const auto found =
+                backward(build<Residuals>(residual_tree, kept),
+                         build<Result>(result, instantiated_tangents(cotangents, output_types)));
+            return cotangents_of<All>(backward_checks, arguments, input_types, found);
+          };
       return results;
     };
     return call_ruled(call, name, std::move(rules), arguments);

@@ -54,7 +54,8 @@ FARCALL_API void set_executor(Executor executor);
 // Runs an executable on arrays of its input types.
 FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                                    const ExecutionOptions& options = {});
-// The same; inputs that were donated when it was compiled, and that the run wrote over, are deleted.
+// The same; inputs that were donated when it was compiled, and that the run wrote over, are
+// deleted.
 FARCALL_API std::vector<Array> run_donating(const Executable& executable,
                                             std::span<const Array> inputs);
 

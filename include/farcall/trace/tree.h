@@ -30,11 +30,11 @@
 #include <farcall/trace/array.h>
 
 // Stands after the struct, in its namespace; at most 32 members.
-#define FARCALL_TREE(Type, ...)                                                                \
-  [[maybe_unused]] constexpr auto farcall_tree_fields(const Type*) {                           \
-    return std::tuple_cat(                                                                     \
-        std::tuple<>() FARCALL_FFI_FOR_EACH(FARCALL_TREE_FIELD, Type, __VA_ARGS__));           \
-  }                                                                                            \
+#define FARCALL_TREE(Type, ...)                                                             \
+  [[maybe_unused]] constexpr auto farcall_tree_fields(const Type*) {                        \
+    return std::tuple_cat(std::tuple<>()                                                    \
+                              FARCALL_FFI_FOR_EACH(FARCALL_TREE_FIELD, Type, __VA_ARGS__)); \
+  }                                                                                         \
   static_assert(true, "a semicolon follows")
 #define FARCALL_TREE_FIELD(Type, name) , std::tuple(::farcall::field(#name, &Type::name))
 
@@ -92,9 +92,13 @@ FARCALL_API std::string leaf_path(const TreeDef& tree, size_t leaf);
 namespace detail {
 
 template <class T>
-concept DescribedTree = requires(const T* value) { farcall_tree_fields(value); };
+concept DescribedTree = requires(const T* value) {
+  farcall_tree_fields(value);
+};
 template <class T>
-concept TupleTree = requires { std::tuple_size<T>::value; };
+concept TupleTree = requires {
+  std::tuple_size<T>::value;
+};
 
 template <class T>
 inline constexpr bool kIsVector = false;
@@ -297,7 +301,8 @@ T build(const TreeDef& node, const Array*& next) {
   } else if constexpr (TupleTree<T>) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
       return T{build<std::tuple_element_t<I, T>>(node.children[I], next)...};
-    }(std::make_index_sequence<std::tuple_size_v<T>>());
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     T tree{};
     with_members(tree, [&](auto&... parts) {
@@ -339,7 +344,7 @@ TreeDef structure(const T& tree) {
 template <class F, Tree T, std::same_as<T>... Others>
 T map(const F& f, const T& first, const Others&... others) {
   const TreeDef all = detail::tree_of(first);
-  const auto check = [&](const TreeDef& other) {
+  [[maybe_unused]] const auto check = [&](const TreeDef& other) {
     if (!(other == all)) detail::different_trees(all, other);
   };
   (check(detail::tree_of(others)), ...);

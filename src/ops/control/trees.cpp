@@ -55,8 +55,8 @@ std::vector<Array> branch_trees(std::string_view function, const Array& choice,
         trees[i].to_string()));
   }
   check_branches(function, recordings, paths("result", trees[0]));
-  const Array branch = function == "cond" ? branch_of_predicate(choice)
-                                          : branch_of_index(choice, branches.size());
+  const Array branch =
+      function == "cond" ? branch_of_predicate(choice) : branch_of_index(choice, branches.size());
   return run_branches(branch, recordings, operands);
 }
 

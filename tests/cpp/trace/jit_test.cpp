@@ -1,19 +1,28 @@
 // jit: one program for each signature.
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 
 #include "arrays.h"
+#include "trees.h"
 
 namespace farcall {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::Layer;
+using testing::layer;
 using testing::values;
 using Arrays = std::vector<Array>;
 
@@ -131,6 +140,122 @@ TEST(Jit, SmallProgramsAreBrief) {
   const ShapeDtype many[] = {ShapeDtype(DType::kFloat32, {100000})};
   EXPECT_TRUE(f.compile(few)->is_brief());
   EXPECT_FALSE(f.compile(many)->is_brief());
+}
+
+// ---- trees and static arguments ----
+
+TEST(JitOfTrees, RecordsOnceForEachStructure) {
+  int recordings = 0;
+  const auto total = jit([&](const std::vector<Layer>& layers) {
+    ++recordings;
+    Array sum = 0.f;
+    for (const Layer& layer : layers) sum = sum + numpy::sum(layer.weights) * layer.shift;
+    return std::map<std::string, Array>{{"sum", sum}};
+  });
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(total(std::vector{layer(1, 2)}).at("sum").item<float>(), 6);
+    EXPECT_EQ(total(std::vector{layer(1, 2), layer(0, 5)}).at("sum").item<float>(), 11);
+  }
+  EXPECT_EQ(recordings, 2);
+  EXPECT_EQ(total.cache_size(), 2u);
+}
+
+TEST(JitOfTrees, ResultsMayDependOnTheShape) {
+  const auto rows = jit([](const Array& x) {
+    std::vector<Array> parts;
+    for (int64_t i = 0; i < x.shape()[0]; ++i) parts.push_back(x[static_cast<int>(i)]);
+    return parts;
+  });
+  EXPECT_EQ(rows(Array::of<float>({1, 2})).size(), 2u);
+  EXPECT_EQ(rows(Array::of<float>({1, 2, 3})).size(), 3u);
+  EXPECT_EQ(rows(Array::of<float>({4, 5}))[1].item<float>(), 5);
+}
+
+TEST(JitOfTrees, ParametersWithoutArraysAreStatic) {
+  int recordings = 0;
+  const auto power = jit([&](const Array& x, int exponent, const std::string& sign) {
+    ++recordings;
+    Array y = 1.f;
+    for (int i = 0; i < exponent; ++i) y = y * x;
+    return sign == "-" ? -y : y;
+  });
+  EXPECT_EQ(power(2.f, 3, "+").item<float>(), 8);
+  EXPECT_EQ(power(3.f, 3, "+").item<float>(), 27);
+  EXPECT_EQ(recordings, 1);
+  EXPECT_EQ(power(2.f, 4, "+").item<float>(), 16);
+  EXPECT_EQ(power(2.f, 4, "-").item<float>(), -16);
+  EXPECT_EQ(recordings, 3);
+}
+
+TEST(JitOfTrees, AGenericFunctionIsCompiledForEachType) {
+  const auto first = jit([](const auto& tree) { return tree::leaves(tree)[0]; });
+  EXPECT_EQ(first(std::tuple(Array(1.f), Array(2.f))).item<float>(), 1);
+  EXPECT_EQ(first(std::pair(Array(3.f), Array(4.f))).item<float>(), 3);
+  EXPECT_EQ(first.cache_size(), 2u);
+}
+
+TEST(JitOfTrees, MakeJaxprShowsTheProgram) {
+  const auto f = [](const Layer& layer) { return -layer.shift; };
+  EXPECT_EQ(to_text(*make_jaxpr(f)(layer(1, 2))),
+            "{ lambda ; a:f32[2] b:f32[]. let\n    c:f32[] = neg b\n  in (c,) }");
+}
+
+// ---- donation ----
+
+const auto kUpdate = [](const Layer& state, const Array& change) {
+  return Layer{state.weights * 2 + change, state.shift + 1};
+};
+
+Layer fresh_layer() { return {Array::of<float>({1, 2, 3, 4}), Array::scalar(5.f)}; }
+
+TEST(Donation, TheResultLiesInTheDonatedMemory) {
+  const auto f = jit(kUpdate, {.donate_argnums = {0}});
+  const Layer given = fresh_layer();
+  const void* memory = given.weights.data();
+  const Layer result = f(given, Array::of<float>({1, 1, 1, 1}));
+  EXPECT_THAT(values<float>(result.weights), ElementsAre(3, 5, 7, 9));
+  EXPECT_EQ(result.weights.data(), memory);
+  EXPECT_TRUE(given.weights.is_deleted());
+}
+
+TEST(Donation, ADeletedArrayIsRefused) {
+  const auto f = jit(kUpdate, {.donate_argnums = {-2}});
+  const Array change = Array::of<float>({1, 1, 1, 1});
+  const Layer given = fresh_layer();
+  f(given, change);
+  const std::string text =
+      "Array has been deleted with shape=f32[4]: it was donated to a jitted function, which used "
+      "its memory. Keep the function's result, or do not name the argument in donate_argnums";
+  EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { f(given, change); }), text);
+  EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { given.weights + 1; }), text);
+  EXPECT_EQ(given.weights.to_string(), "deleted f32[4]");
+  EXPECT_FALSE(change.is_deleted());
+  EXPECT_THAT(values<float>(f(fresh_layer(), change).weights), ElementsAre(3, 5, 7, 9));
+}
+
+TEST(Donation, MemoryThatOthersHoldIsLeftAlone) {
+  const auto f = jit(kUpdate, {.donate_argnums = {0}});
+  const Layer given = fresh_layer();
+  const Array other(given.weights.type(), given.weights.storage());  // shares the memory
+  f(given, given.weights);
+  f(given, Array::of<float>({1, 1, 1, 1}));
+  EXPECT_FALSE(given.weights.is_deleted());
+  EXPECT_THAT(values<float>(given.weights), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(values<float>(other), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(Donation, AnArrayThatIsPassedTwiceIsLeftAlone) {
+  const auto f =
+      jit([](const Array& x, const Array& y) { return x * 2 + y; }, {.donate_argnums = {0}});
+  const Array x = Array::of<float>({1, 2});
+  EXPECT_THAT(values<float>(f(x, x)), ElementsAre(3, 6));
+  EXPECT_THAT(values<float>(x), ElementsAre(1, 2));
+}
+
+TEST(Donation, OfAnArgumentThatIsNotThere) {
+  const auto f = jit(kUpdate, {.name = "update", .donate_argnums = {2}});
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { f(fresh_layer(), 1.f); }),
+            "jit(update): donate_argnums names argument 2, but the function takes 2");
 }
 
 TEST(Engine, ByName) {
