@@ -170,8 +170,8 @@ std::vector<Array> LinearCall::backward(const TreeDef& tree, std::vector<Array> 
 std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call) {
   const std::vector<bool> varies(call.leaves().size(), true);
   Linearized results = linearize(call.as_function(), call.leaves(), varies);
-  return {std::move(results.outputs),
-          {call.where(), std::move(results.derivative), call.arguments(), call.result()}};
+  LinearCall linear{call.where(), std::move(results.derivative), call.arguments(), call.result()};
+  return {std::move(results.outputs), std::move(linear)};
 }
 
 LinearCall call_linear_transpose(TreeCall& call) {

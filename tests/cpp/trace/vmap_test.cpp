@@ -1,5 +1,7 @@
 // vmap over trees: against the function of each element.
+#include <functional>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -62,7 +64,8 @@ TEST(Vmap, NumbersAndStaticArgumentsStayWhatTheyAre) {
 }
 
 TEST(Vmap, NamedAxesAndTheirSize) {
-  const auto f = [](const Array& x) { return x / lax::psum(x, "i"); };
+  const std::string names[] = {"i"};
+  const auto f = [&](const Array& x) { return x / lax::psum(x, names); };
   EXPECT_THAT(values<float>(vmap(f, {.axis_name = "i"})(Array::of<float>({1, 3}))),
               ElementsAre(0.25, 0.75));
   const auto constant = vmap([] { return Array::scalar(2.f); }, {.axis_size = 3});
