@@ -37,6 +37,7 @@ int64_t next_run_id_base() {
 
 State::State(const Plan& plan) : plan(plan), run_id_base(next_run_id_base()) {
   options.run_id = run_id_base;
+  options.keeper = this;
   build(options);
 }
 
@@ -95,6 +96,27 @@ void State::run() {
         break;
     }
   }
+}
+
+std::shared_ptr<const void> State::keep() {
+  if (!kept_) {
+    std::vector<Storage> all;
+    add_memory(all);
+    for (const Storage* input : inputs_of_run_) {
+      all.push_back(*input);
+      input->mark_exported();
+    }
+    all.insert(all.end(), outputs_of_run_.begin(), outputs_of_run_.end());
+    kept_ = std::make_shared<const std::vector<Storage>>(std::move(all));
+  }
+  return kept_;
+}
+
+void State::add_memory(std::vector<Storage>& all) const {
+  all.push_back(memory);
+  all.insert(all.end(), private_inputs.begin(), private_inputs.end());
+  all.insert(all.end(), plan.constants.begin(), plan.constants.end());
+  for (const auto& child : children) child->add_memory(all);
 }
 
 StatePool::~StatePool() {
