@@ -68,6 +68,8 @@ namespace detail {
 std::string key_path(const std::string& key) { return fmt::format("[{}]", quoted(key)); }
 std::string key_path(int64_t key) { return fmt::format("[{}]", key); }
 
+std::string member_path(std::string_view name) { return fmt::format(".{}", name); }
+
 TreeDef inner_node(TreeDef node) {
   node.num_leaves = 0;
   for (const TreeDef& child : node.children) node.num_leaves += child.num_leaves;

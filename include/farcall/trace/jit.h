@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
@@ -127,9 +128,14 @@ consteval size_t count_leaves() {
   }
 }
 
+// Static arguments are kept, so that one that points to what somebody else owns is refused.
+template <class T>
+inline constexpr bool kOwnsItself =
+    !std::is_same_v<T, std::string_view> &&
+    (!std::is_pointer_v<T> || std::is_function_v<std::remove_pointer_t<T>>);
 template <class... Args>
-consteval bool can_be_static(const std::tuple<Args...>*) {
-  return ((holds_arrays<Args>() || std::equality_comparable<Args>)&&...);
+consteval bool can_be_kept(const std::tuple<Args...>*) {
+  return ((holds_arrays<Args>() || (std::equality_comparable<Args> && kOwnsItself<Args>)) && ...);
 }
 
 template <class F>
@@ -143,8 +149,9 @@ class Jitted {
   auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Result = ResultOf<F, All>;
-    static_assert(can_be_static(static_cast<const All*>(nullptr)),
-                  "farcall::jit: an argument that holds no arrays is static and needs operator==");
+    static_assert(can_be_kept(static_cast<const All*>(nullptr)),
+                  "farcall::jit: an argument that holds no arrays is static: its type needs "
+                  "operator==, and must own its value (std::string, not const char*)");
     constexpr bool kIsFixed =
         !std::is_void_v<Parameters> && has_fixed_structure<All>() && has_fixed_structure<Result>();
     if constexpr (kIsFixed) {
@@ -175,8 +182,9 @@ class Jitted {
   };
 
   template <class All, size_t... I, class... Args>
-  static void collect(Array* next, std::index_sequence<I...>, const Args&... args) {
-    const auto add = [&](const Array& leaf) { *next++ = leaf; };
+  static void collect([[maybe_unused]] Array* next, std::index_sequence<I...>,
+                      const Args&... args) {
+    [[maybe_unused]] const auto add = [&](const Array& leaf) { *next++ = leaf; };
     (each_leaf(static_cast<const std::tuple_element_t<I, All>&>(args), add), ...);
   }
 

@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
@@ -206,6 +207,7 @@ std::vector<Array> flat(const T& tree) {
 
 FARCALL_API std::string key_path(const std::string& key);
 FARCALL_API std::string key_path(int64_t key);
+FARCALL_API std::string member_path(std::string_view name);
 
 template <class Key>
 std::string path_of_key(const TreeDef& node, size_t i) {
@@ -223,7 +225,7 @@ std::string path_of_member(const TreeDef&, size_t i) {
   return std::apply(
       [&](const auto&... field) {
         const std::string_view names[] = {field.name...};
-        return "." + std::string(names[i]);
+        return member_path(names[i]);
       },
       farcall_tree_fields(static_cast<const T*>(nullptr)));
 }
