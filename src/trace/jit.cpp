@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
 
@@ -30,15 +31,6 @@ size_t hash_types(const Range& range) {
     }
   }
   return hash;
-}
-
-// A call inside another function is one operation there.
-std::vector<Array> call_nested(const FlatFunction& function, std::span<const Array> inputs,
-                               const std::string& name) {
-  const Recording recording = record_closure(function, types_of(inputs), name);
-  std::vector<Array> operands = recording.captured;
-  operands.insert(operands.end(), inputs.begin(), inputs.end());
-  return call_program(recording.program, operands);
 }
 
 bool same_types(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
@@ -182,7 +174,12 @@ std::shared_ptr<const Executable> CompiledFunction::compile(
 }
 
 std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
-  if (!is_evaluating()) return call_nested(function_, inputs, name_);
+  if (!is_evaluating()) {
+    const Recording recording = record_closure(function_, types_of(inputs), name_);
+    std::vector<Array> operands = recording.captured;
+    operands.insert(operands.end(), inputs.begin(), inputs.end());
+    return call_program(recording.program, operands);
+  }
   const Executable* executable = cache_.find(inputs);
   if (!executable) executable = cache_.insert(compile(types_of(inputs)));
   return run(*executable, inputs);
@@ -192,12 +189,39 @@ namespace detail {
 
 // ---- functions over trees ----
 
-struct CompiledTrees::Entry {
+namespace {
+
+// The mapped axes around a call, which the function may name.
+std::vector<std::pair<std::string, int64_t>> mapped_axes() {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  for (const std::string& name : mapped_axis_names()) {
+    axes.emplace_back(name, mapped_axis_size(name));
+  }
+  return axes;
+}
+
+}  // namespace
+
+// What tells signatures apart.
+struct CompiledTrees::Key {
   const std::type_info* type;
   TreeDef arguments;
   std::vector<ShapeDtype> types;
-  std::shared_ptr<const Executable> executable;
+  std::vector<std::pair<std::string, int64_t>> axes;
+
+  bool operator==(const Key& other) const {
+    return *type == *other.type && types == other.types && axes == other.axes &&
+           arguments == other.arguments;
+  }
+};
+
+// One signature. Calls inside other functions need the program alone, and find it here again, so
+// that what was derived from it is found too.
+struct CompiledTrees::Entry {
+  Key key;
+  ProgramPtr program;
   TreeDef result;
+  mutable std::shared_ptr<const Executable> executable;  // once it has run; under the mutex
 };
 
 CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {
@@ -211,10 +235,47 @@ std::string CompiledTrees::where() const {
 
 size_t CompiledTrees::size() const {
   std::lock_guard lock(mutex_);
-  return fixed_.size() + entries_.size();
+  return entries_.size();
 }
 
-std::shared_ptr<const Executable> CompiledTrees::compile(TreeCall& call) const {
+// A program that captured traced arrays holds for this call alone: it is not kept, and `captured`
+// receives them.
+CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
+                                                      std::vector<Array>& captured) const {
+  const Key key{&type, call.arguments(), types_of(call.leaves()), mapped_axes()};
+  const size_t hash = hash_types(key.types);
+  const auto find = [&]() -> EntryPtr {
+    const auto [begin, end] = entries_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second->key == key) return it->second;
+    }
+    return nullptr;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    if (EntryPtr found = find()) return found;
+  }
+  ProgramPtr program;
+  if (is_evaluating()) {
+    program = record(call.as_function(), key.types, options_.name);
+  } else {
+    Recording recording = record_with_constants(call.as_function(), key.types, options_.name);
+    program = std::move(recording.program);
+    captured = std::move(recording.captured);
+  }
+  auto made = std::make_shared<const Entry>(Entry{key, std::move(program), call.result(), {}});
+  if (!captured.empty()) return made;
+  std::lock_guard lock(mutex_);
+  if (EntryPtr found = find()) return found;  // another thread was faster
+  return entries_.emplace(hash, std::move(made))->second;
+}
+
+std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
+                                                               const TreeCall& call) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.executable) return entry.executable;
+  }
   const auto count = static_cast<int64_t>(call.arguments().children.size());
   std::vector<int> donated;
   for (const int64_t number : options_.donate_argnums) {
@@ -225,34 +286,10 @@ std::shared_ptr<const Executable> CompiledTrees::compile(TreeCall& call) const {
     }
     donated.push_back(static_cast<int>(number < 0 ? number + count : number));
   }
-  ProgramPtr program = record(call.as_function(), types_of(call.leaves()), options_.name);
-  return options_.engine->compile(std::move(program), {call.belong_to(donated)});
-}
-
-std::shared_ptr<const CompiledTrees::Entry> CompiledTrees::find_or_compile(
-    TreeCall& call, const std::type_info& type) const {
-  std::vector<ShapeDtype> types = types_of(call.leaves());
-  const size_t hash = hash_types(types);
-  const auto find = [&]() -> std::shared_ptr<const Entry> {
-    const auto [begin, end] = entries_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-      const Entry& entry = *it->second;
-      if (*entry.type == type && entry.types == types && entry.arguments == call.arguments()) {
-        return it->second;
-      }
-    }
-    return nullptr;
-  };
-  {
-    std::lock_guard lock(mutex_);
-    if (auto found = find()) return found;
-  }
-  auto executable = compile(call);
-  auto entry = std::make_shared<const Entry>(
-      Entry{&type, call.arguments(), std::move(types), std::move(executable), call.result()});
+  auto executable = options_.engine->compile(entry.program, {call.belong_to(donated)});
   std::lock_guard lock(mutex_);
-  if (auto found = find()) return found;  // another thread was faster
-  return entries_.emplace(hash, std::move(entry))->second;
+  if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
+  return entry.executable;
 }
 
 std::vector<Array> CompiledTrees::run(const Executable& executable,
@@ -263,12 +300,16 @@ std::vector<Array> CompiledTrees::run(const Executable& executable,
 
 std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
                                              bool is_fixed) const {
-  const std::vector<Array>& leaves = call.leaves();
-  if (!is_evaluating()) return call_nested(call.as_function(), leaves, options_.name);
-  if (is_fixed) return run(*fixed_.insert(compile(call)), leaves);
-  const std::shared_ptr<const Entry> entry = find_or_compile(call, type);
+  std::vector<Array> operands;
+  const EntryPtr entry = find_or_record(call, type, operands);
   call.set_result(entry->result);
-  return run(*entry->executable, leaves);
+  if (!is_evaluating()) {
+    operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
+    return call_program(entry->program, operands);
+  }
+  const std::shared_ptr<const Executable> executable = executable_of(*entry, call);
+  if (is_fixed) fixed_.insert(executable);
+  return run(*executable, call.leaves());
 }
 
 ProgramPtr record_call(TreeCall& call) {

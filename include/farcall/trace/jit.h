@@ -105,14 +105,17 @@ class FARCALL_API CompiledTrees {
   size_t size() const;
 
  private:
+  struct Key;
   struct Entry;
-  std::shared_ptr<const Entry> find_or_compile(TreeCall& call, const std::type_info& type) const;
-  std::shared_ptr<const Executable> compile(TreeCall& call) const;
+  using EntryPtr = std::shared_ptr<const Entry>;
+  EntryPtr find_or_record(TreeCall& call, const std::type_info& type,
+                          std::vector<Array>& captured) const;
+  std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call) const;
 
   JitOptions options_;
   mutable SignatureCache fixed_;
   mutable std::mutex mutex_;
-  mutable std::unordered_multimap<size_t, std::shared_ptr<const Entry>> entries_;
+  mutable std::unordered_multimap<size_t, EntryPtr> entries_;
 };
 
 FARCALL_API ProgramPtr record_call(TreeCall& call);

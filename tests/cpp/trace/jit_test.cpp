@@ -1,7 +1,9 @@
 // jit: one program for each signature.
+#include <atomic>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -9,10 +11,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/ops/collectives.h>
+#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/vmap.h>
 
 #include "arrays.h"
 #include "trees.h"
@@ -93,7 +98,7 @@ TEST(Jit, ANestedOneIsInlined) {
       [&](std::span<const Array> x) { return Arrays{inner(inner(x[0]))}; });
   const ShapeDtype types[] = {ShapeDtype(DType::kFloat32, {2})};
   EXPECT_EQ(outer.record(types)->equations.size(), 2u);
-  EXPECT_EQ(recordings, 2);
+  EXPECT_EQ(recordings, 1);
   const Array x = Array::of<float>({1, 2});
   EXPECT_THAT(values<float>(outer({&x, 1})[0]), ElementsAre(1, 2));
 }
@@ -193,6 +198,56 @@ TEST(JitOfTrees, AGenericFunctionIsCompiledForEachType) {
   EXPECT_EQ(first(std::tuple(Array(1.f), Array(2.f))).item<float>(), 1);
   EXPECT_EQ(first(std::pair(Array(3.f), Array(4.f))).item<float>(), 3);
   EXPECT_EQ(first.cache_size(), 2u);
+}
+
+TEST(JitOfTrees, InsideOtherFunctionsItIsRecordedOnce) {
+  int recordings = 0;
+  const auto square = jit([&](const Array& x) {
+    ++recordings;
+    return x * x;
+  });
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(grad(square)(3.f).item<float>(), 6);
+    EXPECT_THAT(values<float>(vmap(square)(Array::of<float>({1, 2}))), ElementsAre(1, 4));
+  }
+  EXPECT_EQ(recordings, 2);  // a weakly typed number and a float
+  EXPECT_EQ(square(3.f).item<float>(), 9);
+  EXPECT_EQ(recordings, 2);
+}
+
+TEST(JitOfTrees, WhatItClosesOverInAnotherFunctionHoldsForOneCall) {
+  const auto f = [](const Array& x) { return jit([&](const Array& y) { return x * y; })(2.f) + x; };
+  EXPECT_EQ(grad(f)(5.f).item<float>(), 3);
+  EXPECT_THAT(values<float>(vmap(f)(Array::of<float>({1, 2}))), ElementsAre(3, 6));
+}
+
+TEST(JitOfTrees, TheSizeOfAnAxisThatItNamesCounts) {
+  const std::string names[] = {"i"};
+  const auto share = jit([&](const Array& x) { return x / lax::psum(x, names); });
+  const auto mapped = vmap(share, {.axis_name = "i"});
+  EXPECT_THAT(values<float>(mapped(Array::of<float>({1, 3}))), ElementsAre(0.25, 0.75));
+  EXPECT_THAT(values<float>(mapped(Array::of<float>({1, 1, 2}))), ElementsAre(0.25, 0.25, 0.5));
+}
+
+TEST(JitOfTrees, AnyNumberOfThreads) {
+  const auto total = jit([](const std::vector<Array>& all) {
+    Array sum = 0.f;
+    for (const Array& each : all) sum = sum + each;
+    return sum;
+  });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (size_t count = 1; count < 20; ++count) {
+        const std::vector<Array> ones(count, Array::scalar(1.f));
+        if (total(ones).item<float>() != static_cast<float>(count)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(total.cache_size(), 19u);
 }
 
 TEST(JitOfTrees, MakeJaxprShowsTheProgram) {
