@@ -99,6 +99,11 @@ struct Argnums {
     constexpr int kCount = static_cast<int>(std::tuple_size_v<Args>);
     static_assert(((numbers >= -kCount && numbers < kCount) && ...),
                   "farcall: argnums names an argument that the function does not take");
+    constexpr auto kHoldArrays = []<class... Parts>(const std::tuple<Parts...>*) {
+      return (holds_arrays<Parts>() && ...);
+    };
+    static_assert(kHoldArrays(static_cast<const Chosen<Args>*>(nullptr)),
+                  "farcall: argnums names an argument that holds no arrays");
     return {(numbers < 0 ? numbers + kCount : numbers)...};
   }
   template <class Args>
