@@ -8,9 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <numeric>
 #include <span>
 #include <stdexcept>
@@ -18,11 +16,10 @@
 #include <tuple>
 #include <vector>
 
-#include <zlib.h>
-
 #include <farcall/farcall.h>
 #include <farcall/ffi.h>
 
+#include "digits.h"
 #include "picture.h"
 
 namespace fnp = farcall::numpy;
@@ -30,8 +27,6 @@ using farcall::Array;
 
 FARCALL_DECLARE_HANDLER(rms_norm);
 FARCALL_DECLARE_HANDLER(svd);
-
-constexpr int64_t kPixels = 64;
 
 // ---- the program ----
 
@@ -45,35 +40,6 @@ std::tuple<Array, Array, Array> pca(const Array& scans) {
   const std::vector<Array> usv = svd({x});
   const Array &u = usv[0], &s = usv[1], &vt = usv[2];
   return {vt, u * s, s * s / static_cast<float>(rows - 1)};
-}
-
-// ---- the data ----
-
-struct Digits {
-  std::vector<float> scans;  // 8 x 8 values from 0 to 16 for each
-  std::vector<int> labels;
-};
-
-Digits read_digits(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  Digits digits;
-  char line[1024];
-  while (gzgets(file.get(), line, sizeof line)) {
-    const char* next = line;
-    for (int64_t i = 0; i <= kPixels; ++i) {
-      char* end;
-      const float value = std::strtof(next, &end);
-      if (end == next || *end != (i < kPixels ? ',' : '\n')) {
-        throw std::runtime_error(path + ": expected lines of 65 numbers");
-      }
-      if (i < kPixels) digits.scans.push_back(value);
-      if (i == kPixels) digits.labels.push_back(static_cast<int>(value));
-      next = end + 1;
-    }
-  }
-  if (digits.labels.empty()) throw std::runtime_error(path + ": empty");
-  return digits;
 }
 
 // ---- the check ----
@@ -198,7 +164,7 @@ int main(int argc, char** argv) try {
   farcall::register_ffi_target("svd", svd);
   std::printf("foreign functions: rms_norm and svd, linked in\n");
 
-  const auto compiled = farcall::jit(pca, "pca");
+  const auto compiled = farcall::jit(pca, {.name = "pca"});
   auto start = std::chrono::steady_clock::now();
   const auto [components, scores, variance] = compiled(scans);
   const double first = milliseconds_since(start);

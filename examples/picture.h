@@ -1,4 +1,4 @@
-// A picture of a few shapes, written as PNG: all that digits_pca.cpp draws.
+// A picture of a few shapes, written as PNG: all that the C++ programs draw.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <png.h>
@@ -52,6 +53,25 @@ class Picture {
     }
   }
 
+  // Digits, small letters and a few signs, the middle of small letters at height y; `zoom` is the
+  // width of a stroke, a letter is six of them wide.
+  void text(double x, double y, double zoom, std::string_view text, Color color) {
+    for (const char letter : text) {
+      const auto at_x = [&](const char* point) { return x + zoom * (point[0] - '0'); };
+      const auto at_y = [&](const char* point) { return y + zoom * (point[1] - '4'); };
+      for (const char* point = strokes(letter); *point; point += 2) {
+        if (*point == ' ') ++point;
+        const bool is_last = !point[2] || point[2] == ' ';
+        if (is_last) continue;
+        line(at_x(point), at_y(point), at_x(point + 2), at_y(point + 2), 0.9 * zoom, color);
+      }
+      x += 6 * zoom;
+    }
+  }
+  static double width_of(std::string_view text, double zoom) {
+    return 6 * zoom * static_cast<double>(text.size()) - 2 * zoom;
+  }
+
   // An 8 x 8 scan with values 0 to 16, its centre at (x, y), each pixel of it `zoom` wide.
   void scan(double x, double y, double zoom, std::span<const float> values, Color color) {
     const int size = static_cast<int>(8 * zoom);
@@ -79,6 +99,57 @@ class Picture {
   }
 
  private:
+  // Points as pairs of digits, column and row, on a grid with columns 0 to 4 and rows 0 to 8: small
+  // letters stand on row 6 and reach row 2. Strokes are divided by blanks.
+  struct Glyph {
+    char letter;
+    const char* strokes;
+  };
+  static constexpr Glyph kGlyphs[] = {{'0', "1030414536160501 0110"},
+                                      {'1', "112026"},
+                                      {'2', "011030414206 0646"},
+                                      {'3', "00402333444536 361605"},
+                                      {'4', "30044434 3036"},
+                                      {'5', "40000333444536 3606"},
+                                      {'6', "402002051636454433 331304"},
+                                      {'7', "004016"},
+                                      {'8', "1302011030414233 331304051636454433"},
+                                      {'9', "062644413010 1001021343"},
+                                      {'%', "4006 0010110100 3545463635"},
+                                      {'.', "2526"},
+                                      {',', "2617"},
+                                      {':', "2223 2526"},
+                                      {'-', "0444"},
+                                      {'a', "42120305163645 4246"},
+                                      {'b', "0006 023243453606"},
+                                      {'c', "421203051646"},
+                                      {'d', "421203051646 4046"},
+                                      {'e', "044443321203051646"},
+                                      {'f', "40302126 0242"},
+                                      {'g', "421203051646 42473808"},
+                                      {'h', "0006 0312324346"},
+                                      {'i', "2226 2021"},
+                                      {'k', "0006 320436"},
+                                      {'l', "2026"},
+                                      {'m', "0206 03122326 23324346"},
+                                      {'n', "0206 0312324346"},
+                                      {'o', "123243453616050312"},
+                                      {'p', "0208 023243453606"},
+                                      {'r', "0206 042242"},
+                                      {'s', "42120314344536 3606"},
+                                      {'t', "20253646 0242"},
+                                      {'u', "02051636 3645 4246"},
+                                      {'v', "022642"},
+                                      {'w', "0216243642"},
+                                      {'x', "0246 4206"},
+                                      {'y', "02051646 42473808"}};
+  static const char* strokes(char letter) {
+    for (const Glyph& glyph : kGlyphs) {
+      if (glyph.letter == letter) return glyph.strokes;
+    }
+    return "";
+  }
+
   // The scan's value between its pixels, by linear interpolation.
   static double smooth(std::span<const float> values, double x, double y) {
     const auto at = [&](int column, int row) {

@@ -14,10 +14,13 @@
 #include <farcall/ops/convolution.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/define.h>
+#include <farcall/ops/derivatives.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/fft.h>
 #include <farcall/ops/indexing.h>
+#include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
@@ -33,6 +36,9 @@
 #include <farcall/trace/call.h>
 #include <farcall/trace/checkpoint.h>
 #include <farcall/trace/custom.h>
+#include <farcall/trace/custom_rules.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/tree.h>
+#include <farcall/trace/vmap.h>

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/interpreter.h>
 
@@ -146,6 +147,18 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   return results;
 }
 
+std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs) {
+  std::vector<const Storage*> storages;
+  storages.reserve(inputs.size());
+  for (const Array& input : inputs) storages.push_back(&input.storage());
+  const std::vector<bool> consumed = consumed_inputs(executable, storages);
+  std::vector<Array> results = run(executable, inputs);
+  for (size_t i = 0; i < consumed.size(); ++i) {
+    if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
+  }
+  return results;
+}
+
 CompiledFunction::CompiledFunction(FlatFunction function, std::string name, const Engine* engine)
     : function_(std::move(function)),
       name_(std::move(name)),
@@ -168,13 +181,141 @@ std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) c
     return call_program(recording.program, operands);
   }
   const Executable* executable = cache_.find(inputs);
-  if (!executable) {
-    std::vector<ShapeDtype> types;
-    types.reserve(inputs.size());
-    for (const Array& input : inputs) types.push_back(input.type());
-    executable = cache_.insert(compile(types));
-  }
+  if (!executable) executable = cache_.insert(compile(types_of(inputs)));
   return run(*executable, inputs);
 }
+
+namespace detail {
+
+// ---- functions over trees ----
+
+namespace {
+
+// The mapped axes around a call, which the function may name.
+std::vector<std::pair<std::string, int64_t>> mapped_axes() {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  for (const std::string& name : mapped_axis_names()) {
+    axes.emplace_back(name, mapped_axis_size(name));
+  }
+  return axes;
+}
+
+}  // namespace
+
+// What tells signatures apart.
+struct CompiledTrees::Key {
+  const std::type_info* type;
+  TreeDef arguments;
+  std::vector<ShapeDtype> types;
+  std::vector<std::pair<std::string, int64_t>> axes;
+
+  bool operator==(const Key& other) const {
+    return *type == *other.type && types == other.types && axes == other.axes &&
+           arguments == other.arguments;
+  }
+};
+
+// One signature. Calls inside other functions need the program alone, and find it here again, so
+// that what was derived from it is found too.
+struct CompiledTrees::Entry {
+  Key key;
+  ProgramPtr program;
+  TreeDef result;
+  mutable std::shared_ptr<const Executable> executable;  // once it has run; under the mutex
+};
+
+CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {
+  if (!options_.engine) options_.engine = &default_engine();
+}
+CompiledTrees::~CompiledTrees() = default;
+
+std::string CompiledTrees::where() const {
+  return options_.name.empty() ? "jit" : fmt::format("jit({})", options_.name);
+}
+
+size_t CompiledTrees::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+// A program that captured traced arrays holds for this call alone: it is not kept, and `captured`
+// receives them.
+CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
+                                                      std::vector<Array>& captured) const {
+  const Key key{&type, call.arguments(), types_of(call.leaves()), mapped_axes()};
+  const size_t hash = hash_types(key.types);
+  const auto find = [&]() -> EntryPtr {
+    const auto [begin, end] = entries_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second->key == key) return it->second;
+    }
+    return nullptr;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    if (EntryPtr found = find()) return found;
+  }
+  ProgramPtr program;
+  if (is_evaluating()) {
+    program = record(call.as_function(), key.types, options_.name);
+  } else {
+    Recording recording = record_with_constants(call.as_function(), key.types, options_.name);
+    program = std::move(recording.program);
+    captured = std::move(recording.captured);
+  }
+  auto made = std::make_shared<const Entry>(Entry{key, std::move(program), call.result(), {}});
+  if (!captured.empty()) return made;
+  std::lock_guard lock(mutex_);
+  if (EntryPtr found = find()) return found;  // another thread was faster
+  return entries_.emplace(hash, std::move(made))->second;
+}
+
+std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
+                                                               const TreeCall& call) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.executable) return entry.executable;
+  }
+  const auto count = static_cast<int64_t>(call.arguments().children.size());
+  std::vector<int> donated;
+  for (const int64_t number : options_.donate_argnums) {
+    if (number < -count || number >= count) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: donate_argnums names argument {}, but the function takes {}",
+                              call.where(), number, count));
+    }
+    donated.push_back(static_cast<int>(number < 0 ? number + count : number));
+  }
+  auto executable = options_.engine->compile(entry.program, {call.belong_to(donated)});
+  std::lock_guard lock(mutex_);
+  if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
+  return entry.executable;
+}
+
+std::vector<Array> CompiledTrees::run(const Executable& executable,
+                                      std::span<const Array> inputs) const {
+  return options_.donate_argnums.empty() ? farcall::run(executable, inputs)
+                                         : run_donating(executable, inputs);
+}
+
+std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
+                                             bool is_fixed) const {
+  std::vector<Array> operands;
+  const EntryPtr entry = find_or_record(call, type, operands);
+  call.set_result(entry->result);
+  if (!is_evaluating()) {
+    operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
+    return call_program(entry->program, operands);
+  }
+  const std::shared_ptr<const Executable> executable = executable_of(*entry, call);
+  if (is_fixed) fixed_.insert(executable);
+  return run(*executable, call.leaves());
+}
+
+ProgramPtr record_call(TreeCall& call) {
+  return record(call.as_function(), types_of(call.leaves()));
+}
+
+}  // namespace detail
 
 }  // namespace farcall

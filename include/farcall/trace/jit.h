@@ -1,18 +1,27 @@
 // jit: compiles a function once for each signature of its arguments and runs the compiled program.
 #pragma once
 
+#include <atomic>
+#include <concepts>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
+#include <farcall/trace/tree_call.h>
 
 namespace farcall {
 
@@ -46,6 +55,10 @@ FARCALL_API void set_executor(Executor executor);
 // Runs an executable on arrays of its input types.
 FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                                    const ExecutionOptions& options = {});
+// The same; inputs that were donated when it was compiled, and that the run wrote over, are
+// deleted.
+FARCALL_API std::vector<Array> run_donating(const Executable& executable,
+                                            std::span<const Array> inputs);
 
 // A flat function with its compiled programs. Thread-safe. Called while another function is being
 // recorded or transformed, it becomes one equation there.
@@ -66,73 +79,138 @@ class FARCALL_API CompiledFunction {
   mutable SignatureCache cache_;
 };
 
+struct JitOptions {
+  std::string name = {};
+  // Arguments whose memory may be used for results. An array whose memory was used is deleted;
+  // memory that anybody else holds is left alone.
+  std::vector<int64_t> donate_argnums = {};
+  const Engine* engine = nullptr;  // null: the default
+};
+
 namespace detail {
 
+// The programs of a function over trees, by the types, structure and static parts of its arguments.
+// Thread-safe.
+class FARCALL_API CompiledTrees {
+ public:
+  explicit CompiledTrees(JitOptions options);
+  ~CompiledTrees();
+
+  std::string where() const;
+  // The leaves of the result, whose structure `call` tells afterwards. `type` is that of the tuple
+  // of arguments. With `is_fixed` types alone tell all structures, and find() finds the program.
+  std::vector<Array> operator()(TreeCall& call, const std::type_info& type, bool is_fixed) const;
+  const Executable* find(std::span<const Array> leaves) const { return fixed_.find(leaves); }
+  std::vector<Array> run(const Executable& executable, std::span<const Array> inputs) const;
+  size_t size() const;
+
+ private:
+  struct Key;
+  struct Entry;
+  using EntryPtr = std::shared_ptr<const Entry>;
+  EntryPtr find_or_record(TreeCall& call, const std::type_info& type,
+                          std::vector<Array>& captured) const;
+  std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call) const;
+
+  JitOptions options_;
+  mutable SignatureCache fixed_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_multimap<size_t, EntryPtr> entries_;
+};
+
+FARCALL_API ProgramPtr record_call(TreeCall& call);
+
 template <class T>
-inline constexpr bool kIsArray = std::is_same_v<std::remove_cvref_t<T>, Array>;
-
-template <class... Results>
-std::vector<Array> flatten_results(std::tuple<Results...> results) {
-  return std::apply([](auto&&... r) { return std::vector<Array>{std::move(r)...}; },
-                    std::move(results));
-}
-inline std::vector<Array> flatten_results(Array result) { return {std::move(result)}; }
-inline std::vector<Array> flatten_results(std::vector<Array> results) { return results; }
-
-template <class Result>
-Result unflatten_results(std::vector<Array> flat) {
-  if constexpr (std::is_same_v<Result, Array>) {
-    return std::move(flat[0]);
-  } else if constexpr (std::is_same_v<Result, std::vector<Array>>) {
-    return flat;
+consteval size_t count_leaves() {
+  if constexpr (std::same_as<T, Array>) {
+    return 1;
   } else {
-    return [&]<size_t... I>(std::index_sequence<I...>) { return Result{std::move(flat[I])...}; }
-    (std::make_index_sequence<std::tuple_size_v<Result>>());
+    return []<class... Parts>(const std::tuple<Parts...>*) {
+      return (size_t{0} + ... + count_leaves<Parts>());
+    }(static_cast<const PartsOf<T>*>(nullptr));
   }
 }
 
-template <class F, size_t... I>
-auto call_flat(F& f, [[maybe_unused]] std::span<const Array> inputs, std::index_sequence<I...>) {
-  return f(inputs[I]...);
+// Static arguments are kept, so that one that points to what somebody else owns is refused.
+template <class T>
+inline constexpr bool kOwnsItself =
+    !std::is_same_v<T, std::string_view> &&
+    (!std::is_pointer_v<T> || std::is_function_v<std::remove_pointer_t<T>>);
+template <class... Args>
+consteval bool can_be_kept(const std::tuple<Args...>*) {
+  return ((holds_arrays<Args>() || (std::equality_comparable<Args> && kOwnsItself<Args>)) && ...);
 }
 
-template <class>
-struct Arity;
-template <class R, class... Args>
-struct Arity<R(Args...)> {
-  static constexpr size_t value = sizeof...(Args);
-  using Result = std::remove_cvref_t<R>;
-  static_assert((kIsArray<Args> && ...), "farcall::jit: every argument must be an Array");
-};
-template <class R, class... Args>
-struct Arity<R (*)(Args...)> : Arity<R(Args...)> {};
-template <class C, class R, class... Args>
-struct Arity<R (C::*)(Args...) const> : Arity<R(Args...)> {};
-template <class C, class R, class... Args>
-struct Arity<R (C::*)(Args...)> : Arity<R(Args...)> {};
 template <class F>
-requires requires { &F::operator(); }
-struct Arity<F> : Arity<decltype(&F::operator())> {};
+class Jitted {
+ public:
+  using Parameters = detail::Parameters<F>;
+  Jitted(F function, JitOptions options)
+      : state_(std::make_shared<State>(std::move(function), std::move(options))) {}
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    using All = Arguments<F, Args...>;
+    using Result = ResultOf<F, All>;
+    static_assert(can_be_kept(static_cast<const All*>(nullptr)),
+                  "farcall::jit: an argument that holds no arrays is static: its type needs "
+                  "operator==, and must own its value (std::string, not const char*)");
+    constexpr bool kIsFixed =
+        !std::is_void_v<Parameters> && has_fixed_structure<All>() && has_fixed_structure<Result>();
+    if constexpr (kIsFixed) {
+      if (is_evaluating()) {
+        constexpr size_t kCount = count_leaves<All>();
+        Array leaves[kCount + 1];  // one more: an array of size zero is not C++
+        collect<All>(leaves, std::index_sequence_for<Args...>(), args...);
+        const std::span<const Array> inputs(leaves, kCount);
+        if (const Executable* executable = state_->compiled.find(inputs)) {
+          return build<Result>(fixed_tree<Result>(), state_->compiled.run(*executable, inputs));
+        }
+      }
+    }
+    TreeCallOf<F&, All> call(state_->compiled.where(), state_->function, {args...});
+    const std::vector<Array> leaves = state_->compiled(call, typeid(All), kIsFixed);
+    return call.result_of(leaves);
+  }
+
+  // How many programs it holds.
+  size_t cache_size() const { return state_->compiled.size(); }
+
+ private:
+  struct State {
+    State(F function, JitOptions options)
+        : function(std::move(function)), compiled(std::move(options)) {}
+    F function;
+    CompiledTrees compiled;
+  };
+
+  template <class All, size_t... I, class... Args>
+  static void collect([[maybe_unused]] Array* next, std::index_sequence<I...>,
+                      const Args&... args) {
+    [[maybe_unused]] const auto add = [&](const Array& leaf) { *next++ = leaf; };
+    (each_leaf(static_cast<const std::tuple_element_t<I, All>&>(args), add), ...);
+  }
+
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace detail
 
-// A compiled version of `function`, which takes Arrays and returns an Array, a tuple of Arrays or a
-// vector of Arrays. The result is callable with as many Arrays and returns the same.
+// A compiled version of `function`: compiled once for each combination of the types, structures and
+// static parts of its arguments. A parameter of a type that holds no arrays is static: the function
+// is compiled for each value.
 template <class F>
-auto jit(F function, std::string name = {}) {
-  using Signature = detail::Arity<std::decay_t<F>>;
-  constexpr auto kIndices = std::make_index_sequence<Signature::value>();
-  auto compiled = std::make_shared<const CompiledFunction>(
-      [function = std::move(function), kIndices](std::span<const Array> inputs) mutable {
-        return detail::flatten_results(detail::call_flat(function, inputs, kIndices));
-      },
-      std::move(name));
-  return [compiled](const auto&... args) -> typename Signature::Result {
-    static_assert(sizeof...(args) == Signature::value,
-                  "farcall::jit: another number of arguments than the function takes");
-    const Array inputs[] = {args..., Array()};  // one more: an array of size zero is not C++
-    return detail::unflatten_results<typename Signature::Result>(
-        (*compiled)(std::span(inputs, sizeof...(args))));
+auto jit(F function, JitOptions options = {}) {
+  return detail::Jitted<F>(std::move(function), std::move(options));
+}
+
+// make_jaxpr(f)(args…) is the program that `function` makes of such arguments.
+template <class F>
+auto make_jaxpr(F function) {
+  return [function = std::move(function)]<detail::Argument... Args>(const Args&... args) mutable {
+    using All = detail::Arguments<F, Args...>;
+    detail::TreeCallOf<F&, All> call("make_jaxpr", function, {args...});
+    return detail::record_call(call);
   };
 }
 

@@ -1,19 +1,34 @@
 // jit: one program for each signature.
+#include <atomic>
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/ops/collectives.h>
+#include <farcall/ops/derivatives.h>
+#include <farcall/ops/numpy_indexing.h>
+#include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/vmap.h>
 
 #include "arrays.h"
+#include "trees.h"
 
 namespace farcall {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
+using testing::Layer;
+using testing::layer;
 using testing::values;
 using Arrays = std::vector<Array>;
 
@@ -83,7 +98,7 @@ TEST(Jit, ANestedOneIsInlined) {
       [&](std::span<const Array> x) { return Arrays{inner(inner(x[0]))}; });
   const ShapeDtype types[] = {ShapeDtype(DType::kFloat32, {2})};
   EXPECT_EQ(outer.record(types)->equations.size(), 2u);
-  EXPECT_EQ(recordings, 2);
+  EXPECT_EQ(recordings, 1);
   const Array x = Array::of<float>({1, 2});
   EXPECT_THAT(values<float>(outer({&x, 1})[0]), ElementsAre(1, 2));
 }
@@ -131,6 +146,171 @@ TEST(Jit, SmallProgramsAreBrief) {
   const ShapeDtype many[] = {ShapeDtype(DType::kFloat32, {100000})};
   EXPECT_TRUE(f.compile(few)->is_brief());
   EXPECT_FALSE(f.compile(many)->is_brief());
+}
+
+// ---- trees and static arguments ----
+
+TEST(JitOfTrees, RecordsOnceForEachStructure) {
+  int recordings = 0;
+  const auto total = jit([&](const std::vector<Layer>& layers) {
+    ++recordings;
+    Array sum = 0.f;
+    for (const Layer& layer : layers) sum = sum + numpy::sum(layer.weights) * layer.shift;
+    return std::map<std::string, Array>{{"sum", sum}};
+  });
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(total(std::vector{layer(1, 2)}).at("sum").item<float>(), 6);
+    EXPECT_EQ(total(std::vector{layer(1, 2), layer(0, 5)}).at("sum").item<float>(), 11);
+  }
+  EXPECT_EQ(recordings, 2);
+  EXPECT_EQ(total.cache_size(), 2u);
+}
+
+TEST(JitOfTrees, ResultsMayDependOnTheShape) {
+  const auto rows = jit([](const Array& x) {
+    std::vector<Array> parts;
+    for (int64_t i = 0; i < x.shape()[0]; ++i) parts.push_back(numpy::take(x, i, 0));
+    return parts;
+  });
+  EXPECT_EQ(rows(Array::of<float>({1, 2})).size(), 2u);
+  EXPECT_EQ(rows(Array::of<float>({1, 2, 3})).size(), 3u);
+  EXPECT_EQ(rows(Array::of<float>({4, 5}))[1].item<float>(), 5);
+}
+
+TEST(JitOfTrees, ParametersWithoutArraysAreStatic) {
+  int recordings = 0;
+  const auto power = jit([&](const Array& x, int exponent, const std::string& sign) {
+    ++recordings;
+    Array y = 1.f;
+    for (int i = 0; i < exponent; ++i) y = y * x;
+    return sign == "-" ? -y : y;
+  });
+  EXPECT_EQ(power(2.f, 3, "+").item<float>(), 8);
+  EXPECT_EQ(power(3.f, 3, "+").item<float>(), 27);
+  EXPECT_EQ(recordings, 1);
+  EXPECT_EQ(power(2.f, 4, "+").item<float>(), 16);
+  EXPECT_EQ(power(2.f, 4, "-").item<float>(), -16);
+  EXPECT_EQ(recordings, 3);
+}
+
+TEST(JitOfTrees, AGenericFunctionIsCompiledForEachType) {
+  const auto first = jit([](const auto& tree) { return tree::leaves(tree)[0]; });
+  EXPECT_EQ(first(std::tuple(Array(1.f), Array(2.f))).item<float>(), 1);
+  EXPECT_EQ(first(std::pair(Array(3.f), Array(4.f))).item<float>(), 3);
+  EXPECT_EQ(first.cache_size(), 2u);
+}
+
+TEST(JitOfTrees, InsideOtherFunctionsItIsRecordedOnce) {
+  int recordings = 0;
+  const auto square = jit([&](const Array& x) {
+    ++recordings;
+    return x * x;
+  });
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(grad(square)(3.f).item<float>(), 6);
+    EXPECT_THAT(values<float>(vmap(square)(Array::of<float>({1, 2}))), ElementsAre(1, 4));
+  }
+  EXPECT_EQ(recordings, 2);  // a weakly typed number and a float
+  EXPECT_EQ(square(3.f).item<float>(), 9);
+  EXPECT_EQ(recordings, 2);
+}
+
+TEST(JitOfTrees, WhatItClosesOverInAnotherFunctionHoldsForOneCall) {
+  const auto f = [](const Array& x) { return jit([&](const Array& y) { return x * y; })(2.f) + x; };
+  EXPECT_EQ(grad(f)(5.f).item<float>(), 3);
+  EXPECT_THAT(values<float>(vmap(f)(Array::of<float>({1, 2}))), ElementsAre(3, 6));
+}
+
+TEST(JitOfTrees, TheSizeOfAnAxisThatItNamesCounts) {
+  const std::string names[] = {"i"};
+  const auto share = jit([&](const Array& x) { return x / lax::psum(x, names); });
+  const auto mapped = vmap(share, {.axis_name = "i"});
+  EXPECT_THAT(values<float>(mapped(Array::of<float>({1, 3}))), ElementsAre(0.25, 0.75));
+  EXPECT_THAT(values<float>(mapped(Array::of<float>({1, 1, 2}))), ElementsAre(0.25, 0.25, 0.5));
+}
+
+TEST(JitOfTrees, AnyNumberOfThreads) {
+  const auto total = jit([](const std::vector<Array>& all) {
+    Array sum = 0.f;
+    for (const Array& each : all) sum = sum + each;
+    return sum;
+  });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (size_t count = 1; count < 20; ++count) {
+        const std::vector<Array> ones(count, Array::scalar(1.f));
+        if (total(ones).item<float>() != static_cast<float>(count)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(total.cache_size(), 19u);
+}
+
+TEST(JitOfTrees, MakeJaxprShowsTheProgram) {
+  const auto f = [](const Layer& layer) { return -layer.shift; };
+  EXPECT_EQ(to_text(*make_jaxpr(f)(layer(1, 2))),
+            "{ lambda ; a:f32[2] b:f32[]. let\n    c:f32[] = neg b\n  in (c,) }");
+}
+
+// ---- donation ----
+
+const auto kUpdate = [](const Layer& state, const Array& change) {
+  return Layer{state.weights * 2 + change, state.shift + 1};
+};
+
+Layer fresh_layer() { return {Array::of<float>({1, 2, 3, 4}), Array::scalar(5.f)}; }
+
+TEST(Donation, TheResultLiesInTheDonatedMemory) {
+  const auto f = jit(kUpdate, {.donate_argnums = {0}});
+  const Layer given = fresh_layer();
+  const void* memory = given.weights.data();
+  const Layer result = f(given, Array::of<float>({1, 1, 1, 1}));
+  EXPECT_THAT(values<float>(result.weights), ElementsAre(3, 5, 7, 9));
+  EXPECT_EQ(result.weights.data(), memory);
+  EXPECT_TRUE(given.weights.is_deleted());
+}
+
+TEST(Donation, ADeletedArrayIsRefused) {
+  const auto f = jit(kUpdate, {.donate_argnums = {-2}});
+  const Array change = Array::of<float>({1, 1, 1, 1});
+  const Layer given = fresh_layer();
+  f(given, change);
+  const std::string text =
+      "Array has been deleted with shape=f32[4]: it was donated to a jitted function, which used "
+      "its memory. Keep the function's result, or do not name the argument in donate_argnums";
+  EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { f(given, change); }), text);
+  EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [&] { given.weights + 1; }), text);
+  EXPECT_EQ(given.weights.to_string(), "deleted f32[4]");
+  EXPECT_FALSE(change.is_deleted());
+  EXPECT_THAT(values<float>(f(fresh_layer(), change).weights), ElementsAre(3, 5, 7, 9));
+}
+
+TEST(Donation, MemoryThatOthersHoldIsLeftAlone) {
+  const auto f = jit(kUpdate, {.donate_argnums = {0}});
+  const Layer given = fresh_layer();
+  const Array other(given.weights.type(), given.weights.storage());  // shares the memory
+  f(given, Array::of<float>({1, 1, 1, 1}));
+  EXPECT_FALSE(given.weights.is_deleted());
+  EXPECT_THAT(values<float>(given.weights), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(values<float>(other), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(Donation, AnArrayThatIsPassedTwiceIsLeftAlone) {
+  const auto f =
+      jit([](const Array& x, const Array& y) { return x * 2 + y; }, {.donate_argnums = {0}});
+  const Array x = Array::of<float>({1, 2});
+  EXPECT_THAT(values<float>(f(x, x)), ElementsAre(3, 6));
+  EXPECT_THAT(values<float>(x), ElementsAre(1, 2));
+}
+
+TEST(Donation, OfAnArgumentThatIsNotThere) {
+  const auto f = jit(kUpdate, {.name = "update", .donate_argnums = {2}});
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { f(fresh_layer(), 1.f); }),
+            "jit(update): donate_argnums names argument 2, but the function takes 2");
 }
 
 TEST(Engine, ByName) {

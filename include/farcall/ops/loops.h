@@ -1,0 +1,220 @@
+// Loops and branches over trees: the functions of control_flow.h for carries, slices and operands
+// that are trees. Static parts of trees are passed on as they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/ops/control_flow.h>
+#include <farcall/trace/tree_call.h>
+
+namespace farcall::lax {
+namespace detail {
+
+using farcall::detail::build;
+using farcall::detail::flat;
+using farcall::detail::Given;
+using farcall::detail::OverTrees;
+using farcall::detail::Parameters;
+using farcall::detail::tree_of;
+
+// What parameter `number` of F is, given an argument of type T.
+template <class F, size_t number, class T>
+struct ParameterOf {
+  template <class Known>
+  static auto find() {
+    if constexpr (std::is_void_v<Known>) {
+      return std::type_identity<Given<std::decay_t<T>>>();
+    } else {
+      return std::tuple_element<number, Known>();
+    }
+  }
+  using type = typename decltype(find<Parameters<F>>())::type;
+};
+template <class F, size_t number, class T>
+using Parameter = typename ParameterOf<F, number, T>::type;
+
+// "carry.weights": names for arrays of a tree.
+FARCALL_API LeafName paths(std::string root, TreeDef tree);
+
+// Raises TypeError when a body returns a carry of another structure.
+FARCALL_API void check_carry(std::string_view function, const TreeDef& wanted,
+                             const TreeDef& returned);
+FARCALL_API LoopResults scan_trees(const ScanBody& body, const TreeDef& carry_tree,
+                                   std::span<const Array> init, const TreeDef& x_tree,
+                                   std::span<const Array> xs, const ScanOptions& options);
+FARCALL_API std::vector<Array> while_trees(const FlatFunction& cond, const FlatFunction& body,
+                                           const TreeDef& tree, std::span<const Array> init);
+FARCALL_API std::vector<Array> for_trees(const Array& lower, const Array& upper,
+                                         const ForBody& body, const TreeDef& tree,
+                                         std::span<const Array> init,
+                                         std::optional<int64_t> unroll);
+// The results of branches, `trees` being the structures of what each returned last.
+FARCALL_API std::vector<Array> branch_trees(std::string_view function, const Array& choice,
+                                            std::span<const FlatFunction> branches,
+                                            const std::vector<TreeDef>& trees,
+                                            std::span<const Array> operands);
+
+// `index` or `pred` and the branches by number.
+template <class Result, class Operands, class... Branches>
+Result choose(std::string_view function, const Array& choice, const Operands& operands,
+              Branches&... branches) {
+  const TreeDef tree = tree_of(operands);
+  std::vector<TreeDef> results(sizeof...(Branches));
+  std::vector<FlatFunction> functions;
+  const auto add = [&](auto& branch) {
+    functions.emplace_back([&, number = functions.size()](std::span<const Array> inputs) {
+      Operands all = build<Operands>(tree, inputs);
+      static_assert(std::is_convertible_v<decltype(std::apply(branch, all)), Result>,
+                    "farcall: all branches must return values of one type");
+      const Result value = std::apply(branch, all);
+      results[number] = tree_of(value);
+      return flat(value);
+    });
+  };
+  (add(branches), ...);
+  const auto found = branch_trees(function, choice, functions, results, flat(operands));
+  return build<Result>(results[0], found);
+}
+
+template <class F, class... Args>
+using Called = std::decay_t<std::invoke_result_t<F&, Args&...>>;
+
+}  // namespace detail
+
+// `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys,
+// stacked. Without arrays in xs the options need a length; give std::nullopt for no xs.
+template <class F, class Init, class Xs>
+requires detail::OverTrees<F>
+auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
+  using Carry = detail::Parameter<F, 0, Init>;
+  using X = detail::Parameter<F, 1, Xs>;
+  using Results = detail::Called<F, Carry, X>;
+  static_assert(
+      requires { requires std::tuple_size<Results>::value == 2; },
+      "farcall::lax::scan: the body must return a pair (carry, y)");
+  using Y = std::decay_t<std::tuple_element_t<1, Results>>;
+  static_assert(std::is_convertible_v<std::tuple_element_t<0, Results>, Carry>,
+                "farcall::lax::scan: the body must return a carry of the type that it gets");
+  const Carry first(init);
+  const X slices(xs);
+  const TreeDef carry_tree = detail::tree_of(first), x_tree = detail::tree_of(slices);
+  TreeDef y_tree;
+  const ScanBody flat_body = [&](std::span<const Array> carry, std::span<const Array> x) {
+    Carry carry_in = detail::build<Carry>(carry_tree, carry);
+    X x_in = detail::build<X>(x_tree, x);
+    const Results results = body(carry_in, x_in);
+    const Carry carry_out(std::get<0>(results));
+    detail::check_carry("scan", carry_tree, detail::tree_of(carry_out));
+    y_tree = detail::tree_of(std::get<1>(results));
+    return LoopResults{detail::flat(carry_out), detail::flat(std::get<1>(results))};
+  };
+  const LoopResults found = detail::scan_trees(flat_body, carry_tree, detail::flat(first), x_tree,
+                                               detail::flat(slices), options);
+  return std::pair(detail::build<Carry>(carry_tree, found.carry),
+                   detail::build<Y>(y_tree, found.ys));
+}
+
+// `body` as long as `cond` returns true, both of the carry.
+template <class Cond, class F, class Init>
+requires detail::OverTrees<F>
+auto while_loop(Cond cond, F body, const Init& init) {
+  using Carry = detail::Parameter<F, 0, Init>;
+  const Carry first(init);
+  const TreeDef tree = detail::tree_of(first);
+  const FlatFunction flat_cond = [&](std::span<const Array> inputs) {
+    Carry carry = detail::build<Carry>(tree, inputs);
+    return std::vector<Array>{cond(carry)};
+  };
+  const FlatFunction flat_body = [&](std::span<const Array> inputs) {
+    Carry carry = detail::build<Carry>(tree, inputs);
+    const Carry next(body(carry));
+    detail::check_carry("while_loop", tree, detail::tree_of(next));
+    return detail::flat(next);
+  };
+  return detail::build<Carry>(tree,
+                              detail::while_trees(flat_cond, flat_body, tree, detail::flat(first)));
+}
+
+// `body(i, carry)` with i = lower, …, upper - 1.
+template <class F, class Init>
+requires detail::OverTrees<F>
+auto fori_loop(const Array& lower, const Array& upper, F body, const Init& init,
+               std::optional<int64_t> unroll = {}) {
+  using Carry = detail::Parameter<F, 1, Init>;
+  const Carry first(init);
+  const TreeDef tree = detail::tree_of(first);
+  const ForBody flat_body = [&](const Array& i, std::span<const Array> inputs) {
+    Carry carry = detail::build<Carry>(tree, inputs);
+    const Carry next(body(i, carry));
+    detail::check_carry("fori_loop", tree, detail::tree_of(next));
+    return detail::flat(next);
+  };
+  return detail::build<Carry>(
+      tree, detail::for_trees(lower, upper, flat_body, tree, detail::flat(first), unroll));
+}
+
+// One of two functions of the operands.
+template <class TrueFun, class FalseFun, class... Operands>
+requires detail::OverTrees<TrueFun>
+auto cond(const Array& pred, TrueFun true_fun, FalseFun false_fun, const Operands&... operands) {
+  using All = farcall::detail::Arguments<TrueFun, Operands...>;
+  return detail::choose<farcall::detail::ResultOf<TrueFun, All>>("cond", pred, All{operands...},
+                                                                 false_fun, true_fun);
+}
+
+// One of several, given as a tuple; an index outside is clamped.
+template <class First, class... Others, class... Operands>
+auto switch_(const Array& index, std::tuple<First, Others...> branches,
+             const Operands&... operands) {
+  using All = farcall::detail::Arguments<First, Operands...>;
+  return std::apply(
+      [&](auto&... each) {
+        return detail::choose<farcall::detail::ResultOf<First, All>>("switch", index,
+                                                                     All{operands...}, each...);
+      },
+      branches);
+}
+
+// `f` of each slice, one after the other; with a batch size, of that many at a time by vmap.
+template <class F, class Xs>
+requires detail::OverTrees<F>
+auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
+  using X = detail::Parameter<F, 0, Xs>;
+  const X slices(xs);
+  const TreeDef x_tree = detail::tree_of(slices);
+  TreeDef tree;
+  const FlatFunction flat_function = [&](std::span<const Array> inputs) {
+    X x = detail::build<X>(x_tree, inputs);
+    const auto result = f(x);
+    tree = detail::tree_of(result);
+    return detail::flat(result);
+  };
+  const std::vector<Array> results = map(flat_function, detail::flat(slices), batch_size);
+  return detail::build<detail::Called<F, X>>(tree, results);
+}
+
+// Running results of an associative function of two trees along `axis`.
+template <class F, class Elems>
+requires detail::OverTrees<F> Elems associative_scan(F fn, const Elems& elems, bool reverse = false,
+                                                     int64_t axis = 0) {
+  const TreeDef tree = detail::tree_of(elems);
+  const Combine flat_function = [&](std::span<const Array> a, std::span<const Array> b) {
+    Elems first = detail::build<Elems>(tree, a), second = detail::build<Elems>(tree, b);
+    const Elems result(fn(first, second));
+    detail::check_carry("associative_scan", tree, detail::tree_of(result));
+    return detail::flat(result);
+  };
+  return detail::build<Elems>(tree,
+                              associative_scan(flat_function, detail::flat(elems), reverse, axis));
+}
+
+}  // namespace farcall::lax

@@ -1,0 +1,243 @@
+// custom_jvp and custom_vjp of functions over trees, and checkpoint.
+//
+// Cotangents and tangents that a rule gets have no null Arrays, but for values that are neither
+// floats nor complex numbers. Null Arrays in what a rule returns are zero.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/call.h>
+#include <farcall/trace/custom.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/tree_call.h>
+
+namespace farcall {
+
+struct CustomRuleOptions {
+  std::string name = {};  // in programs and messages
+};
+
+namespace detail {
+
+// What a rule is told of the function: its results, once it has run.
+class FARCALL_API RuleChecks {
+ public:
+  explicit RuleChecks(std::string rule) : rule_(std::move(rule)) {}
+
+  void set_function(const TreeDef& tree, std::vector<ShapeDtype> types);
+  // Raises TypeError when a rule returns other results than the function.
+  void check_results(const TreeDef& tree, std::span<const ShapeDtype> types) const;
+  // Raises TypeError unless these are tangents of values of these types.
+  void check_tangents(const std::string& which, const TreeDef& wanted,
+                      std::span<const ShapeDtype> types, const TreeDef& given,
+                      std::span<const Array> tangents) const;
+
+ private:
+  std::string rule_;  // "the fwd rule of custom_vjp function f"
+  std::optional<std::pair<TreeDef, std::vector<ShapeDtype>>> function_;
+};
+
+// Of a tuple of arguments those that hold arrays.
+template <class All>
+struct WithArraysOf;
+template <class... Args>
+struct WithArraysOf<std::tuple<Args...>> {
+  using type = decltype(std::tuple_cat(
+      std::declval<std::conditional_t<holds_arrays<Args>(), std::tuple<Args>, std::tuple<>>>()...));
+};
+template <class All>
+using WithArrays = typename WithArraysOf<All>::type;
+FARCALL_API TreeDef without_static(const TreeDef& arguments);
+
+FARCALL_API std::vector<Array> instantiated_tangents(std::span<const Array> tangents,
+                                                     std::span<const ShapeDtype> types);
+
+// One call of a function that brings a rule. Programs keep it, without the arrays of the call.
+template <class F, class Args>
+struct RuledCall {
+  using Result = ResultOf<F, Args>;
+  F function;
+  TreeDef arguments;
+  RuleChecks checks;
+  TreeDef result = {};  // of the function or the rule, whichever ran last
+
+  std::vector<Array> run(std::span<const Array> inputs) {
+    Args args = build<Args>(arguments, inputs);
+    const Result value = std::apply(function, args);
+    result = tree_of(value);
+    std::vector<Array> leaves = flat(value);
+    checks.set_function(result, types_of(leaves));
+    return leaves;
+  }
+};
+
+// Runs `call` with `rules`, to which the function is added.
+template <class Call, class Args>
+auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, CustomCall rules,
+                const Args& arguments) {
+  rules.name = name;
+  rules.function = [call](std::span<const Array> inputs) { return call->run(inputs); };
+  const std::vector<Array> results =
+      call_custom(std::make_shared<const CustomCall>(std::move(rules)), flat(arguments));
+  return build<typename Call::Result>(call->result, results);
+}
+
+template <class F, class Rule>
+struct CustomJvp {
+  using Parameters = detail::Parameters<F>;
+  F function;
+  Rule rule;
+  std::string name;
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    using All = Arguments<F, Args...>;
+    using Call = RuledCall<F, All>;
+    using Result = typename Call::Result;
+    const All arguments{args...};
+    const auto call = std::make_shared<Call>(Call{
+        function, tree_of(arguments), RuleChecks("the jvp rule of custom_jvp function " + name)});
+    CustomCall rules;
+    rules.jvp = [call, rule = rule](std::span<const Array> primals,
+                                    std::span<const Array> tangents) mutable {
+      const All values = build<All>(call->arguments, primals);
+      const All directions =
+          build<All>(call->arguments, instantiated_tangents(tangents, types_of(primals)));
+      const auto [outputs, output_tangents] = rule(values, directions);
+      static_assert(std::is_same_v<std::decay_t<decltype(outputs)>, Result> &&
+                        std::is_same_v<std::decay_t<decltype(output_tangents)>, Result>,
+                    "farcall::custom_jvp: the rule must return a pair (results, tangents), both of "
+                    "the function's type");
+      call->result = tree_of(outputs);
+      JvpResults results{flat(outputs), flat(output_tangents)};
+      const std::vector<ShapeDtype> types = types_of(results.primals);
+      call->checks.check_results(call->result, types);
+      call->checks.check_tangents("tangent result", call->result, types, tree_of(output_tangents),
+                                  results.tangents);
+      return results;
+    };
+    return call_ruled(call, name, std::move(rules), arguments);
+  }
+};
+
+template <class F, class Forward, class Backward>
+struct CustomVjp {
+  using Parameters = detail::Parameters<F>;
+  F function;
+  Forward forward;
+  Backward backward;
+  std::string name;
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    using All = Arguments<F, Args...>;
+    using Call = RuledCall<F, All>;
+    using Result = typename Call::Result;
+    const All arguments{args...};
+    const auto call = std::make_shared<Call>(Call{
+        function, tree_of(arguments), RuleChecks("the fwd rule of custom_vjp function " + name)});
+    const RuleChecks backward_checks("the bwd rule of custom_vjp function " + name);
+    CustomCall rules;
+    rules.forward = [call, backward_checks, forward = forward, backward = backward](
+                        std::span<const Array> inputs, const std::vector<bool>&) mutable {
+      All values = build<All>(call->arguments, inputs);
+      const auto [outputs, residuals] = std::apply(forward, values);
+      using Residuals = std::decay_t<decltype(residuals)>;
+      static_assert(
+          std::is_same_v<std::decay_t<decltype(outputs)>, Result>,
+          "farcall::custom_vjp: the forward rule must return a pair (results, residuals), "
+          "the results of the function's type");
+      call->result = tree_of(outputs);
+      ForwardResults results{flat(outputs), flat(residuals), {}};
+      const std::vector<ShapeDtype> output_types = types_of(results.outputs);
+      call->checks.check_results(call->result, output_types);
+      results.backward =
+          [backward_checks, backward, arguments = call->arguments, input_types = types_of(inputs),
+           output_types, result = call->result, residual_tree = tree_of(residuals)](
+              std::span<const Array> kept, std::span<const Array> cotangents) mutable {
+            const auto found =
+                backward(build<Residuals>(residual_tree, kept),
+                         build<Result>(result, instantiated_tangents(cotangents, output_types)));
+            return cotangents_of<All>(backward_checks, arguments, input_types, found);
+          };
+      return results;
+    };
+    return call_ruled(call, name, std::move(rules), arguments);
+  }
+
+ private:
+  // What a backward rule returned: a tuple with a cotangent for each argument that holds arrays, or
+  // that of the only one.
+  template <class All, class Found>
+  static std::vector<Array> cotangents_of(const RuleChecks& checks, const TreeDef& arguments,
+                                          std::span<const ShapeDtype> types, const Found& found) {
+    using Wanted = WithArrays<All>;
+    if constexpr (std::is_convertible_v<Found, Wanted>) {
+      const Wanted cotangents(found);
+      std::vector<Array> leaves = flat(cotangents);
+      checks.check_tangents("cotangent", without_static(arguments), types, tree_of(cotangents),
+                            leaves);
+      return leaves;
+    } else {
+      static_assert(std::tuple_size_v<Wanted> == 1 && std::is_constructible_v<Wanted, Found>,
+                    "farcall::custom_vjp: the backward rule must return a tuple with a cotangent "
+                    "for each argument that holds arrays, or that of the only one");
+      return cotangents_of<All>(checks, arguments, types, Wanted(found));
+    }
+  }
+};
+
+}  // namespace detail
+
+// `function` with a rule for forward mode: rule(primals, tangents), tuples with an entry for each
+// argument, returns a pair of the results and their tangents. Reverse mode follows.
+template <class F, class Rule>
+auto custom_jvp(F function, Rule rule, CustomRuleOptions options = {}) {
+  return detail::CustomJvp<F, Rule>{std::move(function), std::move(rule), std::move(options.name)};
+}
+
+// `function` with a rule for reverse mode: forward(args…) returns a pair of the results and of any
+// tree of residuals; backward(residuals, cotangent) returns a tuple with a cotangent for each
+// argument that holds arrays, or that of the only one.
+template <class F, class Forward, class Backward>
+auto custom_vjp(F function, Forward forward, Backward backward, CustomRuleOptions options = {}) {
+  return detail::CustomVjp<F, Forward, Backward>{std::move(function), std::move(forward),
+                                                 std::move(backward), std::move(options.name)};
+}
+
+struct CheckpointOptions {
+  std::string name = {};
+  bool prevent_cse = true;
+};
+
+namespace detail {
+template <class F>
+struct Checkpointed {
+  using Parameters = detail::Parameters<F>;
+  mutable F function;
+  CheckpointOptions options;
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    TreeCallOf<F&, Arguments<F, Args...>> call("checkpoint", function, {args...});
+    const std::vector<Array> results =
+        checkpoint(call.as_function(), call.leaves(), options.name, options.prevent_cse);
+    return call.result_of(results);
+  }
+};
+}  // namespace detail
+
+// `function`, of which reverse mode keeps the arguments alone and computes the rest again.
+template <class F>
+auto checkpoint(F function, CheckpointOptions options = {}) {
+  return detail::Checkpointed<F>{std::move(function), std::move(options)};
+}
+
+}  // namespace farcall

@@ -1,0 +1,365 @@
+// Trees of arrays: what functions that are transformed may take and return. A tree is an Array; a
+// std::vector, optional, pair, tuple, array or map (by key) of trees; or a struct of the user's,
+// described once:
+//
+//   struct Layer { Array weights, shift; };
+//   FARCALL_TREE(Layer, weights, shift);  // in the namespace of the struct
+//
+// Anything else in a tree is static: a part of its structure, passed on as it is. Members that the
+// description leaves out are not passed on.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/handler/foreach.h>
+#include <farcall/program/params.h>
+#include <farcall/trace/array.h>
+
+// Stands after the struct, in its namespace; at most 32 members.
+#define FARCALL_TREE(Type, ...)                                                             \
+  [[maybe_unused]] constexpr auto farcall_tree_fields(const Type*) {                        \
+    return std::tuple_cat(std::tuple<>()                                                    \
+                              FARCALL_FFI_FOR_EACH(FARCALL_TREE_FIELD, Type, __VA_ARGS__)); \
+  }                                                                                         \
+  static_assert(true, "a semicolon follows")
+#define FARCALL_TREE_FIELD(Type, name) , std::tuple(::farcall::field(#name, &Type::name))
+
+namespace farcall {
+
+// A value of any type that can be copied.
+class FARCALL_API StaticValue {
+ public:
+  StaticValue() = default;
+  template <class T>
+  static StaticValue of(const T& value) {
+    StaticValue result;
+    result.value_ = std::make_shared<const T>(value);
+    result.type_ = &typeid(T);
+    if constexpr (std::equality_comparable<T>) {
+      result.equal_ = [](const void* a, const void* b) {
+        return *static_cast<const T*>(a) == *static_cast<const T*>(b);
+      };
+    }
+    return result;
+  }
+  template <class T>
+  const T& as() const {
+    FARCALL_ASSERT(type_ && *type_ == typeid(T));
+    return *static_cast<const T*>(value_.get());
+  }
+  // Values of a type without == equal themselves alone.
+  bool operator==(const StaticValue& other) const;
+
+ private:
+  std::shared_ptr<const void> value_;
+  const std::type_info* type_ = nullptr;
+  bool (*equal_)(const void*, const void*) = nullptr;
+};
+
+// The structure of a tree, without its arrays.
+struct FARCALL_API TreeDef {
+  // kNone is an empty std::optional.
+  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kList, kMap, kStruct, kStatic };
+  Kind kind = Kind::kLeaf;
+  StaticValue value = {};  // kStatic: itself; kMap: the std::vector of its keys
+  // kMap, kStruct: how child i is reached, "[\"a\"]" or ".a".
+  std::string (*child_path)(const TreeDef& node, size_t i) = nullptr;
+  std::vector<TreeDef> children = {};
+  size_t num_leaves = 1;
+
+  bool operator==(const TreeDef& other) const;
+  // "(*, [*, *], {.w: *})"
+  std::string to_string() const;
+};
+
+// How a leaf is reached from the root, "[0].weights", for messages.
+FARCALL_API std::string leaf_path(const TreeDef& tree, size_t leaf);
+
+namespace detail {
+
+template <class T>
+concept DescribedTree = requires(const T* value) {
+  farcall_tree_fields(value);
+};
+template <class T>
+concept TupleTree = requires {
+  std::tuple_size<T>::value;
+};
+
+template <class T>
+inline constexpr bool kIsVector = false;
+template <class T>
+inline constexpr bool kIsVector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsMap = false;
+template <class K, class T>
+inline constexpr bool kIsMap<std::map<K, T>> = true;
+
+// `f(member, …)` of the members of a described struct, which may be const.
+template <class T, class F>
+constexpr decltype(auto) with_members(T& value, const F& f) {
+  return std::apply([&](const auto&... field) { return f(value.*(field.member)...); },
+                    farcall_tree_fields(static_cast<const std::remove_const_t<T>*>(nullptr)));
+}
+// The types of the parts of a tuple or a described struct, as a std::tuple.
+template <class T>
+struct Parts;
+template <TupleTree T>
+struct Parts<T> {
+  template <size_t... I>
+  static std::tuple<std::tuple_element_t<I, T>...> of(std::index_sequence<I...>);
+  using type = decltype(of(std::make_index_sequence<std::tuple_size_v<T>>()));
+};
+template <DescribedTree T>
+struct Parts<T> {
+  template <class... Members>
+  static std::tuple<Members...> of(std::tuple<Field<T, Members>...>);
+  using type = decltype(of(farcall_tree_fields(static_cast<const T*>(nullptr))));
+};
+template <class T>
+using PartsOf = typename Parts<T>::type;
+
+template <class T>
+consteval bool holds_arrays();
+template <class T>
+consteval bool has_fixed_structure();
+template <class... Parts>
+consteval bool any_holds_arrays(const std::tuple<Parts...>*) {
+  return (holds_arrays<Parts>() || ...);
+}
+template <class... Parts>
+consteval bool all_have_fixed_structure(const std::tuple<Parts...>*) {
+  return (has_fixed_structure<Parts>() && ...);
+}
+template <class T>
+consteval bool holds_arrays() {
+  if constexpr (std::same_as<T, Array>) {
+    return true;
+  } else if constexpr (kIsVector<T> || kIsOptional<T>) {
+    return holds_arrays<typename T::value_type>();
+  } else if constexpr (kIsMap<T>) {
+    return holds_arrays<typename T::mapped_type>();
+  } else if constexpr (TupleTree<T> || DescribedTree<T>) {
+    return any_holds_arrays(static_cast<const PartsOf<T>*>(nullptr));
+  } else {
+    return false;
+  }
+}
+
+// Whether all trees of the type have one structure.
+template <class T>
+consteval bool has_fixed_structure() {
+  if constexpr (std::same_as<T, Array>) {
+    return true;
+  } else if constexpr (TupleTree<T> || DescribedTree<T>) {
+    return all_have_fixed_structure(static_cast<const PartsOf<T>*>(nullptr));
+  } else {
+    return false;
+  }
+}
+
+// `f(leaf)` of each array of a tree, which may be const, in order.
+template <class T, class F>
+void each_leaf(T& tree, const F& f) {
+  using Plain = std::remove_const_t<T>;
+  if constexpr (!holds_arrays<Plain>()) {
+    return;
+  } else if constexpr (std::same_as<Plain, Array>) {
+    f(tree);
+  } else if constexpr (kIsOptional<Plain>) {
+    if (tree) each_leaf(*tree, f);
+  } else if constexpr (kIsVector<Plain>) {
+    for (auto& part : tree) each_leaf(part, f);
+  } else if constexpr (kIsMap<Plain>) {
+    for (auto& [key, part] : tree) each_leaf(part, f);
+  } else if constexpr (TupleTree<Plain>) {
+    std::apply([&](auto&... parts) { (each_leaf(parts, f), ...); }, tree);
+  } else {
+    with_members(tree, [&](auto&... parts) { (each_leaf(parts, f), ...); });
+  }
+}
+
+template <class T>
+std::vector<Array> flat(const T& tree) {
+  std::vector<Array> leaves;
+  each_leaf(tree, [&](const Array& leaf) { leaves.push_back(leaf); });
+  return leaves;
+}
+
+FARCALL_API std::string key_path(const std::string& key);
+FARCALL_API std::string key_path(int64_t key);
+FARCALL_API std::string member_path(std::string_view name);
+
+template <class Key>
+std::string path_of_key(const TreeDef& node, size_t i) {
+  const Key& key = node.value.as<std::vector<Key>>()[i];
+  if constexpr (std::is_integral_v<Key>) {
+    return key_path(static_cast<int64_t>(key));
+  } else if constexpr (std::convertible_to<Key, std::string>) {
+    return key_path(static_cast<std::string>(key));
+  } else {
+    return "[key " + std::to_string(i) + "]";
+  }
+}
+template <class T>
+std::string path_of_member(const TreeDef&, size_t i) {
+  return std::apply(
+      [&](const auto&... field) {
+        const std::string_view names[] = {field.name...};
+        return member_path(names[i]);
+      },
+      farcall_tree_fields(static_cast<const T*>(nullptr)));
+}
+
+// Sets num_leaves from the children.
+FARCALL_API TreeDef inner_node(TreeDef node);
+
+template <class T>
+TreeDef tree_of(const T& tree) {
+  if constexpr (!holds_arrays<T>()) {
+    return inner_node({.kind = TreeDef::Kind::kStatic, .value = StaticValue::of(tree)});
+  } else if constexpr (std::same_as<T, Array>) {
+    return {};
+  } else if constexpr (kIsOptional<T>) {
+    return tree ? tree_of(*tree) : inner_node({.kind = TreeDef::Kind::kNone});
+  } else if constexpr (kIsVector<T>) {
+    TreeDef node{.kind = TreeDef::Kind::kList};
+    for (const auto& part : tree) node.children.push_back(tree_of(part));
+    return inner_node(std::move(node));
+  } else if constexpr (kIsMap<T>) {
+    using Key = typename T::key_type;
+    TreeDef node{.kind = TreeDef::Kind::kMap, .child_path = path_of_key<Key>};
+    std::vector<Key> keys;
+    for (const auto& [key, part] : tree) {
+      keys.push_back(key);
+      node.children.push_back(tree_of(part));
+    }
+    node.value = StaticValue::of(keys);
+    return inner_node(std::move(node));
+  } else if constexpr (TupleTree<T>) {
+    return std::apply(
+        [](const auto&... parts) {
+          return inner_node({.kind = TreeDef::Kind::kTuple, .children = {tree_of(parts)...}});
+        },
+        tree);
+  } else {
+    return with_members(tree, [](const auto&... parts) {
+      return inner_node({.kind = TreeDef::Kind::kStruct,
+                         .child_path = path_of_member<T>,
+                         .children = {tree_of(parts)...}});
+    });
+  }
+}
+
+template <class T>
+const TreeDef& fixed_tree() {
+  static const TreeDef tree = tree_of(T());
+  return tree;
+}
+
+// The tree of this structure with the arrays from `next` on, which is moved behind them.
+template <class T>
+T build(const TreeDef& node, const Array*& next) {
+  if constexpr (!holds_arrays<T>()) {
+    return node.value.as<T>();
+  } else if constexpr (std::same_as<T, Array>) {
+    return *next++;
+  } else if constexpr (kIsOptional<T>) {
+    if (node.kind == TreeDef::Kind::kNone) return std::nullopt;
+    return build<typename T::value_type>(node, next);
+  } else if constexpr (kIsVector<T>) {
+    T tree;
+    tree.reserve(node.children.size());
+    for (const TreeDef& child : node.children) {
+      tree.push_back(build<typename T::value_type>(child, next));
+    }
+    return tree;
+  } else if constexpr (kIsMap<T>) {
+    T tree;
+    const auto& keys = node.value.as<std::vector<typename T::key_type>>();
+    for (size_t i = 0; i < keys.size(); ++i) {
+      tree.emplace(keys[i], build<typename T::mapped_type>(node.children[i], next));
+    }
+    return tree;
+  } else if constexpr (TupleTree<T>) {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return T{build<std::tuple_element_t<I, T>>(node.children[I], next)...};
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    T tree{};
+    with_members(tree, [&](auto&... parts) {
+      const TreeDef* child = node.children.data();
+      ((parts = build<std::remove_cvref_t<decltype(parts)>>(*child++, next)), ...);
+    });
+    return tree;
+  }
+}
+template <class T>
+T build(const TreeDef& tree, std::span<const Array> leaves) {
+  FARCALL_ASSERT(leaves.size() == tree.num_leaves);
+  const Array* next = leaves.data();
+  return build<T>(tree, next);
+}
+
+[[noreturn]] FARCALL_API void different_trees(const TreeDef& first, const TreeDef& other);
+
+}  // namespace detail
+
+// A type whose values hold arrays.
+template <class T>
+concept Tree = detail::holds_arrays<std::remove_cvref_t<T>>();
+
+namespace tree {
+
+template <Tree T>
+std::vector<Array> leaves(const T& tree) {
+  return detail::flat(tree);
+}
+
+template <class T>
+TreeDef structure(const T& tree) {
+  return detail::tree_of(tree);
+}
+
+// The tree of `f(leaf, …)` of the leaves of trees of one structure. Raises INVALID_ARGUMENT when
+// their structures differ.
+template <class F, Tree T, std::same_as<T>... Others>
+T map(const F& f, const T& first, const Others&... others) {
+  const TreeDef all = detail::tree_of(first);
+  [[maybe_unused]] const auto check = [&](const TreeDef& other) {
+    if (!(other == all)) detail::different_trees(all, other);
+  };
+  (check(detail::tree_of(others)), ...);
+  const std::vector<Array> lists[] = {leaves(first), leaves(others)...};
+  std::vector<Array> results;
+  results.reserve(all.num_leaves);
+  for (size_t i = 0; i < all.num_leaves; ++i) {
+    results.push_back([&]<size_t... I>(std::index_sequence<I...>) {
+      return Array(f(lists[I][i]...));
+    }(std::make_index_sequence<1 + sizeof...(Others)>()));
+  }
+  return detail::build<T>(all, results);
+}
+
+}  // namespace tree
+}  // namespace farcall

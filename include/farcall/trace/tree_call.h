@@ -1,0 +1,162 @@
+// A call of a function over trees, for the transformations: its arguments as a flat list of arrays,
+// the function as one of flat lists. Whatever else a transformation does is no template.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/record.h>
+#include <farcall/trace/tree.h>
+
+namespace farcall {
+
+// A tag for functions that return a std::pair of their result and of anything else, which is not
+// differentiated.
+struct HasAux {};
+inline constexpr HasAux has_aux{};
+
+namespace detail {
+
+class FARCALL_API TreeCall {
+ public:
+  // `where` names who asks, in messages.
+  TreeCall(std::string where, TreeDef arguments, std::vector<Array> leaves)
+      : where_(std::move(where)), arguments_(std::move(arguments)), leaves_(std::move(leaves)) {}
+  virtual ~TreeCall();
+  TreeCall(const TreeCall&) = delete;
+  TreeCall& operator=(const TreeCall&) = delete;
+
+  const std::string& where() const { return where_; }
+  // A tuple of the arguments, and its arrays.
+  const TreeDef& arguments() const { return arguments_; }
+  const std::vector<Array>& leaves() const { return leaves_; }
+  // The first leaf of an argument.
+  size_t first_leaf(size_t argument) const;
+  // By leaf: whether it belongs to one of these arguments.
+  std::vector<bool> belong_to(std::span<const int> numbers) const;
+
+  // Calls the function. A null array stands for that of the call.
+  std::vector<Array> operator()(std::span<const Array> inputs);
+  // Refers to this.
+  FlatFunction as_function() {
+    return [this](std::span<const Array> inputs) { return (*this)(inputs); };
+  }
+  // Of what the function returned last.
+  const TreeDef& result() const { return result_; }
+  void set_result(TreeDef result) { result_ = std::move(result); }
+
+  // "argument 0.weights", "result[1]"
+  std::string argument_name(size_t leaf) const;
+  std::string result_name(size_t leaf) const { return "result" + leaf_path(result_, leaf); }
+
+ protected:
+  virtual std::vector<Array> run(std::span<const Array> inputs) = 0;
+
+ private:
+  std::string where_;
+  TreeDef arguments_;
+  std::vector<Array> leaves_;
+  TreeDef result_;
+};
+
+// ---- what a function is called with ----
+
+// The types of a function's parameters where there is one signature, else void.
+template <class F>
+struct ParametersOf {
+  using type = void;
+};
+template <class R, class... Args>
+struct ParametersOf<R (*)(Args...)> {
+  using type = std::tuple<std::decay_t<Args>...>;
+};
+template <class C, class R, class... Args>
+struct ParametersOf<R (C::*)(Args...) const> : ParametersOf<R (*)(Args...)> {};
+template <class C, class R, class... Args>
+struct ParametersOf<R (C::*)(Args...)> : ParametersOf<R (*)(Args...)> {};
+// Transformed functions tell those of the function that they transform.
+template <class F>
+requires requires { typename F::Parameters; }
+struct ParametersOf<F> {
+  using type = typename F::Parameters;
+};
+template <class F>
+requires requires { &F::operator(); }
+struct ParametersOf<F> : ParametersOf<decltype(&F::operator())> {};
+template <class F>
+using Parameters = typename ParametersOf<std::decay_t<F>>::type;
+
+template <class>
+inline constexpr bool kHasSpan = false;
+template <class... Args>
+inline constexpr bool kHasSpan<std::tuple<Args...>> =
+    (std::is_same_v<Args, std::span<const Array>> || ...);
+// Not a function of flat lists, which the functions of the same names below this level take.
+template <class F>
+concept OverTrees = !kHasSpan<Parameters<F>>;
+
+// What transformed functions take; this keeps them from being taken for functions of flat lists.
+template <class T>
+concept Argument = !std::is_same_v<std::decay_t<T>, std::span<const Array>>;
+
+// Numbers of C++ are arrays where a function does not say otherwise.
+template <class T>
+using Given = std::conditional_t<std::is_arithmetic_v<T>, Array, T>;
+
+template <class Known, class... Args>
+struct ArgumentsOf {
+  using type = Known;
+  static_assert(std::tuple_size_v<Known> == sizeof...(Args),
+                "farcall: another number of arguments than the function takes");
+};
+template <class... Args>
+struct ArgumentsOf<void, Args...> {
+  using type = std::tuple<Given<std::decay_t<Args>>...>;
+};
+// The tuple of what a function gets that is called with these.
+template <class F, class... Args>
+using Arguments = typename ArgumentsOf<Parameters<F>, Args...>::type;
+
+template <class F, class Args>
+using ResultOf = std::decay_t<decltype(std::apply(std::declval<F&>(), std::declval<Args&>()))>;
+
+// `F` may be a reference.
+template <class F, class Args>
+class TreeCallOf : public TreeCall {
+ public:
+  using Result = ResultOf<std::remove_reference_t<F>, Args>;
+  TreeCallOf(std::string where, F function, const Args& arguments)
+      : TreeCall(std::move(where), tree_of(arguments), flat(arguments)),
+        function_(static_cast<F&&>(function)) {}
+
+  template <class R = Result>
+  R result_of(std::span<const Array> leaves) const {
+    return build<R>(result(), leaves);
+  }
+
+ protected:
+  std::vector<Array> run(std::span<const Array> inputs) override {
+    return record_result(call(inputs));
+  }
+  auto call(std::span<const Array> inputs) {
+    Args args = build<Args>(arguments(), inputs);
+    return std::apply(function_, args);
+  }
+  template <class R>
+  std::vector<Array> record_result(const R& value) {
+    set_result(tree_of(value));
+    return flat(value);
+  }
+
+ private:
+  F function_;
+};
+
+}  // namespace detail
+}  // namespace farcall

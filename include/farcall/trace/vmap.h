@@ -1,0 +1,68 @@
+// vmap of functions over trees.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/tree_call.h>
+
+namespace farcall {
+
+// Mapped axes of a tree: one for all of it, std::nullopt for a tree that is not mapped, or a list
+// with axes for each part of the tree: {0, std::nullopt, {0, 1}}.
+class MappedAxes {
+ public:
+  MappedAxes(int64_t axis = 0) : axis_(axis) {}
+  MappedAxes(std::nullopt_t) {}
+  MappedAxes(std::initializer_list<MappedAxes> parts) : is_list_(true), parts_(parts) {}
+
+  bool is_list() const { return is_list_; }
+  const std::vector<MappedAxes>& parts() const { return parts_; }
+  std::optional<int64_t> axis() const { return axis_; }
+
+ private:
+  bool is_list_ = false;
+  std::optional<int64_t> axis_;
+  std::vector<MappedAxes> parts_;
+};
+
+struct VmapOptions {
+  MappedAxes in_axes = 0;  // of the tuple of arguments: a number, or a list with an entry for each
+  MappedAxes out_axes = 0;
+  std::string axis_name = {};
+  std::optional<int64_t> axis_size = {};  // needed where nothing is mapped
+};
+
+namespace detail {
+
+// The leaves of the results.
+FARCALL_API std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options);
+
+template <class F>
+struct Vmapped {
+  using Parameters = detail::Parameters<F>;
+  mutable F function;
+  VmapOptions options;
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    TreeCallOf<F&, Arguments<F, Args...>> call("vmap", function, {args...});
+    const std::vector<Array> results = call_vmap(call, options);
+    return call.result_of(results);
+  }
+};
+
+}  // namespace detail
+
+// `function` mapped over a dimension of its arguments, all of it at once.
+template <class F>
+auto vmap(F function, VmapOptions options = {}) {
+  return detail::Vmapped<F>{std::move(function), std::move(options)};
+}
+
+}  // namespace farcall

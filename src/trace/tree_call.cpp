@@ -1,0 +1,42 @@
+#include <farcall/trace/tree_call.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall::detail {
+
+TreeCall::~TreeCall() = default;
+
+size_t TreeCall::first_leaf(size_t argument) const {
+  size_t first = 0;
+  for (size_t i = 0; i < argument; ++i) first += arguments_.children[i].num_leaves;
+  return first;
+}
+
+std::vector<bool> TreeCall::belong_to(std::span<const int> numbers) const {
+  std::vector<bool> flags;
+  for (size_t i = 0; i < arguments_.children.size(); ++i) {
+    const bool does = std::ranges::find(numbers, static_cast<int>(i)) != numbers.end();
+    flags.insert(flags.end(), arguments_.children[i].num_leaves, does);
+  }
+  return flags;
+}
+
+std::vector<Array> TreeCall::operator()(std::span<const Array> inputs) {
+  std::vector<Array> all(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (all[i].is_null()) all[i] = leaves_[i];
+  }
+  return run(all);
+}
+
+std::string TreeCall::argument_name(size_t leaf) const {
+  const std::string path = leaf_path(arguments_, leaf);  // begins with "[0]"
+  const size_t end = path.find(']');
+  return fmt::format("argument {}{}", path.substr(1, end - 1), path.substr(end + 1));
+}
+
+}  // namespace farcall::detail

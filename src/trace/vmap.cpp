@@ -1,0 +1,146 @@
+#include <farcall/trace/vmap.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
+
+namespace farcall::detail {
+namespace {
+
+using Axis = std::optional<int64_t>;
+
+[[noreturn]] void raise(std::string text) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+}
+
+std::string describe(const MappedAxes& axes) {
+  if (!axes.is_list()) return axes.axis() ? std::to_string(*axes.axis()) : "None";
+  std::vector<std::string> parts;
+  for (const MappedAxes& part : axes.parts()) parts.push_back(describe(part));
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+// One axis for each leaf.
+void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what,
+            std::vector<Axis>& spread_axes) {
+  if (!axes.is_list()) {
+    spread_axes.insert(spread_axes.end(), tree.num_leaves, axes.axis());
+    return;
+  }
+  if (tree.kind == TreeDef::Kind::kLeaf || axes.parts().size() != tree.children.size()) {
+    raise(
+        fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
+                    "value has structure {}",
+                    what, describe(axes), tree.to_string()));
+  }
+  for (size_t i = 0; i < tree.children.size(); ++i) {
+    spread(axes.parts()[i], tree.children[i], what, spread_axes);
+  }
+}
+
+std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
+  const size_t count = call.arguments().children.size();
+  if (in_axes.is_list() && in_axes.parts().size() != count) {
+    raise(
+        fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "
+                    "int, None (std::nullopt), or a list with an entry for each of them",
+                    call.where(), describe(in_axes), in_axes.parts().size(), count));
+  }
+  std::vector<Axis> axes;
+  spread(in_axes, call.arguments(), call.where() + ": in_axes", axes);
+  return axes;
+}
+
+// The mapped leaves, others null, and their axes counted from the front.
+struct MappedInputs {
+  std::vector<Array> arrays;
+  std::vector<int64_t> axes;
+
+  int64_t size_of(size_t i) const { return arrays[i].shape()[static_cast<size_t>(axes[i])]; }
+};
+
+MappedInputs mapped_inputs(const TreeCall& call, const std::vector<Axis>& given) {
+  MappedInputs inputs;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) {
+      inputs.arrays.emplace_back();
+      inputs.axes.push_back(kNotBatched);
+      continue;
+    }
+    const Array& array = call.leaves()[i];
+    const auto rank = static_cast<int64_t>(array.rank());
+    if (*given[i] < -rank || *given[i] >= rank) {
+      raise(fmt::format(
+          "{}: {} should be mapped over its axis {}, but has rank {} (it is {}). Give "
+          "in_axes None (std::nullopt) for arguments that are not mapped",
+          call.where(), call.argument_name(i), *given[i], rank, array.type().to_string()));
+    }
+    inputs.arrays.push_back(array);
+    inputs.axes.push_back(*given[i] < 0 ? *given[i] + rank : *given[i]);
+  }
+  return inputs;
+}
+
+int64_t batch_size(const TreeCall& call, const MappedInputs& inputs, Axis axis_size) {
+  Axis size = axis_size;
+  bool differs = false;
+  for (size_t i = 0; i < inputs.arrays.size(); ++i) {
+    if (inputs.axes[i] == kNotBatched) continue;
+    differs = differs || (size && *size != inputs.size_of(i));
+    size = inputs.size_of(i);
+  }
+  if (!size) {
+    raise(
+        fmt::format("{}: no argument is mapped: in_axes must be other than None for at least "
+                    "one array, or axis_size be given",
+                    call.where()));
+  }
+  if (!differs) return *size;
+  std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", call.where());
+  if (axis_size) text += fmt::format("\n  * axis_size is {}", *axis_size);
+  for (size_t i = 0; i < inputs.arrays.size(); ++i) {
+    if (inputs.axes[i] == kNotBatched) continue;
+    text += fmt::format("\n  * {} of type {} has size {} in axis {}", call.argument_name(i),
+                        inputs.arrays[i].type().to_string(), inputs.size_of(i), inputs.axes[i]);
+  }
+  raise(std::move(text));
+}
+
+// A result with its mapped dimension where out_axes wants it.
+Array place(const Array& output, int64_t axis, Axis wanted, int64_t size, const std::string& what) {
+  if (!wanted) {
+    if (axis == kNotBatched) return output;
+    raise(
+        fmt::format("{} differs along the mapped axis, but out_axes is None for it; give it an "
+                    "axis",
+                    what));
+  }
+  const int64_t rank = static_cast<int64_t>(output.rank()) + (axis == kNotBatched ? 1 : 0);
+  if (*wanted < -rank || *wanted >= rank) {
+    raise(
+        fmt::format("{}: axis {} of out_axes is out of bounds for the mapped result, which has "
+                    "rank {}",
+                    what, *wanted, rank));
+  }
+  return move_axis(output, axis, *wanted < 0 ? *wanted + rank : *wanted, size);
+}
+
+}  // namespace
+
+std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
+  const MappedInputs inputs = mapped_inputs(call, input_axes(call, options.in_axes));
+  const BatchAxis axis{batch_size(call, inputs, options.axis_size), options.axis_name};
+  const BatchResults results = batch(call.as_function(), inputs.arrays, inputs.axes, axis);
+  std::vector<Axis> wanted;
+  spread(options.out_axes, call.result(), call.where() + ": out_axes", wanted);
+  std::vector<Array> outputs;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    outputs.push_back(place(results.outputs[i], results.axes[i], wanted[i], axis.size,
+                            fmt::format("{}: {}", call.where(), call.result_name(i))));
+  }
+  return outputs;
+}
+
+}  // namespace farcall::detail
