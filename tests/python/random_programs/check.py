@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 
-from random_programs.compare import ULPS, difference, epsilon, leaves, scale
+from random_programs.compare import ULPS, difference, leaves, scale
 from random_programs.program import Program, function, source, traits
-from random_programs.values import is_inexact, wide
-from random_programs.views import ALWAYS, NUMERIC, VIEWS, Setting, View, primitives
+from random_programs.values import epsilon, is_inexact, wide
+from random_programs.views import ALWAYS, NUMERIC, VIEWS, Setting, View, can_run
 
 JIGGLES = 4
 # What is off by more than so many times what an unlucky rounding of every step makes is wrong.
@@ -59,17 +58,10 @@ def views_of(program: Program, count: int = 3) -> list[str]:
     """Those that every program is run in, and some others."""
     rng = np.random.default_rng([program.seed, 2])
     missing = traits(program)
-    others = [name for name in VIEWS if name not in ALWAYS and _can_run(name, program, missing)]
+    others = [name for name in VIEWS if name not in ALWAYS and can_run(name, program, missing)]
     chosen = rng.permutation(len(others))[:count]
     always = ALWAYS if program.inputs else ALWAYS[:2]
     return [*always, *(others[i] for i in sorted(chosen))]
-
-
-def _can_run(name: str, program: Program, missing: frozenset[str]) -> bool:
-    view = VIEWS[name]
-    if view.without & missing or not program.inputs:
-        return False
-    return not view.is_derivative or any(is_inexact(x) for x in program.inputs)
 
 
 def check(program: Program) -> Iterator[Failure]:
@@ -78,8 +70,6 @@ def check(program: Program) -> Iterator[Failure]:
         failure = check_view(program, name)
         if failure is not None:
             yield failure
-            if name == "program":
-                return
 
 
 def check_view(program: Program, name: str) -> Failure | None:
@@ -96,7 +86,7 @@ def check_view(program: Program, name: str) -> Failure | None:
         return None
     if name in NUMERIC and not np.isfinite([got, wanted]).all():
         return None
-    what = difference(got, wanted, view.is_exact, _tolerances(wanted))
+    what = difference(got, wanted, view.is_exact, _tolerances(wanted, view.tolerance))
     if what is None or view.is_exact:
         return what and Failure(program, name, what)
     tolerances = _wider_tolerances(program, view, wanted)
@@ -104,9 +94,10 @@ def check_view(program: Program, name: str) -> Failure | None:
     return what and Failure(program, name, what)
 
 
-def _tolerances(wanted: Any) -> list[float]:
+def _tolerances(wanted: Any, least: float) -> list[float]:
     return [
-        ULPS * epsilon(x.dtype.name) * scale(x) if is_inexact(x) else 0.0 for x in leaves(wanted)
+        max(ULPS * epsilon(x.dtype.name), least) * scale(x) if is_inexact(x) else 0.0
+        for x in leaves(wanted)
     ]
 
 
@@ -121,7 +112,7 @@ def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
         factor = fnp.asarray(1 + step * rng.uniform(-1, 1, x.shape)).astype(x.dtype)
         return x * factor
 
-    sums = _tolerances(wanted)
+    sums = _tolerances(wanted, view.tolerance)
     jiggled = function(program, jiggle)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -132,7 +123,9 @@ def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
                 if is_inexact(y):
                     with np.errstate(all="ignore"):
                         off = np.abs(wide(x) - wide(y))
-                    off = np.where(np.isnan(off), np.inf, off) if _loses(x, y) else np.nan_to_num(off)
+                    off = (
+                        np.where(np.isnan(off), np.inf, off) if _loses(x, y) else np.nan_to_num(off)
+                    )
                     sums[i] = max(sums[i], MARGIN * float(np.max(off, initial=0.0)))
                 elif not np.array_equal(np.asarray(x), np.asarray(y)):
                     sums[i] = np.inf
@@ -142,14 +135,3 @@ def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
 def _loses(x: Any, y: Any) -> bool:
     """Whether one of them is not finite where the other is."""
     return not np.array_equal(np.isfinite(wide(x)), np.isfinite(wide(y)))
-
-
-def covered(program: Program) -> set[str]:
-    """The primitives that occur when the program is recorded, transformed or not."""
-    names: set[str] = set()
-    setting = Setting(function(program), program.inputs, program.seed)
-    missing = traits(program)
-    for name, view in VIEWS.items():
-        if view.recorded and (name == "text" or _can_run(name, program, missing)):
-            names |= primitives(setting.evaluate(view.recorded))
-    return names

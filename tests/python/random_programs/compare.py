@@ -5,21 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import farcall as fc
-import ml_dtypes
 import numpy as np
 
-from random_programs.values import KIND_OF, is_inexact, wide
+from random_programs.values import is_inexact, wide
 
 # Steps of the narrowest type that results may differ by, without looking closer.
 ULPS = 64
-
-
-def epsilon(name: str) -> float:
-    """The distance from one to the next number of the dtype."""
-    if KIND_OF[name] == "C":
-        name = "float64" if name == "complex128" else "float32"
-    dtype = np.dtype(name) if name.startswith("float") and len(name) == 7 else getattr(fc.dtypes, name)
-    return float(ml_dtypes.finfo(dtype).eps)
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -40,7 +31,9 @@ def difference(got: Any, wanted: Any, is_exact: bool, tolerances: list[float] | 
         weak = [getattr(x, "weak_type", None) for x in (a, b)]
         if is_exact and None not in weak and weak[0] != weak[1]:
             return f"result {i} is {'weakly' if weak[0] else 'strongly'} typed"
-        found = _first_difference(np.asarray(a), np.asarray(b), is_exact, tolerances and tolerances[i])
+        found = _first_difference(
+            np.asarray(a), np.asarray(b), is_exact, tolerances and tolerances[i]
+        )
         if found is not None:
             place, x, y = found
             return f"result {i}{list(place)} is {x!r} instead of {y!r}"

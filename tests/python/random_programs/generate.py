@@ -17,7 +17,7 @@ def _operation(w: Writer) -> None:
 
 
 def generate(seed: int) -> Program:
-    """Raises StepFailed where an operation raises an error."""
+    """Raises StepFailedError where an operation raises an error."""
     w = Writer(seed, [_operation])
     for _ in range(1 + w.below(2)):
         w.fresh(w.shape(), w.choose(w.dtypes))

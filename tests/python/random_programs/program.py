@@ -1,6 +1,6 @@
 """Programs as data: a list of steps, each a line of Python over earlier values.
 
-What is printed is what runs: a program is turned into the source of a function, and that is executed.
+What is printed is what runs: a program becomes the source of a function, and that is executed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from farcall import lax
 
 from random_programs import rules
-from random_programs.values import literal
+from random_programs.values import epsilon, is_inexact, literal
 
 # How values are nested: a number for each tuple of so many, None for a value by itself. None in
 # place of all: it is one value.
@@ -31,8 +31,8 @@ class Step:
     results: tuple[str, ...]
     groups: Groups = None
     bodies: tuple[Body, ...] = ()
-    # What transformations must leave alone: "no jvp", "no vjp"; "no numbers" where steps
-    # are so coarse that derivatives say little.
+    # What cannot be done with it: "no jvp", "no vjp"; "no differences" where its derivative is not
+    # that of its values, "no numbers" where it is too coarse for derivatives to say much.
     traits: frozenset[str] = frozenset()
     # Whether it does nothing but call the last of its bodies with its last operands.
     is_call: bool = False
@@ -48,6 +48,8 @@ class Body:
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
     gives: Groups
+    # Whether it may use its parameters only.
+    is_closed: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +70,17 @@ def all_steps(body: Body) -> Iterator[Step]:
 
 
 def traits(program: Program) -> frozenset[str]:
-    return frozenset().union(*(step.traits for step in all_steps(program.body)))
+    steps = (step.traits for step in all_steps(program.body))
+    return frozenset().union(*steps, *(precision_traits(x) for x in program.inputs))
+
+
+def precision_traits(value: Any) -> frozenset[str]:
+    """What cannot be done with numbers that are as short as those of this array."""
+    found = frozenset()
+    if is_inexact(value):
+        found |= {"no differences"} if epsilon(value.dtype.name) > 1e-12 else set()
+        found |= {"no numbers"} if epsilon(value.dtype.name) > 1e-6 else set()
+    return found
 
 
 def is_used(name: str, body: Body) -> bool:
@@ -105,6 +117,8 @@ def _function(body: Body, noted: bool) -> list[str]:
         arguments.append(f"{body.name}_{number}")
         unpacked.append(f"{_tuple([left.pop(0) for _ in range(size)])} = {arguments[-1]}")
     lines = unpacked
+    if noted and body.name != "program":
+        lines += [_noted(name) for name in body.parameters]
     for step in body.steps:
         lines += statements(step, noted)
     lines.append(f"return {nested(body.outputs, body.gives)}")
@@ -117,8 +131,12 @@ def statements(step: Step, noted: bool = False) -> list[str]:
     call = step.text.format(*step.operands, **names)
     lines.append(f"{nested(step.results, step.groups)} = {call}")
     if noted:
-        lines += [f"{name} = note({name!r}, {name})" for name in step.results]
+        lines += [_noted(name) for name in step.results]
     return lines
+
+
+def _noted(name: str) -> str:
+    return f"{name} = note({name!r}, {name})"
 
 
 def source(program: Program, noted: bool = False) -> str:

@@ -55,7 +55,7 @@ TARGETS = ("weigh", "grow", "increment", "memory", "add_to")
 
 @functools.cache
 def register_targets() -> None:
-    """The handlers of tests/handlers/batched.cpp under names of their own, grow with a derivative."""
+    """The handlers of tests/handlers/batched.cpp under other names, grow with a derivative."""
     library = load("batched.cpp")
     for name in TARGETS:
         handler = getattr(library, f"batched_{name}")

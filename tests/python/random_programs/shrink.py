@@ -14,6 +14,8 @@ from random_programs.check import Failure, check_view
 from random_programs.program import Body, Program, Step, all_steps, function, is_used
 from random_programs.values import random_array
 
+# Shape and dtype by name.
+Samples = dict[str, tuple[tuple[int, ...], str]]
 Check = Callable[[Program, str], Failure | None]
 
 
@@ -65,18 +67,22 @@ def _all_candidates(program: Program) -> Iterator[Program]:
     samples = _samples(program)
     yield from _replaced(program, samples)
     yield from _inlined(program)
+    yield from _taken_out(program, samples)
     yield from _smaller(program)
 
 
 # ---- bodies --------------------------------------------------------------------------------------
 
 
-def _changed_bodies(body: Body) -> Iterator[tuple[Body, Callable[[Body], Body]]]:
-    """The function and those within, each with what puts a changed one in its place."""
-    yield body, lambda new: new
+def _changed_bodies(
+    body: Body, is_closed: bool = False
+) -> Iterator[tuple[Body, bool, Callable[[Body], Body]]]:
+    """The function and those within, whether it is closed, and what puts a changed one there."""
+    is_closed |= body.is_closed
+    yield body, is_closed, lambda new: new
     for i, step in enumerate(body.steps):
         for k, inner in enumerate(step.bodies):
-            for found, put in _changed_bodies(inner):
+            for found, is_closed_inside, put in _changed_bodies(inner, is_closed):
 
                 def place(new: Body, i: int = i, k: int = k, put: Any = put) -> Body:
                     bodies = list(body.steps[i].bodies)
@@ -85,7 +91,7 @@ def _changed_bodies(body: Body) -> Iterator[tuple[Body, Callable[[Body], Body]]]
                     steps = (*body.steps[:i], changed, *body.steps[i + 1 :])
                     return dataclasses.replace(body, steps=steps)
 
-                yield found, place
+                yield found, is_closed_inside, place
 
 
 def _renamed(body: Body, names: dict[str, str]) -> Body:
@@ -110,9 +116,7 @@ def _without_unused_inputs(program: Program) -> Program:
     body = dataclasses.replace(
         body, parameters=tuple(body.parameters[i] for i in kept), takes=(None,) * len(kept)
     )
-    return dataclasses.replace(
-        program, body=body, inputs=tuple(program.inputs[i] for i in kept)
-    )
+    return dataclasses.replace(program, body=body, inputs=tuple(program.inputs[i] for i in kept))
 
 
 def _live_body(body: Body) -> Body:
@@ -136,9 +140,9 @@ def _fewer_outputs(program: Program) -> Iterator[Program]:
             yield dataclasses.replace(program, body=less)
 
 
-def _samples(program: Program) -> dict[str, tuple[tuple[int, ...], str]]:
+def _samples(program: Program) -> Samples:
     """Shape and dtype of every value that is computed, as far as the program runs."""
-    found: dict[str, tuple[tuple[int, ...], str]] = {}
+    found: Samples = {}
 
     def note(name: str, value: Any) -> Any:
         found[name] = (value.shape, value.dtype.name)
@@ -151,13 +155,13 @@ def _samples(program: Program) -> dict[str, tuple[tuple[int, ...], str]]:
     return found
 
 
-def _replaced(program: Program, samples: Any) -> Iterator[Program]:
+def _replaced(program: Program, samples: Samples) -> Iterator[Program]:
     """A step left out; operands, or inputs, take the place of its results."""
     rng = np.random.default_rng(program.seed)
     types = dict(samples)
     for name, value in zip(program.body.parameters, program.inputs, strict=True):
         types[name] = (value.shape, value.dtype.name)
-    for body, put in _changed_bodies(program.body):
+    for body, is_closed, put in _changed_bodies(program.body):
         for i, step in reversed(list(enumerate(body.steps))):
             steps = (*body.steps[:i], *body.steps[i + 1 :])
             names, parameters, inputs = {}, [], []
@@ -170,6 +174,8 @@ def _replaced(program: Program, samples: Any) -> Iterator[Program]:
                 same = [name for name in step.operands if types.get(name) == types[result]]
                 if same:
                     names[result] = same[0]
+                elif is_closed:
+                    break
                 else:
                     parameters.append(result)
                     inputs.append(random_array(rng, *types[result]))
@@ -177,14 +183,12 @@ def _replaced(program: Program, samples: Any) -> Iterator[Program]:
                 outer = put(_renamed(rest, names))
                 taken = (*outer.parameters, *parameters)
                 outer = dataclasses.replace(outer, parameters=taken, takes=(None,) * len(taken))
-                yield dataclasses.replace(
-                    program, body=outer, inputs=(*program.inputs, *inputs)
-                )
+                yield dataclasses.replace(program, body=outer, inputs=(*program.inputs, *inputs))
 
 
 def _inlined(program: Program) -> Iterator[Program]:
     """The steps of a function that is only called, in place of the call."""
-    for body, put in _changed_bodies(program.body):
+    for body, _, put in _changed_bodies(program.body):
         for i, step in enumerate(body.steps):
             if not step.is_call:
                 continue
@@ -196,9 +200,30 @@ def _inlined(program: Program) -> Iterator[Program]:
                 rest = dataclasses.replace(body, steps=body.steps[i + 1 :])
                 rest = _renamed(rest, results)
                 steps = (*body.steps[:i], *inside.steps, *rest.steps)
-                yield dataclasses.replace(
-                    program, body=put(dataclasses.replace(rest, steps=steps))
-                )
+                yield dataclasses.replace(program, body=put(dataclasses.replace(rest, steps=steps)))
+
+
+def _taken_out(program: Program, samples: Samples) -> Iterator[Program]:
+    """The steps of a loop's function in place of the loop, with inputs for what it is given."""
+    rng = np.random.default_rng(program.seed)
+    body = program.body
+    for i, step in enumerate(body.steps):
+        for inner in step.bodies:
+            names = [*inner.parameters, *step.results]
+            if step.is_call or not all(name in samples for name in names):
+                continue
+            parameters = (*body.parameters, *names)
+            outputs = (*inner.outputs, *body.outputs)
+            outer = dataclasses.replace(
+                body,
+                parameters=parameters,
+                takes=(None,) * len(parameters),
+                steps=(*body.steps[:i], *inner.steps, *body.steps[i + 1 :]),
+                outputs=outputs,
+                gives=(None,) * len(outputs),
+            )
+            inputs = [random_array(rng, *samples[name]) for name in names]
+            yield dataclasses.replace(program, body=outer, inputs=(*program.inputs, *inputs))
 
 
 def _smaller(program: Program) -> Iterator[Program]:

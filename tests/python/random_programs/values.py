@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import farcall as fc
+import ml_dtypes
 import numpy as np
 
 BOOL = ("bool",)
@@ -27,6 +28,16 @@ def dtype(name: str) -> np.dtype[Any]:
 
 def is_inexact(value: Any) -> bool:
     return KIND_OF.get(value.dtype.name, "") in ("F", "C")
+
+
+def epsilon(name: str) -> float:
+    """The distance from one to the next number of the dtype."""
+    if KIND_OF[name] == "C":
+        name = "float64" if name == "complex128" else "float32"
+    dtype = (
+        np.dtype(name) if name.startswith("float") and len(name) == 7 else getattr(fc.dtypes, name)
+    )
+    return float(ml_dtypes.finfo(dtype).eps)
 
 
 def wide(value: Any) -> np.ndarray:
@@ -87,5 +98,7 @@ def literal(value: np.ndarray) -> str:
 
 
 def _complex(x: complex) -> str:
-    parts = [repr(float(p)).replace("nan", "np.nan").replace("inf", "np.inf") for p in (x.real, x.imag)]
+    parts = [
+        repr(float(p)).replace("nan", "np.nan").replace("inf", "np.inf") for p in (x.real, x.imag)
+    ]
     return f"complex({', '.join(parts)})"

@@ -15,7 +15,7 @@ import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 
-from random_programs.program import NAMES
+from random_programs.program import NAMES, Program
 from random_programs.values import KIND_OF, is_inexact, random_array, wide
 
 Function = Callable[..., Any]
@@ -26,9 +26,8 @@ LANES = 3
 class View:
     """``got`` and ``wanted``; with ``is_exact`` they agree to the last bit.
 
-    ``without``: traits of programs that cannot be run so. ``is_smooth``: for programs of which
-    nothing is hidden from differentiation. ``recorded``: what is recorded on the way, to see which
-    primitives occur.
+    ``without``: traits of programs that cannot be run so. ``recorded``: what is recorded on the
+    way, to see which primitives occur.
     """
 
     got: str
@@ -37,6 +36,8 @@ class View:
     without: frozenset[str] = frozenset()
     is_derivative: bool = False
     recorded: str | None = None
+    # What results may be off by, next to the largest of them, besides rounding.
+    tolerance: float = 0.0
 
 
 def _derivative(got: str, wanted: str, without: str = "", **options: Any) -> View:
@@ -58,7 +59,9 @@ VIEWS = {
         recorded="fc.make_jaxpr(fc.vmap(program, axes))(*batch)",
     ),
     "jit of vmap": View("fc.jit(fc.vmap(program, axes))(*batch)", "fc.vmap(program, axes)(*batch)"),
-    "text of vmap": View("read_back(fc.vmap(program, axes), *batch)", "fc.vmap(program, axes)(*batch)"),
+    "text of vmap": View(
+        "read_back(fc.vmap(program, axes), *batch)", "fc.vmap(program, axes)(*batch)"
+    ),
     "vmap of vmap": View(
         "fc.vmap(fc.vmap(program, axes), outer_axes)(*batches)",
         "lanes(lambda *x: lanes(program, axes, x), outer_axes, batches)",
@@ -88,6 +91,9 @@ VIEWS = {
         "fc.jvp(fc.vmap(part), stack(chosen), stack(tangents))",
         "fc.vmap(lambda x, t: fc.jvp(part, x, t))(stack(chosen), stack(tangents))",
         "jvp",
+    ),
+    "jvp against differences": _derivative(
+        "differences()", "along(*chosen, *tangents)[1]", "jvp numbers differences", tolerance=1e-4
     ),
     "vjp against jvp": _derivative(
         "product(back(*chosen, *cotangents), tangents)",
@@ -123,7 +129,8 @@ VIEWS = {
     ),
     "jvp of vjp": _derivative(
         "product(fc.jvp(lambda *x: back(*x, *cotangents), chosen, tangents)[1], tangents_2)",
-        "product(fc.vjp(lambda *x: back(*x, *cotangents), *chosen)[1](tuple(tangents_2)), tangents)",
+        "product("
+        "fc.vjp(lambda *x: back(*x, *cotangents), *chosen)[1](tuple(tangents_2)), tangents)",
         "jvp vjp numbers",
     ),
     "jvp of jvp": _derivative(
@@ -135,6 +142,14 @@ VIEWS = {
 ALWAYS = ("jit", "text", "vmap", "jit of vmap")
 # Those that can say something only of numbers that are wide and finite.
 NUMERIC = ("vjp against jvp", "jvp of vjp")
+
+
+def can_run(name: str, program: Program, missing: frozenset[str]) -> bool:
+    """Whether a program with these traits can be run in this way."""
+    view = VIEWS[name]
+    if view.without & missing or not program.inputs:
+        return False
+    return not view.is_derivative or any(is_inexact(x) for x in program.inputs)
 
 
 class Setting:
@@ -152,7 +167,9 @@ class Setting:
             axes[0] = 0
         self.axes = tuple(axes)
         self.batch = _batch(inputs, self.axes)
-        self.outer_axes = tuple(0 if i == 0 or rng.random() < 0.6 else None for i in range(len(axes)))
+        self.outer_axes = tuple(
+            0 if i == 0 or rng.random() < 0.6 else None for i in range(len(axes))
+        )
         self.batches = _batch(self.batch, self.outer_axes)
         self._places = [i for i, x in enumerate(inputs) if is_inexact(x)]
         self.chosen = [self.inputs[i] for i in self._places]
@@ -187,6 +204,26 @@ class Setting:
         """vjp of the part: primals, cotangents."""
         count = len(self.chosen)
         return fc.vjp(self.part, *args[:count])[1](tuple(args[count:]))
+
+    def differences(self, step: float = 1e-6) -> list[np.ndarray]:
+        """Along the tangents; where these depend on the step, the derivative itself."""
+
+        def slopes(step: float) -> list[np.ndarray]:
+            ends = []
+            for distance in (step, -step):
+                moved = [
+                    wide(x) + distance * wide(t)
+                    for x, t in zip(self.chosen, self.tangents, strict=True)
+                ]
+                values = [y.astype(x.dtype) for x, y in zip(self.chosen, moved, strict=True)]
+                ends.append([wide(x) for x in self.part(*map(fnp.asarray, values))])
+            return [(a - b) / (2 * step) for a, b in zip(*ends, strict=True)]
+
+        results, own_slopes = [], self.along(*self.chosen, *self.tangents)[1]
+        for near, far, own in zip(slopes(step), slopes(2 * step), own_slopes, strict=True):
+            is_smooth = np.abs(near - far) <= 1e-3 * np.abs(near) + 1e-4
+            results.append(np.where(is_smooth, near, wide(own)).astype(own.dtype))
+        return results
 
     def evaluate(self, expression: str) -> Any:
         names = {**NAMES, "read_back": read_back, "lanes": lanes, "stack": stack}

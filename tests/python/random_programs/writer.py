@@ -9,7 +9,6 @@ from typing import Any
 import farcall.numpy as fnp
 import numpy as np
 
-from random_programs.compare import epsilon
 from random_programs.program import (
     NAMES,
     Body,
@@ -17,11 +16,11 @@ from random_programs.program import (
     Program,
     Step,
     is_used,
+    precision_traits,
     statements,
 )
 from random_programs.values import (
     KIND_OF,
-    KINDS,
     LIKELY,
     is_inexact,
     literal,
@@ -75,16 +74,17 @@ class Value:
         return self.shape, self.dtype
 
 
-class CannotWrite(Exception):
+class CannotWriteError(Exception):
     """The operation at hand finds nothing to work on; another one is tried."""
 
 
-class StepFailed(Exception):
+class StepFailedError(Exception):
     """A step raised an error; ``program`` does nothing else."""
 
     def __init__(self, program: Program, error: Exception) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.program = program
+        self.kind = type(error).__name__
 
 
 @dataclasses.dataclass
@@ -126,7 +126,7 @@ class Writer:
 
     def choose(self, options: Sequence[Any]) -> Any:
         if not options:
-            raise CannotWrite
+            raise CannotWriteError
         return options[self.below(len(options))]
 
     def some(self, options: Iterable[Any]) -> list[Any]:
@@ -177,11 +177,13 @@ class Writer:
             value = self.fresh(self.shape(min_rank, min(5, max_rank)), self.choose(names))
             if test(value):
                 return value
-        raise CannotWrite
+        raise CannotWriteError
 
     def of_type(self, shape: tuple[int, ...], dtype: str, exact: bool = False) -> Value:
         """A value of this type, old or new."""
-        found = [v for v in self.visible() if v.type == (shape, dtype) and (v.is_exact or not exact)]
+        found = [
+            v for v in self.visible() if v.type == (shape, dtype) and (v.is_exact or not exact)
+        ]
         if found and not self.chance(0.15):
             return self.choose(found[-6:])
         return self.fresh(shape, dtype)
@@ -226,8 +228,8 @@ class Writer:
     ) -> list[Value]:
         """Appends a step and runs it.
 
-        ``exact``: exact operands give exact results. Raises CannotWrite where results are too large
-        to go on with.
+        ``exact``: exact operands give exact results. Raises CannotWriteError where results are too
+        large to go on with.
         """
         count = 1 if groups is None else sum(1 if n is None else n for n in groups)
         step = Step(
@@ -240,15 +242,15 @@ class Writer:
             is_call,
         )
         results = self._run(step)
-        if any(is_inexact(x) and epsilon(x.dtype.name) > 1e-6 for x in results):
-            step = dataclasses.replace(step, traits=step.traits | {"no numbers"})
+        found = step.traits.union(*map(precision_traits, results))
+        step = dataclasses.replace(step, traits=found)
         exact = exact and all(value.is_exact for value in operands)
         values = [
             Value(name, array, exact or not is_inexact(array))
             for name, array in zip(step.results, results, strict=True)
         ]
         if check and not self.is_wild and not all(_is_tame(value) for value in values):
-            raise CannotWrite
+            raise CannotWriteError
         self.scopes[-1].steps.append(step)
         self.scopes[-1].values += values
         return values
@@ -267,7 +269,7 @@ class Writer:
                 takes=(None,) * len(needed),
             )
             inputs = tuple(np.asarray(value.array) for value in needed)
-            raise StepFailed(Program(self.seed, body, inputs), error) from error
+            raise StepFailedError(Program(self.seed, body, inputs), error) from error
         return [namespace[name] for name in step.results]
 
     def write(self, count: int) -> None:
@@ -278,7 +280,7 @@ class Writer:
                 try:
                     self.choose(self.operations)(self)
                     break
-                except CannotWrite:
+                except CannotWriteError:
                     assert before <= len(self.scopes[-1].values)
 
     # ---- functions ----
@@ -305,7 +307,7 @@ class Writer:
           gives: how these are nested; a flat tuple if left out.
         """
         if len(self.scopes) > 3:
-            raise CannotWrite
+            raise CannotWriteError
         own = [
             Value(self.name(), value.array, not value.is_inexact or (value.is_exact and not loops))
             for value in parameters
@@ -326,6 +328,7 @@ class Writer:
             tuple(scope.steps),
             names,
             gives(results) if gives else (None,) * len(results),
+            closed,
         )
         return made, results
 
@@ -349,6 +352,3 @@ def _is_tame(value: Value) -> bool:
         return True
     numbers = wide(value.array)
     return bool(np.all(np.isfinite(numbers)) and np.all(np.abs(numbers) < LARGE))
-
-
-ALL_KINDS = "".join(KINDS)

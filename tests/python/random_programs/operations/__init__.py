@@ -1,4 +1,4 @@
-"""The operations that programs are made of: each takes a Writer and appends steps to its program."""
+"""The operations that programs are made of: each takes a Writer and appends steps."""
 
 from random_programs.operations import (
     calls,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random_programs.program import Body
-from random_programs.writer import CannotWrite, Value, Writer
+from random_programs.writer import CannotWriteError, Value, Writer
 
 
 def _places(count: int) -> str:
@@ -14,9 +14,7 @@ def _operands(w: Writer, kinds: str = "BSUFC") -> list[Value]:
     return [w.any(kinds) for _ in range(1 + w.below(2))]
 
 
-def _call(
-    w: Writer, text: str, closed: bool = False, traits: tuple[str, ...] = ()
-) -> None:
+def _call(w: Writer, text: str, closed: bool = False, traits: tuple[str, ...] = ()) -> None:
     operands = _operands(w)
     body, results = w.body(operands, closed=closed)
     w.add_all(
@@ -99,7 +97,7 @@ def _inexact_body(w: Writer) -> tuple[list[Value], Body, list[Value]]:
 def jvp(w: Writer) -> None:
     operands, body, results = _inexact_body(w)
     if "no jvp" in _traits(body):
-        raise CannotWrite
+        raise CannotWriteError
     tangents = [w.of_type(*v.type) for v in operands]
     count = len(operands)
     first = ", ".join(f"{{{i}}}" for i in range(count))
@@ -113,7 +111,7 @@ def jvp(w: Writer) -> None:
 def vjp(w: Writer) -> None:
     operands, body, results = _inexact_body(w)
     if "no vjp" in _traits(body):
-        raise CannotWrite
+        raise CannotWriteError
     cotangents = [w.of_type(*v.type) for v in results]
     count = len(operands)
     given = ", ".join(f"{{{i + count}}}" for i in range(len(results)))
@@ -131,10 +129,10 @@ def grad(w: Writer) -> None:
 
     body, _ = w.body([x], outputs=outputs, gives=lambda _: None)
     if "no vjp" in _traits(body):
-        raise CannotWrite
+        raise CannotWriteError
     name = w.choose(["grad", "jacfwd", "jacrev"])
     if name == "jacfwd" and "no jvp" in _traits(body):
-        raise CannotWrite
+        raise CannotWriteError
     w.add(f"fc.{name}({{f0}})({{0}})", x, bodies=(body,), exact=False)
 
 
@@ -152,12 +150,11 @@ COLLECTIVES = {
 
 def collective(w: Writer) -> None:
     name = w.choose(list(COLLECTIVES))
-    x = w.any("F", min_rank=1, max_rank=3, test=lambda v: v.shape[0] == 2)
+    x = w.of_type((2, *w.shape(0, 2)), w.any("F").dtype)
     inner = w.choose(["{}", "fc.jit({})", "fc.checkpoint({})"]).format(f"{COLLECTIVES[name]}")
-    axis = next(i for i, size in enumerate(x.shape) if size == 2)
-    text = f"fc.vmap({inner}, in_axes={axis}, axis_name='i')({{0}})"
+    text = f"fc.vmap({inner}, axis_name='i')({{0}})"
     w.add(text, x, exact=name in ("pmax", "pmin", "ppermute", "axis_index", "all_gather"))
 
 
 OPERATIONS = [jit, jit, checkpoint, named_call, custom_jvp, custom_jvp, custom_vjp, custom_vmap]
-OPERATIONS += [vmap, vmap, jvp, vjp, grad, collective]
+OPERATIONS += [vmap, vmap, jvp, vjp, grad, collective, collective]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random_programs.program import Body
-from random_programs.writer import CannotWrite, Value, Writer
+from random_programs.writer import CannotWriteError, Value, Writer
 
 
 def _operands(w: Writer, least: int = 1) -> list[Value]:
@@ -47,7 +47,7 @@ def scan(w: Writer) -> None:
     length = w.below(4) if w.chance(0.9) else 5
     xs = [w.of_type((length, *w.shape(0, 2)), w.any().dtype) for _ in range(w.below(3))]
     if not carry and not xs:
-        raise CannotWrite
+        raise CannotWriteError
     slices = []
     for x in xs:
         sample = x.array[0] if length else w.fresh(x.shape[1:], x.dtype).array

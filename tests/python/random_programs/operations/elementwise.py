@@ -8,26 +8,29 @@ import farcall as fc
 from farcall import lax
 
 from random_programs.values import FLOATS, KIND_OF, WIDE_FLOATS, dtype
-from random_programs.writer import ALL_KINDS, CannotWrite, Value, Writer
+from random_programs.writer import CannotWriteError, Value, Writer
 
-UNARY = """neg abs sign floor ceil is_finite bitwise_not exp exp2 expm1 log log1p sqrt rsqrt cbrt sin
-cos tan asin acos atan sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma
-bessel_i0e bessel_i1e square real imag conj population_count clz""".split()
-BINARY = """add sub mul div rem max min pow igamma igammac zeta atan2 nextafter polygamma bitwise_and
-bitwise_or bitwise_xor shift_left shift_right_logical shift_right_arithmetic eq ne lt le gt ge
-complex""".split()
+_UNARY = """neg abs sign floor ceil is_finite bitwise_not exp exp2 expm1 log log1p sqrt rsqrt cbrt
+sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh logistic erf erfc erf_inv lgamma digamma
+bessel_i0e bessel_i1e square real imag conj population_count clz"""
+_BINARY = """add sub mul div rem max min pow igamma igammac zeta atan2 nextafter polygamma
+bitwise_and bitwise_or bitwise_xor shift_left shift_right_logical shift_right_arithmetic
+eq ne lt le gt ge complex"""
+UNARY, BINARY = _UNARY.split(), _BINARY.split()
 
 # Where a function is defined, as steps that bring its first operand there.
 POSITIVE = ("lax.abs({0})", "{0} + {0}.dtype.type(0.5)")
 INSIDE = ("lax.tanh({0})", "{0} * {0}.dtype.type(0.875)")
+ABOVE_ONE = ("lax.abs({0})", "{0} + {0}.dtype.type(1.5)")
+_POSITIVE = "log log1p sqrt rsqrt cbrt lgamma digamma igamma igammac pow"
 DOMAINS = {
-    **dict.fromkeys("log log1p sqrt rsqrt cbrt lgamma digamma igamma igammac pow".split(), POSITIVE),
-    "acosh": ("lax.abs({0})", "{0} + {0}.dtype.type(1.5)"),
-    **dict.fromkeys("zeta polygamma".split(), ("lax.abs({0})", "{0} + {0}.dtype.type(1.5)")),
-    **dict.fromkeys("asin acos atanh erf_inv".split(), INSIDE),
+    **dict.fromkeys(_POSITIVE.split(), POSITIVE),
+    **dict.fromkeys(("acosh", "zeta", "polygamma"), ABOVE_ONE),
+    **dict.fromkeys(("asin", "acos", "atanh", "erf_inv"), INSIDE),
 }
 NO_DERIVATIVE_IN_FIRST = ("igamma", "igammac", "zeta", "polygamma")
-JUMPS = set("sign floor ceil rem nextafter eq ne lt le gt ge".split())
+_JUMPS = "sign floor ceil rem nextafter eq ne lt le gt ge"
+JUMPS = _JUMPS.split()
 
 
 @functools.cache
@@ -74,7 +77,7 @@ def binary(w: Writer) -> None:
     if name == "polygamma":
         y, x = x, w.fresh((), x.dtype, dtype(x.dtype).type(w.below(4)))
     if name in NO_DERIVATIVE_IN_FIRST:
-        text, hidden = f"lax.{name}(lax.stop_gradient({{0}}), {{1}})", ["hidden derivative"]
+        text, hidden = f"lax.{name}(lax.stop_gradient({{0}}), {{1}})", ["no differences"]
         w.add(text, x, y, traits=hidden)
         return
     w.add(f"lax.{name}({{0}}, {{1}})", *((x, y) if x.ndim or w.chance(0.5) else (y, x)))
@@ -120,12 +123,14 @@ def clamp(w: Writer) -> None:
 
 def convert(w: Writer) -> None:
     x = w.any()
-    name = w.choose(list(KIND_OF)) if w.chance(0.3) else w.choose([*w.dtypes, "int32", *WIDE_FLOATS])
-    if x.kind in "FC" and (KIND_OF[name] in "BSU" or name in set(FLOATS) - set(WIDE_FLOATS)):
-        if not x.is_exact:
-            raise CannotWrite
+    name = (
+        w.choose(list(KIND_OF)) if w.chance(0.3) else w.choose([*w.dtypes, "int32", *WIDE_FLOATS])
+    )
+    is_coarse = KIND_OF[name] in "BSU" or name in NARROW
+    if x.is_inexact and not x.is_exact and is_coarse:
+        raise CannotWriteError
     if name == x.dtype:
-        raise CannotWrite
+        raise CannotWriteError
     w.add(f"lax.convert_element_type({{0}}, fc.dtypes.{'bool_' if name == 'bool' else name})", x)
 
 
@@ -138,7 +143,7 @@ def bitcast(w: Writer) -> None:
 
 
 def stop_gradient(w: Writer) -> None:
-    w.add("lax.stop_gradient({0})", w.any("FC"), traits=["hidden derivative"])
+    w.add("lax.stop_gradient({0})", w.any("FC"), traits=["no differences"])
 
 
 def copy(w: Writer) -> None:
@@ -148,7 +153,7 @@ def copy(w: Writer) -> None:
 def where(w: Writer) -> None:
     x, y, condition = w.any("BSUFC"), w.any("BSUFC"), w.any("B")
     if not _broadcast(x, y, condition) or x.dtype != y.dtype:
-        raise CannotWrite
+        raise CannotWriteError
     w.add("fnp.where({0}, {1}, {2})", condition, x, y)
 
 
@@ -165,8 +170,8 @@ def broadcasting(w: Writer) -> None:
     w.add(f"{{0}} {w.choose('+-*')} {{1}}", x, y)
 
 
+NARROW = set(FLOATS) - set(WIDE_FLOATS)
 NUMPY_TYPES = ("int32", "int64", "uint8", *WIDE_FLOATS, "complex64", "complex128")
 OPERATIONS = [*[unary] * 7, *[binary] * 7, with_number, with_number, integer_pow, rounding]
 OPERATIONS += [reduce_precision, select, select, clamp, convert, convert, bitcast, stop_gradient]
 OPERATIONS += [copy, where, broadcasting]
-assert ALL_KINDS == "BSUFC"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from random_programs.writer import CannotWrite, Value, Writer
+from random_programs.writer import CannotWriteError, Value, Writer
 
 MODES = ["'clip'", "'fill'", "None"]
 INDEX_TYPES = ("int32", "int64", "uint8", "int8")
@@ -62,13 +62,13 @@ def at_index(w: Writer) -> None:
     if w.chance(0.3):
         w.add(f"{{0}}.at[{key}].get({mode[2:]})", x, index)
         return
-    part = w.add(f"{{0}}[{key}]", x, index)
+    # It promises that indices are inside, and derivatives count on that.
+    part = w.add(f"{{0}}[{key}]", x, index, traits=["no jvp", "no vjp"])
     update = w.of_type(part.shape if w.chance(0.7) else (), x.dtype)
     exact = method not in ("add", "multiply")
-    if method == "set":
+    if method == "set" and update.ndim:
         # Which of several updates of one place stays is not said.
-        if update.shape != () or update.ndim:
-            update = w.scalar(x.dtype)
+        update = w.scalar(x.dtype)
     # Factors that meet in one place have no derivative.
     traits = ["no jvp", "no vjp"] if method == "multiply" else []
     text = f"{{0}}.at[{key}].{method}({{2}}{mode})"
@@ -129,7 +129,7 @@ def subscript(w: Writer) -> None:
     x = w.any(min_rank=1, max_rank=4, test=lambda v: v.size > 0)
     keys = [w.choose([":", "0", "-1", "::2", "1:", "::-1", "..."]) for _ in range(x.ndim)]
     if keys.count("...") > 1 or not keys:
-        raise CannotWrite
+        raise CannotWriteError
     if w.chance(0.3):
         keys.insert(w.below(len(keys) + 1), "None")
     w.add(f"{{0}}[{', '.join(keys)}]", x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random_programs.values import LIKELY
-from random_programs.writer import CannotWrite, Value, Writer
+from random_programs.writer import CannotWriteError, Value, Writer
 
 LAPACK_TYPES = ("float32", "float64", "complex64", "complex128")
 
@@ -34,7 +34,7 @@ def matmul(w: Writer) -> None:
         test=lambda v: v.shape[max(0, v.ndim - 2)] == x.shape[-1],
     )
     if x.ndim == 3 and y.ndim == 3 and x.shape[0] != y.shape[0]:
-        raise CannotWrite
+        raise CannotWriteError
     w.add("{0} @ {1}", x, y, exact=False)
 
 
@@ -63,7 +63,7 @@ def convolution(w: Writer) -> None:
     if w.chance(0.4):  # another order of dimensions
         order = w.permutation(x.ndim)
         x = w.add(f"lax.transpose({{0}}, {order})", x)
-        spec = [order.index(i) for i in range(x.ndim)]
+        spec = tuple(order.index(i) for i in range(x.ndim))
         plain = tuple(range(x.ndim))
         options.append(f"dimension_numbers=lax.ConvDimensionNumbers({spec}, {plain}, {spec})")
     call = f"lax.conv_general_dilated({{0}}, {{1}}, {strides}, {padding}, {', '.join(options)})"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from random_programs.values import LIKELY, dtype
-from random_programs.writer import MAX_ELEMENTS, CannotWrite, Value, Writer
+from random_programs.values import LIKELY
+from random_programs.writer import MAX_ELEMENTS, CannotWriteError, Value, Writer
 
 
 def broadcast(w: Writer) -> None:
@@ -16,7 +16,7 @@ def broadcast(w: Writer) -> None:
     for place, size in zip(places, x.shape, strict=True):
         sizes[place] = size if size != 1 or w.chance(0.5) else sizes[place]
     if math.prod(sizes) > MAX_ELEMENTS:
-        raise CannotWrite
+        raise CannotWriteError
     w.add(f"lax.broadcast_in_dim({{0}}, {tuple(sizes)}, {tuple(places)})", x)
 
 
@@ -95,7 +95,7 @@ def pad(w: Writer) -> None:
         high = max(w.below(3) - 1, -spread - low)
         widths.append((low, high, inner))
     if any(size + low < 0 for size, (low, _, _) in zip(x.shape, widths, strict=True)):
-        raise CannotWrite
+        raise CannotWriteError
     w.add(f"lax.pad({{0}}, {{1}}, {widths})", x, w.scalar(x.dtype))
 
 
@@ -128,11 +128,10 @@ def arg_reduce(w: Writer) -> None:
 
 
 def cumulative(w: Writer) -> None:
-    name, kinds = w.choose(
-        [("cumsum", "SUFC"), ("cumprod", "SUFC"), ("cummax", "BSUF"), ("cummin", "BSUF")]
-        + [("cumlogsumexp", "F")]
-    )
-    x = w.any(kinds, min_rank=1)
+    kinds = {"cumsum": "SUFC", "cumprod": "SUFC", "cummax": "BSUF", "cummin": "BSUF"}
+    kinds["cumlogsumexp"] = "F"
+    name = w.choose(list(kinds))
+    x = w.any(kinds[name], min_rank=1)
     options = f"{w.below(x.ndim)}, reverse={w.chance(0.5)}"
     w.add(f"lax.{name}({{0}}, {options})", x, exact=name in ("cummax", "cummin"))
 
@@ -187,7 +186,6 @@ def reduce_window(w: Writer) -> None:
         x,
         exact=name in ("max", "min"),
     )
-    assert dtype(x.dtype) is not None
 
 
 OPERATIONS = [broadcast, reshape, transpose, expand_dims, squeeze, slicing, concatenate, rev, pad]
