@@ -15,7 +15,7 @@ import numpy as np
 from farcall import lax
 
 from random_programs import rules
-from random_programs.values import epsilon, is_inexact, literal
+from random_programs.values import LARGE, epsilon, is_inexact, literal, wide
 
 # How values are nested: a number for each tuple of so many, None for a value by itself. None in
 # place of all: it is one value.
@@ -78,6 +78,8 @@ def precision_traits(value: Any) -> frozenset[str]:
     """What cannot be done with numbers that are as short as those of this array."""
     found = frozenset()
     if is_inexact(value):
+        is_far = not np.all(np.abs(wide(value)) < LARGE)
+        found |= {"no differences"} if is_far else set()
         found |= {"no differences"} if epsilon(value.dtype.name) > 1e-12 else set()
         found |= {"no numbers"} if epsilon(value.dtype.name) > 1e-6 else set()
     return found

@@ -21,6 +21,9 @@ KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
 LIKELY = ("float64", "float64", "float32", "float32", "float16", "bfloat16", "complex128")
 LIKELY += ("complex64", "int32", "int64", "int32", "uint8", "bool", "bool")
 
+# Programs stay below it, but for the wild ones.
+LARGE = 1e4
+
 
 def dtype(name: str) -> np.dtype[Any]:
     return getattr(fc.dtypes, "bool_" if name == "bool" else name)
@@ -75,7 +78,7 @@ def random_array(
         parts = [random_array(rng, shape, "float64", special) for _ in range(2)]
         array = np.empty(shape, np.complex128)
         array.real, array.imag = parts
-        return array.astype(name)
+        return narrow(array, name)
     array = np.asarray(rng.integers(-24, 25, shape) / 8 + rng.random(shape) / 16)
     if special:
         chosen = rng.choice([np.nan, np.inf, -np.inf, -0.0, 1e300, 1e-300], shape)

@@ -21,6 +21,7 @@ from random_programs.program import (
 )
 from random_programs.values import (
     KIND_OF,
+    LARGE,
     LIKELY,
     is_inexact,
     literal,
@@ -30,7 +31,6 @@ from random_programs.values import (
 
 MAX_INPUTS = 5
 MAX_ELEMENTS = 240
-LARGE = 1e4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +110,13 @@ class Writer:
         # derivatives mean something.
         self.is_wild = self.chance(0.15)
         self.dtypes = [self.choose(LIKELY) for _ in range(int(self.rng.integers(1, 4)))]
-        if self.chance(0.25):
-            self.dtypes.append(self.choose(list(KIND_OF)))
-        if self.is_wild is False and self.chance(0.4):
+        if self.chance(0.4):
             self.dtypes = ["float64"]
+        elif self.chance(0.6):
+            self.dtypes.append(self.choose(list(KIND_OF)))
         self.sizes = [int(n) for n in self.rng.choice([0, 1, 2, 3, 4, 5], 3, p=WEIGHTS)]
+        if self.chance(0.1):
+            self.sizes.append(self.choose([16, 17, 33, 130]))  # whole vectors and what is left
 
     # ---- chance ----
 

@@ -118,7 +118,9 @@ def select(w: Writer) -> None:
 def clamp(w: Writer) -> None:
     x = w.any("BSUF")
     low, high = (w.of_type(x.shape if w.chance(0.5) else (), x.dtype) for _ in range(2))
-    w.add("lax.clamp({0}, {1}, {2})", low, x, high)
+    # On its bounds the derivative is zero, though all may move together.
+    traits = ["no differences"] if x.name in (low.name, high.name) else []
+    w.add("lax.clamp({0}, {1}, {2})", low, x, high, traits=traits)
 
 
 def convert(w: Writer) -> None:
