@@ -86,10 +86,13 @@ def check_view(program: Program, name: str) -> Failure | None:
         return None
     if name in NUMERIC and not np.isfinite([got, wanted]).all():
         return None
-    what = difference(got, wanted, view.is_exact, _tolerances(wanted, view.tolerance))
+    tolerances = _tolerances(wanted, view.tolerance)
+    if view.scale is not None:
+        tolerances = [view.tolerance * setting.evaluate(view.scale)]
+    what = difference(got, wanted, view.is_exact, tolerances)
     if what is None or view.is_exact:
         return what and Failure(program, name, what)
-    tolerances = _wider_tolerances(program, view, wanted)
+    tolerances = _wider_tolerances(program, view, wanted, tolerances)
     what = difference(got, wanted, False, tolerances)
     return what and Failure(program, name, what)
 
@@ -101,7 +104,9 @@ def _tolerances(wanted: Any, least: float) -> list[float]:
     ]
 
 
-def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
+def _wider_tolerances(
+    program: Program, view: View, wanted: Any, tolerances: list[float]
+) -> list[float]:
     """What changes when each step is off by a rounding error."""
     rng = np.random.default_rng(program.seed)
 
@@ -112,7 +117,7 @@ def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
         factor = fnp.asarray(1 + step * rng.uniform(-1, 1, x.shape)).astype(x.dtype)
         return x * factor
 
-    sums = _tolerances(wanted, view.tolerance)
+    wider = list(tolerances)
     jiggled = function(program, jiggle)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -126,10 +131,10 @@ def _wider_tolerances(program: Program, view: View, wanted: Any) -> list[float]:
                     off = (
                         np.where(np.isnan(off), np.inf, off) if _loses(x, y) else np.nan_to_num(off)
                     )
-                    sums[i] = max(sums[i], MARGIN * float(np.max(off, initial=0.0)))
+                    wider[i] = max(wider[i], MARGIN * float(np.max(off, initial=0.0)))
                 elif not np.array_equal(np.asarray(x), np.asarray(y)):
-                    sums[i] = np.inf
-    return sums
+                    wider[i] = np.inf
+    return wider
 
 
 def _loses(x: Any, y: Any) -> bool:

@@ -19,8 +19,8 @@ def _operation(w: Writer) -> None:
 def generate(seed: int) -> Program:
     """Raises StepFailedError where an operation raises an error."""
     w = Writer(seed, [_operation])
-    for _ in range(1 + w.below(2)):
-        w.fresh(w.shape(), w.choose(w.dtypes))
+    for name in w.dtypes[-1 - w.below(2) :]:
+        w.fresh(w.shape(), name)
     w.write(1 + w.below(10))
     outputs = tuple(value.name for value in w.outputs(4))
     body = Body(

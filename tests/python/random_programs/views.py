@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,6 @@ from random_programs.program import NAMES, Program
 from random_programs.values import KIND_OF, is_inexact, random_array, wide
 
 Function = Callable[..., Any]
-LANES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +36,9 @@ class View:
     without: frozenset[str] = frozenset()
     is_derivative: bool = False
     recorded: str | None = None
-    # What results may be off by, next to the largest of them, besides rounding.
+    # What results may be off by, besides rounding, next to the largest of them or to ``scale``.
     tolerance: float = 0.0
+    scale: str | None = None
 
 
 def _derivative(got: str, wanted: str, without: str = "", **options: Any) -> View:
@@ -99,6 +100,8 @@ VIEWS = {
         "product(back(*chosen, *cotangents), tangents)",
         "product(cotangents, along(*chosen, *tangents)[1])",
         "jvp vjp numbers",
+        scale="magnitude(cotangents, along(*chosen, *tangents)[1])",
+        tolerance=1e-5,
     ),
     "jit of vjp": _derivative(
         "fc.jit(back)(*chosen, *cotangents)", "back(*chosen, *cotangents)", "vjp"
@@ -132,6 +135,9 @@ VIEWS = {
         "product("
         "fc.vjp(lambda *x: back(*x, *cotangents), *chosen)[1](tuple(tangents_2)), tangents)",
         "jvp vjp numbers",
+        scale="magnitude("
+        "fc.jvp(lambda *x: back(*x, *cotangents), chosen, tangents)[1], tangents_2)",
+        tolerance=1e-5,
     ),
     "jvp of jvp": _derivative(
         "fc.jit(lambda *x: fc.jvp(lambda *y: along(*y, *tangents_2), list(x), tangents))(*chosen)",
@@ -158,6 +164,7 @@ class Setting:
     def __init__(self, program: Function, inputs: Sequence[np.ndarray], seed: int) -> None:
         rng = np.random.default_rng([seed, 1])
         self.program = program
+        self._num_lanes = int(rng.choice([1, 2, 3, 3]))
         self.inputs = [fnp.asarray(x) for x in inputs]
         axes = [
             None if rng.random() < 0.25 else int(rng.integers(-x.ndim - 1, x.ndim + 1))
@@ -166,16 +173,27 @@ class Setting:
         if axes and all(axis is None for axis in axes):
             axes[0] = 0
         self.axes = tuple(axes)
-        self.batch = _batch(inputs, self.axes)
+        self.batch = self._batch(inputs, self.axes)
         self.outer_axes = tuple(
             0 if i == 0 or rng.random() < 0.6 else None for i in range(len(axes))
         )
-        self.batches = _batch(self.batch, self.outer_axes)
+        self.batches = self._batch(self.batch, self.outer_axes)
         self._places = [i for i, x in enumerate(inputs) if is_inexact(x)]
         self.chosen = [self.inputs[i] for i in self._places]
         self.tangents = _random(rng, self.chosen)
         self.tangents_2 = _random(rng, self.chosen)
         self._rng = rng
+
+    def stack(self, args: Sequence[Any]) -> list[fc.Array]:
+        """A batch of each argument, the lanes being something like it."""
+        lanes = range(self._num_lanes)
+        return [fnp.asarray(np.stack([_lane(x, lane) for lane in lanes])) for x in args]
+
+    def _batch(self, args: Sequence[Any], axes: Sequence[int | None]) -> list[fc.Array]:
+        return [
+            fnp.asarray(x) if axis is None else fnp.moveaxis(self.stack([x])[0], 0, axis)
+            for x, axis in zip(args, axes, strict=True)
+        ]
 
     @functools.cached_property
     def cotangents(self) -> list[fc.Array]:
@@ -226,8 +244,8 @@ class Setting:
         return results
 
     def evaluate(self, expression: str) -> Any:
-        names = {**NAMES, "read_back": read_back, "lanes": lanes, "stack": stack}
-        names["product"] = product
+        names = {**NAMES, "read_back": read_back, "lanes": lanes}
+        names |= {"product": product, "magnitude": magnitude}
         for name in dir(self):
             if not name.startswith("_") and f"{name}" in expression:
                 names[name] = getattr(self, name)
@@ -251,6 +269,7 @@ def read_back(function: Function, *args: Any) -> Any:
     # The functions that make custom rules do not come back.
     if not any(name.startswith("custom_") for name in primitives(program)):
         assert read == program, "the program that was read back differs"
+        assert pickle.loads(pickle.dumps(program)) == program, "the program that was saved differs"
     results = fc.tree.leaves(fc.eval_shape(function, *args))
     outputs = read(*args)
     assert len(outputs) == len(results)
@@ -266,7 +285,8 @@ def lanes(function: Function, axes: Any, args: Sequence[Any]) -> Any:
     if not isinstance(axes, tuple):
         axes = (axes,) * len(args)
     results = []
-    for lane in range(LANES):
+    count = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
+    for lane in range(count):
         own = [
             fnp.asarray(x if axis is None else np.take(np.asarray(x), lane, axis))
             for x, axis in zip(args, axes, strict=True)
@@ -290,18 +310,12 @@ def _lane(x: np.ndarray, lane: int) -> np.ndarray:
         return np.asarray(changed).astype(x.dtype)
 
 
-def stack(args: Sequence[Any]) -> list[fc.Array]:
-    return [fnp.asarray(np.stack([_lane(x, lane) for lane in range(LANES)])) for x in args]
-
-
-def _batch(args: Sequence[Any], axes: Sequence[int | None]) -> list[fc.Array]:
-    return [
-        fnp.asarray(x) if axis is None else fnp.moveaxis(stack([x])[0], 0, axis)
-        for x, axis in zip(args, axes, strict=True)
-    ]
-
-
 def product(xs: Sequence[Any], ys: Sequence[Any]) -> np.ndarray:
     """The real part of the product of two lists of arrays, not conjugated."""
     total = sum(np.sum(wide(x) * wide(y)) for x, y in zip(xs, ys, strict=True))
     return np.asarray(np.real(total), np.float64)
+
+
+def magnitude(xs: Sequence[Any], ys: Sequence[Any]) -> float:
+    """The sum of the absolute values of which ``product`` is the sum."""
+    return sum(float(np.sum(np.abs(wide(x) * wide(y)))) for x, y in zip(xs, ys, strict=True))

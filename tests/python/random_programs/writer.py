@@ -113,7 +113,7 @@ class Writer:
         if self.chance(0.4):
             self.dtypes = ["float64"]
         elif self.chance(0.6):
-            self.dtypes.append(self.choose(list(KIND_OF)))
+            self.dtypes.append(list(KIND_OF)[seed % len(KIND_OF)])
         self.sizes = [int(n) for n in self.rng.choice([0, 1, 2, 3, 4, 5], 3, p=WEIGHTS)]
         if self.chance(0.1):
             self.sizes.append(self.choose([16, 17, 33, 130]))  # whole vectors and what is left

@@ -60,7 +60,7 @@ def at_index(w: Writer) -> None:
     methods = ["set", "add", "multiply"] + ["min", "max"] * (x.kind in "SUF")
     method = w.choose(methods)
     if w.chance(0.3):
-        w.add(f"{{0}}.at[{key}].get({mode[2:]})", x, index)
+        w.add(f"{{0}}.at[{key}].get(mode={w.choose(MODES[:2])})", x, index)
         return
     # It promises that indices are inside, and derivatives count on that.
     part = w.add(f"{{0}}[{key}]", x, index, traits=["no jvp", "no vjp"])
