@@ -54,6 +54,8 @@ VIEWS = {
         is_exact=True,
         recorded="fc.make_jaxpr(program)(*inputs)",
     ),
+    "jit again": View("run_again(program, inputs)", "program(*inputs)", is_exact=True),
+    "donation": View("donated(program, inputs)", "program(*inputs)", is_exact=True),
     "vmap": View(
         "fc.vmap(program, axes)(*batch)",
         "lanes(program, axes, batch)",
@@ -246,6 +248,7 @@ class Setting:
     def evaluate(self, expression: str) -> Any:
         names = {**NAMES, "read_back": read_back, "lanes": lanes}
         names |= {"product": product, "magnitude": magnitude}
+        names |= {"run_again": run_again, "donated": donated}
         for name in dir(self):
             if not name.startswith("_") and f"{name}" in expression:
                 names[name] = getattr(self, name)
@@ -272,8 +275,31 @@ def read_back(function: Function, *args: Any) -> Any:
         assert pickle.loads(pickle.dumps(program)) == program, "the program that was saved differs"
     results = fc.tree.leaves(fc.eval_shape(function, *args))
     outputs = read(*args)
-    assert len(outputs) == len(results)
+    for output, result in zip(outputs, results, strict=True):
+        assert output.aval == result, f"{output.aval} was said to be {result}"
     return outputs
+
+
+def run_again(program: Function, inputs: Sequence[Any]) -> Any:
+    """The results of a second run, after those of the first one have been kept and other ones made.
+
+    What an executable keeps between runs, and results that share memory with it, would show.
+    """
+    compiled = fc.jit(program)
+    before = [np.asarray(x).tobytes() for x in inputs]
+    first = compiled(*inputs)
+    kept = [np.asarray(x).tobytes() for x in fc.tree.leaves(first)]
+    compiled(*(fnp.asarray(_lane(x, 1)) for x in inputs))
+    results = compiled(*inputs)
+    assert [np.asarray(x).tobytes() for x in inputs] == before, "inputs have changed"
+    assert [np.asarray(x).tobytes() for x in fc.tree.leaves(first)] == kept, "results have changed"
+    return results
+
+
+def donated(program: Function, inputs: Sequence[Any]) -> Any:
+    """With memory of the arguments that results may take over."""
+    copies = [fnp.array(np.array(x)) for x in inputs]
+    return fc.jit(program, donate_argnums=tuple(range(len(copies))))(*copies)
 
 
 def primitives(program: fc.Program) -> set[str]:
