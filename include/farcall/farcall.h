@@ -8,6 +8,7 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/linalg/linalg.h>
+#include <farcall/ops/callback.h>
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/control_flow.h>
 #include <farcall/ops/convolution.h>

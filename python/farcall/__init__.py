@@ -2,7 +2,9 @@
 
 from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
+from farcall import debug as debug
 from farcall import dtypes as dtypes
+from farcall import experimental as experimental
 from farcall import ffi as ffi
 from farcall import lax as lax
 from farcall import nn as nn
@@ -14,6 +16,9 @@ from farcall import tree_util as tree_util
 from farcall._array import Array as Array
 from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
 from farcall._array import block_until_ready as block_until_ready
+from farcall._callbacks import buffer_callback as buffer_callback
+from farcall._callbacks import effects_barrier as effects_barrier
+from farcall._callbacks import pure_callback as pure_callback
 from farcall._checkpoint import checkpoint as checkpoint
 from farcall._checkpoint import named_call as named_call
 from farcall._checkpoint import remat as remat

@@ -297,6 +297,19 @@ PyObject* string(PyObject* self) {
   });
 }
 
+// A scalar is formatted as its number is, other arrays as numpy does it.
+PyObject* format(PyObject* self, PyObject* specification) {
+  return guarded([&]() -> PyObject* {
+    const Array& array = array_of(self);
+    if (!array.is_concrete() || array.type().is_token()) {
+      return PyObject_Format(nb::object(nb::steal(string(self))).ptr(), specification);
+    }
+    nb::object value = nb::steal(as_numpy(self));
+    if (array.rank() == 0) value = value[nb::tuple()];
+    return PyObject_Format(value.ptr(), specification);
+  });
+}
+
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     nb::object rebuild = nb::module_::import_("farcall._array").attr("_rebuild");
@@ -330,6 +343,7 @@ PyMethodDef methods[] = {
      "A DLPack capsule that shares this memory."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, "(1, 0): the CPU."},
     {"__complex__", as_complex, METH_NOARGS, nullptr},
+    {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"item", item, METH_NOARGS, "The one element as a Python number."},
     {"unsafe_buffer_pointer", get_pointer, METH_NOARGS, "The address of the first element."},

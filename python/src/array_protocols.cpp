@@ -1,6 +1,4 @@
 // How other libraries see an array's memory: numpy, the buffer protocol, DLPack.
-#include <nanobind/stl/pair.h>
-
 #include "numpy_api.h"
 
 #include <cstring>
@@ -8,107 +6,16 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/core/layout.h>
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
+#include "callbacks/buffer_object.h"
 #include "convert.h"
+#include "dlpack.h"
 #include "errors.h"
 
 namespace farcall::python {
 namespace {
-
-// ---- DLPack's structs, version 1.0 and before; facts of that interface ----
-
-struct DLDevice {
-  int32_t device_type;
-  int32_t device_id;
-};
-struct DLDataType {
-  uint8_t code, bits;
-  uint16_t lanes;
-};
-struct DLTensor {
-  void* data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t* shape;
-  int64_t* strides;  // elements; null: dense
-  uint64_t byte_offset;
-};
-struct DLManagedTensor {
-  DLTensor tensor;
-  void* context;
-  void (*deleter)(DLManagedTensor*);
-};
-struct DLManagedTensorVersioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(DLManagedTensorVersioned*);
-  uint64_t flags;
-  DLTensor tensor;
-};
-constexpr int32_t kDLCPU = 1;
-constexpr uint64_t kDLReadOnly = 1;
-constexpr const char* kOldName = "dltensor";
-constexpr const char* kNewName = "dltensor_versioned";
-
-// An exported tensor keeps the array alive.
-template <class Managed>
-struct Exported {
-  Managed managed;
-  Array array;
-  std::vector<int64_t> strides;
-};
-
-template <class Managed>
-Exported<Managed>* export_tensor(const Array& array) {
-  const DTypeInfo& info = dtype_info(array.dtype());
-  if (info.dlpack_code == 255) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("DLPack has no type for {}", dtype_name(array.dtype())));
-  }
-  auto* exported =
-      new Exported<Managed>{{}, array, strides_of(array.shape(), row_major(array.rank()))};
-  array.storage().mark_exported();
-  Managed& managed = exported->managed;
-  managed.context = exported;
-  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
-  managed.tensor.data = const_cast<void*>(array.data());
-  managed.tensor.device = {kDLCPU, 0};
-  managed.tensor.ndim = static_cast<int32_t>(array.rank());
-  managed.tensor.dtype = {info.dlpack_code, info.bits, 1};
-  managed.tensor.shape = const_cast<int64_t*>(array.shape().data());
-  managed.tensor.strides = exported->strides.data();
-  managed.tensor.byte_offset = 0;
-  return exported;
-}
-
-template <class Managed>
-void destroy_unused(PyObject* capsule, const char* name) {
-  // A consumer renames the capsule and takes the tensor over.
-  if (!PyCapsule_IsValid(capsule, name)) return;
-  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-  managed->deleter(managed);
-}
-
-PyObject* versioned_capsule(const Array& array) {
-  auto* exported = export_tensor<DLManagedTensorVersioned>(array);
-  exported->managed.major = 1;
-  exported->managed.minor = 0;
-  exported->managed.flags = kDLReadOnly;
-  return PyCapsule_New(&exported->managed, kNewName, [](PyObject* capsule) {
-    destroy_unused<DLManagedTensorVersioned>(capsule, kNewName);
-  });
-}
-
-PyObject* old_capsule(const Array& array) {
-  auto* exported = export_tensor<DLManagedTensor>(array);
-  return PyCapsule_New(&exported->managed, kOldName, [](PyObject* capsule) {
-    destroy_unused<DLManagedTensor>(capsule, kOldName);
-  });
-}
 
 // ---- import ----
 
@@ -233,37 +140,21 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", kDLCPU, 0); }
 
 PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
-  PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", const_cast<char**>(names), &stream,
-                                   &max_version, &device, &copy)) {
-    return nullptr;
-  }
   try {
-    if (stream != Py_None) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "__dlpack__: the CPU has no streams; stream must be None");
-    }
-    if (device != Py_None) {
-      const auto [type, id] = nb::cast<std::pair<int, int>>(nb::handle(device));
-      if (type != kDLCPU || id != 0) {
-        PyErr_SetString(PyExc_BufferError, "__dlpack__: this array is on the CPU, device (1, 0)");
-        return nullptr;
-      }
-    }
+    const DLPackRequest request = parse_dlpack_request(args, kwargs);
     Array array = array_of(self);
     check_concrete(array, "DLPack tensor");
-    if (copy == Py_True) {
+    if (request.wants_copy) {
       Storage storage = Storage::allocate(array.type().nbytes());
       if (array.type().nbytes() > 0) {
         std::memcpy(storage.data(), array.data(), array.type().nbytes());
       }
       array = Array(array.type(), std::move(storage));
     }
-    const bool is_new = max_version != Py_None && PyTuple_Check(max_version) &&
-                        PyTuple_GET_SIZE(max_version) > 0 &&
-                        PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;
-    return is_new ? versioned_capsule(array) : old_capsule(array);
+    array.storage().mark_exported();
+    return make_dlpack_capsule({array.type(), const_cast<void*>(array.data()), !request.wants_copy,
+                                request.wants_copy, std::make_shared<const Array>(array)},
+                               request.is_versioned);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -278,7 +169,7 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
     if (!error.matches(PyExc_TypeError)) throw;
     capsule = object.attr("__dlpack__")();  // a producer from before versions
   }
-  const bool share = !copy.value_or(false) && is_evaluating();
+  const bool share = !copy.value_or(false) && is_evaluating() && !is_buffer(object);
   if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {
     auto* managed =
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));

@@ -9,6 +9,7 @@ namespace nb = nanobind;
 using namespace nanobind::literals;
 
 void bind_arrays(nb::module_& module);          // conversions that Array's Python side needs
+void bind_callbacks(nb::module_& module);       // callbacks and their buffers
 void bind_checkpoint(nb::module_& module);      // checkpoint, named calls
 void bind_collectives(nb::module_& module);     // psum and the like
 void bind_control_flow(nb::module_& module);    // loops and branches

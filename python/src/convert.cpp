@@ -10,6 +10,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
+#include "callbacks/buffer_object.h"
 
 namespace farcall::python {
 namespace {
@@ -71,7 +72,9 @@ Array array_from_numpy(PyObject* object, bool share) {
                                       static_cast<size_t>(PyArray_NDIM(source))));
   void* const data = PyArray_DATA(source);
   const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned for its type, native order
-  if (is_plain && share && type.nbytes() > 0 && is_aligned(data) && !is_short_signed(dtype)) {
+  const bool can_be_shared = is_plain && type.nbytes() > 0 && is_aligned(data) &&
+                             !is_short_signed(dtype) && !shows_buffer(object);
+  if (share && can_be_shared) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
   }
@@ -108,6 +111,7 @@ Array try_to_array(nb::handle object) {
     return {};
   }
   const bool has_array_protocol = nb::hasattr(object, "__array__");
+  if (is_buffer(object)) return from_array_protocol(raw);
   if (nb::hasattr(object, "__dlpack__")) {
     try {
       return from_dlpack(object, std::nullopt);

@@ -96,6 +96,7 @@ Invocation::Invocation(const ForeignCall& call)
       call_(&call),
       num_arguments_(call.spec().arguments.size()) {
   context_.target = &call.target();
+  context_.spec = &call.spec();
   context_.options = &default_options();
   // Read only from here on: the stages that could set it are over.
   context_.instantiate_state = const_cast<runtime::StateSlot*>(&call.state_);

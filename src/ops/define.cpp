@@ -11,6 +11,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/ffi_call_rules.h"
+#include "ops/foreign_checks.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -42,7 +43,7 @@ void check(const std::string& target, const TargetDefinition& d) {
   if (d.transpose && d.linear_in.empty()) {
     fail("a transpose needs linear_in, the operands in which the call is linear");
   }
-  if (d.vmap_method) check_vmap_method(target, *d.vmap_method);
+  if (d.vmap_method) check_vmap_method(fmt::format("ffi_call(\"{}\")", target), *d.vmap_method);
   if (d.vmap_method && d.batch) fail("give a batching rule or a vmap_method, not both");
 }
 

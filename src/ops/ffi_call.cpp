@@ -2,14 +2,12 @@
 #include <farcall/ops/ffi_call.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/core/layout.h>
 #include <farcall/ops/promotion.h>
@@ -18,14 +16,12 @@
 #include <farcall/trace/jit.h>
 
 #include "ops/ffi_call_rules.h"
+#include "ops/foreign_checks.h"
 #include "ops/register.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
 namespace {
-
-constexpr std::array<std::string_view, 5> kVmapMethods = {
-    "broadcast_all", "expand_dims", "legacy_vectorized", "sequential", "sequential_unrolled"};
 
 template <class... Args>
 [[noreturn]] void fail(std::string_view target, fmt::format_string<Args...> format,
@@ -59,60 +55,25 @@ bool same_layout(const MajorToMinor& a, const MajorToMinor& b, size_t rank) {
   return a.value_or(row) == b.value_or(row);
 }
 
-void check_aliases(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
-  const auto num_inputs = static_cast<int64_t>(inputs.size());
-  const auto num_outputs = static_cast<int64_t>(p.result_types.size());
-  std::vector<bool> is_taken(p.result_types.size(), false), is_given(inputs.size(), false);
+void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
   for (const auto& [input, output] : p.input_output_aliases) {
-    if (input < 0 || input >= num_inputs) {
-      fail(
-          p.target_name,
-          "input_output_aliases contains the mapping '{}:{}' with input index {} outside the range "
-          "[0, {})",
-          input, output, input, num_inputs);
-    }
-    if (output < 0 || output >= num_outputs) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}' with output index {} outside the "
-           "range "
-           "[0, {})",
-           input, output, output, num_outputs);
-    }
-    if (is_taken[output]) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}', but output {} is named "
-           "twice; one output can take over the memory of one input",
-           input, output, output);
-    }
-    is_taken[output] = true;
-    if (is_given[input]) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}', but input {} is named twice; the "
-           "memory of one input can go to one output",
-           input, output, input);
-    }
-    is_given[input] = true;
-    const ShapeDtype in = inputs[input].strengthened(), out = p.result_types[output].strengthened();
-    if (in != out) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}' referring to an input of {} and an "
-           "output of {}; they must be equal in shape and dtype",
-           input, output, in.to_string(), out.to_string());
-    }
-    if (!same_layout(p.input_layouts[input], p.output_layouts[output], in.rank())) {
-      fail(p.target_name,
-           "input_output_aliases contains the mapping '{}:{}' referring to an input and an output "
-           "with different layouts",
-           input, output);
-    }
+    if (same_layout(p.input_layouts[input], p.output_layouts[output], inputs[input].rank()))
+      continue;
+    fail(p.target_name,
+         "input_output_aliases contains the mapping '{}:{}' referring to an input and an output "
+         "with different layouts",
+         input, output);
   }
 }
+
+std::string called(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
 
 std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
   check_layouts(p.target_name, "input_layouts", "operand", p.input_layouts, inputs);
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
-  check_aliases(p, inputs);
+  check_aliases(called(p.target_name), p.input_output_aliases, inputs, p.result_types);
+  check_alias_layouts(p, inputs);
   return p.result_types;
 }
 
@@ -126,7 +87,7 @@ int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Pa
 ParamsPtr parse(std::span<const NamedValue> fields) {
   ParamsPtr params = parse_params<FfiCallParams>(fields);
   const auto& p = params_as<FfiCallParams>(params.get());
-  if (p.vmap_method) check_vmap_method(p.target_name, *p.vmap_method);
+  if (p.vmap_method) check_vmap_method(called(p.target_name), *p.vmap_method);
   return params;
 }
 
@@ -148,7 +109,7 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].is_valid()) fail(target, "result {} has no dtype", i);
   }
-  if (options.vmap_method) check_vmap_method(target, *options.vmap_method);
+  if (options.vmap_method) check_vmap_method(called(target), *options.vmap_method);
   const int version = options.custom_call_api_version;
   if (version < 0 || version > 4) {
     fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}",
@@ -165,12 +126,6 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
 }
 
 }  // namespace
-
-void check_vmap_method(std::string_view target, std::string_view method) {
-  if (std::ranges::find(kVmapMethods, method) != kVmapMethods.end()) return;
-  fail(target, "vmap_method must be one of {} or None, got \"{}\"", fmt::join(kVmapMethods, ", "),
-       method);
-}
 
 // Calls with the same attributes and number of operands share one node. Nodes are only ever added,
 // in front of a list that readers walk without a lock.

@@ -13,7 +13,4 @@ BatchResults ffi_call_batch(const BatchCall& call);
 // With the defaults of the target's definition, and in the types that these have.
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes);
 
-// Raises INVALID_ARGUMENT listing the methods there are.
-void check_vmap_method(std::string_view target, std::string_view method);
-
 }  // namespace farcall

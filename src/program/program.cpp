@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/walk.h>
 
 namespace farcall {
 namespace {
@@ -161,6 +162,12 @@ ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name
   program_.outputs.assign(outputs.begin(), outputs.end());
   program_.name = std::move(name);
   program_.axis_names.clear();
+  program_.holds_callback = std::ranges::any_of(program_.equations, [](const Equation& equation) {
+    return equation.primitive->holds_callback ||
+           std::ranges::any_of(nested_programs(equation), [](const NamedProgram& nested) {
+             return nested.program->holds_callback;
+           });
+  });
   for (const Equation& equation : program_.equations) {
     if (!equation.primitive->axis_names) continue;
     for (std::string& axis : equation.primitive->axis_names(equation.params.get())) {

@@ -11,6 +11,7 @@
 #include <farcall/trace/custom.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/rules.h>
 
 namespace farcall {
 namespace {
@@ -68,10 +69,11 @@ class Cache {
     }
     const size_t hash = hash_call(primitive, params, inputs);
     Entry& slot = recent[hash % recent.size()];
-    if (!slot.matches(hash, primitive, params, inputs)) {
-      slot = shared(hash, primitive, params, inputs);
-    }
-    return slot.executable;
+    if (slot.matches(hash, primitive, params, inputs)) return slot.executable;
+    Entry entry = shared(hash, primitive, params, inputs);
+    // A user's function lives no longer than the call.
+    if (!entry.executable->program().holds_callback) slot = entry;
+    return std::move(entry.executable);
   }
 
   void clear() {
@@ -95,9 +97,11 @@ class Cache {
       }
     }
     Entry entry{hash, &primitive, params, compile(primitive, params, inputs)};
+    if (entry.executable->program().holds_callback) return entry;
+    decltype(entries_) dying;  // outside the lock, as in clear()
     std::lock_guard lock(mutex_);
     // Dropping everything at the bound is rare and costs recompiling what is still in use.
-    if (entries_.size() >= kMaxEntries) entries_.clear();
+    if (entries_.size() >= kMaxEntries) dying.swap(entries_);
     entries_.emplace(hash, entry);
     return entry;
   }
@@ -120,6 +124,9 @@ class Evaluator final : public Interpreter {
                         "function that was recorded. Return it from that function instead",
                         primitive.name, input.type().to_string()));
       }
+    }
+    if (primitive.rules && primitive.rules->evaluate) {
+      return primitive.rules->evaluate(params, inputs);
     }
     const auto executable = cache_.find_or_compile(primitive, params, inputs);
     return run(*executable, inputs);

@@ -19,12 +19,22 @@
 namespace farcall {
 
 class AttributeFrame;
+struct ForeignCallSpec;
 
 // Custom options, in the form in which handlers read them; made once, given to many executions.
 FARCALL_API std::shared_ptr<const AttributeFrame> make_custom_options(Attributes options);
 
 // A number that no other execution in this process has.
 FARCALL_API int64_t new_run_id();
+
+// Who runs the program. A callback whose caller kept a view of the call's memory asks for it to be
+// kept: that memory then lives as long as the returned object, the execution's results get memory
+// of their own, and no later execution writes there.
+class FARCALL_API MemoryKeeper {
+ public:
+  virtual ~MemoryKeeper();
+  virtual std::shared_ptr<const void> keep() = 0;
+};
 
 // What one execution offers to all its handlers. It must outlive the execution, and with it
 // everything that it points to.
@@ -36,6 +46,7 @@ struct ExecutionOptions {
   std::vector<std::pair<int64_t, void*>> user_data;  // by type id
   std::shared_ptr<const AttributeFrame> custom_options;
   const FARCALL_FFI_Extension* extensions = nullptr;
+  MemoryKeeper* keeper = nullptr;  // set by the engine
 };
 
 namespace runtime {
@@ -111,6 +122,7 @@ struct UntypedCall {
 // stage alone.
 struct FARCALL_FFI_ExecutionContext {
   const farcall::Target* target = nullptr;
+  const farcall::ForeignCallSpec* spec = nullptr;  // null in the instantiate stage
   farcall::Stage stage = farcall::Stage::kExecute;
   const farcall::ExecutionOptions* options = nullptr;
   int64_t run_id = 0;                                        // where the options give none

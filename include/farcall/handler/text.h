@@ -21,12 +21,12 @@ class Text {
     if (size_ + piece.size() > capacity_) {
       const size_t capacity = 2 * (size_ + piece.size()) + 64;
       char* data = new char[capacity];
-      if (size_ != 0) std::memcpy(data, data_, size_);
+      if (data_ != nullptr) std::memcpy(data, data_, size_);
       delete[] data_;
       data_ = data;
       capacity_ = capacity;
     }
-    if (!piece.empty()) std::memcpy(data_ + size_, piece.data(), piece.size());
+    if (!piece.empty() && data_ != nullptr) std::memcpy(data_ + size_, piece.data(), piece.size());
     size_ += piece.size();
     return *this;
   }

@@ -45,6 +45,8 @@ struct Primitive {
   // For primitives that no engine can run, because a transformation should have replaced them: what
   // is wrong with a program that still has one.
   std::string_view never_run = {};
+  // An equation keeps a function of the user's alive.
+  bool holds_callback = false;
 };
 
 // Adds `primitive`, which must live until the process ends. Raises ALREADY_EXISTS.

@@ -75,6 +75,7 @@ class FARCALL_API Program {
   std::vector<Equation> equations;
   std::vector<Atom> outputs;
   std::vector<std::string> axis_names;  // mapped axes that equations refer to, sorted
+  bool holds_callback = false;          // an equation, or a program that one runs, is a callback
   Derived derived;
 
   ShapeDtype type_of(Atom atom) const {

@@ -96,6 +96,8 @@ struct TransformRules {
   PartialRule partial_eval = nullptr;
   // For primitives that stand for a call with rules of its own in a program: replaces binding.
   std::vector<Array> (*rebind)(const Params* params, std::span<const Array> inputs) = nullptr;
+  // What the evaluator does instead of compiling and running a program of one equation.
+  std::vector<Array> (*evaluate)(const ParamsPtr& params, std::span<const Array> inputs) = nullptr;
 };
 
 // The few operations that transformations themselves need, on arrays of any dtype that has them.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from farcall._at import IndexUpdateHelper
+from farcall._core import callbacks as callbacks
 from farcall._core import ffi as ffi
 from farcall._core import lax as lax
 from farcall._core import linalg as linalg

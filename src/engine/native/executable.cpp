@@ -11,6 +11,7 @@
 
 #include "engine/native/passes.h"
 #include "engine/native/plan.h"
+#include "engine/native/region.h"
 #include "engine/native/state.h"
 
 namespace farcall::native {
@@ -48,12 +49,14 @@ class NativeExecutable final : public Executable {
       std::vector<const Storage*> own;
       if (overwrites_) inputs = with_own_copies(*state, inputs, own);
       make_outputs(inputs, outputs);
+      state->set_memory_of_run(inputs, outputs);
       set_pointers(*state, inputs, outputs);
       if (plan_->has_execution_stages) {
         state->for_each_invocation([](Invocation& invocation) { invocation.prepare(); });
         state->for_each_invocation([](Invocation& invocation) { invocation.initialize(); });
       }
       state->run();
+      if (state->is_kept()) separate(outputs);
     } catch (...) {
       for (Storage& output : outputs) output = Storage();
       throw;
@@ -67,10 +70,32 @@ class NativeExecutable final : public Executable {
     for (const auto& child : plan.children) add_memory(*child, use);
   }
 
+  // Callbacks make other threads run by themselves, so that what counts is the time between them.
   static bool is_brief(const Plan& plan) {
     constexpr int64_t kBriefBytes = 1 << 14;
-    return !plan.has_calls && plan.regions.empty() && plan.instructions.size() <= 16 &&
-           plan.program->cost().bytes + plan.program->cost().flops <= kBriefBytes;
+    if (plan.has_foreign_code || !is_bounded(plan)) return false;
+    const Cost cost = plan.program->cost();
+    return cost.bytes + cost.flops <= kBriefBytes * (1 + num_calls(plan));
+  }
+
+  static bool is_bounded(const Plan& plan) {
+    return plan.instructions.size() <= 16 &&
+           std::ranges::none_of(plan.instructions,
+                                [](const Instruction& instruction) {
+                                  return instruction.kind == Instruction::Kind::kWhile;
+                                }) &&
+           std::ranges::all_of(plan.children, [](const auto& child) { return is_bounded(*child); });
+  }
+
+  // How many calls one run makes at the least.
+  static int64_t num_calls(const Plan& plan) {
+    auto count = static_cast<int64_t>(plan.calls.size());
+    for (const Instruction& instruction : plan.instructions) {
+      if (instruction.kind != Instruction::Kind::kScan) continue;
+      const auto& scan = *static_cast<const ScanRegion*>(instruction.data);
+      count += scan.length * num_calls(*plan.children[scan.child]);
+    }
+    return count;
   }
 
   // What the calls of one execution see. The state's own options are bound all the time; others,
@@ -82,6 +107,7 @@ class NativeExecutable final : public Executable {
       state_ = &state;
       if (is_default(options)) return;
       given_ = options;
+      given_->keeper = &state;
       // All calls of an execution have one id.
       if (given_->run_id == 0) given_->run_id = state.options.run_id;
       state.for_each_invocation([&](Invocation& invocation) { invocation.begin(*given_); });
@@ -120,6 +146,18 @@ class NativeExecutable final : public Executable {
           outputs[i] = planned.place.index == i ? Storage::allocate(planned.nbytes)
                                                 : outputs[planned.place.index];
       }
+    }
+  }
+
+  // Somebody kept a view of memory that this run has written: the results get their own.
+  void separate(std::span<Storage> outputs) const {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Place place = plan_->outputs[i].place;
+      const bool is_input = place.kind == Place::Kind::kInput;
+      if (place.kind == Place::Kind::kConstant || (is_input && !plan_->overwrites[place.index])) {
+        continue;
+      }
+      outputs[i] = is_input || place.index == i ? copy(outputs[i]) : outputs[place.index];
     }
   }
 

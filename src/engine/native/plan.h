@@ -75,8 +75,10 @@ struct Plan {
   std::vector<bool> overwrites;          // by input: its memory is written
   size_t arena_bytes = 0;
   size_t scratch_bytes = 0;  // after the arena
-  bool has_calls = false;    // here or in children
+  // Here or in children: calls of code that does not take the front's lock by itself.
+  bool has_foreign_code = false;
   bool has_execution_stages = false;
+  int64_t cost = 0;  // of one run: the operations, or the bytes where these are more
   PlanStatistics statistics;
   std::vector<ForeignCallReport> reports;  // of calls here and in children
 };

@@ -44,6 +44,13 @@ Planner::Planner(ProgramPtr program, PlanOptions options)
 
 std::unique_ptr<const Plan> Planner::run() {
   region_of_.assign(program_.equations.size(), kNever);
+  callbacks_.resize(program_.equations.size());
+  for (size_t i = 0; i < program_.equations.size(); ++i) {
+    const Equation& equation = program_.equations[i];
+    if (const CallbackParams* params = try_callback(equation.params.get())) {
+      callbacks_[i] = as_foreign_call(*params, equation.inputs.size());
+    }
+  }
   for (size_t i = 0; i < program_.equations.size(); ++i) {
     with_location(program_.equations[i], [&] { make_region(i); });
   }
@@ -53,6 +60,8 @@ std::unique_ptr<const Plan> Planner::run() {
     with_location(program_.equations[i], [&] { plan_equation(i); });
   }
   place_outputs();
+  const Cost cost = program_.cost();
+  plan_->cost = std::max(cost.flops, cost.bytes);
   finish();
   return std::move(plan_);
 }
@@ -101,7 +110,7 @@ void Planner::share_equation(size_t index) {
     }
   } else if (equation.primitive->name == "transpose") {
     share_transpose(index);
-  } else if (equation.primitive->name == "ffi_call") {
+  } else if (foreign_call(index)) {
     share_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     share_region(index);
@@ -255,7 +264,7 @@ void Planner::release_dead(size_t index) {
 void Planner::plan_equation(size_t index) {
   const Equation& equation = program_.equations[index];
   const std::string_view name = equation.primitive->name;
-  if (name == "ffi_call") {
+  if (foreign_call(index)) {
     plan_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     plan_region(index);
@@ -382,7 +391,6 @@ void Planner::place_outputs() {
 
 void Planner::finish() {
   plan_->arena_bytes = arena_.size();
-  plan_->has_calls |= !plan_->calls.empty();
   for (const PointerUse& use : plan_->pointers) {
     if (use.place.kind == Place::Kind::kInput || use.place.kind == Place::Kind::kOutput) {
       plan_->run_pointers.push_back(use);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/primitives/callback.h>
 #include <farcall/primitives/ffi_call.h>
 
 #include "engine/native/arena.h"
@@ -73,6 +74,9 @@ class Planner {
 
   // ---- foreign calls (planner_calls.cpp) ----
 
+  // The call of foreign code that an equation makes, a callback's too; null for other equations.
+  const FfiCallParams* foreign_call(size_t index) const;
+  std::shared_ptr<const Target> target_of(size_t index) const;
   void share_foreign_call(size_t index);
   void plan_foreign_call(size_t index);
   Place add_temporary(size_t nbytes, Temporaries& temporaries);
@@ -124,6 +128,7 @@ class Planner {
   std::vector<std::optional<size_t>> wanted_output_;  // and where it goes if it does not
   std::vector<RegionInfo> regions_;                   // in order of their equations
   std::vector<size_t> region_of_;                     // by equation; kNever: none
+  std::vector<std::optional<FfiCallParams>> callbacks_;  // by equation: as foreign calls
 };
 
 // Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.

@@ -32,9 +32,21 @@ std::optional<size_t> aliased_output(const FfiCallParams& params, size_t input) 
 
 }  // namespace
 
+const FfiCallParams* Planner::foreign_call(size_t index) const {
+  if (callbacks_[index]) return &*callbacks_[index];
+  const Equation& equation = program_.equations[index];
+  if (equation.primitive->name != "ffi_call") return nullptr;
+  return &params_as<FfiCallParams>(equation.params.get());
+}
+
+std::shared_ptr<const Target> Planner::target_of(size_t index) const {
+  const CallbackParams* callback = try_callback(program_.equations[index].params.get());
+  return callback ? callback->callback->target : find(*foreign_call(index));
+}
+
 void Planner::share_foreign_call(size_t index) {
   const Equation& equation = program_.equations[index];
-  const auto& params = params_as<FfiCallParams>(equation.params.get());
+  const FfiCallParams& params = *foreign_call(index);
   choose_result_layouts(index);
   for (const auto& [input, output] : params.input_output_aliases) {
     const Atom operand = equation.inputs[input];
@@ -53,9 +65,9 @@ void Planner::share_foreign_call(size_t index) {
 
 void Planner::plan_foreign_call(size_t index) {
   const Equation& equation = program_.equations[index];
-  const auto& params = params_as<FfiCallParams>(equation.params.get());
+  const FfiCallParams& params = *foreign_call(index);
   ForeignCallSpec spec;
-  spec.target = find(params);
+  spec.target = target_of(index);
   for (const Atom atom : equation.inputs) spec.arguments.push_back(program_.type_of(atom));
   spec.results = params.result_types;
   spec.attributes = params.attributes;
@@ -83,6 +95,8 @@ void Planner::plan_foreign_call(size_t index) {
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
     arguments.push_back(argument_place(equation, params, i, results, temporaries, report));
   }
+  const CallbackParams* callback = try_callback(equation.params.get());
+  plan_->has_foreign_code |= !callback || !callback->callback->takes_lock_of_front;
   add_call(std::move(spec), arguments, results);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!is_copied(i)) continue;

@@ -53,11 +53,10 @@ void Planner::share_transpose(size_t index) {
   const bool is_row_major = is_row_major_in_memory(type, layout);
   const auto wants_it = [&](size_t consumer) {
     const Equation& reader = program_.equations[consumer];
-    if (reader.primitive->name != "ffi_call") return false;
-    const auto& params = params_as<FfiCallParams>(reader.params.get());
-    for (size_t i = 0; i < reader.inputs.size(); ++i) {
+    const FfiCallParams* params = foreign_call(consumer);
+    for (size_t i = 0; params && i < reader.inputs.size(); ++i) {
       if (reader.inputs[i] == Atom::variable(result) &&
-          is_same_in_memory(type, layout, params.input_layouts[i])) {
+          is_same_in_memory(type, layout, params->input_layouts[i])) {
         return true;
       }
     }
@@ -71,7 +70,7 @@ void Planner::share_transpose(size_t index) {
 // Results of foreign calls are left in their layout, unless the program returns them.
 void Planner::choose_result_layouts(size_t index) {
   const Equation& equation = program_.equations[index];
-  const auto& params = params_as<FfiCallParams>(equation.params.get());
+  const FfiCallParams& params = *foreign_call(index);
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
     const uint32_t result = equation.outputs[i];
     if (is_row_major_in_memory(params.result_types[i], params.output_layouts[i]) ||

@@ -47,7 +47,7 @@ std::vector<int64_t> slice_bytes(std::span<const ShapeDtype> slices) {
 size_t Planner::add_child(const ProgramPtr& program, PlanOptions options) {
   std::unique_ptr<const Plan> child =
       make_plan(remove_dead_code(inline_calls(program)), std::move(options));
-  plan_->has_calls |= child->has_calls;
+  plan_->has_foreign_code |= child->has_foreign_code;
   plan_->has_execution_stages |= child->has_execution_stages;
   plan_->reports.insert(plan_->reports.end(), child->reports.begin(), child->reports.end());
   plan_->statistics.alias_copies += child->statistics.alias_copies;

@@ -1,5 +1,6 @@
 #include "engine/native/state.h"
 
+#include "engine/native/interrupt_watch.h"
 #include "engine/native/region.h"
 
 namespace farcall::native {
@@ -37,6 +38,7 @@ int64_t next_run_id_base() {
 
 State::State(const Plan& plan) : plan(plan), run_id_base(next_run_id_base()) {
   options.run_id = run_id_base;
+  options.keeper = this;
   build(options);
 }
 
@@ -71,30 +73,62 @@ void State::build(const ExecutionOptions& seen) {
   }
 }
 
-void State::run() {
-  void* const scratch = static_cast<std::byte*>(memory.data()) + plan.arena_bytes;
-  for (const Instruction& instruction : plan.instructions) {
-    switch (instruction.kind) {
-      case Instruction::Kind::kForeignCall:
-        invocations[instruction.call].execute();
-        break;
-      case Instruction::Kind::kKernel:
-        instruction.run({&operands[instruction.first_operand], scratch, instruction.data});
-        break;
-      case Instruction::Kind::kScan:
-        static_cast<const ScanRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-      case Instruction::Kind::kWhile:
-        static_cast<const WhileRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-      case Instruction::Kind::kCond:
-        static_cast<const CondRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-    }
+inline void State::run(const Instruction& instruction, void* scratch) {
+  switch (instruction.kind) {
+    case Instruction::Kind::kForeignCall:
+      invocations[instruction.call].execute();
+      break;
+    case Instruction::Kind::kKernel:
+      instruction.run({&operands[instruction.first_operand], scratch, instruction.data});
+      break;
+    case Instruction::Kind::kScan:
+      static_cast<const ScanRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
+    case Instruction::Kind::kWhile:
+      static_cast<const WhileRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
+    case Instruction::Kind::kCond:
+      static_cast<const CondRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
   }
+}
+
+void State::run() {
+  constexpr int64_t kLongCost = int64_t{1} << 24;
+  void* const scratch = static_cast<std::byte*>(memory.data()) + plan.arena_bytes;
+  if (plan.cost < kLongCost) {
+    for (const Instruction& instruction : plan.instructions) run(instruction, scratch);
+    return;
+  }
+  InterruptWatch watch(1);
+  for (const Instruction& instruction : plan.instructions) {
+    run(instruction, scratch);
+    watch.step();
+  }
+}
+
+std::shared_ptr<const void> State::keep() {
+  if (!kept_) {
+    std::vector<Storage> all;
+    add_memory(all);
+    for (const Storage* input : inputs_of_run_) {
+      all.push_back(*input);
+      input->mark_exported();
+    }
+    all.insert(all.end(), outputs_of_run_.begin(), outputs_of_run_.end());
+    kept_ = std::make_shared<const std::vector<Storage>>(std::move(all));
+  }
+  return kept_;
+}
+
+void State::add_memory(std::vector<Storage>& all) const {
+  all.push_back(memory);
+  all.insert(all.end(), private_inputs.begin(), private_inputs.end());
+  all.insert(all.end(), plan.constants.begin(), plan.constants.end());
+  for (const auto& child : children) child->add_memory(all);
 }
 
 StatePool::~StatePool() {

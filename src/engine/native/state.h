@@ -15,7 +15,7 @@
 
 namespace farcall::native {
 
-struct State {
+struct State final : MemoryKeeper {
   explicit State(const Plan& plan);
   // Of a region's plan, whose calls see the options of the whole execution.
   State(const Plan& plan, const ExecutionOptions& options);
@@ -24,6 +24,15 @@ struct State {
 
   // Runs the instructions; the pointers are set.
   void run();
+
+  // What keep() keeps besides this state's own memory: the arrays of the run that begins.
+  void set_memory_of_run(std::span<const Storage* const> inputs, std::span<const Storage> outputs) {
+    inputs_of_run_ = inputs;
+    outputs_of_run_ = outputs;
+  }
+  std::shared_ptr<const void> keep() override;
+  // The memory belongs to somebody else from now on: the state cannot run again.
+  bool is_kept() const { return kept_ != nullptr; }
 
   // Where a nested plan finds an input, or puts an output.
   void set_input(size_t index, void* data) { set(input_slots[index], data); }
@@ -51,7 +60,13 @@ struct State {
   static void set(const std::vector<void**>& slots, void* data) {
     for (void** slot : slots) *slot = data;
   }
+  void run(const Instruction& instruction, void* scratch);
   void build(const ExecutionOptions& seen);
+  void add_memory(std::vector<Storage>& all) const;
+
+  std::span<const Storage* const> inputs_of_run_;
+  std::span<const Storage> outputs_of_run_;
+  std::shared_ptr<const std::vector<Storage>> kept_;
 };
 
 // The states of an executable. Taking one is a single exchange on a slot that a thread comes back
@@ -68,7 +83,10 @@ class StatePool {
     Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
     ~Lease() {
       if (!state_->private_inputs.empty()) state_->private_inputs.clear();
-      if (slot_) {
+      if (state_->is_kept()) {
+        if (slot_) slot_->state.store(nullptr, std::memory_order_release);
+        delete state_;
+      } else if (slot_) {
         slot_->state.store(state_, std::memory_order_release);
       } else {
         delete state_;

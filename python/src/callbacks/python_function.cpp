@@ -1,0 +1,268 @@
+#include "callbacks/python_function.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "array_object.h"
+#include "callbacks/buffer_object.h"
+#include "convert.h"
+#include "errors.h"
+
+namespace farcall::python {
+namespace {
+
+using FunctionPtr = std::shared_ptr<const PythonFunction>;
+
+// The interpreter lock, for a thread that may hold it already.
+class WithLock {
+ public:
+  WithLock() : state_(PyGILState_Ensure()) {}
+  ~WithLock() { PyGILState_Release(state_); }
+  WithLock(const WithLock&) = delete;
+  WithLock& operator=(const WithLock&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+std::string described(const PythonFunction& f) {
+  return fmt::format("{} {}", callback_kind_name(f.kind), f.name);
+}
+
+// Says on which line the failing callback was called, once.
+void add_note(nb::python_error& error, const PythonFunction& f) {
+  if (!f.where || !nb::hasattr(error.value(), "add_note")) return;
+  const nb::str note(fmt::format("raised in {}, called at {}:{} ({})", described(f), f.where->file,
+                                 f.where->line, f.where->function)
+                         .c_str());
+  try {
+    nb::object notes = nb::getattr(error.value(), "__notes__", nb::list());
+    if (!nb::cast<bool>(notes.attr("__contains__")(note))) error.value().attr("add_note")(note);
+  } catch (nb::python_error&) {
+    // An exception that cannot carry notes goes without.
+  }
+}
+
+// References on their way to a call, which takes them as plain pointers. Most calls have few.
+class Objects {
+ public:
+  explicit Objects(size_t count) {
+    if (count > std::size(few_)) {
+      many_.resize(count);
+      all_ = many_.data();
+    }
+  }
+  void push(nb::object object) { all_[size_++] = std::move(object); }
+  nb::object& operator[](size_t i) { return all_[i]; }
+  std::span<const nb::object> span(size_t begin, size_t count) const {
+    return {all_ + begin, count};
+  }
+  PyObject* const* pointers(size_t begin) const {
+    static_assert(sizeof(nb::object) == sizeof(PyObject*));
+    return reinterpret_cast<PyObject* const*>(all_ + begin);
+  }
+
+ private:
+  nb::object few_[12];
+  std::vector<nb::object> many_;
+  nb::object* all_ = few_;
+  size_t size_ = 0;
+};
+
+nb::object call_with_structure(const PythonFunction& f, std::span<const nb::object> first,
+                               std::span<const nb::object> arrays) {
+  std::vector<nb::object> leaves(arrays.begin(), arrays.end());
+  for (const auto& [at, object] : f.statics) {
+    leaves.insert(leaves.begin() + static_cast<int64_t>(at), object);
+  }
+  nb::object both = f.arguments->unflatten(leaves);
+  nb::list all;
+  for (const nb::object& object : first) all.append(object);
+  for (nb::handle argument : nb::object(both[0])) all.append(argument);
+  nb::object keywords = both[1];
+  return nb::steal(PyObject_Call(f.function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
+}
+
+// Calls with the arrays in the structure of the arguments. Objects: a free place, `num_first` to
+// hand over before, the arrays. Raises what the function raises, and KeyboardInterrupt when the
+// user asked for it meanwhile.
+nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
+                size_t num_arrays) {
+  try {
+    nb::object result =
+        f.is_plain ? nb::steal(PyObject_Vectorcall(
+                         f.function.ptr(), objects.pointers(1),
+                         (num_first + num_arrays) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr))
+                   : call_with_structure(f, objects.span(1, num_first),
+                                         objects.span(1 + num_first, num_arrays));
+    if (!result.is_valid() || PyErr_CheckSignals() != 0) nb::raise_python_error();
+    return result;
+  } catch (nb::python_error& error) {
+    add_note(error, f);
+    throw;
+  }
+}
+
+// ---- on buffers ----
+
+// The arguments of one call: a free place, context, results, Buffers of arguments and of results.
+class BufferArguments {
+ public:
+  BufferArguments(const PythonFunction& f, const CallbackCall& call)
+      : call_(call), objects_(kFirst + call.arguments.size() + call.results.size()) {
+    objects_.push({});
+    objects_.push(make_execution_context(call.context));
+    objects_.push({});
+    for (const Buffer& buffer : call.arguments) push(buffer, /*is_writeable=*/false, f);
+    for (const Buffer& buffer : call.results) push(buffer, /*is_writeable=*/true, f);
+    const size_t first_result = kFirst + call.arguments.size();
+    objects_[2] = f.result->is_leaf()
+                      ? objects_[first_result]
+                      : f.result->unflatten(objects_.span(first_result, call.results.size()));
+  }
+  ~BufferArguments() { close(); }
+  BufferArguments(const BufferArguments&) = delete;
+  BufferArguments& operator=(const BufferArguments&) = delete;
+
+  const Objects& objects() const { return objects_; }
+
+  // Keeps the memory of views that are left; how many Buffers have any.
+  size_t close() {
+    size_t count = 0;
+    for (; num_open_ > 0; --num_open_) {
+      nb::object& buffer = objects_[kFirst + num_open_ - 1];
+      if (!close_buffer(buffer)) continue;
+      ++count;
+      if (call_.keeper) keep_memory(buffer, call_.keeper->keep());
+    }
+    return count;
+  }
+
+ private:
+  static constexpr size_t kFirst = 3;
+
+  void push(const Buffer& buffer, bool is_writeable, const PythonFunction& f) {
+    objects_.push(make_buffer(buffer, is_writeable, f.python_name));
+    ++num_open_;
+  }
+
+  const CallbackCall& call_;
+  Objects objects_;
+  size_t num_open_ = 0;
+};
+
+void warn_of_views(const PythonFunction& f, size_t count) {
+  const std::string text = fmt::format(
+      "{}: views of {} of its Buffers outlive the callback. They keep their memory, and the "
+      "results "
+      "were copied to memory of their own; let go of views before returning, or copy what is "
+      "needed "
+      "later with np.array(buffer)",
+      described(f), count);
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
+}
+
+void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
+  const WithLock lock;
+  BufferArguments arguments(f, given);
+  const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
+  if (!result.is_none()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: the callback must not return any values, for its results are what "
+                    "it writes into `out`; it returned {} of type {}",
+                    described(f), nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+  }
+  if (const size_t count = arguments.close()) warn_of_views(f, count);
+}
+
+// ---- on arrays ----
+
+// A number of Python's is of the declared dtype where that is no lesser kind.
+Array as_declared(const Array& x, ShapeDtype declared) {
+  if (!x.type().weak_type() || declared.rank() != 0) return x;
+  const auto kind = [](DType dtype) {
+    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
+  };
+  if (kind(x.dtype()) > kind(declared.dtype())) return x;
+  return lax::convert_element_type(x, declared.dtype());
+}
+
+std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
+  const WithLock lock;
+  Objects objects(1 + arrays.size());
+  objects.push({});
+  for (const Array& array : arrays) objects.push(wrap_object(array));
+  const nb::object result = call(f, objects, 0, arrays.size());
+  if (!f.result) return {};
+  std::vector<nb::object> found;
+  const TreeDefPtr tree = flatten_tree(result, found);
+  if (!(*tree == *f.result)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the structure of the result was declared as {}, but the function "
+                            "returned {}",
+                            described(f), f.result->to_string(), tree->to_string()));
+  }
+  std::vector<Array> results;
+  for (size_t i = 0; i < found.size(); ++i) {
+    results.push_back(as_declared(
+        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i))),
+        f.result_types[i]));
+  }
+  return results;
+}
+
+}  // namespace
+
+void check_signals() {
+  if (!Py_IsInitialized()) return;
+  const WithLock lock;
+  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+}
+
+std::string name_of_function(nb::handle function) {
+  nb::object named = nb::borrow(function);
+  // functools.partial and the like
+  while (!nb::hasattr(named, "__name__") && nb::hasattr(named, "func")) named = named.attr("func");
+  if (nb::hasattr(named, "__name__")) {
+    std::string name;
+    if (nb::try_cast(nb::object(named.attr("__name__")), name)) return name;
+  }
+  return Py_TYPE(function.ptr())->tp_name;
+}
+
+CallbackPtr make_python_callback(PythonFunction function) {
+  const TreeNode& given = function.arguments->root();
+  function.is_plain = function.statics.empty() && given.children[1].children.empty() &&
+                      std::ranges::all_of(given.children[0].children, [](const TreeNode& child) {
+                        return child.kind == TreeNode::Kind::kLeaf;
+                      });
+  function.python_name = nb::str(function.name.c_str());
+  const FunctionPtr shared(new PythonFunction(std::move(function)),
+                           [](const PythonFunction* dying) {
+                             if (!Py_IsInitialized()) return;  // the objects are gone already
+                             const WithLock lock;
+                             delete dying;
+                           });
+  const std::string& name = shared->name;
+  CallbackFunction called;
+  if (shared->kind == CallbackKind::kBuffer) {
+    called = [shared](const CallbackCall& call) { call_on_buffers(*shared, call); };
+  } else {
+    called = on_arrays(shared->kind, name, [shared](std::span<const Array> arrays) {
+      return call_on_arrays(*shared, arrays);
+    });
+  }
+  return make_program_callback(name, std::move(called), /*takes_lock_of_front=*/true);
+}
+
+}  // namespace farcall::python

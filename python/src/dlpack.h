@@ -1,0 +1,69 @@
+// DLPack's structs, version 1.0 and before (facts of that interface), and tensors that we export.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+
+#include <farcall/core/shape_dtype.h>
+
+namespace farcall::python {
+
+struct DLDevice {
+  int32_t device_type;
+  int32_t device_id;
+};
+struct DLDataType {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t* shape;
+  int64_t* strides;  // elements; null: dense
+  uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(DLManagedTensor*);
+};
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(DLManagedTensorVersioned*);
+  uint64_t flags;
+  DLTensor tensor;
+};
+inline constexpr int32_t kDLCPU = 1;
+inline constexpr uint64_t kDLReadOnly = 1;
+inline constexpr uint64_t kDLIsCopied = 2;
+inline constexpr const char* kOldName = "dltensor";
+inline constexpr const char* kNewName = "dltensor_versioned";
+
+// What a consumer asks of __dlpack__(*, stream, max_version, dl_device, copy).
+struct DLPackRequest {
+  bool is_versioned = false;
+  bool wants_copy = false;    // copy=True
+  bool forbids_copy = false;  // copy=False
+};
+// Raises TypeError for other arguments, ValueError for a stream, BufferError for another device
+// than the CPU.
+DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs);
+
+// A dense, row-major tensor.
+struct DLPackExport {
+  ShapeDtype type;
+  void* data = nullptr;
+  bool is_read_only = false;  // only versioned capsules say so
+  bool is_copied = false;
+  std::shared_ptr<const void> owner;  // released by whatever thread lets the tensor go
+};
+// A new capsule; null with an error. Raises INVALID_ARGUMENT for dtypes that DLPack does not know.
+PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned);
+
+}  // namespace farcall::python

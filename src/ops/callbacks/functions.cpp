@@ -1,0 +1,149 @@
+// The C++ fronts of callbacks, and the conventions by which functions are called.
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/callback.h>
+#include <farcall/trace/interpreter.h>
+
+namespace farcall {
+namespace {
+
+CallbackPtr make(CallbackKind kind, const CallbackOptions& options, ArrayFunction function) {
+  return make_program_callback(options.name, on_arrays(kind, options.name, std::move(function)));
+}
+
+// One operand as a field of a format string.
+void add_field(fmt::dynamic_format_arg_store<fmt::format_context>& fields, const Array& x) {
+  if (x.rank() > 0 || x.type().is_token()) return fields.push_back(x.to_string());
+  switch (x.dtype()) {
+    case DType::kBool:
+      return fields.push_back(x.item<bool>());
+    case DType::kInt32:
+      return fields.push_back(x.item<int32_t>());
+    case DType::kInt64:
+      return fields.push_back(x.item<int64_t>());
+    case DType::kFloat32:
+      return fields.push_back(x.item<float>());
+    case DType::kFloat64:
+      return fields.push_back(x.item<double>());
+    default:
+      return fields.push_back(x.to_string());
+  }
+}
+
+}  // namespace
+
+CallbackPtr make_program_callback(std::string name, CallbackFunction function,
+                                  bool takes_lock_of_front) {
+  return make_callback(
+      std::move(name),
+      [function = std::move(function)](const CallbackCall& call) {
+        const InterpreterScope scope(evaluator());
+        function(call);
+      },
+      takes_lock_of_front);
+}
+
+CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction function) {
+  return [kind, name = std::move(name), function = std::move(function)](const CallbackCall& call) {
+    std::vector<Array> arrays;
+    arrays.reserve(call.arguments.size());
+    for (const Buffer& argument : call.arguments) {
+      Storage copy = Storage::allocate(argument.nbytes());
+      if (argument.nbytes() > 0) std::memcpy(copy.data(), argument.data(), argument.nbytes());
+      arrays.emplace_back(argument.type(), std::move(copy));
+    }
+    const std::vector<Array> results = function(arrays);
+    if (kind == CallbackKind::kDebug) return;
+    if (results.size() != call.results.size()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{} {}: the function returned {} results, {} were declared",
+                              callback_kind_name(kind), name, results.size(), call.results.size()));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      const ShapeDtype wanted = call.results[i].type().strengthened();
+      const ShapeDtype got = results[i].type().strengthened();
+      if (got != wanted) {
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format("{} {}: result {} was declared as {}, but the function returned {}. "
+                        "Return what was declared, or declare what is returned",
+                        callback_kind_name(kind), name, i, wanted.to_string(), got.to_string()));
+      }
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      const size_t nbytes = call.results[i].nbytes();
+      if (nbytes > 0) std::memcpy(call.results[i].data(), results[i].data(), nbytes);
+    }
+  };
+}
+
+BufferCallback::BufferCallback(BufferFunction function, std::vector<ShapeDtype> result_types,
+                               CallbackOptions options)
+    : callback_(make_program_callback(options.name,
+                                      [function = std::move(function)](const CallbackCall& call) {
+                                        ExecutionContext context = call.context;
+                                        function(context, call.results, call.arguments);
+                                      })),
+      result_types_(std::move(result_types)),
+      options_(std::move(options)) {}
+
+std::vector<Array> BufferCallback::operator()(std::span<const Array> operands) const {
+  return bind_callback(CallbackKind::kBuffer, callback_, operands, result_types_, options_);
+}
+
+BufferCallback buffer_callback(BufferFunction function, std::vector<ShapeDtype> result_types,
+                               CallbackOptions options) {
+  return BufferCallback(std::move(function), std::move(result_types), std::move(options));
+}
+
+std::vector<Array> pure_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
+                                 std::span<const Array> operands, CallbackOptions options) {
+  return bind_callback(CallbackKind::kPure, make(CallbackKind::kPure, options, std::move(function)),
+                       operands, result_types, options);
+}
+
+std::vector<Array> io_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
+                               std::span<const Array> operands, CallbackOptions options) {
+  return bind_callback(CallbackKind::kIo, make(CallbackKind::kIo, options, std::move(function)),
+                       operands, result_types, options);
+}
+
+void debug::callback(std::function<void(std::span<const Array>)> function,
+                     std::span<const Array> operands, CallbackOptions options) {
+  const auto discard = [function = std::move(function)](std::span<const Array> arrays) {
+    function(arrays);
+    return std::vector<Array>();
+  };
+  bind_callback(CallbackKind::kDebug, make(CallbackKind::kDebug, options, discard), operands, {},
+                options);
+}
+
+void debug::print(std::string_view format, std::span<const Array> operands, bool is_ordered) {
+  const auto line = [format = std::string(format)](std::span<const Array> values) {
+    fmt::dynamic_format_arg_store<fmt::format_context> fields;
+    for (const Array& value : values) add_field(fields, value);
+    std::string text;
+    try {
+      text = fmt::vformat(format, fields);
+    } catch (const fmt::format_error& error) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("debug::print: format \"{}\" with {} operands: {}", format,
+                              values.size(), error.what()));
+    }
+    std::puts(text.c_str());
+  };
+  callback(line, operands, {.name = "print", .is_ordered = is_ordered});
+}
+
+void effects_barrier() {
+  // Programs run their callbacks on the thread that calls them, before they return.
+  std::fflush(stdout);
+}
+
+}  // namespace farcall

@@ -1,0 +1,22 @@
+// Checks of options that foreign calls and callbacks share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <farcall/core/shape_dtype.h>
+
+namespace farcall {
+
+// Raises INVALID_ARGUMENT listing the methods there are. `what` begins the message:
+// "ffi_call("f")".
+void check_vmap_method(std::string_view what, std::string_view method);
+
+// Raises INVALID_ARGUMENT for a mapping (input, output) out of range, one that is named twice, or
+// one between different types.
+void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,
+                   std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs);
+
+}  // namespace farcall
