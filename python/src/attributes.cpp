@@ -51,8 +51,9 @@ Attribute from_numpy(PyObject* array, const std::string& name) {
   if (!dense.is_valid()) nb::raise_python_error();
   auto* plain = reinterpret_cast<PyArrayObject*>(dense.ptr());
   const auto count = static_cast<size_t>(PyArray_SIZE(plain));
-  const std::span bytes(static_cast<const std::byte*>(PyArray_DATA(plain)),
-                        count * byte_width(dtype));
+  const auto* begin = static_cast<const std::byte*>(PyArray_DATA(plain));
+  std::vector<std::byte> bytes(begin, begin + count * byte_width(dtype));
+  extend_signs(dtype, bytes);
   return PyArray_NDIM(plain) == 0 ? Attribute::scalar(dtype, bytes)
                                   : Attribute::array(dtype, count, bytes).plain();
 }

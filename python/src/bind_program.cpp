@@ -103,6 +103,11 @@ void bind_program(nb::module_& module) {
         return names;
       });
   bind_equations(module, program);
+  module.def("_primitive_names", [] {
+    std::vector<std::string> names;
+    for (const Primitive* primitive : all_primitives()) names.emplace_back(primitive->name);
+    return names;
+  });
   module.def("deserialize_program", deserialize, nb::arg("data"), nb::arg("strict"));
   module.def("parse_program", [](const std::string& text) {
     return std::const_pointer_cast<Program>(parse_program(text));

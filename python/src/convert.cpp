@@ -73,13 +73,17 @@ Array array_from_numpy(PyObject* object, bool share) {
                                       static_cast<size_t>(PyArray_NDIM(source))));
   void* const data = PyArray_DATA(source);
   const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned for its type, native order
-  if (is_plain && share && type.nbytes() > 0 && is_aligned(data) && !shows_buffer(object)) {
+  const bool can_be_shared = is_plain && type.nbytes() > 0 && is_aligned(data) &&
+                             !is_short_signed(dtype) && !shows_buffer(object);
+  if (share && can_be_shared) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
   }
   Storage storage = Storage::allocate(type.nbytes());
+  const std::span elements(static_cast<std::byte*>(storage.data()), type.nbytes());
   if (is_plain) {
     if (type.nbytes() > 0) std::memcpy(storage.data(), data, type.nbytes());
+    extend_signs(dtype, elements);
     return Array(type, std::move(storage));
   }
   // numpy knows how to read its own strides and byte orders: it copies into our memory.
@@ -92,6 +96,7 @@ Array array_from_numpy(PyObject* object, bool share) {
   if (PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(target), source) < 0) {
     nb::raise_python_error();
   }
+  extend_signs(dtype, elements);
   return Array(type, std::move(storage));
 }
 

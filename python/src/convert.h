@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ std::optional<DType> try_to_dtype(nb::handle object);
 nb::object numpy_dtype(DType dtype);
 int numpy_type_number(DType dtype);
 DType dtype_of_number(int type_number);  // kInvalid when there is none
+
+// Signed integers below eight bits take a byte each. In numpy the bits that a value does not need
+// are zero, in farcall they repeat its sign; extend_signs makes the one the other, of these dtypes.
+bool is_short_signed(DType dtype);
+void extend_signs(DType dtype, std::span<std::byte> elements);
 
 // A whole number or a sequence of them. Raises TypeError naming `what`.
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);

@@ -68,6 +68,20 @@ DType dtype_of_number(int type_number) {
   return it == by_number().end() ? DType::kInvalid : it->second;
 }
 
+bool is_short_signed(DType dtype) {
+  const DTypeInfo& info = dtype_info(dtype);
+  return info.kind == DTypeKind::kSigned && info.bits < 8;
+}
+
+void extend_signs(DType dtype, std::span<std::byte> elements) {
+  if (!is_short_signed(dtype)) return;
+  const int unused = 8 - dtype_info(dtype).bits;
+  for (std::byte& element : elements) {
+    const auto shifted = static_cast<int8_t>(static_cast<uint8_t>(element) << unused);
+    element = static_cast<std::byte>(shifted >> unused);
+  }
+}
+
 std::optional<DType> try_to_dtype(nb::handle object) {
   // numpy reads None as float64, which nobody means who leaves a dtype out.
   if (object.is_none()) return std::nullopt;

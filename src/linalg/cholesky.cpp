@@ -1,4 +1,6 @@
 // cholesky: the factor of a Hermitian positive definite matrix.
+#include <algorithm>
+
 #include <farcall/ffi.h>
 
 #include <farcall/linalg/linalg.h>
@@ -21,7 +23,7 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
     T* matrix = l->reinterpret_data<T>();
     for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
       // The upper factor of the transpose is the lower one of the matrix.
-      const bool is_definite = lapack::potrf('U', n, matrix, n) == 0;
+      const bool is_definite = lapack::potrf('U', n, matrix, std::max(1, n)) == 0;
       for (int row = 0; row < n; ++row) {
         T* begin = matrix + static_cast<int64_t>(row) * n;
         if (!is_definite) fill_nan(begin, row + 1);

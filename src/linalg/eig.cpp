@@ -141,6 +141,7 @@ VectorTangents vector_tangents(const Array& w, const Array& v, const Array& da) 
   const Array one = eye(columns(v), dtype);
   const Array f = numpy::divide(number(1, dtype), as_row(w) - as_column(w) + one) - one;
   const Array u = matmul(v, lax::mul(f, c));
+  if (v.size() == 0) return {diagonal(c), u};
 
   const int64_t row_axis = static_cast<int64_t>(v.rank()) - 2;
   const Array largest = as_row(lax::argmax(lax::abs(v), row_axis));

@@ -271,6 +271,16 @@ std::vector<Array> flat_jvp(const FlatFunction& function, std::span<const Array>
   return flat;
 }
 
+void refuse_captured_tangents(const CustomCall& call, const std::vector<bool>& varies) {
+  const auto end = varies.begin() + static_cast<int64_t>(call.num_captured);
+  if (std::find(varies.begin(), end, true) == end) return;
+  throw LeakedTracerError(fmt::format(
+      "{}: detected differentiation with respect to a value that the function closes over; its "
+      "custom rule speaks of its arguments only. Pass the value as an argument, and extend the "
+      "rule",
+      call.name));
+}
+
 // A custom_vmap keeps its rule: the derivative of the rule batches the derivative.
 JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals,
                        std::span<const Array> tangents) {
@@ -278,12 +288,18 @@ JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals
   const size_t count = primals.size();
   auto derivative = std::make_shared<CustomCall>();
   derivative->name = call->name + "_jvp";
+  derivative->num_captured = call->num_captured;
   derivative->function = [call, varies, count](std::span<const Array> inputs) {
     return flat_jvp(call->function, inputs.first(count),
                     scatter_arrays(varies, inputs.subspan(count)));
   };
-  derivative->batch = [call, varies, count](std::span<const Array> inputs,
-                                            std::span<const int64_t> axes, const BatchAxis& axis) {
+  derivative->batch = [call, all_vary = varies](std::span<const Array> inputs,
+                                                std::span<const int64_t> axes,
+                                                const BatchAxis& axis) {
+    refuse_captured_tangents(*call, all_vary);
+    const std::vector<bool> varies(all_vary.begin() + static_cast<int64_t>(call->num_captured),
+                                   all_vary.end());
+    const size_t count = varies.size();
     // A value and its tangent need one axis.
     std::vector<Array> values(inputs.begin(), inputs.begin() + count), directions;
     std::vector<int64_t> value_axes(axes.begin(), axes.begin() + count);
@@ -352,6 +368,10 @@ std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> re
   return scatter_arrays(has, bind_primitive(kCustomLin, make_params(std::move(p)), operands));
 }
 
+bool is_known_by_transpose_alone(const Primitive& primitive, const Params* params) {
+  return &primitive == &kCustomLin && !params_as<CustomLinParams>(params).rules->forward_mode;
+}
+
 std::vector<Array> call_custom(const CustomCallPtr& call, std::span<const Array> inputs) {
   return current_interpreter().process_custom(call, inputs);
 }
@@ -369,14 +389,7 @@ std::vector<Array> record_custom_call(const CustomCallPtr& call, std::span<const
 JvpResults jvp_of_custom_call(const CustomCallPtr& call, std::span<const Array> primals,
                               std::span<const Array> tangents) {
   if (!call->jvp && !call->forward) return jvp_of_vmap(call, primals, tangents);
-  for (const Array& tangent : tangents.first(call->num_captured)) {
-    if (tangent.is_null()) continue;
-    throw LeakedTracerError(fmt::format(
-        "{}: detected differentiation with respect to a value that the function closes over; its "
-        "custom rule speaks of its arguments only. Pass the value as an argument, and extend the "
-        "rule",
-        call->name));
-  }
+  refuse_captured_tangents(*call, present(tangents));
   const auto own_primals = primals.subspan(call->num_captured);
   const auto own_tangents = tangents.subspan(call->num_captured);
   return call->jvp ? call->jvp(own_primals, own_tangents)

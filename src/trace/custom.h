@@ -15,4 +15,7 @@ JvpResults jvp_of_custom_call(const CustomCallPtr& call, std::span<const Array> 
 BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Array> inputs,
                                   std::span<const int64_t> axes, const BatchAxis& axis);
 
+// Whether an equation is the tangents of a custom_vjp, which can be transposed but not run.
+bool is_known_by_transpose_alone(const Primitive& primitive, const Params* params);
+
 }  // namespace farcall

@@ -38,7 +38,10 @@ std::vector<Array> PartialRecorder::process(const Primitive& primitive, const Pa
                                             std::span<const Array> inputs) {
   std::vector<bool> is_unknown;
   for (const Array& input : inputs) is_unknown.push_back(owns(input));
-  if (std::ranges::find(is_unknown, true) == is_unknown.end()) {
+  // A tangent may be known, as zeros are that a rule wrote out. That does not make the result of a
+  // map known that cannot be run.
+  const bool is_known = std::ranges::find(is_unknown, true) == is_unknown.end();
+  if (is_known && !is_known_by_transpose_alone(primitive, params.get())) {
     InterpreterScope scope(*parent());
     return bind_primitive(primitive, params, inputs);
   }

@@ -8,6 +8,7 @@
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 
+#include "trace/custom.h"
 #include "trace/missing_rule.h"
 
 namespace farcall {
@@ -52,8 +53,13 @@ class Transposition {
 
  private:
   bool is_linear(Atom atom) const { return atom.is_variable() && is_linear_[atom.index]; }
-  bool is_linear(const Equation& equation) const {
+  bool has_linear_input(const Equation& equation) const {
     return std::ranges::any_of(equation.inputs, [&](Atom atom) { return is_linear(atom); });
+  }
+  // What cannot be run counts as linear, though of zeros that a rule wrote out.
+  bool is_linear(const Equation& equation) const {
+    return has_linear_input(equation) ||
+           is_known_by_transpose_alone(*equation.primitive, equation.params.get());
   }
 
   Array read(Atom atom) const {
@@ -83,7 +89,7 @@ class Transposition {
       cotangents.push_back(std::move(cotangents_[output]));
       cotangents_[output] = Array();
     }
-    if (std::ranges::all_of(cotangents, &Array::is_null)) return;
+    if (std::ranges::all_of(cotangents, &Array::is_null) || !has_linear_input(equation)) return;
     const LocationScope location(equation.where);
     const Primitive& primitive = *equation.primitive;
     if (!primitive.rules || !primitive.rules->transpose) {

@@ -298,6 +298,42 @@ def test_a_batching_rule_is_differentiated():
     same_as_jax(function)
 
 
+def test_the_derivative_of_a_batching_rule_knows_what_its_function_closed_over():
+    """Values closed over come before the arguments in a program; the rule does not get them."""
+    factor = fnp.linspace(1.0, 2.0, 3)
+    seen = []
+
+    @custom_batching.custom_vmap
+    def f(x):
+        return fnp.sin(x) * factor
+
+    @f.def_vmap
+    def rule(axis_size, in_batched, x):
+        seen.append((axis_size, in_batched, x.shape))
+        return fnp.sin(x) * factor, True
+
+    def tangent(x):
+        return fc.jvp(fc.jit(f), (x,), (x,))[1]
+
+    np.testing.assert_allclose(fc.vmap(tangent)(X), np.cos(X) * X * factor, rtol=1e-6)
+    assert seen == [(2, [True], (2, 3))]
+
+
+def test_a_vjp_rule_meets_zeros_that_another_rule_wrote_out():
+    """Such a tangent is known, but the rule tells no tangents for it."""
+    double = fc.custom_vjp(lambda y: y * 2)
+    double.defvjp(lambda y: (y * 2, None), lambda _, ct: (ct * 2,))
+    constant = custom_batching.custom_vmap(lambda x: fnp.ones(3))
+    constant.def_vmap(lambda n, batched, x: (fnp.ones(3), False))
+
+    def f(x):
+        return (double(constant(x)) * x).sum()
+
+    for gradient in (fc.grad(f), fc.jit(fc.grad(f)), fc.grad(fc.jit(f))):
+        np.testing.assert_array_equal(gradient(X[0]), [2, 2, 2])
+        np.testing.assert_array_equal(fc.vmap(gradient)(X), np.full((2, 3), 2))
+
+
 # ---- refusals ----
 
 

@@ -76,6 +76,16 @@ def test_cholesky_factors_are_lower_and_rebuild_the_matrix(dtype, batch, n):
     close(la.cholesky(a, upper=True), adjoint(np.linalg.cholesky(a)))
 
 
+def test_factorisations_of_nothing_print_nothing(capfd):
+    """LAPACK writes to standard error when an argument is not to its liking."""
+    x = fnp.zeros((2, 0, 0), F64)
+    linalg = lax.linalg
+    for function in (linalg.cholesky, linalg.lu, linalg.qr, linalg.eigh, linalg.svd, linalg.eig):
+        function(x)
+    linalg.schur(x)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_cholesky_of_a_matrix_that_is_not_definite_is_nan_and_others_of_the_batch_are_not():
     a = np.stack([np.eye(3), -np.eye(3), 4 * np.eye(3)]).astype(F32)
     got = np.asarray(lax.linalg.cholesky(a))

@@ -257,3 +257,16 @@ def test_wide_qr_is_differentiated_as_finite_differences_say():
     for i, tangent in enumerate(fc.jvp(lambda a: tuple(fla.qr(a)), (a,), (da,))[1]):
         slope = (np.asarray(fla.qr(a + h * da)[i]) - np.asarray(fla.qr(a - h * da)[i])) / (2 * h)
         np.testing.assert_allclose(tangent, slope, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0)])
+def test_eigenvectors_of_nothing_have_derivatives(shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape)
+
+    def eigenvectors(a: Any) -> Any:
+        return lax.linalg.eig(a, enable_eigvec_derivs=True)
+
+    results, tangents = fc.jvp(eigenvectors, (x,), (x,))
+    assert [(t.shape, t.dtype) for t in tangents] == [(r.shape, r.dtype) for r in results]
+    (cotangent,) = fc.vjp(eigenvectors, x)[1](results)
+    assert cotangent.shape == shape

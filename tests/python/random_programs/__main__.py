@@ -1,0 +1,24 @@
+"""The command line: looks further than the tests do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from random_programs.run import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="random_programs", description=__doc__)
+    parser.add_argument("--programs", type=int, default=10000, help="how many to run")
+    parser.add_argument("--seed", type=int, default=0, help="that of the first one")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--show", type=int, default=10, help="how many failures to shrink and print"
+    )
+    args = parser.parse_args()
+    return int(run(range(args.seed, args.seed + args.programs), args.jobs, args.show) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

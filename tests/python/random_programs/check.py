@@ -1,0 +1,142 @@
+"""Checking one program."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import farcall.numpy as fnp
+import numpy as np
+
+from random_programs.compare import ULPS, difference, leaves, scale
+from random_programs.program import Program, function, source, traits
+from random_programs.values import epsilon, is_inexact, wide
+from random_programs.views import ALWAYS, NUMERIC, VIEWS, Setting, View, can_run
+
+JIGGLES = 4
+# What is off by more than so many times what an unlucky rounding of every step makes is wrong.
+MARGIN = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """``error`` is the class of an exception, or None where values differ."""
+
+    program: Program
+    view: str
+    what: str
+    error: str | None = None
+
+    def __str__(self) -> str:
+        """Python that runs the program, to be executed in tests/python."""
+        lines = [
+            f"# Seed {self.program.seed}, {self.view}: " + self.what.replace("\n", "\n# "),
+            "import farcall as fc",
+            "import farcall.numpy as fnp",
+            "import numpy as np",
+            "from farcall import lax",
+            "from random_programs import rules",
+            "from random_programs.views import Setting",
+            "",
+            "",
+            source(self.program),
+            f"setting = Setting(program, inputs, {self.program.seed})",
+        ]
+        view = VIEWS.get(self.view)
+        if view is None:
+            return "\n".join([*lines, "print(program(*inputs))", ""])
+        lines += [
+            f'print("got", setting.evaluate({view.got!r}))',
+            f'print("wanted", setting.evaluate({view.wanted!r}))',
+        ]
+        return "\n".join([*lines, ""])
+
+
+def views_of(program: Program, count: int = 3) -> list[str]:
+    """Those that every program is run in, and some others."""
+    rng = np.random.default_rng([program.seed, 2])
+    missing = traits(program)
+    others = [name for name in VIEWS if name not in ALWAYS and can_run(name, program, missing)]
+    chosen = rng.permutation(len(others))[:count]
+    always = ALWAYS if program.inputs else ALWAYS[:2]
+    return [*always, *(others[i] for i in sorted(chosen))]
+
+
+def check(program: Program) -> Iterator[Failure]:
+    """The ways in which the program fails."""
+    for name in views_of(program):
+        failure = check_view(program, name)
+        if failure is not None:
+            yield failure
+
+
+def check_view(program: Program, name: str) -> Failure | None:
+    """Runs the program one way."""
+    view = VIEWS.get(name)
+    try:
+        setting = Setting(function(program), program.inputs, program.seed)
+        wanted = setting.evaluate(view.wanted if view else "program(*inputs)")
+        got = setting.evaluate(view.got) if view else wanted
+    except Exception as error:
+        kind = type(error).__name__
+        return Failure(program, name, f"{kind}: {error}", kind)
+    if view is None:
+        return None
+    if name in NUMERIC and not np.isfinite([got, wanted]).all():
+        return None
+    tolerances = _tolerances(wanted, view.tolerance)
+    if view.scale is not None:
+        tolerances = [view.tolerance * setting.evaluate(view.scale)]
+    what = difference(got, wanted, view.is_exact, tolerances)
+    if what is None or view.is_exact:
+        return what and Failure(program, name, what)
+    tolerances = _wider_tolerances(program, view, wanted, tolerances)
+    what = difference(got, wanted, False, tolerances)
+    return what and Failure(program, name, what)
+
+
+def _tolerances(wanted: Any, least: float) -> list[float]:
+    return [
+        max(ULPS * epsilon(x.dtype.name), least) * scale(x) if is_inexact(x) else 0.0
+        for x in leaves(wanted)
+    ]
+
+
+def _wider_tolerances(
+    program: Program, view: View, wanted: Any, tolerances: list[float]
+) -> list[float]:
+    """What changes when each step is off by a rounding error."""
+    rng = np.random.default_rng(program.seed)
+
+    def jiggle(_: str, x: Any) -> Any:
+        if not is_inexact(x):
+            return x
+        step = epsilon(x.dtype.name)
+        factor = fnp.asarray(1 + step * rng.uniform(-1, 1, x.shape)).astype(x.dtype)
+        return x * factor
+
+    wider = list(tolerances)
+    jiggled = function(program, jiggle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(JIGGLES):
+            setting = Setting(jiggled, program.inputs, program.seed)
+            others = setting.evaluate(view.wanted)
+            for i, (x, y) in enumerate(zip(leaves(others), leaves(wanted), strict=True)):
+                if is_inexact(y):
+                    with np.errstate(all="ignore"):
+                        off = np.abs(wide(x) - wide(y))
+                    off = (
+                        np.where(np.isnan(off), np.inf, off) if _loses(x, y) else np.nan_to_num(off)
+                    )
+                    wider[i] = max(wider[i], MARGIN * float(np.max(off, initial=0.0)))
+                elif not np.array_equal(np.asarray(x), np.asarray(y)):
+                    wider[i] = np.inf
+    return wider
+
+
+def _loses(x: Any, y: Any) -> bool:
+    """Whether one of them is not finite where the other is."""
+    return not np.array_equal(np.isfinite(wide(x)), np.isfinite(wide(y)))

@@ -1,0 +1,101 @@
+"""What random programs call besides farcall: functions with rules of their own, which say what the
+derived ones would say, and foreign functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+from farcall import ffi
+from handler_library import load
+
+Function = Callable[..., Any]
+
+
+def with_own_jvp(f: Function) -> Function:
+    wrapped = fc.custom_jvp(f)
+    wrapped.defjvp(lambda primals, tangents: fc.jvp(f, primals, tangents))
+    return wrapped
+
+
+def with_own_vjp(f: Function) -> Function:
+    wrapped = fc.custom_vjp(f)
+
+    def backward(args: Any, cotangents: Any) -> Any:
+        return fc.vjp(f, *args)[1](cotangents)
+
+    wrapped.defvjp(lambda *args: (f(*args), args), backward)
+    return wrapped
+
+
+def with_own_vmap(f: Function) -> Function:
+    wrapped = fc.custom_batching.custom_vmap(f)
+
+    @wrapped.def_vmap
+    def rule(axis_size: int, in_batched: list[bool], *args: Any) -> Any:
+        axes = tuple(0 if batched else None for batched in in_batched)
+        results = fc.vmap(f, axes, axis_size=axis_size)(*args)
+        return results, fc.tree.map(lambda _: True, results)
+
+    return wrapped
+
+
+def linearized(f: Function, primals: Any, tangents: Any) -> Any:
+    results, linear = fc.linearize(f, *primals)
+    return results, linear(*tangents)
+
+
+# ---- foreign functions ----
+
+TARGETS = ("weigh", "grow", "increment", "memory", "add_to")
+
+
+@functools.cache
+def register_targets() -> None:
+    """The handlers of tests/handlers/batched.cpp under other names, grow with a derivative."""
+    library = load("batched.cpp")
+    for name in TARGETS:
+        handler = getattr(library, f"batched_{name}")
+        ffi.register_ffi_target(f"random_{name}", ffi.pycapsule(handler))
+    grow = ffi.define("random_grow")
+
+    @grow.jvp
+    def rule(call: Any, primals: Any, tangents: Any) -> Any:
+        y = call(*primals)
+        y = y[0] if isinstance(y, (tuple, list)) else y
+        return y, y * tangents[0] * fnp.asarray(0.25, y.dtype)
+
+
+def _call(name: str, result: Any, vmap_method: str, **options: Any) -> Any:
+    register_targets()
+    return ffi.ffi_call(f"random_{name}", result, vmap_method=vmap_method, **options)
+
+
+def _like(x: Any) -> fc.ShapeDtypeStruct:
+    return fc.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def weigh(x: Any, w: Any, vmap_method: str) -> Any:
+    total = fc.ShapeDtypeStruct(x.shape[:-1], x.dtype)
+    return _call("weigh", (_like(x), total), vmap_method)(x, w, factor=0.5)
+
+
+def grow(x: Any, vmap_method: str) -> Any:
+    return _call("grow", _like(x), vmap_method)(x, rate=0.25)
+
+
+def increment(x: Any, vmap_method: str) -> Any:
+    return _call("increment", _like(x), vmap_method, input_output_aliases={0: 0})(x)
+
+
+def add_to(x: Any, y: Any, vmap_method: str) -> Any:
+    return _call("add_to", _like(x), vmap_method, input_output_aliases={0: 0})(x, y)
+
+
+def reorder(x: Any, vmap_method: str, before: Any, after: Any) -> Any:
+    """Reads ``x`` in one order of dimensions and writes it in another one."""
+    options = {"input_layouts": [before], "output_layouts": after}
+    return _call("memory", _like(x), vmap_method, **options)(x)

@@ -1,0 +1,160 @@
+"""Random programs give the same in every way to run them.
+
+``python -m random_programs`` looks further; a failure prints its seed and its source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import farcall as fc
+import numpy as np
+import pytest
+from farcall import _core
+from random_programs.check import Failure, check_view, views_of
+from random_programs.generate import generate
+from random_programs.program import Body, Program, Step, all_steps, source
+from random_programs.run import covered, failures_of, run, shrunk
+from random_programs.shrink import shrink
+from random_programs.values import KIND_OF, literal, random_array
+from random_programs.views import VIEWS
+
+BLOCK = 45
+BLOCKS = 8
+
+# Primitives that no program has when it is recorded.
+NEVER_RECORDED = {
+    "copy": "lax::copy is C++ only",
+    "create_token": "numpy, in which inputs and results are kept here, has no tokens",
+    "custom_lin": "stands for tangents until they are transposed",
+    "platform_index": "lax.platform_dependent is C++ only",
+}
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_programs_agree_in_every_way_to_run_them(block: int) -> None:
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        for failure in failures_of(seed):
+            pytest.fail(str(shrunk(failure)))
+
+
+def test_the_programs_have_every_primitive_dtype_rank_and_view() -> None:
+    missing = set(_core._primitive_names()) - set(NEVER_RECORDED)
+    inputs, views = [], set()
+    for seed in range(BLOCK * BLOCKS):
+        program = generate(seed)
+        inputs += program.inputs
+        views |= set(views_of(program))
+        if missing:
+            missing -= covered(program)
+    assert not missing
+    assert views == set(VIEWS)
+    assert {x.dtype.name for x in inputs} == set(KIND_OF)
+    assert {x.ndim for x in inputs} == set(range(6))
+    assert {0, 1, 2, 3, 4, 5} <= {n for x in inputs for n in x.shape}
+
+
+def test_a_seed_gives_one_program() -> None:
+    for seed in range(20):
+        first, again = generate(seed), generate(seed)
+        assert source(first) == source(again)
+
+
+@pytest.mark.parametrize("name", KIND_OF)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3), (1, 0, 2)])
+def test_literals_are_the_arrays(name: str, shape: tuple[int, ...]) -> None:
+    value = random_array(np.random.default_rng(0), shape, name, special=0.3)
+    again = eval(literal(value), {"np": np, "fc": fc})
+    assert (again.shape, again.dtype) == (value.shape, value.dtype)
+    assert again.tobytes() == value.tobytes()
+
+
+# ---- failures ----
+
+
+def program_with(operation: str) -> Program:
+    """A program of several steps, some in inner functions, that uses the operation."""
+    for seed in range(1000):
+        program = generate(seed)
+        if check_view(program, "program") is not None:
+            continue
+        steps = list(all_steps(program.body))
+        if len(steps) > 6 and any(f"lax.{operation}(" in step.text for step in steps):
+            return program
+    raise AssertionError(f"no program has {operation}")
+
+
+@pytest.mark.parametrize("operation", ["cumsum", "sort", "dot_general", "sin", "scan"])
+def test_a_failure_shrinks_to_the_step_that_fails(operation: str) -> None:
+    def check(program: Program, view: str) -> Failure | None:
+        """As if the operation were broken; other programs must still run."""
+        failure = check_view(program, "program")
+        if failure is not None:
+            return failure
+        steps = all_steps(program.body)
+        is_planted = any(f"lax.{operation}(" in step.text for step in steps)
+        return Failure(program, view, "planted") if is_planted else None
+
+    program = program_with(operation)
+    small = shrink(Failure(program, "jit", "planted"), check).program
+    (step,) = (step for step in small.body.steps if "fnp.asarray(" not in step.text)
+    assert f"lax.{operation}(" in step.text
+    assert sum(len(body.steps) for body in step.bodies) == 0
+    assert sum(x.size for x in small.inputs) <= sum(x.size for x in program.inputs)
+
+
+def test_a_failure_prints_as_python_that_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    program = generate(3)
+    text = str(Failure(program, "vmap", "planted\non two lines"))
+    assert text.startswith("# Seed 3, vmap: planted\n# on two lines\n")
+    exec(text, {})
+    assert capsys.readouterr().out.startswith("got ")
+
+
+def test_values_that_differ_and_errors_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = generate(3)
+    off = dataclasses.replace(VIEWS["jit"], got="[x + 1 for x in program(*inputs)]")
+    monkeypatch.setitem(VIEWS, "jit", off)
+    failure = check_view(program, "jit")
+    assert failure is not None
+    assert failure.what.startswith("result 0")
+    monkeypatch.setitem(VIEWS, "jit", dataclasses.replace(off, got="1 / 0"))
+    failure = check_view(program, "jit")
+    assert failure is not None
+    assert (failure.error, failure.what) == (
+        "ZeroDivisionError",
+        "ZeroDivisionError: division by zero",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "got", "fails"),
+    [
+        ([1e8, 0.25, -1e8, 0.75], "program(inputs[0][::-1])", False),
+        ([1e8, 0.25, -1e8, 0.75], "program(inputs[0] + 1e4)", True),
+        ([1.0, 0.25, -1.0, 0.75], "program(inputs[0] + 1e-4)", True),
+        ([1.0, np.inf, 1.0, 1.0], "program(inputs[0] + 1)", False),
+        ([1.0, 0.25, -1.0, 0.75], "program(inputs[0] * np.nan)", True),
+    ],
+)
+def test_rounding_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, values: list[float], got: str, fails: bool
+) -> None:
+    total = Step("lax.reduce_sum({0}, (0,))", ("x",), ("y",))
+    body = Body("program", ("x",), (None,), (total,), ("y",), (None,))
+    program = Program(0, body, (np.array(values, np.float32),))
+    view = dataclasses.replace(VIEWS["vmap"], got=got, wanted="program(*inputs)")
+    monkeypatch.setitem(VIEWS, "vmap", view)
+    assert (check_view(program, "vmap") is not None) == fails
+
+
+def test_the_command_line_counts_failures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(range(5), jobs=1, show=1) == 0
+    assert capsys.readouterr().out.endswith("0 of 5 programs failed\n")
+    monkeypatch.setitem(VIEWS, "jit", dataclasses.replace(VIEWS["jit"], got="1 / 0"))
+    assert run(range(5), jobs=1, show=1) == 5
+    out = capsys.readouterr().out
+    assert out.count("# Seed ") == 1
+    assert out.endswith("jit: 5\n5 of 5 programs failed\n")
