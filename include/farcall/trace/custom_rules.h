@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
-#include <farcall/trace/call.h>
+#include <farcall/trace/checkpoint.h>
 #include <farcall/trace/custom.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/tree_call.h>
@@ -212,11 +212,6 @@ auto custom_vjp(F function, Forward forward, Backward backward, CustomRuleOption
                                                  std::move(backward), std::move(options.name)};
 }
 
-struct CheckpointOptions {
-  std::string name = {};
-  bool prevent_cse = true;
-};
-
 namespace detail {
 template <class F>
 struct Checkpointed {
@@ -227,8 +222,7 @@ struct Checkpointed {
   template <Argument... Args>
   auto operator()(const Args&... args) const {
     TreeCallOf<F&, Arguments<F, Args...>> call("checkpoint", function, {args...});
-    const std::vector<Array> results =
-        checkpoint(call.as_function(), call.leaves(), options.name, options.prevent_cse);
+    const std::vector<Array> results = checkpoint(call.as_function(), call.leaves(), options);
     return call.result_of(results);
   }
 };
