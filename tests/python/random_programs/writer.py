@@ -104,7 +104,6 @@ class Writer:
         self.operations = operations
         self.inputs: list[Value] = []
         self.scopes = [Scope([], [])]
-        self.axis_names: list[str] = []
         self._count = 0
         # Some programs meet NaN, infinity and overflow. The others keep to numbers of which
         # derivatives mean something.
