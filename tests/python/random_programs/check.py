@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,10 +57,10 @@ def views_of(program: Program, count: int = 3) -> list[str]:
     """Those that every program is run in, and some others."""
     rng = np.random.default_rng([program.seed, 2])
     missing = traits(program)
-    others = [name for name in VIEWS if name not in ALWAYS and can_run(name, program, missing)]
+    possible = [name for name in VIEWS if can_run(name, program, missing)]
+    others = [name for name in possible if name not in ALWAYS]
     chosen = rng.permutation(len(others))[:count]
-    always = ALWAYS if program.inputs else ALWAYS[:2]
-    return [*always, *(others[i] for i in sorted(chosen))]
+    return [*(name for name in possible if name in ALWAYS), *(others[i] for i in sorted(chosen))]
 
 
 def check(program: Program) -> Iterator[Failure]:
@@ -119,24 +118,20 @@ def _wider_tolerances(
 
     wider = list(tolerances)
     jiggled = function(program, jiggle)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for _ in range(JIGGLES):
-            setting = Setting(jiggled, program.inputs, program.seed)
-            others = setting.evaluate(view.wanted)
-            for i, (x, y) in enumerate(zip(leaves(others), leaves(wanted), strict=True)):
-                if is_inexact(y):
-                    with np.errstate(all="ignore"):
-                        off = np.abs(wide(x) - wide(y))
-                    off = (
-                        np.where(np.isnan(off), np.inf, off) if _loses(x, y) else np.nan_to_num(off)
-                    )
-                    wider[i] = max(wider[i], MARGIN * float(np.max(off, initial=0.0)))
-                elif not np.array_equal(np.asarray(x), np.asarray(y)):
-                    wider[i] = np.inf
+    for _ in range(JIGGLES):
+        setting = Setting(jiggled, program.inputs, program.seed)
+        others = leaves(setting.evaluate(view.wanted))
+        for i, (x, y) in enumerate(zip(others, leaves(wanted), strict=True)):
+            wider[i] = max(wider[i], MARGIN * _distance(x, y))
     return wider
 
 
-def _loses(x: Any, y: Any) -> bool:
-    """Whether one of them is not finite where the other is."""
-    return not np.array_equal(np.isfinite(wide(x)), np.isfinite(wide(y)))
+def _distance(x: Any, y: Any) -> float:
+    """How far apart the arrays are; infinite where only one is finite and where integers differ."""
+    a, b = wide(x), wide(y)
+    if not is_inexact(x):
+        return 0.0 if np.array_equal(a, b) else np.inf
+    is_finite = np.isfinite(a)
+    if not np.array_equal(is_finite, np.isfinite(b)):
+        return np.inf
+    return float(np.max(np.abs(a - b), where=is_finite, initial=0.0))

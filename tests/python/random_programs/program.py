@@ -31,8 +31,9 @@ class Step:
     results: tuple[str, ...]
     groups: Groups = None
     bodies: tuple[Body, ...] = ()
-    # What cannot be done with it: "no jvp", "no vjp"; "no differences" where its derivative is not
-    # that of its values, "no numbers" where it is too coarse for derivatives to say much.
+    # What cannot be done with it: "no jvp", "no vjp", "no text"; "no differences" where its
+    # derivative is not that of its values, "no numbers" where it is too coarse for derivatives to
+    # say much.
     traits: frozenset[str] = frozenset()
     # Whether it does nothing but call the last of its bodies with its last operands.
     is_call: bool = False
@@ -70,8 +71,11 @@ def all_steps(body: Body) -> Iterator[Step]:
 
 
 def traits(program: Program) -> frozenset[str]:
-    steps = (step.traits for step in all_steps(program.body))
-    return frozenset().union(*steps, *(precision_traits(x) for x in program.inputs))
+    return body_traits(program.body).union(*map(precision_traits, program.inputs))
+
+
+def body_traits(body: Body) -> frozenset[str]:
+    return frozenset().union(*(step.traits for step in all_steps(body)))
 
 
 def precision_traits(value: Any) -> frozenset[str]:

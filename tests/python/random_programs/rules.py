@@ -9,7 +9,9 @@ from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
+import numpy as np
 from farcall import ffi
+from farcall.experimental import io_callback
 from handler_library import load
 
 Function = Callable[..., Any]
@@ -72,6 +74,28 @@ def register_targets() -> None:
 def _call(name: str, result: Any, vmap_method: str, **options: Any) -> Any:
     register_targets()
     return ffi.ffi_call(f"random_{name}", result, vmap_method=vmap_method, **options)
+
+
+def _half(x: Any) -> np.ndarray:
+    return np.asarray(x) * np.asarray(x).dtype.type(0.5)
+
+
+def halve(x: Any, kind: str, vmap_method: str) -> Any:
+    """Half of ``x``, by a callback of this kind."""
+    if kind == "pure":
+        return fc.pure_callback(_half, _like(x), x, vmap_method=vmap_method)
+    if kind == "io":
+        return io_callback(_half, _like(x), x, vmap_method=vmap_method)
+
+    def write(ctx: Any, out: Any, x: Any) -> None:
+        np.asarray(out)[...] = _half(x)
+
+    return fc.buffer_callback(write, _like(x), vmap_method=vmap_method)(x)
+
+
+def watched(x: Any) -> Any:
+    fc.debug.callback(lambda _: None, x)
+    return x
 
 
 def _like(x: Any) -> fc.ShapeDtypeStruct:

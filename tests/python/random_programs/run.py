@@ -45,7 +45,7 @@ def covered(program: Program) -> set[str]:
     missing = traits(program)
     names: set[str] = set()
     for name, view in VIEWS.items():
-        if view.recorded and (name == "text" or can_run(name, program, missing)):
+        if view.recorded and can_run(name, program, missing - {"no text"}):
             names |= primitives(setting.evaluate(view.recorded))
     # Collectives are gone when their vmap has been recorded.
     for step in all_steps(program.body):

@@ -52,6 +52,7 @@ VIEWS = {
         "read_back(program, *inputs)",
         "program(*inputs)",
         is_exact=True,
+        without=frozenset({"no text"}),
         recorded="fc.make_jaxpr(program)(*inputs)",
     ),
     "jit again": View("run_again(program, inputs)", "program(*inputs)", is_exact=True),
@@ -63,7 +64,9 @@ VIEWS = {
     ),
     "jit of vmap": View("fc.jit(fc.vmap(program, axes))(*batch)", "fc.vmap(program, axes)(*batch)"),
     "text of vmap": View(
-        "read_back(fc.vmap(program, axes), *batch)", "fc.vmap(program, axes)(*batch)"
+        "read_back(fc.vmap(program, axes), *batch)",
+        "fc.vmap(program, axes)(*batch)",
+        without=frozenset({"no text"}),
     ),
     "vmap of vmap": View(
         "fc.vmap(fc.vmap(program, axes), outer_axes)(*batches)",
@@ -76,7 +79,7 @@ VIEWS = {
     "text of jvp": _derivative(
         "read_back(along, *chosen, *tangents)",
         "along(*chosen, *tangents)",
-        "jvp",
+        "jvp text",
         recorded="fc.make_jaxpr(along)(*chosen, *tangents)",
     ),
     "linearize": _derivative(
@@ -111,7 +114,7 @@ VIEWS = {
     "text of vjp": _derivative(
         "read_back(back, *chosen, *cotangents)",
         "back(*chosen, *cotangents)",
-        "vjp",
+        "vjp text",
         recorded="fc.make_jaxpr(back)(*chosen, *cotangents)",
     ),
     "vjp of jit": _derivative(
@@ -148,6 +151,7 @@ VIEWS = {
     ),
 }
 ALWAYS = ("jit", "text", "vmap", "jit of vmap")
+WITHOUT_INPUTS = ("jit", "text")
 # Those that can say something only of numbers that are wide and finite.
 NUMERIC = ("vjp against jvp", "jvp of vjp")
 
@@ -155,7 +159,7 @@ NUMERIC = ("vjp against jvp", "jvp of vjp")
 def can_run(name: str, program: Program, missing: frozenset[str]) -> bool:
     """Whether a program with these traits can be run in this way."""
     view = VIEWS[name]
-    if view.without & missing or not program.inputs:
+    if view.without & missing or (not program.inputs and name not in WITHOUT_INPUTS):
         return False
     return not view.is_derivative or any(is_inexact(x) for x in program.inputs)
 

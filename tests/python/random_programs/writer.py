@@ -104,7 +104,6 @@ class Writer:
         self.operations = operations
         self.inputs: list[Value] = []
         self.scopes = [Scope([], [])]
-        self.axis_names: list[str] = []
         self._count = 0
         # Some programs meet NaN, infinity and overflow. The others keep to numbers of which
         # derivatives mean something.
@@ -138,7 +137,7 @@ class Writer:
         return tuple(int(i) for i in self.rng.permutation(count))
 
     def shape(self, min_rank: int = 0, max_rank: int = 5) -> tuple[int, ...]:
-        rank = min_rank + min(self.below(max_rank - min_rank + 1), self.below(5))
+        rank = min_rank + min(self.below(max_rank - min_rank + 1), self.below(6))
         sizes = tuple(self.choose(self.sizes) for _ in range(rank))
         return sizes if np.prod(sizes) <= MAX_ELEMENTS else sizes[: max(2, min_rank)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from random_programs.program import Body
+from random_programs.program import Body, body_traits
 from random_programs.writer import CannotWriteError, Value, Writer
 
 
@@ -55,12 +55,6 @@ def custom_vmap(w: Writer) -> None:
 # ---- transformations of inner functions ----
 
 
-def _traits(body: Body) -> frozenset[str]:
-    from random_programs.program import all_steps
-
-    return frozenset().union(*(step.traits for step in all_steps(body)))
-
-
 def vmap(w: Writer) -> None:
     size = w.choose([n for n in w.sizes if n] or [2])
     axes, operands, samples = [], [], []
@@ -96,7 +90,7 @@ def _inexact_body(w: Writer) -> tuple[list[Value], Body, list[Value]]:
 
 def jvp(w: Writer) -> None:
     operands, body, results = _inexact_body(w)
-    if "no jvp" in _traits(body):
+    if "no jvp" in body_traits(body):
         raise CannotWriteError
     tangents = [w.of_type(*v.type) for v in operands]
     count = len(operands)
@@ -110,7 +104,7 @@ def jvp(w: Writer) -> None:
 
 def vjp(w: Writer) -> None:
     operands, body, results = _inexact_body(w)
-    if "no vjp" in _traits(body):
+    if "no vjp" in body_traits(body):
         raise CannotWriteError
     cotangents = [w.of_type(*v.type) for v in results]
     count = len(operands)
@@ -128,10 +122,10 @@ def grad(w: Writer) -> None:
         return [w.add(f"lax.reduce_sum({{0}}, {tuple(range(value.ndim))})", value, exact=False)]
 
     body, _ = w.body([x], outputs=outputs, gives=lambda _: None)
-    if "no vjp" in _traits(body):
+    if "no vjp" in body_traits(body):
         raise CannotWriteError
     name = w.choose(["grad", "jacfwd", "jacrev"])
-    if name == "jacfwd" and "no jvp" in _traits(body):
+    if name == "jacfwd" and "no jvp" in body_traits(body):
         raise CannotWriteError
     w.add(f"fc.{name}({{f0}})({{0}})", x, bodies=(body,), exact=False)
 

@@ -1,4 +1,4 @@
-"""Foreign calls: aliases, layouts, every vmap_method."""
+"""Foreign calls and callbacks: aliases, layouts, every vmap_method."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from random_programs.writer import Writer
 
 METHODS = ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all"]
 UNDIFFERENTIATED = ("no jvp", "no vjp")
+CALLBACK = (*UNDIFFERENTIATED, "no text")
 
 
 def weigh(w: Writer) -> None:
@@ -45,4 +46,14 @@ def reorder(w: Writer) -> None:
     w.add(f"rules.reorder({{0}}, '{method}', {orders})", x, traits=UNDIFFERENTIATED)
 
 
-OPERATIONS = [weigh, grow, increment, add_to, reorder]
+def callback(w: Writer) -> None:
+    x = w.any("FC", max_rank=4)
+    kind = w.choose(["pure", "io", "buffer"])
+    w.add(f"rules.halve({{0}}, '{kind}', '{w.choose(METHODS)}')", x, traits=CALLBACK)
+
+
+def debugging(w: Writer) -> None:
+    w.add("rules.watched({0})", w.any(), traits=["no text"])
+
+
+OPERATIONS = [weigh, grow, increment, add_to, reorder, callback, debugging]
