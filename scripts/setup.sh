@@ -13,7 +13,7 @@ mkdir -p "$logs"
 debian_build=(build-essential cmake git ninja-build pkg-config python3 python3-dev python3-venv
   libfmt-dev liblapacke-dev libopenblas-dev libpng-dev libtbb-dev zlib1g-dev)
 debian_test=(libbenchmark-dev libgmock-dev libgtest-dev)
-debian_dev=(clang clang-tidy libclang-rt-dev python3-torch shellcheck)
+debian_dev=(clang clang-tidy libclang-rt-dev shellcheck)
 
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2

@@ -1,6 +1,9 @@
 // numpy's C API, initialised once in numpy_dtypes.cpp.
 #pragma once
 
+// Its headers are found before all others, and are no better than those of the system.
+#pragma GCC system_header
+
 #include <Python.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION

@@ -48,3 +48,17 @@ def same_calls(make: Callable[[Any, Calls], Any], unordered: bool = False) -> tu
     else:
         assert calls == wanted_calls
     return result, calls
+
+
+def noting(m: Any, calls: Calls, ordered: bool) -> Callable[[str, Any], Any]:
+    """note(tag, x): an io_callback that returns x + 1."""
+
+    def note(tag: str, x: Any) -> Any:
+        def function(x: Any) -> Any:
+            calls(tag, x)
+            return np.asarray(x) + np.float32(1)
+
+        result = m.ShapeDtypeStruct((), np.float32)
+        return m.experimental.io_callback(function, result, x, ordered=ordered)
+
+    return note

@@ -124,7 +124,6 @@ def test_aliases_in_loops():
         ({0: -1}, r"mapping '0:-1' with output index -1 outside the range \[0, 2\)"),
         ({0: 1}, r"mapping '0:1' referring to an input of f32\[6\] and an output of f32\[3\]"),
         ({1: 0}, r"mapping '1:0' referring to an input of i32\[6\] and an output of f32\[6\]"),
-        ({0: 0, 1: 0}, r"mapping '1:0' but output 0 is named twice|'1:0' referring"),
     ],
 )
 def test_aliases_that_do_not_fit(aliases, message):
@@ -136,7 +135,7 @@ def test_aliases_that_do_not_fit(aliases, message):
 
 def test_an_output_that_is_named_twice():
     call = buffer_callback(increment, [struct(6)], input_output_aliases={0: 0, 1: 0})
-    with pytest.raises(ValueError, match="'1:0' but output 0 is named twice"):
+    with pytest.raises(ValueError, match=r"'1:0',? but output 0 is named twice"):
         call(X, X)
 
 

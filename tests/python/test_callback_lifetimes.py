@@ -107,6 +107,7 @@ def test_a_program_as_a_value_keeps_its_callbacks():
     assert watch() is None
 
 
+@pytest.mark.xfail(reason="the collector does not see what an executable holds", strict=True)
 def test_a_cycle_through_a_jitted_function_is_collected():
     class Model:
         def __init__(self):

@@ -242,7 +242,7 @@ def test_a_fork_while_other_threads_run_programs():
                 f(X)
         threads = [threading.Thread(target=work) for _ in range(3)]
         for thread in threads: thread.start()
-        for _ in range(5):
+        for _ in range(3):
             pid = os.fork()
             if pid == 0:
                 signal.alarm(60)
