@@ -9,6 +9,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
+#include "callbacks/buffer_object.h"
 #include "convert.h"
 #include "dlpack.h"
 #include "errors.h"
@@ -168,7 +169,7 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
     if (!error.matches(PyExc_TypeError)) throw;
     capsule = object.attr("__dlpack__")();  // a producer from before versions
   }
-  const bool share = !copy.value_or(false) && is_evaluating();
+  const bool share = !copy.value_or(false) && is_evaluating() && !is_buffer(object);
   if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {
     auto* managed =
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));

@@ -10,6 +10,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
+#include "callbacks/buffer_object.h"
 #include "known_arrays.h"
 
 namespace farcall::python {
@@ -72,7 +73,7 @@ Array array_from_numpy(PyObject* object, bool share) {
                                       static_cast<size_t>(PyArray_NDIM(source))));
   void* const data = PyArray_DATA(source);
   const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned for its type, native order
-  if (is_plain && share && type.nbytes() > 0 && is_aligned(data)) {
+  if (is_plain && share && type.nbytes() > 0 && is_aligned(data) && !shows_buffer(object)) {
     Py_INCREF(object);
     return Array(type, Storage::adopt(data, type.nbytes(), release_object, object));
   }
@@ -110,6 +111,7 @@ Array try_to_array(nb::handle object) {
     return {};
   }
   const bool has_array_protocol = nb::hasattr(object, "__array__");
+  if (is_buffer(object)) return from_array_protocol(raw);
   if (nb::hasattr(object, "__dlpack__")) {
     try {
       return from_dlpack(object, std::nullopt);

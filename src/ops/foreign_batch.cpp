@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/program.h>
@@ -99,6 +101,11 @@ BatchResults batch_unrolled(const BatchCall& call, const ForeignSite& site,
 }
 
 }  // namespace
+
+std::string to_string(const BatchAxis& axis) {
+  return axis.name.empty() ? fmt::format("a mapped axis of size {}", axis.size)
+                           : fmt::format("the mapped axis \"{}\" of size {}", axis.name, axis.size);
+}
 
 BatchResults batch_in_loop(const BatchCall& call, const std::string& name) {
   const std::vector<Array> inputs = in_front(call);

@@ -12,6 +12,9 @@
 
 namespace farcall {
 
+// "the mapped axis "i" of size 3", for messages.
+std::string to_string(const BatchAxis& axis);
+
 // What the methods need to know of a call.
 struct ForeignSite {
   std::string name;  // of the function, for programs

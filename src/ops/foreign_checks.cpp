@@ -29,32 +29,32 @@ void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int
   std::vector<bool> is_taken(outputs.size(), false), is_given(inputs.size(), false);
   for (const auto& [input, output] : aliases) {
     const auto fail = [&, input = input, output = output](const std::string& why) {
-      type_error(fmt::format("{}: input_output_aliases contains the mapping '{}:{}' {}", what,
-                             input, output, why));
+      type_error(fmt::format("{}: input_output_aliases contains the mapping '{}:{}'{}", what, input,
+                             output, why));
     };
     if (input < 0 || input >= static_cast<int64_t>(inputs.size())) {
-      fail(fmt::format("with input index {} outside the range [0, {})", input, inputs.size()));
+      fail(fmt::format(" with input index {} outside the range [0, {})", input, inputs.size()));
     }
     if (output < 0 || output >= static_cast<int64_t>(outputs.size())) {
-      fail(fmt::format("with output index {} outside the range [0, {})", output, outputs.size()));
+      fail(fmt::format(" with output index {} outside the range [0, {})", output, outputs.size()));
     }
     const auto in = static_cast<size_t>(input), out = static_cast<size_t>(output);
     if (is_taken[out]) {
       fail(
-          fmt::format("but output {} is named twice; one output can take over the memory of one "
+          fmt::format(", but output {} is named twice; one output can take over the memory of one "
                       "input",
                       output));
     }
     is_taken[out] = true;
     if (is_given[in]) {
-      fail(fmt::format("but input {} is named twice; the memory of one input can go to one output",
-                       input));
+      fail(fmt::format(
+          ", but input {} is named twice; the memory of one input can go to one output", input));
     }
     is_given[in] = true;
     const ShapeDtype from = inputs[in].strengthened(), to = outputs[out].strengthened();
     if (from != to) {
       fail(
-          fmt::format("referring to an input of {} and an output of {}; they must be equal in "
+          fmt::format(" referring to an input of {} and an output of {}; they must be equal in "
                       "shape and dtype",
                       from.to_string(), to.to_string()));
     }

@@ -16,6 +16,7 @@
 #include <farcall/core/quote.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ffi/signature.h>
+#include <farcall/primitives/callback.h>
 #include <farcall/primitives/ffi_call.h>
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
@@ -84,6 +85,17 @@ class Parts {
   std::vector<const Storage*> constants;  // in the order of the data
   size_t data_size = 0;
 };
+
+void check_no_callbacks(const Program& program) {
+  if (!program.holds_callback) return;
+  for_each_equation(program, [](const Program&, const Equation& equation, size_t) {
+    if (!equation.primitive->holds_callback) return;
+    invalid(
+        fmt::format("{} {} is a function of this process and cannot be saved; register a target "
+                    "and use ffi_call for programs that other processes load",
+                    equation.primitive->name, try_callback(equation.params.get())->callback->name));
+  });
+}
 
 std::string signature_of(const SavedTarget& target) {
   try {
@@ -211,6 +223,7 @@ std::vector<SavedTarget> foreign_targets(const Program& program, const std::stri
 }
 
 std::string serialize_program(const Program& program, const SaveOptions& options) {
+  check_no_callbacks(program);
   Parts all;
   all.add(program);
   std::string text = "metadata " + options.metadata.to_string() + '\n';

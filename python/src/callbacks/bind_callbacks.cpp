@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/ops/callback.h>
 #include <farcall/trace/interpreter.h>
 
@@ -174,6 +175,7 @@ void debug_callback(nb::object function, bool ordered, nb::tuple args, nb::dict 
 }  // namespace
 
 void bind_callbacks(nb::module_& module) {
+  set_interrupt_check(check_signals);
   bind_buffers(module);
   nb::class_<BufferCallbackFront>(module, "BufferCallback",
                                   "A buffer callback with its options; call it with arrays.")

@@ -3,6 +3,7 @@
 #include "numpy_api.h"
 
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -53,12 +54,29 @@ PyObject* guarded(F&& f) noexcept {
   }
 }
 
+// Objects that served, for the next call: each call makes a few and lets them go. Guarded by the
+// interpreter lock.
+class Spare {
+ public:
+  BufferObject* take() { return count_ > 0 ? objects_[--count_] : nullptr; }
+  bool give(BufferObject* object) {
+    if (count_ == std::size(objects_)) return false;
+    objects_[count_++] = object;
+    return true;
+  }
+
+ private:
+  BufferObject* objects_[32];
+  size_t count_ = 0;
+};
+Spare spare;
+
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   BufferObject* object = raw(self);
   Py_XDECREF(object->callback);
   object->memory.~shared_ptr();
-  PyObject_Free(self);
+  if (!spare.give(object)) PyObject_Free(self);
   Py_DECREF(type);
 }
 
@@ -136,8 +154,10 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     } else if ((flags & PyBUF_ND) == PyBUF_ND) {
       // The dimensions of a type are never freed.
       view->shape = reinterpret_cast<Py_ssize_t*>(const_cast<int64_t*>(type.shape().data()));
-      if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES) {
-        auto* strides = new Py_ssize_t[type.rank() + 1];
+      if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES && type.rank() == 1) {
+        view->strides = &view->itemsize;
+      } else if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES && type.rank() > 1) {
+        auto* strides = new Py_ssize_t[type.rank()];
         Py_ssize_t stride = view->itemsize;
         for (size_t i = type.rank(); i-- > 0;) {
           strides[i] = stride;
@@ -429,8 +449,13 @@ PyTypeObject* add_type(nb::module_& module, const char* name, PyType_Spec& type_
 }  // namespace
 
 nb::object make_buffer(const Buffer& buffer, bool is_writeable, nb::handle callback) {
-  auto* object = PyObject_New(BufferObject, buffer_type);
-  if (!object) nb::raise_python_error();
+  BufferObject* object = spare.take();
+  if (object) {
+    PyObject_Init(reinterpret_cast<PyObject*>(object), buffer_type);
+  } else {
+    object = PyObject_New(BufferObject, buffer_type);
+    if (!object) nb::raise_python_error();
+  }
   new (&object->buffer) Buffer(buffer);
   object->is_open = true;
   object->is_writeable = is_writeable;
@@ -449,6 +474,16 @@ nb::object make_execution_context(const ExecutionContext& context) {
   object->run_id = context.run_id();
   object->stream = context.has_stream() ? context.stream() : nullptr;
   return nb::steal(reinterpret_cast<PyObject*>(object));
+}
+
+bool is_buffer(nb::handle object) { return Py_TYPE(object.ptr()) == buffer_type; }
+
+bool shows_buffer(PyObject* numpy_array) {
+  PyObject* base = numpy_array;
+  while (base && PyArray_Check(base)) base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base));
+  if (!base || !PyMemoryView_Check(base)) return false;
+  PyObject* const owner = PyMemoryView_GET_BUFFER(base)->obj;
+  return owner && is_buffer(owner);
 }
 
 bool close_buffer(nb::handle buffer) {

@@ -18,6 +18,10 @@ namespace nb = nanobind;
 nb::object make_buffer(const Buffer& buffer, bool is_writeable, nb::handle callback);
 nb::object make_execution_context(const ExecutionContext& context);
 
+bool is_buffer(nb::handle object);
+// Whether a numpy array shows the memory of a Buffer, which may change while arrays may not.
+bool shows_buffer(PyObject* numpy_array);
+
 // The callback is over: the Buffer raises from now on. True when there are views of it left.
 bool close_buffer(nb::handle buffer);
 // The memory of those views.

@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,40 +52,58 @@ void add_note(nb::python_error& error, const PythonFunction& f) {
   }
 }
 
-// Calls with leaves in the structure of the arguments, after `first`. Raises what the function
-// raises, and KeyboardInterrupt when the user asked for it meanwhile.
-nb::object call(const PythonFunction& f, std::vector<nb::object> leaves,
-                std::span<const nb::object> first) {
-  try {
-    nb::object result;
-    const TreeNode& positional = f.arguments->root().children[0];
-    const bool is_plain = f.arguments->root().children[1].children.empty() &&
-                          positional.num_leaves == positional.children.size();
-    if (is_plain && f.statics.empty()) {
-      PyObject* few[16];
-      std::vector<PyObject*> many;
-      PyObject** all = few;
-      const size_t count = first.size() + leaves.size();
-      if (count + 1 > std::size(few)) {
-        many.resize(count + 1);
-        all = many.data();
-      }
-      PyObject** next = all + 1;  // room for a method's self
-      for (const nb::object& object : first) *next++ = object.ptr();
-      for (const nb::object& object : leaves) *next++ = object.ptr();
-      result = nb::steal(PyObject_Vectorcall(f.function.ptr(), all + 1,
-                                             count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-    } else {
-      for (const auto& [at, object] : f.statics) {
-        leaves.insert(leaves.begin() + static_cast<int64_t>(at), object);
-      }
-      nb::object both = f.arguments->unflatten(leaves);
-      nb::list all;
-      for (const nb::object& object : first) all.append(object);
-      for (nb::handle argument : nb::object(both[0])) all.append(argument);
-      nb::object keywords = both[1];
-      result = nb::steal(PyObject_Call(f.function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
+// References on their way to a call, which takes them as plain pointers. Most calls have few.
+class Objects {
+ public:
+  explicit Objects(size_t count) {
+    if (count > std::size(few_)) {
+      many_.resize(count);
+      all_ = many_.data();
     }
+  }
+  void push(nb::object object) { all_[size_++] = std::move(object); }
+  nb::object& operator[](size_t i) { return all_[i]; }
+  std::span<const nb::object> span(size_t begin, size_t count) const {
+    return {all_ + begin, count};
+  }
+  PyObject* const* pointers(size_t begin) const {
+    static_assert(sizeof(nb::object) == sizeof(PyObject*));
+    return reinterpret_cast<PyObject* const*>(all_ + begin);
+  }
+
+ private:
+  nb::object few_[12];
+  std::vector<nb::object> many_;
+  nb::object* all_ = few_;
+  size_t size_ = 0;
+};
+
+nb::object call_with_structure(const PythonFunction& f, std::span<const nb::object> first,
+                               std::span<const nb::object> arrays) {
+  std::vector<nb::object> leaves(arrays.begin(), arrays.end());
+  for (const auto& [at, object] : f.statics) {
+    leaves.insert(leaves.begin() + static_cast<int64_t>(at), object);
+  }
+  nb::object both = f.arguments->unflatten(leaves);
+  nb::list all;
+  for (const nb::object& object : first) all.append(object);
+  for (nb::handle argument : nb::object(both[0])) all.append(argument);
+  nb::object keywords = both[1];
+  return nb::steal(PyObject_Call(f.function.ptr(), nb::tuple(all).ptr(), keywords.ptr()));
+}
+
+// Calls with the arrays in the structure of the arguments. Objects: a free place, `num_first` to
+// hand over before, the arrays. Raises what the function raises, and KeyboardInterrupt when the
+// user asked for it meanwhile.
+nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
+                size_t num_arrays) {
+  try {
+    nb::object result =
+        f.is_plain ? nb::steal(PyObject_Vectorcall(
+                         f.function.ptr(), objects.pointers(1),
+                         (num_first + num_arrays) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr))
+                   : call_with_structure(f, objects.span(1, num_first),
+                                         objects.span(1 + num_first, num_arrays));
     if (!result.is_valid() || PyErr_CheckSignals() != 0) nb::raise_python_error();
     return result;
   } catch (nb::python_error& error) {
@@ -94,43 +114,50 @@ nb::object call(const PythonFunction& f, std::vector<nb::object> leaves,
 
 // ---- on buffers ----
 
-// The Buffers of one call.
-class OpenBuffers {
+// The arguments of one call: a free place, context, results, Buffers of arguments and of results.
+class BufferArguments {
  public:
-  OpenBuffers(const CallbackCall& call, nb::handle name) : call_(call) {
-    arguments_.reserve(call.arguments.size());
-    for (const Buffer& buffer : call.arguments) {
-      arguments_.push_back(make_buffer(buffer, /*is_writeable=*/false, name));
-    }
-    results_.reserve(call.results.size());
-    for (const Buffer& buffer : call.results) {
-      results_.push_back(make_buffer(buffer, /*is_writeable=*/true, name));
-    }
+  BufferArguments(const PythonFunction& f, const CallbackCall& call)
+      : call_(call), objects_(kFirst + call.arguments.size() + call.results.size()) {
+    objects_.push({});
+    objects_.push(make_execution_context(call.context));
+    objects_.push({});
+    for (const Buffer& buffer : call.arguments) push(buffer, /*is_writeable=*/false, f);
+    for (const Buffer& buffer : call.results) push(buffer, /*is_writeable=*/true, f);
+    const size_t first_result = kFirst + call.arguments.size();
+    objects_[2] = f.result->is_leaf()
+                      ? objects_[first_result]
+                      : f.result->unflatten(objects_.span(first_result, call.results.size()));
   }
-  ~OpenBuffers() { close(); }
-  OpenBuffers(const OpenBuffers&) = delete;
-  OpenBuffers& operator=(const OpenBuffers&) = delete;
+  ~BufferArguments() { close(); }
+  BufferArguments(const BufferArguments&) = delete;
+  BufferArguments& operator=(const BufferArguments&) = delete;
 
-  const std::vector<nb::object>& arguments() const { return arguments_; }
-  const std::vector<nb::object>& results() const { return results_; }
+  const Objects& objects() const { return objects_; }
 
   // Keeps the memory of views that are left; how many Buffers have any.
   size_t close() {
     size_t count = 0;
-    for (auto* buffers : {&arguments_, &results_}) {
-      for (const nb::object& buffer : *buffers) {
-        if (!close_buffer(buffer)) continue;
-        ++count;
-        if (call_.keeper) keep_memory(buffer, call_.keeper->keep());
-      }
-      buffers->clear();
+    for (; num_open_ > 0; --num_open_) {
+      nb::object& buffer = objects_[kFirst + num_open_ - 1];
+      if (!close_buffer(buffer)) continue;
+      ++count;
+      if (call_.keeper) keep_memory(buffer, call_.keeper->keep());
     }
     return count;
   }
 
  private:
+  static constexpr size_t kFirst = 3;
+
+  void push(const Buffer& buffer, bool is_writeable, const PythonFunction& f) {
+    objects_.push(make_buffer(buffer, is_writeable, f.python_name));
+    ++num_open_;
+  }
+
   const CallbackCall& call_;
-  std::vector<nb::object> arguments_, results_;
+  Objects objects_;
+  size_t num_open_ = 0;
 };
 
 void warn_of_views(const PythonFunction& f, size_t count) {
@@ -146,12 +173,8 @@ void warn_of_views(const PythonFunction& f, size_t count) {
 
 void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   const WithLock lock;
-  const nb::str name(f.name.c_str());
-  OpenBuffers buffers(given, name);
-  const nb::object first[] = {
-      make_execution_context(given.context),
-      f.result->is_leaf() ? buffers.results()[0] : f.result->unflatten(buffers.results())};
-  const nb::object result = call(f, buffers.arguments(), first);
+  BufferArguments arguments(f, given);
+  const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
   if (!result.is_none()) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -159,7 +182,7 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
                     "it writes into `out`; it returned {} of type {}",
                     described(f), nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
   }
-  if (const size_t count = buffers.close()) warn_of_views(f, count);
+  if (const size_t count = arguments.close()) warn_of_views(f, count);
 }
 
 // ---- on arrays ----
@@ -176,10 +199,10 @@ Array as_declared(const Array& x, ShapeDtype declared) {
 
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
   const WithLock lock;
-  std::vector<nb::object> leaves;
-  leaves.reserve(arrays.size() + f.statics.size());
-  for (const Array& array : arrays) leaves.push_back(wrap_object(array));
-  const nb::object result = call(f, std::move(leaves), {});
+  Objects objects(1 + arrays.size());
+  objects.push({});
+  for (const Array& array : arrays) objects.push(wrap_object(array));
+  const nb::object result = call(f, objects, 0, arrays.size());
   if (!f.result) return {};
   std::vector<nb::object> found;
   const TreeDefPtr tree = flatten_tree(result, found);
@@ -200,6 +223,12 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
 
 }  // namespace
 
+void check_signals() {
+  if (!Py_IsInitialized()) return;
+  const WithLock lock;
+  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+}
+
 std::string name_of_function(nb::handle function) {
   nb::object named = nb::borrow(function);
   // functools.partial and the like
@@ -212,6 +241,12 @@ std::string name_of_function(nb::handle function) {
 }
 
 CallbackPtr make_python_callback(PythonFunction function) {
+  const TreeNode& given = function.arguments->root();
+  function.is_plain = function.statics.empty() && given.children[1].children.empty() &&
+                      std::ranges::all_of(given.children[0].children, [](const TreeNode& child) {
+                        return child.kind == TreeNode::Kind::kLeaf;
+                      });
+  function.python_name = nb::str(function.name.c_str());
   const FunctionPtr shared(new PythonFunction(std::move(function)),
                            [](const PythonFunction* dying) {
                              if (!Py_IsInitialized()) return;  // the objects are gone already

@@ -28,7 +28,12 @@ struct PythonFunction {
   std::vector<ShapeDtype> result_types;
   std::vector<std::pair<size_t, nb::object>> statics;  // leaves that are no arrays, by number
   SourceLocationPtr where;                             // of the user's call; may be null
+  nb::object python_name = {};                         // the name as a str
+  bool is_plain = false;                               // positional arrays only
 };
+
+// Raises KeyboardInterrupt when the user asked for it: what programs call now and then.
+void check_signals();
 
 // The name by which messages call a function.
 std::string name_of_function(nb::handle function);

@@ -90,6 +90,7 @@ struct Plan {
   // Here or in children: calls of code that does not take the front's lock by itself.
   bool has_foreign_code = false;
   bool has_execution_stages = false;
+  int64_t cost = 0;  // of one run: the operations, or the bytes where these are more
   PlanStatistics statistics;
   std::vector<PlannedCall> reports;  // of calls here and in children, in program order
 };

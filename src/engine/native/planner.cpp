@@ -61,6 +61,8 @@ std::unique_ptr<const Plan> Planner::run() {
     with_location(program_.equations[i], [&] { plan_equation(i); });
   }
   place_outputs();
+  const Cost cost = program_.cost();
+  plan_->cost = std::max(cost.flops, cost.bytes);
   finish();
   return std::move(plan_);
 }

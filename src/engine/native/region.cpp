@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/native/interrupt_watch.h"
 #include "engine/native/state.h"
 
 namespace farcall::native {
@@ -101,9 +102,11 @@ void ScanRegion::run(State& state, void* const* operands) const {
     step.set_input(num_consts + i, carry.read(i, true));
     step.set_output(i, carry.written(i));
   }
+  InterruptWatch watch(brief_steps(step.plan.cost));
   for (int64_t n = 0;;) {
     step.run();
     if (++n == length) break;
+    watch.step();
     carry.next();
     for (size_t i = 0; i < num_carry; ++i) {
       if (!carry.moves(i)) continue;
@@ -140,6 +143,7 @@ void WhileRegion::run(State& state, void* const* operands) const {
   for (size_t i = 0; i < num_body_consts; ++i) step.set_input(i, body_consts[i]);
   carry.begin();
   bool is_first = true;
+  InterruptWatch watch(brief_steps(std::max(step.plan.cost, test.plan.cost)));
   for (;; is_first = false) {
     for (size_t i = 0; i < num_carry; ++i) {
       if (!is_first && !carry.moves(i)) continue;
@@ -152,6 +156,7 @@ void WhileRegion::run(State& state, void* const* operands) const {
     if (!holds) break;
     step.run();
     carry.next();
+    watch.step();
   }
   carry.finish(!is_first);
 }

@@ -1,5 +1,6 @@
 #include "engine/native/state.h"
 
+#include "engine/native/interrupt_watch.h"
 #include "engine/native/region.h"
 
 namespace farcall::native {
@@ -75,29 +76,40 @@ void State::build(const ExecutionOptions& seen) {
   }
 }
 
+inline void State::run(const Instruction& instruction, void* scratch) {
+  switch (instruction.kind) {
+    case Instruction::Kind::kForeignCall:
+      invocations[instruction.call].execute();
+      break;
+    case Instruction::Kind::kKernel:
+      instruction.run({&operands[instruction.first_operand], scratch, instruction.data});
+      break;
+    case Instruction::Kind::kScan:
+      static_cast<const ScanRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
+    case Instruction::Kind::kWhile:
+      static_cast<const WhileRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
+    case Instruction::Kind::kCond:
+      static_cast<const CondRegion*>(instruction.data)
+          ->run(*this, &operands[instruction.first_operand]);
+      break;
+  }
+}
+
 void State::run() {
+  constexpr int64_t kLongCost = int64_t{1} << 24;
   void* const scratch = static_cast<std::byte*>(memory.data()) + plan.arena_bytes;
+  if (plan.cost < kLongCost) {
+    for (const Instruction& instruction : plan.instructions) run(instruction, scratch);
+    return;
+  }
+  InterruptWatch watch(1);
   for (const Instruction& instruction : plan.instructions) {
-    switch (instruction.kind) {
-      case Instruction::Kind::kForeignCall:
-        invocations[instruction.call].execute();
-        break;
-      case Instruction::Kind::kKernel:
-        instruction.run({&operands[instruction.first_operand], scratch, instruction.data});
-        break;
-      case Instruction::Kind::kScan:
-        static_cast<const ScanRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-      case Instruction::Kind::kWhile:
-        static_cast<const WhileRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-      case Instruction::Kind::kCond:
-        static_cast<const CondRegion*>(instruction.data)
-            ->run(*this, &operands[instruction.first_operand]);
-        break;
-    }
+    run(instruction, scratch);
+    watch.step();
   }
 }
 

@@ -60,6 +60,7 @@ struct State final : MemoryKeeper {
   static void set(const std::vector<void**>& slots, void* data) {
     for (void** slot : slots) *slot = data;
   }
+  void run(const Instruction& instruction, void* scratch);
   void build(const ExecutionOptions& seen);
   void add_memory(std::vector<Storage>& all) const;
 

@@ -128,11 +128,6 @@ JvpResults debug_jvp(const JvpCall& call) {
   return {};
 }
 
-std::string describe(const BatchAxis& axis) {
-  return axis.name.empty() ? fmt::format("a mapped axis of size {}", axis.size)
-                           : fmt::format("the mapped axis \"{}\" of size {}", axis.name, axis.size);
-}
-
 BatchResults batch_with(const BatchCall& call, std::string_view method) {
   const CallbackParams& p = params_of(call.params);
   const auto widened = [&](const std::vector<bool>&, std::vector<ShapeDtype> results) {
@@ -162,7 +157,7 @@ BatchResults batch_io(const BatchCall& call) {
         fmt::format("{}: cannot vmap an ordered callback over {}: the order of its effects "
                     "would be lost. Ask for one element after the other with "
                     "vmap_method=\"sequential\", or give ordered=False",
-                    called(call.primitive.name, p), describe(call.axis)));
+                    called(call.primitive.name, p), to_string(call.axis)));
   }
   return batch_with(call, p.vmap_method.value_or("sequential"));
 }

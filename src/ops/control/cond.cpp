@@ -115,13 +115,7 @@ JvpResults cond_jvp(const JvpCall& call) {
 // All branches run, and each element of the batch takes the results of its own.
 BatchResults run_all_branches(const BatchCall& call, std::span<const int64_t> axes) {
   const auto& branches = params_as<CondParams>(call.params.get()).branches;
-  if (const Effects effects = cond_effects(call.params.get()); has_effect(effects)) {
-    throw Error(ErrorCode::kUnimplemented,
-                "cond: vmap makes the predicate differ between the elements of the batch, so that "
-                "all branches run, and a branch has effects, which would happen for all elements. "
-                "Map over it with lax.map, or let the predicate depend on values that are not "
-                "mapped");
-  }
+  if (has_effect(cond_effects(call.params.get()))) return batch_with_effects(call, "a branch");
   const std::vector<bool> all(branches[0]->outputs.size(), true);
   std::vector<std::vector<Array>> found;
   for (const ProgramPtr& branch : branches) {

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ops/callback.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
 
+#include "ops/foreign_batch.h"
 #include "ops/type_rules.h"
 
 namespace farcall::control {
@@ -46,6 +49,39 @@ ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order
     result->outputs = in_order<Atom>(program->outputs, outputs);
     return ProgramPtr(std::move(result));
   });
+}
+
+BatchResults batch_with_effects(const BatchCall& call, std::string_view where) {
+  const std::string_view name = call.primitive.name;
+  for (const NamedProgram& nested : call.params->programs()) {
+    for_each_equation(*nested.program, [&](const Program&, const Equation& equation, size_t) {
+      const CallbackParams* callback = try_callback(equation.params.get());
+      // Debugging is in the order of the elements unasked.
+      if (!callback || !callback->is_ordered || callback->vmap_method ||
+          equation.primitive->name == callback_kind_name(CallbackKind::kDebug)) {
+        return;
+      }
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "{}: vmap over {} makes the decision differ between the elements, and {} calls "
+              "{} {}, which is ordered: the order of its effects would be lost. Ask for one "
+              "element after the other with vmap_method=\"sequential\", or give "
+              "ordered=False",
+              name, to_string(call.axis), where, equation.primitive->name,
+              callback->callback->name));
+    });
+  }
+  const auto axes = call.primitive.axis_names(call.params.get());
+  if (!call.axis.name.empty() && std::ranges::find(axes, call.axis.name) != axes.end()) {
+    throw Error(
+        ErrorCode::kUnimplemented,
+        fmt::format("{}: vmap over {} makes the decision differ between the elements, and {} "
+                    "has effects, so that each element runs by itself; but it also has a "
+                    "collective over that axis, which needs all elements at once",
+                    name, to_string(call.axis), where));
+  }
+  return batch_in_loop(call, std::string(name));
 }
 
 std::vector<bool> flags_of(const std::vector<bool>& flags, size_t begin, size_t count) {

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <farcall/primitives/control_flow.h>
@@ -53,6 +54,11 @@ auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
     if (!has_changed) return derived;
   }
 }
+
+// Batches by one application for each element, so that nothing happens for elements whose loop has
+// ended or that take another branch. Raises INVALID_ARGUMENT for ordered effects that did not ask
+// for that (vmap_method). `where` is what has the effects: "the loop".
+BatchResults batch_with_effects(const BatchCall& call, std::string_view where);
 
 // The flags [begin, begin + count).
 std::vector<bool> flags_of(const std::vector<bool>& flags, size_t begin, size_t count);

@@ -176,16 +176,6 @@ WhileParams batch_decision(const WhileParams& p, const ProgramPtr& cond, const P
   return result;
 }
 
-[[noreturn]] void effects_under_mask(Effects effects) {
-  const bool is_ordered = (effects | Effects::kOrdered) == effects;
-  throw Error(ErrorCode::kUnimplemented,
-              fmt::format("while: vmap makes the condition differ between the elements of the "
-                          "batch, and the loop has {}effects, which would happen for elements that "
-                          "have ended too. Map over it with lax.map, or let the condition depend "
-                          "on values that are not mapped",
-                          is_ordered ? "ordered " : "side "));
-}
-
 BatchResults while_batch(const BatchCall& call) {
   WhileParams p = params_as<WhileParams>(call.params.get());
   const Layout sizes(p);
@@ -207,8 +197,7 @@ BatchResults while_batch(const BatchCall& call) {
   ProgramBatch body = until_stable(carry, derive, &ProgramBatch::is_batched);
   ProgramBatch cond = batch_program(p.cond_jaxpr, call.axis, with_carry(cond_consts, carry));
   if (cond.is_batched[0]) {
-    const Effects effects = while_effects(call.params.get());
-    if (has_effect(effects)) effects_under_mask(effects);
+    if (has_effect(while_effects(call.params.get()))) return batch_with_effects(call, "the loop");
     carry.assign(sizes.carry, true);
     body = derive(carry);
     cond = batch_program(p.cond_jaxpr, call.axis, with_carry(cond_consts, carry), {true});

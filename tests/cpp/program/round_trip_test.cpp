@@ -196,7 +196,10 @@ bool loses_rules(const Program& program) {
 
 TEST(RoundTrip, EveryPrimitive) {
   std::set<std::string_view> without_example;
-  for (const Primitive* each : all_primitives()) without_example.insert(each->name);
+  for (const Primitive* each : all_primitives()) {
+    // Their text names a function of this process: callback_test.cpp.
+    if (!each->holds_callback) without_example.insert(each->name);
+  }
   for (const auto& [inputs, equation] : all_examples()) {
     SCOPED_TRACE(equation);
     ProgramPtr program;

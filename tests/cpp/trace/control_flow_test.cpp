@@ -6,7 +6,6 @@
 
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/control_flow.h>
-#include <farcall/ops/ffi_call.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/batch.h>
@@ -306,30 +305,6 @@ TEST(WhileBatch, RunsUntilAllHaveEnded) {
                        axis);
   EXPECT_THAT(values<float>(found[0]), ElementsAre(16, 20, 12));
   EXPECT_THAT(values<int32_t>(found[1]), ElementsAre(4, 0, 2));
-}
-
-TEST(Batch, RefusesEffectsThatWouldHappenForOthers) {
-  FfiCall effect("log_something", {kScalar},
-                 {.has_side_effect = true, .vmap_method = "sequential"});
-  const FlatFunction call = [&](Inputs x) { return effect(x); };
-  const FlatFunction none = [](Inputs x) { return Arrays{x[0]}; };
-  const BatchAxis axis{3, {}};
-  const auto batch_of = [&](const FlatFunction& f) {
-    record([&](Inputs x) { return batch(f, x, std::vector<int64_t>{0}, axis).outputs; },
-           {&kVector, 1});
-  };
-  EXPECT_THAT(
-      error_of(ErrorCode::kUnimplemented,
-               [&] { batch_of([&](Inputs x) { return lax::cond(x[0] < 1, call, none, x); }); }),
-      HasSubstr("cond: vmap makes the predicate differ between the elements"));
-  EXPECT_THAT(error_of(ErrorCode::kUnimplemented,
-                       [&] {
-                         batch_of([&](Inputs x) {
-                           return lax::while_loop([](Inputs c) { return Arrays{c[0] < 1}; }, call,
-                                                  x);
-                         });
-                       }),
-              HasSubstr("while: vmap makes the condition differ between the elements"));
 }
 
 // ---- collectives ----
