@@ -45,8 +45,8 @@ float run_compiled(std::span<const lax::PlatformBranch> branches, const FlatFunc
 }
 
 TEST(PlatformDependent, TakesTheBranchOfThePlatform) {
-  const lax::PlatformBranch both[] = {{"cuda", adding(10)}, {"CPU", adding(20)}};
-  const lax::PlatformBranch others[] = {{"gpu", adding(10)}, {"tpu", adding(20)}};
+  const std::vector<lax::PlatformBranch> both = {{"cuda", adding(10)}, {"CPU", adding(20)}};
+  const std::vector<lax::PlatformBranch> others = {{"gpu", adding(10)}, {"tpu", adding(20)}};
   for (const auto& run_it : {run_eagerly, run_compiled}) {
     EXPECT_EQ(run_it(both, {}), 21);
     EXPECT_EQ(run_it(both, adding(30)), 21);
