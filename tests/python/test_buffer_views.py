@@ -244,3 +244,24 @@ def test_kept_views_free_their_memory_when_they_go():
     kept.clear()
     gc.collect()
     assert watch() is None
+
+
+@each_run
+def test_arrays_of_farcall_made_of_a_buffer_are_copies_at_once(run):
+    kept = []
+
+    def double(ctx, out, x):
+        np.asarray(out)[...] = 1
+        kept.extend([fc.numpy.asarray(x), fc.numpy.asarray(out)])
+        np.asarray(out)[...] = np.asarray(x) * 2
+
+    call = buffer_callback(double, struct(6))
+
+    def loop(x):
+        return fc.lax.scan(lambda c, _: (call(c), None), x, None, length=3)[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(run(loop)(X), X * 8)
+    for i, array in enumerate(kept):
+        np.testing.assert_array_equal(array, np.ones(6) if i % 2 else X * 2 ** (i // 2))

@@ -156,6 +156,15 @@ def test_numbers_of_a_greater_kind_than_declared_are_refused(callback):
 
 
 @each_kind
+def test_numbers_become_the_declared_dtype_without_loss(callback):
+    assert float(callback(lambda: 0.1, struct(dtype=np.float64))) == 0.1
+    assert int(callback(lambda: 2**53 + 1, struct(dtype=np.int64))) == 2**53 + 1
+    for number, dtype in ((2**40, np.int32), (-1, np.uint8), (300, np.uint8)):
+        with pytest.raises(OverflowError, match=f"{number} does not fit into"):
+            callback(lambda number=number: number, struct(dtype=dtype))
+
+
+@each_kind
 def test_what_is_wrong_in_the_call_itself(callback):
     with pytest.raises(TypeError, match="callback must be callable, got 5 of type int"):
         callback(5, struct())

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
@@ -189,7 +189,7 @@ Array as_declared(const Array& x, ShapeDtype declared) {
     return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
   };
   if (kind(x.dtype()) > kind(declared.dtype())) return x;
-  return lax::convert_element_type(x, declared.dtype());
+  return convert(x, {declared.dtype(), false});
 }
 
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
