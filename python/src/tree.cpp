@@ -174,7 +174,7 @@ std::string describe(const TreeNode& node) {
     default: {
       const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
       std::string aux = node.kind == Kind::kCustom && !node.data.is_none()
-                            ? "[" + std::string(nb::repr(node.data).c_str()) + "]"
+                            ? fmt::format("[{}]", nb::repr(node.data).c_str())
                             : "";
       return list(name + aux + "(", ")");
     }
