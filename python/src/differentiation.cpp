@@ -51,10 +51,10 @@ void check_inputs(const std::string& where, const CallArguments& arguments,
                   std::span<const Array> inputs, const InputRules& rules) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType dtype = inputs[i].dtype();
-    const bool is_allowed = rules.holomorphic
-                                ? is_complex(dtype)
-                                : is_floating(dtype) || (is_complex(dtype) ? rules.allow_complex
-                                                                           : rules.allow_int);
+    const bool is_allowed =
+        rules.holomorphic
+            ? is_complex(dtype)
+            : is_floating(dtype) || (is_complex(dtype) ? rules.allow_complex : rules.allow_int);
     if (is_allowed) continue;
     const std::string what = fmt::format("{}: {} is {}", where, describe_leaf(arguments, i),
                                          inputs[i].type().strengthened().to_string());

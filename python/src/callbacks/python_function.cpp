@@ -192,6 +192,18 @@ Array as_declared(const Array& x, ShapeDtype declared) {
   return convert(x, {declared.dtype(), false});
 }
 
+// Whether a result has the declared structure, where a tuple may stand for a list and the reverse.
+bool has_structure(const TreeNode& found, const TreeNode& declared) {
+  const auto is_sequence = [](const TreeNode& node) {
+    return node.kind == TreeNode::Kind::kTuple || node.kind == TreeNode::Kind::kList;
+  };
+  const bool is_alike = (is_sequence(found) && is_sequence(declared) &&
+                         found.children.size() == declared.children.size()) ||
+                        is_same_container(found, declared);
+  return is_alike && std::equal(found.children.begin(), found.children.end(),
+                                declared.children.begin(), has_structure);
+}
+
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
   const WithLock lock;
   Objects objects(1 + arrays.size());
@@ -201,7 +213,7 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   if (!f.result) return {};
   std::vector<nb::object> found;
   const TreeDefPtr tree = flatten_tree(result, found);
-  if (!(*tree == *f.result)) {
+  if (!has_structure(tree->root(), f.result->root())) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the structure of the result was declared as {}, but the function "
                             "returned {}",

@@ -102,8 +102,12 @@ std::vector<RuleCase> binary_cases() {
       cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
     }
     for (const char* name : {"igamma", "igammac"}) {
-      add(name, spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3));
+      cases.push_back(
+          {name, nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, true, 0, false});
     }
+    // Without derivatives.
+    cases.push_back(
+        {"igamma_grad_a", nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, false, 2});
     // Differentiable by the last operand alone.
     cases.push_back({"regularized_incomplete_beta",
                      nullptr,

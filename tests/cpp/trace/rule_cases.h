@@ -18,6 +18,8 @@ struct RuleCase {
   bool is_smooth = true;
   // Operands from this one on may vary.
   size_t first_varying = 0;
+  // Whether the derivative has a derivative itself.
+  bool is_smooth_twice = true;
 
   std::vector<Array> operator()(std::span<const Array> inputs) const;
   std::string description() const;
