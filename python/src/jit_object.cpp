@@ -22,6 +22,7 @@
 #include <farcall/trace/record.h>
 
 #include "call.h"
+#include "callbacks/owned_functions.h"
 #include "convert.h"
 #include "errors.h"
 #include "lowered.h"
@@ -327,14 +328,26 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   auto* object = reinterpret_cast<JitObject*>(self);
   Py_VISIT(object->dict);
-  if (object->state) Py_VISIT(object->state->function.ptr());
-  return 0;
+  if (!object->state) return 0;
+  Py_VISIT(object->state->function.ptr());
+  std::vector<HeldProgram> held;
+  for (const auto& [hash, entry] : object->state->entries) {
+    if (!entry->program->holds_callback) continue;
+    // A call that is under way holds the entry too.
+    const auto ours = 1 + std::ranges::count(object->state->fast, entry, &FastEntry::owner);
+    if (entry.use_count() == ours) held.push_back({entry->program, entry->executable});
+  }
+  return held.empty() ? 0 : visit_owned_functions(held, visit, arg);
 }
 
 int clear(PyObject* self) {
   auto* object = reinterpret_cast<JitObject*>(self);
   Py_CLEAR(object->dict);
-  if (object->state) object->state->function.reset();
+  if (!object->state) return 0;
+  object->state->function.reset();
+  // Dying objects may come back to this one.
+  const auto entries = std::exchange(object->state->entries, {});
+  const auto fast = std::exchange(object->state->fast, {});
   return 0;
 }
 

@@ -107,22 +107,55 @@ def test_a_program_as_a_value_keeps_its_callbacks():
     assert watch() is None
 
 
-@pytest.mark.xfail(reason="the collector does not see what an executable holds", strict=True)
-def test_a_cycle_through_a_jitted_function_is_collected():
-    class Model:
-        def __init__(self):
-            self.run = fc.jit(lambda x: fc.pure_callback(self.call, x, x))
+class Model:
+    """Holds a jitted function that calls back into the object, in one of several places."""
 
-        def call(self, x):
-            return x
+    def __init__(self, where):
+        step = getattr(self, where)
+        self.run = fc.jit(step)
 
-    model = Model()
-    np.testing.assert_array_equal(model.run(X), X)
+    def plainly(self, x):
+        return fc.pure_callback(self.call, x, x)
+
+    def in_a_scan(self, x):
+        return fc.lax.scan(lambda c, _: (self.plainly(c), None), x, None, length=2)[0]
+
+    def in_a_branch(self, x):
+        return fc.lax.cond(x[0] < 100, self.plainly, lambda x: x, x)
+
+    def in_a_jitted_function(self, x):
+        return fc.jit(self.plainly)(x)
+
+    def call(self, x):
+        return np.asarray(x) + 1
+
+
+@pytest.mark.parametrize("where", ["plainly", "in_a_scan", "in_a_branch", "in_a_jitted_function"])
+def test_a_cycle_through_a_jitted_function_is_collected(where):
+    model = Model(where)
+    model.run(X)
     watch = weakref.ref(model)
     del model
     fc.clear_caches()
     gc.collect()
     assert watch() is None
+
+
+@pytest.mark.parametrize("where", ["plainly", "in_a_scan"])
+def test_what_another_program_calls_survives_the_collector(where):
+    model = Model(where)
+    wanted = np.asarray(model.run(X))
+    compiled = model.run.lower(X).compile()
+    outer = fc.jit(model.plainly)
+    outer(X)
+    del model
+    for _ in range(3):
+        gc.collect()
+        np.testing.assert_array_equal(compiled(X), wanted)
+        np.testing.assert_array_equal(outer(X), X + 1)
+    del outer
+    gc.collect()
+    np.testing.assert_array_equal(compiled(X), wanted)
 
 
 @each_call

@@ -1,6 +1,7 @@
 // Engine and Executable: what runs programs. Tracing sees engines through these two classes only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,8 @@ class FARCALL_API Executable {
   // In program order, calls inside loops and branches too.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;
+  // Each reference to a program that this executable holds, its own program's too.
+  virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 
   // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
   // and receive the results. Inputs are only read, unless donated at compile time and unique.

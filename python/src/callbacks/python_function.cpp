@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,12 @@ namespace farcall::python {
 namespace {
 
 using FunctionPtr = std::shared_ptr<const PythonFunction>;
+
+// Those that live. Guarded by the interpreter lock.
+std::unordered_map<const Callback*, const PythonFunction*>& functions() {
+  static auto* all = new std::unordered_map<const Callback*, const PythonFunction*>;
+  return *all;
+}
 
 std::string described(const PythonFunction& f) {
   return fmt::format("{} {}", callback_kind_name(f.kind), f.name);
@@ -258,6 +265,7 @@ CallbackPtr make_python_callback(PythonFunction function) {
                            [](const PythonFunction* dying) {
                              if (!Py_IsInitialized()) return;  // the objects are gone already
                              const WithLock lock;
+                             functions().erase(dying->callback);
                              delete dying;
                            });
   const std::string& name = shared->name;
@@ -269,7 +277,16 @@ CallbackPtr make_python_callback(PythonFunction function) {
       return call_on_arrays(*shared, arrays);
     });
   }
-  return make_program_callback(name, std::move(called), /*takes_lock_of_front=*/true);
+  CallbackPtr callback =
+      make_program_callback(name, std::move(called), /*takes_lock_of_front=*/true);
+  shared->callback = callback.get();
+  functions().emplace(callback.get(), shared.get());
+  return callback;
+}
+
+const PythonFunction* find_python_function(const Callback* callback) {
+  const auto found = functions().find(callback);
+  return found == functions().end() ? nullptr : found->second;
 }
 
 }  // namespace farcall::python

@@ -30,6 +30,7 @@ struct PythonFunction {
   SourceLocationPtr where;                             // of the user's call; may be null
   nb::object python_name = {};                         // the name as a str
   bool is_plain = false;                               // positional arrays only
+  mutable const Callback* callback = nullptr;          // that calls it
 };
 
 // Raises KeyboardInterrupt when the user asked for it: what programs call now and then.
@@ -39,5 +40,8 @@ void check_signals();
 std::string name_of_function(nb::handle function);
 
 CallbackPtr make_python_callback(PythonFunction function);
+// The function of a callback; null when it is none of Python's. The caller holds the interpreter
+// lock.
+const PythonFunction* find_python_function(const Callback* callback);
 
 }  // namespace farcall::python

@@ -47,6 +47,11 @@ class NativeExecutable final : public Executable {
     return use;
   }
 
+  void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const override {
+    visit(program_ptr());
+    visit_programs(*plan_, visit);
+  }
+
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
     const StatePool::Lease state = pool_.take();
@@ -71,6 +76,12 @@ class NativeExecutable final : public Executable {
   }
 
  private:
+  static void visit_programs(const Plan& plan,
+                             const std::function<void(const ProgramPtr&)>& visit) {
+    visit(plan.program);
+    for (const auto& child : plan.children) visit_programs(*child, visit);
+  }
+
   static void add_memory(const Plan& plan, MemoryUse& use) {
     use.temp_bytes += plan.arena_bytes + plan.scratch_bytes;
     for (const Storage& constant : plan.constants) use.constant_bytes += constant.nbytes();
