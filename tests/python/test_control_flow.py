@@ -638,13 +638,3 @@ def test_an_error_in_a_body_reaches_the_caller():
 
     with pytest.raises(KeyError, match="mine"):
         fc.lax.scan(step, 0.0, X)
-
-
-def test_effects_under_a_mapped_predicate_are_refused():
-    call = fc.ffi.ffi_call(
-        "logs", fc.ShapeDtypeStruct((), F32), has_side_effect=True, vmap_method="sequential"
-    )
-    f = fc.vmap(lambda x: fc.lax.cond(x > 1, call, lambda u: u, x))
-    assert "a branch has effects" in message(lambda: f(X), NotImplementedError)
-    g = fc.vmap(lambda x: fc.lax.while_loop(lambda c: c < 1, call, x))
-    assert "the loop has side effects" in message(lambda: g(X), NotImplementedError)

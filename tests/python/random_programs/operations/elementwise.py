@@ -83,6 +83,22 @@ def binary(w: Writer) -> None:
     w.add(f"lax.{name}({{0}}, {{1}})", *((x, y) if x.ndim or w.chance(0.5) else (y, x)))
 
 
+def special(w: Writer) -> None:
+    """Functions of several parameters, with respect to which they have no derivative."""
+    x = _in_domain(w, "lgamma", w.any("F", dtypes=WIDE_FLOATS))
+    a = _in_domain(w, "lgamma", _partner(w, x))
+    if w.chance(0.5):
+        text = "lax.igamma_grad_a(lax.stop_gradient({0}), lax.stop_gradient({1}))"
+        w.add(text, a, x, traits=["no differences"])
+        return
+    text = "lax.betainc(lax.stop_gradient({0}), lax.stop_gradient({0}), lax.logistic({1}))"
+    w.add(text, a, x, traits=["no differences"])
+
+
+def name(w: Writer) -> None:
+    w.add("fc.ad_checkpoint.checkpoint_name({0}, 'value')", w.any())
+
+
 def with_number(w: Writer) -> None:
     """Operators with a number of Python, which takes the array's dtype."""
     x = w.any("SUFC", test=lambda v: v.dtype not in ("int1", "uint1", "int2", "uint2"))
@@ -176,4 +192,4 @@ NARROW = set(FLOATS) - set(WIDE_FLOATS)
 NUMPY_TYPES = ("int32", "int64", "uint8", *WIDE_FLOATS, "complex64", "complex128")
 OPERATIONS = [*[unary] * 7, *[binary] * 7, with_number, with_number, integer_pow, rounding]
 OPERATIONS += [reduce_precision, select, select, clamp, convert, convert, bitcast, stop_gradient]
-OPERATIONS += [copy, where, broadcasting]
+OPERATIONS += [copy, where, broadcasting, special, name]
