@@ -65,7 +65,10 @@ def test_every_dtype_reaches_the_handler(name, shape):
     value = np.resize(np.array([1, 0, 1]), shape).astype(dtype)
     (result,) = ffi.ffi_call("copy_all", [fc.ShapeDtypeStruct(shape, dtype)])(value)
     assert result.dtype == dtype
-    np.testing.assert_array_equal(np.asarray(result), value)
+    if name == "int1":  # its 1 is -1, which has all bits set here
+        assert np.array_equal(np.asarray(result), value)
+    else:
+        assert np.asarray(result).tobytes() == value.tobytes()
 
 
 def test_numbers_and_numpy_arrays_are_operands():

@@ -112,7 +112,7 @@ def test_a_failure_prints_as_python_that_shows_it(capsys: pytest.CaptureFixture[
 
 
 def test_values_that_differ_and_errors_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = generate(3)
+    program = generate(6)
     off = dataclasses.replace(VIEWS["jit"], got="[x + 1 for x in program(*inputs)]")
     monkeypatch.setitem(VIEWS, "jit", off)
     failure = check_view(program, "jit")
