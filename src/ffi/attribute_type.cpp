@@ -122,7 +122,8 @@ class Converter {
     for (const auto& [name, item] : value.as_dictionary()) {
       const auto at = std::ranges::find(type.names, name) - type.names.begin();
       const bool is_known = static_cast<size_t>(at) < type.names.size();
-      auto part = is_known ? run(item, type.parts[static_cast<size_t>(at)], path + "." + name)
+      auto part = is_known ? run(item, type.parts[static_cast<size_t>(at)],
+                                 fmt::format("{}.{}", path, name))
                            : item.typed();
       if (!part) return std::nullopt;
       converted.set(name, *std::move(part));

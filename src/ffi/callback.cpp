@@ -28,7 +28,7 @@ struct Living {
 class Buffers {
  public:
   explicit Buffers(size_t count) {
-    if (count > kFew) many_.reset(new Buffer[count]);
+    if (count > kFew) many_ = std::make_unique<Buffer[]>(count);
   }
   Buffer* data() { return many_ ? many_.get() : few_; }
 
@@ -104,7 +104,7 @@ CallbackPtr make_callback(std::string name, CallbackFunction function, bool take
       make_target(owned->name, [&function = owned->function](FARCALL_FFI_CallFrame* frame) {
         return call(function, frame);
       });
-  const CallbackPtr made(owned.release(), forget);
+  CallbackPtr made(owned.release(), forget);
   Living& living = Living::instance();
   const std::lock_guard lock(living.mutex);
   living.by_number.emplace(number, made);
