@@ -70,19 +70,19 @@ FARCALL_API BufferCallback buffer_callback(BufferFunction function,
 FARCALL_API std::vector<Array> pure_callback(ArrayFunction function,
                                              std::vector<ShapeDtype> result_types,
                                              std::span<const Array> operands,
-                                             CallbackOptions options = {});
+                                             const CallbackOptions& options = {});
 // Calls a function with side effects, once per execution.
 FARCALL_API std::vector<Array> io_callback(ArrayFunction function,
                                            std::vector<ShapeDtype> result_types,
                                            std::span<const Array> operands,
-                                           CallbackOptions options = {});
+                                           const CallbackOptions& options = {});
 
 namespace debug {
 
 // Calls a function for its side effects. Transformations leave it in place: it sees the values, not
 // tangents, and under vmap one element after the other.
 FARCALL_API void callback(std::function<void(std::span<const Array>)> function,
-                          std::span<const Array> operands, CallbackOptions options = {});
+                          std::span<const Array> operands, const CallbackOptions& options = {});
 // Prints a line to standard output when the program gets there: `format` as of fmt::format, its
 // fields the operands.
 FARCALL_API void print(std::string_view format, std::span<const Array> operands,

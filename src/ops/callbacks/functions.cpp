@@ -103,19 +103,19 @@ BufferCallback buffer_callback(BufferFunction function, std::vector<ShapeDtype> 
 }
 
 std::vector<Array> pure_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
-                                 std::span<const Array> operands, CallbackOptions options) {
+                                 std::span<const Array> operands, const CallbackOptions& options) {
   return bind_callback(CallbackKind::kPure, make(CallbackKind::kPure, options, std::move(function)),
                        operands, result_types, options);
 }
 
 std::vector<Array> io_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
-                               std::span<const Array> operands, CallbackOptions options) {
+                               std::span<const Array> operands, const CallbackOptions& options) {
   return bind_callback(CallbackKind::kIo, make(CallbackKind::kIo, options, std::move(function)),
                        operands, result_types, options);
 }
 
 void debug::callback(std::function<void(std::span<const Array>)> function,
-                     std::span<const Array> operands, CallbackOptions options) {
+                     std::span<const Array> operands, const CallbackOptions& options) {
   const auto discard = [function = std::move(function)](std::span<const Array> arrays) {
     function(arrays);
     return std::vector<Array>();
