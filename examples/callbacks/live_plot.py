@@ -65,7 +65,7 @@ def network(parameters, x):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--picture", default="live_plot.png")
     parser.add_argument("--steps", type=int, default=4000)
     args = parser.parse_args()

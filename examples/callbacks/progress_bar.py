@@ -34,7 +34,7 @@ def scan_with_bar(step, carry, length, parts=100, **options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20_000)
     steps = parser.parse_args().steps
 

@@ -15,7 +15,7 @@ from farcall import lax
 from farcall.experimental.buffer_callback import buffer_callback
 
 try:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 except ImportError:
     sys.exit("This example needs torch: pip install torch")
 
