@@ -250,7 +250,7 @@ class Writer:
             Value(name, array, exact or not is_inexact(array))
             for name, array in zip(step.results, results, strict=True)
         ]
-        if check and not self.is_wild and not all(_is_tame(value) for value in values):
+        if check and not self.is_wild and not all(is_tame(value) for value in values):
             raise CannotWriteError
         self.scopes[-1].steps.append(step)
         self.scopes[-1].values += values
@@ -348,7 +348,7 @@ class Writer:
 WEIGHTS = np.array([0.06, 0.14, 0.25, 0.25, 0.2, 0.1])
 
 
-def _is_tame(value: Value) -> bool:
+def is_tame(value: Value) -> bool:
     if not value.is_inexact:
         return True
     numbers = wide(value.array)
