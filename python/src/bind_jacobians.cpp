@@ -4,10 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-#include <numeric>
-
 #include <farcall/core/error.h>
+#include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
@@ -21,30 +19,8 @@
 namespace farcall::python {
 namespace {
 
-// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
-// others are zero.
-Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
-  const InterpreterScope scope(evaluator());
-  const Array one = lax::convert_element_type(Array(1.0), type.dtype());
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.insert(shape.begin(), rows);
-  const ShapeDtype all(type.dtype(), shape);
-  Storage storage = Storage::allocate(all.nbytes());
-  auto* bytes = static_cast<std::byte*>(storage.data());
-  if (all.nbytes() > 0) std::memset(bytes, 0, all.nbytes());
-  const size_t width = byte_width(type.dtype());
-  for (int64_t k = 0; k < type.size(); ++k) {
-    std::memcpy(bytes + static_cast<size_t>((first + k) * type.size() + k) * width, one.data(),
-                width);
-  }
-  return Array(all, std::move(storage));
-}
-
-Shape joined(std::span<const int64_t> a, std::span<const int64_t> b) {
-  Shape shape(a.begin(), a.end());
-  shape.insert(shape.end(), b.begin(), b.end());
-  return shape;
-}
+using detail::joined;
+using detail::unit_rows;
 
 // A structure with the leaves of one structure in place of the leaves of another.
 nb::object nested(const TreeDef& outer, const TreeDef& inner, std::span<const Array> blocks,

@@ -186,6 +186,24 @@ nb::tuple to_tuple(std::span<const int64_t> values) {
   return nb::steal<nb::tuple>(tuple);
 }
 
+std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what) {
+  const auto to_integer = [&](nb::handle object) {
+    if (PyIndex_Check(object.ptr())) return to_sizes(object, what)[0];
+    throw TypeError(
+        fmt::format("{} must be whole numbers, got {}", what, nb::repr(object).c_str()));
+  };
+  std::map<int64_t, int64_t> result;
+  if (aliases.is_none()) return result;
+  if (!PyMapping_Check(aliases.ptr()) || !nb::hasattr(aliases, "items")) {
+    throw TypeError(fmt::format("{} must be a dict from input to output index, got {}", what,
+                                nb::repr(aliases).c_str()));
+  }
+  for (nb::handle item : nb::object(aliases.attr("items")())) {
+    result[to_integer(nb::object(item[0]))] = to_integer(nb::object(item[1]));
+  }
+  return result;
+}
+
 ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
   if (nb::isinstance<ShapeDtype>(object)) return nb::cast<ShapeDtype>(object).strengthened();
   if (!nb::hasattr(object, "shape") || !nb::hasattr(object, "dtype")) {

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +47,8 @@ void extend_signs(DType dtype, std::span<std::byte> elements);
 
 // A whole number or a sequence of them. Raises TypeError naming `what`.
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
+// From None or a dict of input to output indices. Raises TypeError naming `what`.
+std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what);
 nb::tuple to_tuple(std::span<const int64_t> values);
 // What stands in brackets after an array. Raises TypeError.
 std::vector<numpy::Index> to_indices(PyObject* key);

@@ -224,24 +224,6 @@ std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, std::str
   return result;
 }
 
-int64_t to_integer(nb::handle object, std::string_view what) {
-  if (PyIndex_Check(object.ptr())) return to_sizes(object, what)[0];
-  throw TypeError(fmt::format("{} must be whole numbers, got {}", what, nb::repr(object).c_str()));
-}
-
-std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what) {
-  std::map<int64_t, int64_t> result;
-  if (aliases.is_none()) return result;
-  if (!PyMapping_Check(aliases.ptr()) || !nb::hasattr(aliases, "items")) {
-    throw TypeError(fmt::format("{} must be a dict from input to output index, got {}", what,
-                                nb::repr(aliases).c_str()));
-  }
-  for (nb::handle item : nb::object(aliases.attr("items")())) {
-    result[to_integer(nb::object(item[0]), what)] = to_integer(nb::object(item[1]), what);
-  }
-  return result;
-}
-
 bool is_one_layout(nb::handle layouts) {
   if (nb::hasattr(layouts, "major_to_minor")) return true;
   if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) return false;

@@ -11,10 +11,7 @@
 #include "ops/derivatives.h"
 
 namespace farcall::detail {
-namespace {
 
-// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
-// others are zero.
 Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
   const InterpreterScope scope(evaluator());
   const Array one = lax::convert_element_type(Array(1.0), type.dtype());
@@ -37,8 +34,6 @@ Shape joined(std::span<const int64_t> a, std::span<const int64_t> b) {
   shape.insert(shape.end(), b.begin(), b.end());
   return shape;
 }
-
-}  // namespace
 
 TreeDef nested_tree(const TreeDef& outer, const TreeDef& inner) {
   if (outer.kind == TreeDef::Kind::kLeaf) return inner;

@@ -15,6 +15,11 @@
 namespace farcall {
 namespace detail {
 
+// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
+// others are zero.
+FARCALL_API Array unit_rows(ShapeDtype type, int64_t rows, int64_t first);
+FARCALL_API Shape joined(std::span<const int64_t> a, std::span<const int64_t> b);
+
 // Blocks of a Jacobian: for each leaf of the result those of the leaves of the chosen arguments.
 FARCALL_API std::vector<Array> call_jacfwd(TreeCall& call, std::span<const int> positions,
                                            const GradOptions& options);

@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,31 +86,6 @@ struct BufferCallbackFront {
   }
 };
 
-std::map<int64_t, int64_t> to_aliases(nb::handle aliases) {
-  std::map<int64_t, int64_t> result;
-  if (aliases.is_none()) return result;
-  if (!nb::hasattr(aliases, "items")) {
-    throw TypeError(
-        fmt::format("buffer_callback: input_output_aliases must be a dict from input to "
-                    "output index, got {}",
-                    nb::repr(aliases).c_str()));
-  }
-  for (nb::handle item : nb::object(aliases.attr("items")())) {
-    const auto index = [&](int i) {
-      nb::object number = item[i];
-      if (!PyIndex_Check(number.ptr())) {
-        throw TypeError(
-            fmt::format("buffer_callback: input_output_aliases must be whole numbers, "
-                        "got {}",
-                        nb::repr(number).c_str()));
-      }
-      return to_sizes(number, "input_output_aliases")[0];
-    };
-    result[index(0)] = index(1);
-  }
-  return result;
-}
-
 BufferCallbackFront make_buffer_callback(nb::object function, nb::object result_shape_dtypes,
                                          bool has_side_effect,
                                          std::optional<std::string> vmap_method, nb::object aliases,
@@ -119,7 +93,7 @@ BufferCallbackFront make_buffer_callback(nb::object function, nb::object result_
   CallbackOptions options;
   options.has_side_effect = has_side_effect;
   options.vmap_method = std::move(vmap_method);
-  options.input_output_aliases = to_aliases(aliases);
+  options.input_output_aliases = to_aliases(aliases, "buffer_callback: input_output_aliases");
   options.command_buffer_compatible = command_buffer_compatible;
   return {
       declare(CallbackKind::kBuffer, std::move(function), result_shape_dtypes, std::move(options)),

@@ -165,10 +165,8 @@ class BufferArguments {
 void warn_of_views(const PythonFunction& f, size_t count) {
   const std::string text = fmt::format(
       "{}: views of {} of its Buffers outlive the callback. They keep their memory, and the "
-      "results "
-      "were copied to memory of their own; let go of views before returning, or copy what is "
-      "needed "
-      "later with np.array(buffer)",
+      "results were copied to memory of their own; let go of views before returning, or copy what "
+      "is needed later with np.array(buffer)",
       described(f), count);
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
