@@ -279,15 +279,37 @@ def interrupt(thread: threading.Thread) -> None:
         )
 
 
-def raise_interrupted(*_: Any) -> None:
-    raise Interrupted
+class Alarm:
+    """Raises `Interrupted` in the main thread once, and only while it is armed.
+
+    A signal that another thread took reaches the main one late, even after its timer stopped.
+    """
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        signal.signal(signal.SIGALRM, self.ring)
+
+    def ring(self, *_: Any) -> None:
+        if self.is_armed:
+            self.is_armed = False
+            raise Interrupted
+
+    def ring_during(self, seconds: float, action: Callable[[], None]) -> None:
+        try:
+            self.is_armed = True
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            action()
+            self.is_armed = False
+        except Interrupted:
+            pass
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def stress(seconds: float, threads: int, seed: int) -> collections.Counter[str]:
     """Runs on ``threads`` threads and the main one; returns how often what happened."""
     warnings.simplefilter("ignore", RuntimeWarning)  # of views that stay
     faulthandler.dump_traceback_later(seconds + 60, exit=True)
-    signal.signal(signal.SIGALRM, raise_interrupted)
+    alarm = Alarm()
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     workers = [
@@ -305,12 +327,7 @@ def stress(seconds: float, threads: int, seed: int) -> collections.Counter[str]:
     with tqdm.tqdm(total=round(seconds), unit="s", disable=None) as progress:
         while time.monotonic() < end - 0.05 and not any(w.failure for w in workers):
             interrupt(rng.choice(started[::2]))
-            try:
-                signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0005, 0.02))
-                main.step()
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            except Interrupted:
-                pass
+            alarm.ring_during(rng.uniform(0.0005, 0.02), main.step)
             progress.n = round(min(seconds, seconds - (end - time.monotonic())))
             progress.refresh()
     for thread in started:
