@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@
 
 #include "array_object.h"
 #include "convert.h"
-#include "tangents.h"
+#include "float0.h"
 #include "traced_function.h"
 #include "tree.h"
 
@@ -157,17 +156,6 @@ Array place(const Array& output, int64_t axis, const GivenAxis& wanted, int64_t 
   return move_axis(output, axis, *wanted < 0 ? *wanted + rank : *wanted, size);
 }
 
-// The function's arguments: elements of the batch, and float0 where their stand-ins are.
-std::vector<nb::object> element_leaves(const CallArguments& arguments,
-                                       std::span<const Array> arrays) {
-  std::vector<nb::object> leaves = arguments.leaves;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].is_null()) continue;
-    leaves[i] = is_float0(leaves[i]) ? float0_zeros(arrays[i].shape()) : wrap_object(arrays[i]);
-  }
-  return leaves;
-}
-
 nb::object call_vmap(nb::handle function, const std::string& where, nb::handle in_axes,
                      nb::handle out_axes, std::string axis_name, std::optional<int64_t> axis_size,
                      nb::tuple args, nb::dict kwargs) {
@@ -176,16 +164,9 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
       mapped_inputs(where, arguments, input_axes(where, in_axes, arguments));
   const BatchAxis axis{batch_size(where, arguments, inputs, axis_size), std::move(axis_name)};
   TreeDefPtr tree;
-  std::set<size_t> float0_results;
   const BatchResults results = batch(
       [&](std::span<const Array> arrays) {
-        const nb::object value =
-            call_with_leaves(function, arguments, element_leaves(arguments, arrays));
-        FlatResult result = flatten_result(where, value, [&](nb::handle leaf, size_t i) {
-          if (!is_float0(leaf)) return Array();
-          float0_results.insert(i);
-          return float0_stand_in(leaf);
-        });
+        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
         tree = std::move(result.tree);
         return std::move(result.arrays);
       },
@@ -197,8 +178,7 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Array output = place(results.outputs[i], results.axes[i], wanted[i], axis.size,
                                fmt::format("{}: result{}", where, leaf_path(*tree, i)));
-    outputs.push_back(float0_results.contains(i) ? float0_zeros(output.shape())
-                                                 : wrap_object(output));
+    outputs.push_back(wrap_object(output));
   }
   return tree->unflatten(outputs);
 }

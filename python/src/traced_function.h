@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,14 +63,11 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
                          std::span<const Array> inputs, std::span<const Array> unchanged = {});
 
 // What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
-// Leaves that `stand_in` gives an array for are that array.
 struct FlatResult {
   TreeDefPtr tree;
   std::vector<Array> arrays;
 };
-using StandIn = std::function<Array(nb::handle leaf, size_t index)>;
-FlatResult flatten_result(std::string_view where, nb::handle result,
-                          const StandIn& stand_in = nullptr);
+FlatResult flatten_result(std::string_view where, nb::handle result);
 
 struct TracedProgram {
   ProgramPtr program;

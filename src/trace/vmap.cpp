@@ -1,12 +1,15 @@
 #include <farcall/trace/vmap.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/trace/batch.h>
 
-namespace farcall::detail {
+namespace farcall {
+namespace detail {
 namespace {
 
 using Axis = std::optional<int64_t>;
@@ -48,9 +51,7 @@ std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
                     "int, None (std::nullopt), or a list with an entry for each of them",
                     call.where(), describe(in_axes), in_axes.parts().size(), count));
   }
-  std::vector<Axis> axes;
-  spread(in_axes, call.arguments(), call.where() + ": in_axes", axes);
-  return axes;
+  return axes_of_leaves(in_axes, call.arguments(), call.where() + ": in_axes");
 }
 
 // The mapped leaves, others null, and their axes counted from the front.
@@ -129,12 +130,19 @@ Array place(const Array& output, int64_t axis, Axis wanted, int64_t size, const 
 
 }  // namespace
 
+std::vector<Axis> axes_of_leaves(const MappedAxes& axes, const TreeDef& tree,
+                                 const std::string& what) {
+  std::vector<Axis> spread_axes;
+  spread(axes, tree, what, spread_axes);
+  return spread_axes;
+}
+
 std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
   const MappedInputs inputs = mapped_inputs(call, input_axes(call, options.in_axes));
   const BatchAxis axis{batch_size(call, inputs, options.axis_size), options.axis_name};
   const BatchResults results = batch(call.as_function(), inputs.arrays, inputs.axes, axis);
-  std::vector<Axis> wanted;
-  spread(options.out_axes, call.result(), call.where() + ": out_axes", wanted);
+  const std::vector<Axis> wanted =
+      axes_of_leaves(options.out_axes, call.result(), call.where() + ": out_axes");
   std::vector<Array> outputs;
   for (size_t i = 0; i < wanted.size(); ++i) {
     outputs.push_back(place(results.outputs[i], results.axes[i], wanted[i], axis.size,
@@ -143,4 +151,19 @@ std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
   return outputs;
 }
 
-}  // namespace farcall::detail
+}  // namespace detail
+
+const MappedAxes& MappedAxes::operator[](size_t part) const {
+  if (!is_list_) return *this;
+  if (part >= parts_.size()) {
+    detail::raise(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
+                              detail::describe(*this), parts_.size()));
+  }
+  return parts_[part];
+}
+
+bool MappedAxes::is_mapped() const {
+  return is_list_ ? std::ranges::any_of(parts_, &MappedAxes::is_mapped) : axis_.has_value();
+}
+
+}  // namespace farcall
