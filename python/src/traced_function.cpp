@@ -123,19 +123,22 @@ std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
   return "keyword argument " + path.substr(3);
 }
 
+Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
+                    std::string_view remedy) {
+  nb::handle object = arguments.leaves[leaf];
+  Array array = leaf_to_array(object);
+  if (!array.is_null()) return array;
+  throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
+                              describe_leaf(arguments, leaf), nb::repr(object).c_str(),
+                              Py_TYPE(object.ptr())->tp_name, remedy));
+}
+
 std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
                                     std::string_view remedy) {
   std::vector<Array> arrays;
   arrays.reserve(arguments.leaves.size());
   for (size_t i = 0; i < arguments.leaves.size(); ++i) {
-    Array array = leaf_to_array(arguments.leaves[i]);
-    if (array.is_null()) {
-      throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
-                                  describe_leaf(arguments, i),
-                                  nb::repr(arguments.leaves[i]).c_str(),
-                                  Py_TYPE(arguments.leaves[i].ptr())->tp_name, remedy));
-    }
-    arrays.push_back(std::move(array));
+    arrays.push_back(leaf_to_array(where, arguments, i, remedy));
   }
   return arrays;
 }

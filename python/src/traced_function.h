@@ -48,7 +48,9 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs);
 // "argument 0['a']": names a leaf for messages.
 std::string describe_leaf(const CallArguments& arguments, size_t leaf);
 
-// The leaves as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+// A leaf, or all, as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
+                    std::string_view remedy = {});
 std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
                                     std::string_view remedy = {});
 // The leaves' types; leaves may be arrays, numbers, or have .shape and .dtype.

@@ -250,10 +250,13 @@ def test_names_and_documentation_are_kept():
             lambda: fc.grad(lambda x: x * 1j)(1.0),
             r"result is c64\[\], but must be real.*holomorphic",
         ),
-        (lambda: fc.grad(abs, holomorphic=True)(1.0), "with holomorphic=True it must be complex"),
+        (
+            lambda: fc.grad(abs, holomorphic=True)(1.0),
+            "with the option holomorphic it must be complex",
+        ),
         (
             lambda: fc.grad(fnp.real, holomorphic=True)(1j),
-            r"result is f32\[\]; with holomorphic=True it must be complex",
+            r"result is f32\[\]; with the option holomorphic it must be complex",
         ),
         (lambda: fc.grad(lambda x: x, has_aux=True)(1.0), "must return a pair"),
         (

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +53,12 @@ namespace detail {
 FARCALL_API std::vector<std::optional<int64_t>> axes_of_leaves(const MappedAxes& axes,
                                                                const TreeDef& tree,
                                                                const std::string& what);
-// The leaves of the results.
+// The leaves of the results. Leaves that are not mapped may be null; `out_axes` is asked once the
+// function has run.
+FARCALL_API std::vector<Array> call_vmap(
+    LeafCall& call, std::span<const std::optional<int64_t>> in_axes,
+    const std::function<std::vector<std::optional<int64_t>>()>& out_axes,
+    const std::string& axis_name, std::optional<int64_t> axis_size);
 FARCALL_API std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options);
 
 template <class F>
