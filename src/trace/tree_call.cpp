@@ -33,10 +33,14 @@ std::vector<bool> TreeCall::belong_to(std::span<const int> numbers) const {
   return flags;
 }
 
-std::string TreeCall::argument_name(size_t leaf) const {
-  const std::string path = leaf_path(arguments_, leaf);  // begins with "[0]"
+std::string argument_name(const TreeDef& arguments, size_t leaf) {
+  const std::string path = leaf_path(arguments, leaf);  // begins with "[0]"
   const size_t end = path.find(']');
   return fmt::format("argument {}{}", path.substr(1, end - 1), path.substr(end + 1));
+}
+
+std::string TreeCall::argument_name(size_t leaf) const {
+  return detail::argument_name(arguments_, leaf);
 }
 
 std::string TreeCall::result_name(size_t leaf) const { return "result" + leaf_path(result_, leaf); }

@@ -22,6 +22,9 @@ inline constexpr HasAux has_aux{};
 
 namespace detail {
 
+// "argument 0.weights", of a tuple of arguments.
+FARCALL_API std::string argument_name(const TreeDef& arguments, size_t leaf);
+
 class FARCALL_API TreeCall : public LeafCall {
  public:
   TreeCall(std::string where, TreeDef arguments, std::vector<Array> leaves)
