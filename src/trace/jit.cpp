@@ -325,8 +325,8 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
         "call alone; pass it as an argument",
         call.where(), captured[0].type().to_string()));
   }
-  return {call.where(), entry->program, call.arguments(), entry->result, donated_leaves(call),
-          options_.engine};
+  return {call.where(),  entry->program,       call.arguments(),
+          entry->result, donated_leaves(call), options_.engine};
 }
 
 ProgramPtr record_call(TreeCall& call) {

@@ -59,8 +59,8 @@ class Compiled : public LoweredProgram {
   template <detail::Argument... T>
   Result operator()(const T&... args) const {
     const Args all{args...};
-    return detail::build<Result>(
-        call_.result, call_.run(*executable_, detail::tree_of(all), detail::flat(all)));
+    return detail::build<Result>(call_.result,
+                                 call_.run(*executable_, detail::tree_of(all), detail::flat(all)));
   }
   // Its report() of foreign calls and its memory() use.
   const Executable& executable() const { return *executable_; }
