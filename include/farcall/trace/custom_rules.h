@@ -4,7 +4,6 @@
 // floats nor complex numbers. Null Arrays in what a rule returns are zero.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -225,7 +224,7 @@ struct CustomVmap {
       const All values = build<All>(call->arguments, inputs_of_batch(inputs, axes, axis.size));
       const VmapOptions batch = options_of_batch(call->arguments, axes, axis);
       const auto found = std::apply(
-          [&](const auto&... parts) { return std::invoke(rule, batch, parts...); }, values);
+          [&](const auto&... parts) { return rule(batch, parts...); }, values);
       return results_of(*call, found, axis.size);
     };
     return call_ruled(call, name, std::move(rules), arguments);
