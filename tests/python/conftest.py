@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import pathlib
-import shutil
-import subprocess
 from types import SimpleNamespace
 
 import farcall
@@ -19,12 +16,12 @@ from farcall import ffi
 from handler_library import load
 
 jax.config.update("jax_platforms", "cpu")
+# What JAX compiles as oracle runs once or twice: LLVM's optimizations take longer than they save.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 # A run of all tests is to give the same result again; HYPOTHESIS_PROFILE=default looks further.
 hypothesis.settings.register_profile("same_each_time", derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same_each_time"))
-
-HANDLERS = pathlib.Path(__file__).parent.parent / "handlers" / "python_handlers.cpp"
 
 
 def scalar(dtype: str = "int64") -> farcall.ShapeDtypeStruct:
@@ -32,17 +29,9 @@ def scalar(dtype: str = "int64") -> farcall.ShapeDtypeStruct:
 
 
 @pytest.fixture(scope="session")
-def handler_library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """The library of tests/handlers/python_handlers.cpp, built against the package's headers."""
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    path = tmp_path_factory.mktemp("handlers") / "libpython_handlers.so"
-    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    command = [compiler, *flags, "-I", ffi.include_dir(), str(HANDLERS), "-o", str(path)]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    library = ctypes.CDLL(str(path))
+def handler_library() -> ctypes.CDLL:
+    """The library of tests/handlers/python_handlers.cpp, with the types of its functions."""
+    library = load("python_handlers.cpp")
     for function in ("num_calls", "num_states_made", "num_states_alive"):
         getattr(library, function).restype = ctypes.c_int64
     return library

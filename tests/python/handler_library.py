@@ -22,7 +22,16 @@ import farcall as fc
 
 HANDLERS = Path(__file__).resolve().parent.parent / "handlers"
 COMPILER = os.environ.get("CXX", "g++")
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+FLAGS = (
+    "-std=c++17",
+    "-O1",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+)
 
 
 @functools.cache

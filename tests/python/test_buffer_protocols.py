@@ -1,11 +1,8 @@
-"""Buffers: numpy, memoryview, DLPack, numba and torch work on them in place, as far as allowed."""
+"""Buffers: numpy, memoryview, DLPack and numba work on them in place, as far as allowed."""
 
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
-import textwrap
 
 import farcall as fc
 import farcall.numpy as fnp
@@ -285,73 +282,3 @@ def test_compiled_numba_functions_are_callbacks_of_their_own():
     double = numba.njit(lambda x: x * 2)
     made = fc.jit(lambda x: fc.pure_callback(lambda a: double(np.asarray(a)), like(X), x))(X)
     np.testing.assert_array_equal(made, X * 2)
-
-
-TORCH = """
-    import sys, warnings
-    warnings.simplefilter("ignore")
-    import numpy as np
-    import farcall as fc
-    from farcall.experimental.buffer_callback import buffer_callback
-    try:
-        import torch
-    except ImportError:
-        sys.path.append("/usr/lib/python3/dist-packages")
-        try:
-            import torch
-        except ImportError:
-            sys.exit(77)
-    warnings.simplefilter("error", RuntimeWarning)
-
-    def callback(ctx, out, x, y):
-        to = torch.from_dlpack(out)
-        assert to.data_ptr() == out.unsafe_pointer
-        torch.add(torch.from_dlpack(x), torch.from_dlpack(y), out=to)
-        to.mul_(2)
-
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    y = x + 1
-    call = buffer_callback(callback, fc.ShapeDtypeStruct((2, 3), np.float32),
-                           vmap_method="sequential")
-    for run in (call, fc.jit(call)):
-        np.testing.assert_array_equal(run(x, y), 2 * (x + y))
-    batch = np.stack([x, y])
-    np.testing.assert_array_equal(fc.jit(fc.vmap(call, (0, None)))(batch, y), 2 * (batch + y))
-
-    def scan(x):
-        return fc.lax.scan(lambda c, _: (call(c, y), None), x, None, length=3)[0]
-    expected = x
-    for _ in range(3):
-        expected = 2 * (expected + y)
-    np.testing.assert_array_equal(fc.jit(scan)(x), expected)
-
-    # Writing to what torch sees of an argument changes a copy, or is not possible.
-    def write(ctx, out, x):
-        try:
-            torch.from_dlpack(x).fill_(9)
-        except (RuntimeError, BufferError):
-            pass
-        torch.from_dlpack(out).copy_(torch.from_dlpack(x))
-    if torch.__version__ < "2":
-        call = buffer_callback(write, fc.ShapeDtypeStruct((2, 3), np.float32))
-        np.testing.assert_array_equal(fc.jit(call)(x), x)
-
-    def backward(x):
-        # A gradient that torch computes.
-        t = torch.tensor(np.asarray(x).tolist(), requires_grad=True)
-        (t ** 3).sum().backward()
-        return np.array(t.grad.tolist(), np.float32)
-    made = fc.jit(lambda x: fc.pure_callback(backward, x, x))(x)
-    np.testing.assert_allclose(made, 3 * x**2)
-    print("done")
-"""
-
-
-def test_torch_works_in_place():
-    """In a process of its own, for the system's torch may be of another age."""
-    code = textwrap.dedent(TORCH)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip("torch is not installed")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("done\n")

@@ -16,6 +16,15 @@ F32 = np.float32
 X = np.arange(4, dtype=F32)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def only_new_objects_are_collected():
+    """What other tests left, all of JAX with it, would be walked through by each collection."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def struct(*shape, dtype=F32):
     return fc.ShapeDtypeStruct(shape, dtype)
 

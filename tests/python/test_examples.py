@@ -5,20 +5,21 @@ import sys
 from pathlib import Path
 
 import pytest
+import with_torch
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "callbacks"
-# What an example needs that the tests do not, and how to make it brief.
-NEEDS = {"torch_layer": "torch", "numba_kernel": "numba"}
+# How to make an example brief.
 OPTIONS = {"progress_bar": ["--steps", "2000"], "live_plot": ["--steps", "400"]}
 
 
 def run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name])
-    command = [sys.executable, "-W", "error::RuntimeWarning", str(EXAMPLES / f"{name}.py")]
-    return subprocess.run(
-        [*command, *OPTIONS.get(name, [])], cwd=folder, capture_output=True, text=True, check=False
-    )
+    script, options = EXAMPLES / f"{name}.py", OPTIONS.get(name, [])
+    if name == "torch_layer":
+        return with_torch.run(script, *options, cwd=folder)
+    if name == "numba_kernel":
+        pytest.importorskip("numba")
+    command = [sys.executable, "-W", "error::RuntimeWarning", str(script), *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))

@@ -87,9 +87,9 @@ def test_one_vmap(jax: Any, method: str, in_axes: Any, out_axes: Any) -> None:
     y, sums = weighed(*rows)
     wanted = (y.T, sums) if out_axes != 0 else (y, sums)
     for run in (lambda f: f, fc.jit):
-        got = run(fc.vmap(weigh(fc, method), in_axes, out_axes))(x, w)
-        agree(got, wanted)
-        agree(got, tuple(jax.vmap(weigh(jax, method), in_axes, out_axes)(x, w)))
+        agree(run(fc.vmap(weigh(fc, method), in_axes, out_axes))(x, w), wanted)
+    if out_axes == (1, 0):
+        agree(tuple(jax.jit(jax.vmap(weigh(jax, method), in_axes, out_axes))(x, w)), wanted)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -109,7 +109,8 @@ def test_two_vmaps_with_every_choice_of_axes(jax: Any, method: str) -> None:
         ours = fc.vmap(fc.vmap(weigh(fc, method), inner), outer)(x, w)
         agree(ours, fc.vmap(fc.vmap(weighed_by_operations, inner), outer)(x, w))
         if inner == (0, None):
-            agree(ours, tuple(jax.vmap(jax.vmap(weigh(jax, method), inner), outer)(x, w)))
+            theirs = jax.jit(jax.vmap(jax.vmap(weigh(jax, method), inner), outer))
+            agree(ours, tuple(theirs(x, w)))
 
 
 def weighed_by_operations(x: Any, w: Any) -> Any:
@@ -122,7 +123,7 @@ def test_all_operands_batched(jax: Any, method: str) -> None:
     x, w = values(2, 4, 3), values(2, 4, 3, seed=1)
     got = fc.vmap(fc.vmap(weigh(fc, method)))(x, w)
     agree(got, weighed(x, w))
-    agree(got, tuple(jax.vmap(jax.vmap(weigh(jax, method)))(x, w)))
+    agree(got, tuple(jax.jit(jax.vmap(jax.vmap(weigh(jax, method))))(x, w)))
 
 
 def test_legacy_vectorized_leaves_other_operands_as_they_are(jax: Any) -> None:

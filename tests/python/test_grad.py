@@ -6,6 +6,7 @@ import itertools
 
 import farcall as fc
 import farcall.numpy as fnp
+import jax
 import numpy as np
 import pytest
 from both import FARCALL, JAX, assert_same, same_as_jax
@@ -178,6 +179,8 @@ def test_transformations_compose(chain):
 
         for name in chain:
             f = TRANSFORMATIONS[name](m, f)
+        if m is JAX:
+            f = jax.jit(f)  # one compilation instead of one for each operation
         try:
             return f(X)
         except TypeError:

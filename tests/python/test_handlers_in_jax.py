@@ -1,5 +1,5 @@
 """One binary in two runtimes: handlers written with farcall's header give JAX and farcall the same
-results and the same errors, whichever version of the interface they were built for."""
+results and the same errors."""
 
 from __future__ import annotations
 
@@ -11,92 +11,20 @@ import farcall as fc
 import ml_dtypes
 import numpy as np
 import pytest
-from handler_library import build, load
 
 pytest.importorskip("jax")
+from hosted import BYTES, F32, RICH, S64, SCALARS, failure_in_both, in_both, registered, text_of
 from hosts import FARCALL, HOSTS, JAX, Host
 
-SOURCE = "jax_hosted.cpp"
-VERSIONS = [1, 2, 3, 4, 5]
-TARGETS = [
-    "double",
-    "axpy",
-    "describe",
-    "scalars",
-    "small_floats",
-    "complexes",
-    "rich",
-    "optional",
-    "variadic",
-    "token",
-    "user_data",
-    "fail",
-    "throw",
-    "picky",
-    "parallel",
-    "num_threads",
-    "future",
-    "ids",
-    "scratch",
-    "stream",
-]
 
-F32 = ((), np.float32)
-S64 = ((), np.int64)
-BYTES = ((256,), np.uint8)
-
-
-def register_all(host: Host, library: ctypes.CDLL, prefix: str = "") -> None:
-    for name in TARGETS:
-        host.register(f"{prefix}hosted_{name}", library, symbol=f"hosted_{name}")
-    host.register(
-        f"{prefix}hosted_plan",
-        library,
-        {"instantiate": "hosted_plan_instantiate", "execute": "hosted_plan"},
-    )
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def library() -> ctypes.CDLL:
-    made = load(SOURCE)
-    for host in HOSTS:
-        register_all(host, made)
-    return made
+    return registered()
 
 
 @pytest.fixture(params=HOSTS, ids=repr)
-def host(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Host:
+def host(request: pytest.FixtureRequest) -> Host:
     return request.param
-
-
-def in_both(target: str, results: Any, *args: Any, **kwargs: Any) -> Any:
-    """The result, equal to the bit in both runtimes."""
-    first, second = (host.call(target, results, *args, **kwargs) for host in HOSTS)
-    for ours, theirs in zip(_listed(second), _listed(first), strict=True):
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        assert ours.tobytes() == theirs.tobytes()
-    return second
-
-
-def _listed(results: Any) -> list[np.ndarray]:
-    return list(results) if isinstance(results, (list, tuple)) else [results]
-
-
-def failure_in_both(target: str, results: Any, *args: Any, **kwargs: Any) -> tuple[str, str]:
-    """Code and text, equal in both runtimes."""
-    theirs, ours = (
-        host.failure(lambda host=host: host.call(target, results, *args, **kwargs))
-        for host in HOSTS
-    )
-    assert ours == theirs
-    return ours
-
-
-def text_of(result: np.ndarray) -> str:
-    return result.tobytes().rstrip(b"\0").decode()
-
-
-pytestmark = pytest.mark.usefixtures("library")
 
 
 # ---- dtypes -------------------------------------------------------------------------------------
@@ -147,20 +75,6 @@ def test_unaligned_memory_reaches_the_handler_aligned(host: Host) -> None:
 
 # ---- attributes ---------------------------------------------------------------------------------
 
-SCALARS = {
-    "b": True,
-    "i8": np.int8(-128),
-    "i16": np.int16(-32768),
-    "i32": np.int32(-(2**31)),
-    "i64": -(2**63),
-    "u8": np.uint8(255),
-    "u16": np.uint16(65535),
-    "u32": np.uint32(2**32 - 1),
-    "u64": np.uint64(2**63 - 1),
-    "f32": np.float32(0.1),
-    "f64": 0.1,
-}
-
 
 def test_scalar_attributes_of_every_type() -> None:
     result = in_both("hosted_scalars", BYTES, **SCALARS)
@@ -179,18 +93,6 @@ def test_scalar_attributes_that_jax_cannot_pass() -> None:
 
     large = {**SCALARS, "u64": np.uint64(2**64 - 1)}
     assert b"\xff" * 8 in FARCALL.call("hosted_scalars", BYTES, **large).tobytes()
-
-
-RICH: dict[str, Any] = {
-    "view": "sëen",
-    "owned": "",
-    "ints": np.array([1, -2], np.int32),
-    "floats": np.array([], np.float64),
-    "mode": np.int32(7),
-    "window": {"size": 3, "scale": np.float32(0.5), "name": "w"},
-    "extra": {"y": "z", "x": 1},
-    "either": "text",
-}
 
 
 @pytest.mark.parametrize(
@@ -344,145 +246,6 @@ def test_user_data_whose_type_is_not_registered_then_registered(library: ctypes.
     assert "not registered" not in text
 
 
-# ---- failures -----------------------------------------------------------------------------------
-
-CODES = [
-    (1, "CANCELLED"),
-    (2, "UNKNOWN"),
-    (3, "INVALID_ARGUMENT"),
-    (4, "DEADLINE_EXCEEDED"),
-    (5, "NOT_FOUND"),
-    (6, "ALREADY_EXISTS"),
-    (7, "PERMISSION_DENIED"),
-    (8, "RESOURCE_EXHAUSTED"),
-    (9, "FAILED_PRECONDITION"),
-    (10, "ABORTED"),
-    (11, "OUT_OF_RANGE"),
-    (12, "UNIMPLEMENTED"),
-    (13, "INTERNAL"),
-    (14, "UNAVAILABLE"),
-    (15, "DATA_LOSS"),
-    (16, "UNAUTHENTICATED"),
-]
-
-
-@pytest.mark.parametrize(("number", "code"), CODES)
-def test_codes_and_texts_of_errors(number: int, code: str) -> None:
-    text = f"«{code}»: 100% {{}}\nsecond line"
-    assert failure_in_both("hosted_fail", F32, code=np.int32(number), message=text) == (code, text)
-
-
-@pytest.mark.parametrize(
-    ("what", "text"),
-    [
-        ("runtime_error", "it does not work"),
-        ("bad_alloc", "std::bad_alloc"),
-        ("int", "unknown exception"),
-    ],
-)
-def test_exceptions_that_leave_a_handler(what: str, text: str) -> None:
-    expected = ("INTERNAL", f"hosted_throw: {text}")
-    assert failure_in_both("hosted_throw", F32, what=what) == expected
-
-
-PICKY: dict[str, Any] = {
-    "n": 1,
-    "name": "a",
-    "weights": np.ones(2, np.float32),
-    "mode": np.int32(1),
-    "window": {"size": 1, "name": "w"},
-}
-PICKY_ARGS = (np.ones((2, 2), np.float32), np.ones(1, np.int32))
-PICKY_RESULT = ((3,), np.float64)
-MISTAKES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
-    "dtype": (
-        (PICKY_ARGS[0], np.ones(1, np.uint32)),
-        PICKY_RESULT,
-        {},
-        "argument 1: wanted s32, got u32[1]",
-    ),
-    "rank": (
-        (np.ones(3, np.float32), PICKY_ARGS[1]),
-        PICKY_RESULT,
-        {},
-        "argument 0: wanted f32[?,?], got f32[3]",
-    ),
-    "result": (PICKY_ARGS, ((3, 1), np.float64), {}, "result 0: wanted f64[?], got f64[3,1]"),
-    "argument count": (PICKY_ARGS[:1], PICKY_RESULT, {}, "wanted 2 arguments, got 1"),
-    "result count": (PICKY_ARGS, [PICKY_RESULT] * 2, {}, "wanted 1 result, got 2"),
-    "unknown attribute": (
-        PICKY_ARGS,
-        PICKY_RESULT,
-        {"speed": 1},
-        'attribute "speed": unknown (wanted "n", "name", "weights", "mode", "window")',
-    ),
-    "all at once": (
-        (np.ones(3, np.float32),),
-        ((), np.float32),
-        {"speed": 1},
-        "4 problems: wanted 2 arguments, got 1; argument 0: wanted f32[?,?], got f32[3]; "
-        "result 0: wanted f64[?], got f32[]; "
-        'attribute "speed": unknown (wanted "n", "name", "weights", "mode", "window")',
-    ),
-}
-# What JAX hands over as it is, and the handler refuses, farcall refuses when the call is made.
-ATTRIBUTE_MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "type": (
-        {"n": 1.5},
-        '"n": wanted s64 scalar, got f64 scalar',
-        "n as int64, from -9223372036854775808 to 9223372036854775807; 1.5 is no value of it",
-    ),
-    "kind": (
-        {"weights": "heavy"},
-        '"weights": wanted f32 array, got string',
-        'weights as an array of float32; got "heavy"',
-    ),
-    "enumerator": (
-        {"mode": np.int32(2)},
-        '"mode": wanted s32 scalar of kAdd=1, kMultiply=7, got s32 scalar 2',
-        "mode as int32, one of 1 (kAdd), 7 (kMultiply); 2 is none of them",
-    ),
-    "member": (
-        {"window": {"size": np.float64(1), "name": "w"}},
-        '"window.size": wanted s64 scalar, got f64 scalar',
-        "window.size as int64; got 1.0:f64, which keeps its own type: pass a plain number, or an "
-        "int64",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", MISTAKES)
-def test_mistakes_are_said_in_one_message(case: str) -> None:
-    args, result, change, text = MISTAKES[case]
-    expected = ("INVALID_ARGUMENT", f"hosted_picky: {text}")
-    assert failure_in_both("hosted_picky", result, *args, **{**PICKY, **change}) == expected
-
-
-@pytest.mark.parametrize("case", ATTRIBUTE_MISTAKES)
-def test_mistakes_in_attributes(case: str) -> None:
-    change, theirs, ours = ATTRIBUTE_MISTAKES[case]
-    given = {**PICKY, **change}
-    failed = JAX.failure(lambda: JAX.call("hosted_picky", PICKY_RESULT, *PICKY_ARGS, **given))
-    assert failed == ("INVALID_ARGUMENT", f"hosted_picky: attribute {theirs}")
-    with pytest.raises(ValueError, match="its handler declares") as caught:
-        FARCALL.call("hosted_picky", PICKY_RESULT, *PICKY_ARGS, **given)
-    first = str(caught.value).split("\n")[0]
-    assert first == f'ffi_call("hosted_picky"): its handler declares attribute {ours}'
-
-
-def test_a_call_without_mistakes(host: Host) -> None:
-    host.call("hosted_picky", PICKY_RESULT, *PICKY_ARGS, **PICKY)
-
-
-def test_a_failure_leaves_the_target_usable(host: Host) -> None:
-    for what in ("int", "nothing") * 3:
-        call = lambda what=what: host.call("hosted_throw", F32, what=what)  # noqa: E731
-        if what == "int":
-            assert host.failure(call)[0] == "INTERNAL"
-        else:
-            assert call().shape == ()
-
-
 # ---- threads ------------------------------------------------------------------------------------
 
 
@@ -553,60 +316,3 @@ def test_there_is_no_stream_on_the_cpu(host: Host) -> None:
     assert code == "INVALID_ARGUMENT"
     assert text.startswith("hosted_stream: stream: ")
     assert "GPU context is not available" in text
-
-
-# ---- versions of the interface ------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def libraries() -> dict[int, ctypes.CDLL]:
-    """The same source for each version, all in one process."""
-    flags = {version: f"-DFARCALL_FFI_VERSION_MINOR={version}" for version in VERSIONS}
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda flag: build(SOURCE, flag), flags.values()))
-    made = {version: load(SOURCE, flag) for version, flag in flags.items()}
-    for version, library in made.items():
-        for host in HOSTS:
-            register_all(host, library, prefix=f"v{version}_")
-    return made
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_versions_agree_on_everything_but_state(
-    version: int, libraries: dict[int, ctypes.CDLL]
-) -> None:
-    prefix = f"v{version}_hosted_"
-    x = np.arange(5, dtype=np.float32)
-    y = in_both(f"{prefix}axpy", ((5,), np.float32), x, x, a=np.float32(2))
-    np.testing.assert_array_equal(y, 3 * x)
-    assert text_of(in_both(f"{prefix}rich", BYTES, **RICH)).startswith("sëen||1,-2,||7|3")
-    in_both(f"{prefix}scalars", BYTES, **SCALARS)
-    squares = in_both(f"{prefix}parallel", ((50,), np.int64), np.arange(50), fail_at=-1)
-    assert squares[-1] == 49 * 49
-    later = in_both(f"{prefix}future", ((4,), np.int64), own_thread=True, failure="")
-    assert later.tolist() == [100, 101, 102, 103]
-    for host in HOSTS:
-        assert host.call(f"{prefix}ids", ((3,), np.int64))[1:].tolist() == [0, 3]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_versions_agree_on_failures(version: int, libraries: dict[int, ctypes.CDLL]) -> None:
-    prefix = f"v{version}_hosted_"
-    failed = failure_in_both(f"{prefix}fail", F32, code=np.int32(8), message="m")
-    assert failed == ("RESOURCE_EXHAUSTED", "m")
-    failed = failure_in_both(f"{prefix}throw", F32, what="runtime_error")
-    assert failed == ("INTERNAL", "hosted_throw: it does not work")
-    args, result, change, text = MISTAKES["all at once"]
-    failed = failure_in_both(f"{prefix}picky", result, *args, **{**PICKY, **change})
-    assert failed == ("INVALID_ARGUMENT", f"hosted_picky: {text}")
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_state_in_every_version(version: int, libraries: dict[int, ctypes.CDLL]) -> None:
-    """farcall keeps the state of every version; JAX that of its own and later ones."""
-    hosts = HOSTS if version >= 3 else [FARCALL]
-    for host in hosts:
-        before = libraries[version].hosted_num_instantiated()
-        assert host.call(f"v{version}_hosted_plan", S64, first=30 + version) == 30 + version
-        assert libraries[version].hosted_num_instantiated() == before + 1
-    assert FARCALL.call(f"v{version}_hosted_scratch", S64, size=64) == 0

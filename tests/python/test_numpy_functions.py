@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
@@ -81,6 +83,9 @@ BINARY = [
     "right_shift",
 ]
 REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "argmax", "argmin"]
+REDUCED = ["bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32"]
+SUMS = ["sum", "prod", "mean", "var", "any", "all"]
+REDUCED_ALONG_ROWS = ["complex64", "float64", "int64", "complex128"]
 
 
 def dtype_of(name: str) -> np.dtype:
@@ -120,57 +125,79 @@ def assert_agree(got: fc.Array, expected, rtol: float | None = None) -> None:
     )
 
 
-def compare(function: str, name: str, *arguments: np.ndarray, **options) -> None:
-    """The same call in both; where JAX refuses, farcall refuses."""
-    with warnings.catch_warnings(), jax.enable_x64(name in WIDE):
-        warnings.simplefilter("ignore")
-        try:
-            expected = getattr(jnp, function)(*map(jnp.asarray, arguments), **options)
-        except (TypeError, ValueError):
-            expected = None
-    if expected is None:
-        with pytest.raises((TypeError, ValueError), match=r"^\w+: "):
-            getattr(fnp, function)(*arguments, **options)
-        return
-    if name in ("int64", "uint64") and expected.dtype == np.float64:
-        # Integers become float32 here, 64-bit ones too: the default float.
-        got = getattr(fnp, function)(*arguments, **options)
-        assert got.dtype == np.float32
-        np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-5, atol=1e-5)
-        return
-    assert_agree(getattr(fnp, function)(*arguments, **options), expected)
+# ---- calls of each function and dtype ----
+
+Call = tuple[str, tuple[np.ndarray, ...], dict[str, Any]]
 
 
-@pytest.mark.parametrize(("function", "name"), [(f, n) for f in UNARY for n in NARROW + WIDE])
-def test_unary_functions_agree_with_jax(function, name):
+def unary(function: str, name: str) -> Call:
     x = values(name, (2, 3))
     if function == "arccosh" and x.dtype.kind not in "cb":
         x = np.abs(x) + np.ones((), x.dtype)
-    compare(function, name, x)
+    return function, (x,), {}
 
 
-@pytest.mark.parametrize(("function", "name"), [(f, n) for f in BINARY for n in NARROW + WIDE])
-def test_binary_functions_agree_with_jax(function, name):
+def binary(function: str, name: str) -> Call:
     x, y = values(name, (2, 3)), values(name, (3,), seed=1)
     if function in ("divide", "floor_divide", "remainder", "power", "left_shift", "right_shift"):
         y = np.abs(y).astype(x.dtype) + np.ones((), x.dtype) if name != "bool" else np.ones(3, bool)
         x = np.abs(x).astype(x.dtype) if function == "power" else x
-    compare(function, name, x, y)
+    return function, (x, y), {}
 
 
-@pytest.mark.parametrize(
-    "name", ["bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32"]
-)
-@pytest.mark.parametrize("function", REDUCTIONS)
-@pytest.mark.parametrize("axis", [None, 0, -1])
-def test_reductions_agree_with_jax(function, name, axis):
-    compare(function, name, values(name, (3, 4)), axis=axis)
+def reduction(function: str, name: str, **options: Any) -> Call:
+    return function, (values(name, (3, 4)),), options
 
 
-@pytest.mark.parametrize("name", ["complex64", "float64", "int64", "complex128"])
-@pytest.mark.parametrize("function", ["sum", "prod", "mean", "var", "any", "all"])
-def test_reductions_of_other_dtypes_agree_with_jax(function, name):
-    compare(function, name, values(name, (3, 4)), axis=1, keepdims=True)
+def calls(name: str) -> dict[str, Call]:
+    """Every call with arguments of one dtype, by the name of its test."""
+    made = {f: unary(f, name) for f in UNARY} | {f: binary(f, name) for f in BINARY}
+    if name in REDUCED:
+        for axis in (None, 0, -1):
+            made |= {f"{f} of axis {axis}": reduction(f, name, axis=axis) for f in REDUCTIONS}
+    if name in REDUCED_ALONG_ROWS:
+        options = {"axis": 1, "keepdims": True}
+        made |= {f"{f} of rows": reduction(f, name, **options) for f in SUMS}
+    return made
+
+
+CALLS = {name: calls(name) for name in NARROW + WIDE}
+
+
+@functools.cache
+def in_jax(name: str) -> dict[str, Any]:
+    """What JAX gives for the calls, all compiled as one program; None where it refuses."""
+
+    def run(arguments: dict[str, Any]) -> dict[str, Any]:
+        results = {}
+        for case, (function, _, options) in CALLS[name].items():
+            try:
+                results[case] = getattr(jnp, function)(*arguments[case], **options)
+            except (TypeError, ValueError):
+                results[case] = None
+        return results
+
+    with warnings.catch_warnings(), jax.enable_x64(name in WIDE):
+        warnings.simplefilter("ignore")
+        return jax.jit(run)({case: args for case, (_, args, _) in CALLS[name].items()})
+
+
+@pytest.mark.parametrize(("name", "case"), [(n, c) for n in CALLS for c in CALLS[n]])
+def test_functions_agree_with_jax(name: str, case: str) -> None:
+    """The same call in both; where JAX refuses, farcall refuses."""
+    function, arguments, options = CALLS[name][case]
+    expected = in_jax(name)[case]
+    if expected is None:
+        with pytest.raises((TypeError, ValueError), match=r"^\w+: "):
+            getattr(fnp, function)(*arguments, **options)
+        return
+    got = getattr(fnp, function)(*arguments, **options)
+    if name in ("int64", "uint64") and expected.dtype == np.float64:
+        # Integers become float32 here, 64-bit ones too: the default float.
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(np.asarray(got), np.asarray(expected), rtol=1e-5, atol=1e-5)
+        return
+    assert_agree(got, expected)
 
 
 SHAPES = [(), (1,), (0,), (2, 0, 3), (5,), (1, 1), (3, 1, 2), (2, 3, 4), (1,) * 9, (33, 65)]

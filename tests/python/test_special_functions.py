@@ -60,7 +60,7 @@ NN = {
 
 @pytest.mark.parametrize("name", NN)
 def test_nn(name):
-    got, want = NN[name](nn), NN[name](jax.nn)
+    got, want = NN[name](nn), jax.jit(lambda: NN[name](jax.nn))()
     got, want = (each if isinstance(each, tuple) else (each,) for each in (got, want))
     for mine, theirs in zip(got, want, strict=True):
         assert mine.dtype == theirs.dtype
@@ -72,7 +72,7 @@ def test_slope_of_an_activation(name):
     x = X[::2]
     np.testing.assert_allclose(
         fc.vmap(fc.grad(getattr(nn, name)))(x),
-        jax.vmap(jax.grad(getattr(jax.nn, name)))(x),
+        jax.jit(jax.vmap(jax.grad(getattr(jax.nn, name))))(x),
         rtol=1e-5,
         atol=1e-5,
     )
@@ -84,7 +84,7 @@ def test_slope_along_an_axis(name):
         return lambda x: (getattr(module, name)(x, axis=0) ** 2).sum()
 
     np.testing.assert_allclose(
-        fc.grad(squares(nn))(M), jax.grad(squares(jax.nn))(M), rtol=1e-5, atol=1e-6
+        fc.grad(squares(nn))(M), jax.jit(jax.grad(squares(jax.nn)))(M), rtol=1e-5, atol=1e-6
     )
 
 
@@ -145,7 +145,7 @@ def test_slopes_of_bessel_functions(name):
     x = np.array([-3.0, -0.5, 0.0, 0.5, 8.0], np.float32)
     np.testing.assert_allclose(
         fc.vmap(fc.grad(getattr(special, name)))(x),
-        jax.vmap(jax.grad(getattr(jspecial, name)))(x),
+        jax.jit(jax.vmap(jax.grad(getattr(jspecial, name))))(x),
         rtol=1e-5,
         atol=1e-6,
     )

@@ -1,0 +1,185 @@
+"""Loops and branches: lengths, options and containers, effects, and what is recorded how often."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import weakref
+
+import farcall as fc
+import jax
+import numpy as np
+import pytest
+from control_flow import F32, S, X, agree, both, scalar_of, vector
+
+# ---- lengths, options, containers ----
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("unroll", [1, 2, 7, True, False])
+def test_scan_lengths(length, reverse, unroll):
+    x = vector(length, 2)
+
+    def make(m):
+        def f(x):
+            step = lambda c, a: (c * a, c + a)  # noqa: E731
+            return m.lax.scan(step, m.numpy.ones(2, "float32"), x, reverse=reverse, unroll=unroll)
+
+        return f
+
+    both(make, x)
+    both(lambda m: m.grad(scalar_of(m, make(m))), x)
+
+
+def test_pytrees_go_through():
+    Point = collections.namedtuple("Point", "a b")
+
+    def make(m):
+        def f(x):
+            def step(carry, point):
+                return {"p": Point(carry["p"].b, point.a), "none": None}, (point.b, [carry["p"].a])
+
+            init = {"p": Point(x[0], x[1] * 2), "none": None}
+            return m.lax.scan(step, init, Point(x, x * 3))
+
+        return f
+
+    both(make, X)
+    assert isinstance(make(fc)(X)[0]["p"], Point)
+
+
+def test_scan_without_arrays():
+    assert fc.lax.scan(lambda c, x: (c, x), (), None, length=3) == ((), None)
+
+
+def test_weak_carries_are_promoted():
+    for init in (0, 0.0, 1):
+        both(lambda m, init=init: lambda x: m.lax.scan(lambda c, a: (c * a, c), init, x), X)
+    both(lambda m: lambda x: m.lax.while_loop(lambda c: c < 3, lambda c: c + x, 0), F32(0.5))
+    both(lambda m: lambda x: m.lax.fori_loop(0, 3, lambda i, c: c + x, 0), F32(0.5))
+
+
+@pytest.mark.parametrize("bounds", [(0, 3), (2, 2), (5, 1), (-2, 2)])
+def test_fori_bounds(bounds):
+    both(lambda m: lambda x: m.lax.fori_loop(*bounds, lambda i, c: c * 2 + i, x), X)
+    both(lambda m: lambda a, b: m.lax.fori_loop(a, b, lambda i, c: c * 2 + i, 1), *bounds)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_fori_counts_in_the_dtype_of_its_bounds(dtype):
+    seen = []
+
+    def body(i, c):
+        seen.append(str(np.dtype(i.dtype)))
+        return c + 1
+
+    assert int(fc.lax.fori_loop(np.dtype(dtype).type(1), 4, body, 0)) == 3
+    assert seen[0] == dtype
+
+
+@pytest.mark.parametrize("pred", [True, False, 1, 0, 2.5, np.bool_(True), np.float32(0)])
+def test_cond_predicates(pred):
+    both(lambda m: lambda x: m.lax.cond(pred, lambda u: u + 1, lambda u: u - 1, x), X)
+
+
+def test_cond_forms():
+    for form in [
+        lambda lax, x: lax.cond(True, lambda u: u + 1, lambda u: u - 1, operand=x),
+        lambda lax, x: lax.cond(False, lambda u: 1, lambda u: 2, operand=None),
+        lambda lax, x: lax.cond(False, x, lambda u: u + 1, x * 2, lambda u: u - 1),
+        lambda lax, x: lax.cond(x[0] > 5, true_fun=lambda: x, false_fun=lambda: x * 2),
+        lambda lax, x: lax.cond(True, lambda *a: a, lambda *a: a[::1], x, {"k": x}),
+    ]:
+        agree(form(fc.lax, fc.numpy.asarray(X)), form(jax.lax, jax.numpy.asarray(X)))
+
+
+def test_cond_runs_one_branch(handlers):
+    count = fc.ffi.ffi_call("count_calls", fc.ShapeDtypeStruct((), np.int64), has_side_effect=True)
+    before = handlers.library.num_calls()
+    fc.lax.cond(True, lambda: count(), lambda: np.int64(0))
+    fc.lax.cond(False, lambda: count(), lambda: np.int64(0))
+    assert handlers.library.num_calls() == before + 1
+
+
+def test_effects_happen_in_every_step(handlers):
+    count = fc.ffi.ffi_call("count_calls", fc.ShapeDtypeStruct((), np.int64), has_side_effect=True)
+
+    def step(c, _):
+        count()
+        return c, None
+
+    for f in (fc.lax.scan, fc.jit(fc.lax.scan, static_argnums=0, static_argnames="length")):
+        before = handlers.library.num_calls()
+        f(step, np.float32(1), None, length=5)
+        assert handlers.library.num_calls() == before + 5
+    before = handlers.library.num_calls()
+    fc.grad(lambda s: fc.lax.scan(lambda c, x: (count(), (c * s, None))[1], s, None, length=4)[0])(
+        np.float32(2)
+    )
+    assert handlers.library.num_calls() == before + 4
+
+
+# ---- recording ----
+
+
+def test_bodies_are_recorded_once():
+    calls = []
+
+    def step(c, x):
+        calls.append(1)
+        return c + x, c
+
+    for _ in range(3):
+        fc.lax.scan(step, np.float32(0), X)
+    assert len(calls) == 1
+    fc.lax.scan(step, np.float32(0), vector(4))
+    assert len(calls) == 1  # slices of the same type
+    fc.lax.scan(step, np.float64(0), vector(4).astype("float64"))
+    assert len(calls) == 2
+    fc.jit(lambda x: fc.lax.scan(step, np.float32(0), x))(X)
+    assert len(calls) == 2
+
+
+def test_bodies_that_close_over_arrays_see_the_new_ones():
+    box = [fc.numpy.ones(3, "float32")]
+
+    def step(c, _):
+        return c + box[0], None
+
+    first = fc.lax.scan(step, X, None, length=2)[0]
+    box[0] = box[0] * 10
+    second = fc.lax.scan(step, X, None, length=2)[0]
+    agree(first, X + 2)
+    agree(second, X + 20)
+
+
+def test_recordings_die_with_their_function():
+    def step(c, x):
+        return c + x, c
+
+    fc.lax.scan(step, np.float32(0), X)
+    fc.lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0)
+    gone = weakref.ref(step)
+    del step
+    gc.collect()
+    assert gone() is None
+
+
+def test_callables_that_cannot_be_kept_work_too():
+    class Unhashable:
+        __hash__ = None
+
+        def __call__(self, c, x):
+            return c + x, c
+
+    agree(fc.lax.scan(Unhashable(), np.float32(0), X)[0], X.sum())
+    agree(
+        fc.lax.scan(functools.partial(lambda k, c, x: (c + k * x, c), 2), F32(0), X)[0], 2 * X.sum()
+    )
+
+
+def test_long_loops():
+    step = lambda c, _: (c * 0.999 + 1.0, None)  # noqa: E731
+    both(lambda m: lambda s: m.lax.scan(step, s, None, length=3000)[0], S)
