@@ -32,12 +32,6 @@ def _install_methods() -> None:
         """An array with memory of its own."""
         return self if self.is_traced else functions.array_from_numpy(np.asarray(self), False)
 
-    def format_number(self: Array, specification: str) -> str:
-        """A scalar as the number that it is."""
-        if specification and self.ndim == 0 and not self.is_traced:
-            return format(self.item(), specification)
-        return format(str(self), specification)
-
     def tolist(self: Array) -> Any:
         """The elements as nested lists of Python numbers."""
         return np.asarray(self).tolist()
@@ -48,7 +42,6 @@ def _install_methods() -> None:
 
     for function in (copy, tolist):
         setattr(Array, function.__name__, function)
-    Array.__format__ = format_number
     Array.block_until_ready = ready
 
     def matrix_transpose(self: Array) -> Array:

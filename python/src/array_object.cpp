@@ -297,12 +297,18 @@ PyObject* string(PyObject* self) {
   });
 }
 
-// A scalar is formatted as its number is, other arrays as numpy does it.
+// As numpy formats the same scalar or array. What is traced has no value, but a text.
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
     if (!array.is_concrete() || array.type().is_token()) {
-      return PyObject_Format(nb::object(nb::steal(string(self))).ptr(), specification);
+      if (PyObject_IsTrue(specification) == 1) {
+        throw TypeError(
+            fmt::format("a traced {} has no value yet that could be formatted as {}; use "
+                        "farcall.debug.print, which formats when the program runs",
+                        array.type().to_string(), nb::repr(nb::handle(specification)).c_str()));
+      }
+      return PyObject_Str(self);
     }
     nb::object value = nb::steal(as_numpy(self));
     if (array.rank() == 0) value = value[nb::tuple()];
