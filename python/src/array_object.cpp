@@ -230,6 +230,10 @@ PyObject* get_itemsize(PyObject* self, void*) {
 PyObject* get_weak_type(PyObject* self, void*) {
   return PyBool_FromLong(array_of(self).type().weak_type());
 }
+PyObject* is_deleted(PyObject* self, PyObject*) {
+  return PyBool_FromLong(array_of(self).is_deleted());
+}
+
 PyObject* get_is_traced(PyObject* self, void*) {
   return PyBool_FromLong(!array_of(self).is_concrete() && !array_of(self).is_deleted());
 }
@@ -303,6 +307,7 @@ PyObject* format(PyObject* self, PyObject* specification) {
     const Array& array = array_of(self);
     if (!array.is_concrete() || array.type().is_token()) {
       if (PyObject_IsTrue(specification) == 1) {
+        if (array.is_deleted()) deleted_array(array);
         throw TypeError(
             fmt::format("a traced {} has no value yet that could be formatted as {}; use "
                         "farcall.debug.print, which formats when the program runs",
@@ -351,6 +356,7 @@ PyMethodDef methods[] = {
     {"__complex__", as_complex, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"is_deleted", is_deleted, METH_NOARGS, "Whether a jitted function has used this memory."},
     {"item", item, METH_NOARGS, "The one element as a Python number."},
     {"unsafe_buffer_pointer", get_pointer, METH_NOARGS, "The address of the first element."},
     {}};
