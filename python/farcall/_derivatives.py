@@ -157,6 +157,26 @@ def _value_and_grad(
     return both, gradient_alone
 
 
+def _jacobian(
+    is_forward: bool,
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+) -> Callable[..., Any]:
+    name = "jacfwd" if is_forward else "jacrev"
+    check_callable(fun, name)
+    where = f"{name}({name_of(fun)})"
+    options = (where, *argument_numbers(argnums, where), has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        return _transforms.jacobian(is_forward, fun, *options, args, kwargs)
+
+    return jacobian_of
+
+
 def jacfwd(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -182,15 +202,7 @@ def jacfwd(
     Raises:
       TypeError: at a call, for arguments of other dtypes.
     """
-    check_callable(fun, "jacfwd")
-    where = f"jacfwd({name_of(fun)})"
-    options = (where, *argument_numbers(argnums, where), has_aux, holomorphic)
-
-    @functools.wraps(fun)
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        return _transforms.jacfwd(fun, *options, args, kwargs)
-
-    return jacobian_of
+    return _jacobian(True, fun, argnums, has_aux, holomorphic, False)
 
 
 def jacrev(
@@ -205,15 +217,7 @@ def jacrev(
     Good where there are fewer outputs than inputs. Arguments, results and errors are as for jacfwd;
     ``allow_int`` as for grad.
     """
-    check_callable(fun, "jacrev")
-    where = f"jacrev({name_of(fun)})"
-    options = (where, *argument_numbers(argnums, where), has_aux, holomorphic, allow_int)
-
-    @functools.wraps(fun)
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        return _transforms.jacrev(fun, *options, args, kwargs)
-
-    return jacobian_of
+    return _jacobian(False, fun, argnums, has_aux, holomorphic, allow_int)
 
 
 jacobian = jacrev

@@ -32,17 +32,6 @@ nb::object wrap_object(Array array) {
 
 namespace {
 
-// Runs a function that may raise and gives what it returns, or null with the Python error set.
-template <class F>
-PyObject* guarded(F&& f) noexcept {
-  try {
-    return f();
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
-
 void deallocate(PyObject* self) {
   auto* object = reinterpret_cast<ArrayObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
@@ -117,7 +106,7 @@ nb::object as_number(PyObject* self) {
 }
 
 int is_true(PyObject* self) {
-  try {
+  return guarded([&] {
     const Array& array = array_of(self);
     array.storage();  // raises where values are not known
     if (array.size() != 1) {
@@ -126,10 +115,7 @@ int is_true(PyObject* self) {
                               array.type().to_string()));
     }
     return PyObject_IsTrue(as_number(self).ptr());
-  } catch (...) {
-    set_python_error();
-    return -1;
-  }
+  });
 }
 
 PyObject* as_int(PyObject* self) {

@@ -15,6 +15,7 @@
 #include "array_object.h"
 #include "body_cache.h"
 #include "convert.h"
+#include "float0.h"
 #include "traced_function.h"
 
 namespace farcall::python {
@@ -34,8 +35,11 @@ FlatTree flatten_arrays(nb::handle object, const std::string& what) {
   FlatTree flat;
   std::vector<nb::object> leaves;
   flat.tree = flatten_tree(object, leaves);
+  flat.tree = mark_float0(flat.tree, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
-    flat.arrays.push_back(to_array(leaves[i], what + leaf_path(*flat.tree, i)));
+    flat.arrays.push_back(is_float0(leaves[i])
+                              ? float0_stand_in(leaves[i])
+                              : to_array(leaves[i], what + leaf_path(*flat.tree, i)));
   }
   return flat;
 }

@@ -161,7 +161,7 @@ void flatten_cotangent(const TreeNode& argument, nb::handle given, const std::st
     leaves.insert(leaves.end(), argument.num_leaves, nb::none());
     return;
   }
-  if (argument.kind == TreeNode::Kind::kLeaf) {
+  if (argument.is_leaf()) {
     leaves.push_back(nb::borrow(given));
     return;
   }

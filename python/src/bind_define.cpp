@@ -18,6 +18,7 @@
 #include "array_object.h"
 #include "attributes.h"
 #include "convert.h"
+#include "float0.h"
 #include "tangents.h"
 
 namespace farcall::python {

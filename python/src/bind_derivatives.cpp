@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/lax.h>
-#include <farcall/trace/differentiate.h>
+#include <farcall/ops/derivatives.h>
 
+#include "argument_choice.h"
 #include "array_object.h"
 #include "convert.h"
-#include "differentiable.h"
-#include "differentiation.h"
+#include "python_call.h"
 #include "tangents.h"
 
 namespace farcall::python {
@@ -42,7 +41,8 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
         where, primal_tree->to_string(), tangent_tree->to_string()));
   }
   const CallArguments arguments = all_arguments(nb::tuple(primals), nb::dict());
-  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  Differentiable differentiable(function, where, arguments, has_aux);
+  const std::vector<Array>& inputs = differentiable.leaves();
   std::vector<Array> directions;
   for (size_t i = 0; i < inputs.size(); ++i) {
     directions.push_back(
@@ -50,7 +50,6 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
                    fmt::format("{}: tangents{}", where, leaf_path(*tangent_tree, i)),
                    TangentErrors::kTypeForDtype));
   }
-  Differentiable differentiable(function, where, arguments, inputs, has_aux);
   const JvpResults results = jvp(differentiable.as_function(), inputs, directions);
   const TreeDef& tree = *differentiable.result_tree();
   return differentiable.with_aux(
@@ -170,10 +169,9 @@ template <class Function>
 nb::object call_linearize(nb::handle function, const std::string& where, nb::tuple primals,
                           bool has_aux) {
   const CallArguments arguments = all_arguments(primals, nb::dict());
-  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
-  Differentiable differentiable(function, where, arguments, inputs, has_aux);
+  Differentiable differentiable(function, where, arguments, has_aux);
   const Linearized results =
-      linearize(differentiable.as_function(), inputs, std::vector<bool>(inputs.size(), true));
+      linearize(differentiable.as_function(), differentiable.leaves(), differentiable.varies());
   const TreeDefPtr& tree = differentiable.result_tree();
   std::vector<nb::object> values;
   for (const Array& value : results.derivative->captured()) values.push_back(wrap_object(value));
@@ -187,79 +185,51 @@ nb::object call_linearize(nb::handle function, const std::string& where, nb::tup
 
 struct Transposed {
   std::string where;
-  Recording recording;
-  std::vector<ShapeDtype> types;
+  LinearMap map;
   TreeDefPtr argument_tree, result_tree;
 
   nb::object operator()(nb::handle cotangent) const {
-    const std::vector<ShapeDtype> output_types = recording.program->output_types();
     const std::vector<Array> inputs = cotangent_inputs(
-        {where + ": cotangent", *result_tree, output_types}, cotangent, TangentErrors::kType);
-    std::vector<Array> operands = recording.captured;
-    operands.resize(recording.program->inputs.size());
-    const std::vector<Array> found = transpose(*recording.program, operands, inputs);
-    return unflatten_tangents(*argument_tree, std::span(found).subspan(recording.captured.size()),
-                              types);
+        {where + ": cotangent", *result_tree, map.output_types()}, cotangent, TangentErrors::kType);
+    return unflatten_tangents(*argument_tree, map.transpose(inputs), map.input_types());
   }
 };
 
 Transposed linear_transpose(nb::handle function, const std::string& where, nb::tuple primals) {
   const CallArguments arguments = all_arguments(primals, nb::dict());
-  const std::vector<ShapeDtype> types = leaves_to_types(where, arguments);
-  TreeDefPtr tree;
-  Recording recording = record_closure(
-      [&](std::span<const Array> inputs) {
-        FlatResult result = flatten_result(where, call_function(function, arguments, inputs));
-        tree = std::move(result.tree);
-        return std::move(result.arrays);
-      },
-      types, where);
-  const auto check = [&](ShapeDtype type, const std::string& what) {
-    if (has_tangent(type)) return;
-    throw TypeError(
-        fmt::format("{}: {} is {}; only functions from floats or complex numbers to floats or "
-                    "complex numbers can be transposed",
-                    where, what, type.to_string()));
-  };
-  for (size_t i = 0; i < types.size(); ++i) check(types[i], describe_leaf(arguments, i));
-  const auto results = recording.program->output_types();
-  for (size_t i = 0; i < results.size(); ++i) check(results[i], "result" + leaf_path(*tree, i));
-  return {where, std::move(recording), types, positional_tree(arguments), tree};
+  PythonCall call(function, where, arguments, {});
+  LinearMap map = detail::linear_map_of(call, leaves_to_types(where, arguments));
+  return {where, std::move(map), positional_tree(arguments), call.result_tree()};
 }
 
 // ---- grad ----
+
+class ScalarFunction final : public Differentiable {
+ public:
+  using Differentiable::Differentiable;
+
+ protected:
+  std::vector<Array> run(std::span<const Array> inputs) override {
+    std::vector<Array> results = Differentiable::run(inputs);
+    if (result_tree()->is_leaf()) return results;
+    throw TypeError(fmt::format(
+        "{}: the function must return a scalar; its result has structure {}. For several results "
+        "use vjp or jacrev, for auxiliary data has_aux=True",
+        where(), result_tree()->to_string()));
+  }
+};
 
 // (value, gradient) or (value, gradient, auxiliary data).
 nb::object value_and_grad(nb::handle function, const std::string& where,
                           const std::vector<int64_t>& argnums, bool is_single, bool has_aux,
                           bool holomorphic, bool allow_int, nb::tuple args, nb::dict kwargs) {
   const ArgumentChoice choice(where, argnums, args, kwargs);
-  const CallArguments& arguments = choice.arguments();
-  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
-  check_inputs(where, arguments, inputs,
-               {.holomorphic = holomorphic, .allow_int = allow_int, .allow_complex = true});
-  Differentiable differentiable(function, where, arguments, inputs, has_aux);
-  const Linearized results =
-      linearize(differentiable.as_function(), inputs, std::vector<bool>(inputs.size(), true));
-  const TreeDef& tree = *differentiable.result_tree();
-  if (!tree.is_leaf()) {
-    throw TypeError(fmt::format(
-        "{}: the function must return a scalar; its result has structure {}. For several results "
-        "use vjp or jacrev, for auxiliary data has_aux=True",
-        where, tree.to_string()));
-  }
-  const Array& value = results.outputs[0];
-  if (value.rank() != 0) {
-    throw TypeError(fmt::format(
-        "{}: the function must return a scalar; its result has shape {} (it is {}). For an array "
-        "use jacrev, or sum it up",
-        where, shape_to_string(value.shape()), value.type().to_string()));
-  }
-  check_outputs(where, tree, results.outputs, holomorphic);
-  const Array one[] = {lax::convert_element_type(Array(1.0), value.dtype())};
-  nb::object gradient = unflatten_tangents(*positional_tree(arguments),
-                                           results.derivative->transpose(one), types_of(inputs));
-  return differentiable.with_aux(wrap_object(value), choice.in_order(gradient, is_single));
+  ScalarFunction call(function, where, choice.arguments(), has_aux);
+  const detail::Gradient found =
+      detail::call_grad(call, call.varies(), {.holomorphic = holomorphic, .allow_int = allow_int});
+  nb::object gradient = unflatten_tangents(*positional_tree(choice.arguments()), found.cotangents,
+                                           types_of(call.leaves()));
+  return call.with_aux(wrap_object(found.value), choice.in_order(gradient, is_single));
 }
 
 }  // namespace

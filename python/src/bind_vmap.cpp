@@ -5,16 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/trace/batch.h>
+#include <farcall/trace/vmap.h>
 
-#include "array_object.h"
-#include "convert.h"
-#include "tangents.h"
+#include "python_call.h"
 #include "traced_function.h"
 #include "tree.h"
 
@@ -27,8 +24,6 @@ using GivenAxis = std::optional<int64_t>;
 [[noreturn]] void raise(std::string text) {
   throw Error(ErrorCode::kInvalidArgument, std::move(text));
 }
-
-std::string describe(const GivenAxis& axis) { return axis ? std::to_string(*axis) : "None"; }
 
 // Spreads a prefix of a tree, whose leaves are axes, over the leaves of `node`.
 void spread_axes(nb::handle prefix, const TreeNode& node, const std::string& what,
@@ -70,137 +65,23 @@ std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
   return axes;
 }
 
-// The mapped leaves as arrays, others null, and their axes counted from the front.
-struct MappedInputs {
-  std::vector<Array> arrays;
-  std::vector<int64_t> axes;
-};
-
-MappedInputs mapped_inputs(const std::string& where, const CallArguments& arguments,
-                           const std::vector<GivenAxis>& given) {
-  MappedInputs inputs;
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i]) {
-      inputs.arrays.emplace_back();
-      inputs.axes.push_back(kNotBatched);
-      continue;
-    }
-    nb::handle leaf = arguments.leaves[i];
-    Array array = is_float0(leaf)
-                      ? float0_stand_in(leaf)
-                      : to_array(leaf, fmt::format("{}: {}", where, describe_leaf(arguments, i)));
-    const auto rank = static_cast<int64_t>(array.rank());
-    const int64_t axis = *given[i];
-    if (axis < -rank || axis >= rank) {
-      raise(
-          fmt::format("{}: {} should be mapped over its axis {}, but has rank {} (it is {}). "
-                      "Give in_axes None for arguments that are not mapped",
-                      where, describe_leaf(arguments, i), axis, rank, array.type().to_string()));
-    }
-    inputs.axes.push_back(axis < 0 ? axis + rank : axis);
-    inputs.arrays.push_back(std::move(array));
-  }
-  return inputs;
-}
-
-int64_t batch_size(const std::string& where, const CallArguments& arguments,
-                   const MappedInputs& inputs, std::optional<int64_t> axis_size) {
-  std::optional<int64_t> size = axis_size;
-  bool differs = false;
-  const auto size_of = [&](size_t i) {
-    return inputs.arrays[i].shape()[static_cast<size_t>(inputs.axes[i])];
-  };
-  for (size_t i = 0; i < inputs.arrays.size(); ++i) {
-    if (inputs.axes[i] == kNotBatched) continue;
-    differs = differs || (size && *size != size_of(i));
-    size = size_of(i);
-  }
-  if (!size) {
-    raise(arguments.leaves.empty()
-              ? fmt::format("{}: there is no array among the arguments from which the size of the "
-                            "mapped axis would follow; give axis_size",
-                            where)
-              : fmt::format("{}: no argument is mapped: in_axes must be other than None for at "
-                            "least one, or axis_size be given",
-                            where));
-  }
-  if (differs) {
-    std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", where);
-    if (axis_size) text += fmt::format("\n  * axis_size is {}", *axis_size);
-    for (size_t i = 0; i < inputs.arrays.size(); ++i) {
-      if (inputs.axes[i] == kNotBatched) continue;
-      text += fmt::format("\n  * {} of type {} has size {} in axis {}", describe_leaf(arguments, i),
-                          inputs.arrays[i].type().to_string(), size_of(i), inputs.axes[i]);
-    }
-    raise(std::move(text));
-  }
-  return *size;
-}
-
-// A result with its mapped dimension where out_axes wants it.
-Array place(const Array& output, int64_t axis, const GivenAxis& wanted, int64_t size,
-            const std::string& what) {
-  if (!wanted) {
-    if (axis == kNotBatched) return output;
-    raise(
-        fmt::format("{} differs along the mapped axis, but out_axes is None for it; give it an "
-                    "axis",
-                    what));
-  }
-  const int64_t rank = static_cast<int64_t>(output.rank()) + (axis == kNotBatched ? 1 : 0);
-  if (*wanted < -rank || *wanted >= rank) {
-    raise(
-        fmt::format("{}: axis {} of out_axes is out of bounds for the mapped result, which has "
-                    "rank {}",
-                    what, describe(wanted), rank));
-  }
-  return move_axis(output, axis, *wanted < 0 ? *wanted + rank : *wanted, size);
-}
-
-// The function's arguments: elements of the batch, and float0 where their stand-ins are.
-std::vector<nb::object> element_leaves(const CallArguments& arguments,
-                                       std::span<const Array> arrays) {
-  std::vector<nb::object> leaves = arguments.leaves;
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i].is_null()) continue;
-    leaves[i] = is_float0(leaves[i]) ? float0_zeros(arrays[i].shape()) : wrap_object(arrays[i]);
-  }
-  return leaves;
-}
-
 nb::object call_vmap(nb::handle function, const std::string& where, nb::handle in_axes,
-                     nb::handle out_axes, std::string axis_name, std::optional<int64_t> axis_size,
-                     nb::tuple args, nb::dict kwargs) {
+                     nb::handle out_axes, const std::string& axis_name,
+                     std::optional<int64_t> axis_size, nb::tuple args, nb::dict kwargs) {
   const CallArguments arguments = all_arguments(args, kwargs);
-  const MappedInputs inputs =
-      mapped_inputs(where, arguments, input_axes(where, in_axes, arguments));
-  const BatchAxis axis{batch_size(where, arguments, inputs, axis_size), std::move(axis_name)};
-  TreeDefPtr tree;
-  std::set<size_t> float0_results;
-  const BatchResults results = batch(
-      [&](std::span<const Array> arrays) {
-        const nb::object value =
-            call_with_leaves(function, arguments, element_leaves(arguments, arrays));
-        FlatResult result = flatten_result(where, value, [&](nb::handle leaf, size_t i) {
-          if (!is_float0(leaf)) return Array();
-          float0_results.insert(i);
-          return float0_stand_in(leaf);
-        });
-        tree = std::move(result.tree);
-        return std::move(result.arrays);
-      },
-      inputs.arrays, inputs.axes, axis);
-  std::vector<GivenAxis> wanted;
-  spread_axes(out_axes, tree->root(), where + ": out_axes", wanted);
-  std::vector<nb::object> outputs;
-  outputs.reserve(wanted.size());
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const Array output = place(results.outputs[i], results.axes[i], wanted[i], axis.size,
-                               fmt::format("{}: result{}", where, leaf_path(*tree, i)));
-    outputs.push_back(float0_results.contains(i) ? float0_zeros(output.shape())
-                                                 : wrap_object(output));
+  const std::vector<GivenAxis> axes = input_axes(where, in_axes, arguments);
+  std::vector<Array> mapped(axes.size());  // others stay what they are
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i]) mapped[i] = leaf_to_array(where, arguments, i);
   }
-  return tree->unflatten(outputs);
+  PythonCall call(function, where, arguments, std::move(mapped));
+  const auto wanted = [&] {
+    std::vector<GivenAxis> all;
+    spread_axes(out_axes, call.result_tree()->root(), where + ": out_axes", all);
+    return all;
+  };
+  const std::vector<Array> results = detail::call_vmap(call, axes, wanted, axis_name, axis_size);
+  return unflatten_arrays(*call.result_tree(), results);
 }
 
 }  // namespace

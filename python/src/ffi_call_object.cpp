@@ -159,12 +159,7 @@ nb::object backend_config(const FfiCallOptions& o) {
 
 template <auto option>
 PyObject* get_option(PyObject* self, void*) {
-  try {
-    return option(object_of(self)->call.options()).release().ptr();
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
+  return guarded([&] { return option(object_of(self)->call.options()).release().ptr(); });
 }
 
 PyGetSetDef getters[] = {

@@ -11,19 +11,10 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "float0.h"
 
 namespace farcall::python {
 namespace {
-
-// numpy's dtype of no bytes, as JAX writes it; lives as long as the process.
-const nb::object& float0() {
-  static const auto* dtype = [] {
-    nb::list fields;
-    fields.append(nb::make_tuple("float0", "V"));
-    return new nb::object(nb::module_::import_("numpy").attr("dtype")(fields));
-  }();
-  return *dtype;
-}
 
 std::string tangent_name(ShapeDtype type) {
   return has_tangent(type) ? type.strengthened().to_string()
@@ -45,10 +36,6 @@ Array weak_like(const Array& tangent, ShapeDtype type) {
 
 }  // namespace
 
-nb::object float0_zeros(std::span<const int64_t> shape) {
-  return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0());
-}
-
 nb::object tangent_object(const Array& tangent, ShapeDtype type) {
   if (!has_tangent(type)) return float0_zeros(type.shape());
   return wrap_object(instantiate(tangent, type));
@@ -56,16 +43,6 @@ nb::object tangent_object(const Array& tangent, ShapeDtype type) {
 
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type) {
   return tangent.is_null() ? nb::cast(SymbolicZero{type}) : wrap_object(tangent);
-}
-
-bool is_float0(nb::handle object) {
-  if (is_array(object.ptr()) || !nb::hasattr(object, "dtype")) return false;
-  nb::object dtype = object.attr("dtype");
-  return dtype.equal(float0());
-}
-
-Array float0_stand_in(nb::handle object) {
-  return numpy::zeros(to_sizes(object.attr("shape"), "shape"), DType::kBool);
 }
 
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
@@ -119,14 +96,15 @@ nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangen
 }
 
 void bind_tangents(nb::module_& module) {
-  module.attr("float0") = float0();
+  module.attr("float0") = float0_dtype();
   nb::class_<SymbolicZero>(module, "SymbolicZero",
                            "A tangent or cotangent that is known to be zero, given to rules that "
                            "were defined with symbolic_zeros=True.")
       .def_prop_ro("shape", [](const SymbolicZero& self) { return to_tuple(self.type.shape()); })
       .def_prop_ro("dtype",
                    [](const SymbolicZero& self) {
-                     return has_tangent(self.type) ? numpy_dtype(self.type.dtype()) : float0();
+                     return has_tangent(self.type) ? numpy_dtype(self.type.dtype())
+                                                   : float0_dtype();
                    })
       .def_prop_ro("ndim", [](const SymbolicZero& self) { return self.type.rank(); })
       .def_prop_ro("size", [](const SymbolicZero& self) { return self.type.size(); })

@@ -22,12 +22,6 @@ struct SymbolicZero {
   ShapeDtype type;  // of the value
 };
 
-// Whether this is a numpy array of dtype float0.
-bool is_float0(nb::handle object);
-nb::object float0_zeros(std::span<const int64_t> shape);
-// Stands for a numpy array of dtype float0 where arrays are computed with.
-Array float0_stand_in(nb::handle object);
-
 // The object for a tangent, null being zero, of a value of this type.
 nb::object tangent_object(const Array& tangent, ShapeDtype type);
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type);

@@ -11,6 +11,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "float0.h"
 #include "known_arrays.h"
 
 namespace farcall::python {
@@ -23,6 +24,16 @@ void check_hashable(const std::string& where, nb::handle value, const std::strin
               fmt::format("{}: static argument {} must be hashable, as the compiled program is "
                           "kept by its value; got {} of type {}. Use a tuple instead of a list",
                           where, which, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+}
+
+TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves) {
+  TreeDefPtr flat = flatten_tree(tree, leaves);
+  return mark_float0(std::move(flat), leaves);
+}
+
+// Null for what is no array.
+Array leaf_to_array(nb::handle leaf) {
+  return is_float0(leaf) ? float0_stand_in(leaf) : try_to_array(leaf);
 }
 
 }  // namespace
@@ -57,7 +68,7 @@ CallArguments sort_arguments(const std::string& where, const StaticArguments& st
       keywords[key] = value;
     }
   }
-  result.tree = flatten_tree(nb::make_tuple(nb::tuple(dynamic), keywords), result.leaves);
+  result.tree = flatten_marked(nb::make_tuple(nb::tuple(dynamic), keywords), result.leaves);
   return result;
 }
 
@@ -86,7 +97,7 @@ CallArguments choose_arguments(nb::tuple args, nb::dict kwargs, std::span<const 
     result.positional.push_back(result.is_static[i] ? std::move(argument) : nb::object());
   }
   result.static_keywords = kwargs;
-  result.tree = flatten_tree(nb::make_tuple(nb::tuple(chosen), nb::dict()), result.leaves);
+  result.tree = flatten_marked(nb::make_tuple(nb::tuple(chosen), nb::dict()), result.leaves);
   return result;
 }
 
@@ -94,7 +105,7 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs) {
   CallArguments result;
   result.positional.resize(nb::len(args));
   result.is_static.resize(nb::len(args), false);
-  result.tree = flatten_tree(nb::make_tuple(args, kwargs), result.leaves);
+  result.tree = flatten_marked(nb::make_tuple(args, kwargs), result.leaves);
   return result;
 }
 
@@ -112,19 +123,22 @@ std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
   return "keyword argument " + path.substr(3);
 }
 
+Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
+                    std::string_view remedy) {
+  nb::handle object = arguments.leaves[leaf];
+  Array array = leaf_to_array(object);
+  if (!array.is_null()) return array;
+  throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
+                              describe_leaf(arguments, leaf), nb::repr(object).c_str(),
+                              Py_TYPE(object.ptr())->tp_name, remedy));
+}
+
 std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
                                     std::string_view remedy) {
   std::vector<Array> arrays;
   arrays.reserve(arguments.leaves.size());
   for (size_t i = 0; i < arguments.leaves.size(); ++i) {
-    Array array = try_to_array(arguments.leaves[i]);
-    if (array.is_null()) {
-      throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
-                                  describe_leaf(arguments, i),
-                                  nb::repr(arguments.leaves[i]).c_str(),
-                                  Py_TYPE(arguments.leaves[i].ptr())->tp_name, remedy));
-    }
-    arrays.push_back(std::move(array));
+    arrays.push_back(leaf_to_array(where, arguments, i, remedy));
   }
   return arrays;
 }
@@ -133,7 +147,7 @@ std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArgume
   std::vector<ShapeDtype> types;
   for (size_t i = 0; i < arguments.leaves.size(); ++i) {
     nb::handle leaf = arguments.leaves[i];
-    const Array array = try_to_array(leaf);
+    const Array array = leaf_to_array(leaf);
     types.push_back(array.is_null() ? to_shape_dtype(leaf, fmt::format("{}: {}", where,
                                                                        describe_leaf(arguments, i)))
                                     : array.type());
@@ -171,14 +185,13 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
   return call_with_leaves(function, arguments, leaves);
 }
 
-FlatResult flatten_result(std::string_view where, nb::handle result, const StandIn& stand_in) {
+FlatResult flatten_result(std::string_view where, nb::handle result) {
   FlatResult flat;
   std::vector<nb::object> leaves;
-  flat.tree = flatten_tree(result, leaves);
+  flat.tree = flatten_marked(result, leaves);
   flat.arrays.reserve(leaves.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    Array output = stand_in ? stand_in(leaves[i], i) : Array();
-    if (output.is_null()) output = try_to_array(leaves[i]);
+    Array output = leaf_to_array(leaves[i]);
     if (output.is_null()) {
       throw TypeError(
           fmt::format("{}: the function returned {} of type {} at result{}; results must be "

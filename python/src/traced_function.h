@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,7 +48,9 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs);
 // "argument 0['a']": names a leaf for messages.
 std::string describe_leaf(const CallArguments& arguments, size_t leaf);
 
-// The leaves as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+// A leaf, or all, as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
+                    std::string_view remedy = {});
 std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
                                     std::string_view remedy = {});
 // The leaves' types; leaves may be arrays, numbers, or have .shape and .dtype.
@@ -64,14 +65,11 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
                          std::span<const Array> inputs, std::span<const Array> unchanged = {});
 
 // What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
-// Leaves that `stand_in` gives an array for are that array.
 struct FlatResult {
   TreeDefPtr tree;
   std::vector<Array> arrays;
 };
-using StandIn = std::function<Array(nb::handle leaf, size_t index)>;
-FlatResult flatten_result(std::string_view where, nb::handle result,
-                          const StandIn& stand_in = nullptr);
+FlatResult flatten_result(std::string_view where, nb::handle result);
 
 struct TracedProgram {
   ProgramPtr program;

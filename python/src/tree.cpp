@@ -8,6 +8,8 @@
 
 #include <farcall/core/error.h>
 
+#include "float0.h"
+
 namespace farcall::python {
 namespace {
 
@@ -116,10 +118,10 @@ class Flattener {
 };
 
 nb::object build(const TreeNode& node, std::span<const nb::object>& leaves) {
-  if (node.kind == Kind::kLeaf) {
+  if (node.is_leaf()) {
     nb::object leaf = leaves.front();
     leaves = leaves.subspan(1);
-    return leaf;
+    return node.kind == Kind::kFloat0 ? from_float0_stand_in(std::move(leaf)) : leaf;
   }
   if (node.kind == Kind::kNone) return nb::none();
   if (node.kind == Kind::kList) {
@@ -155,6 +157,8 @@ std::string describe(const TreeNode& node) {
   switch (node.kind) {
     case Kind::kLeaf:
       return "*";
+    case Kind::kFloat0:
+      return "float0";
     case Kind::kNone:
       return "None";
     case Kind::kTuple:
@@ -216,7 +220,7 @@ void append_path(const TreeNode& node, size_t leaf, std::string& path) {
 
 // The parts of `tree` that stand where `node` has leaves.
 void flatten_up_to(const TreeNode& node, nb::handle tree, std::vector<nb::object>& parts) {
-  if (node.kind == Kind::kLeaf) {
+  if (node.is_leaf()) {
     parts.push_back(nb::borrow(tree));
     return;
   }

@@ -13,14 +13,17 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// A node of a structure. Dictionaries are ordered by key; None is a node without children.
+// A node of a structure. Dictionaries are ordered by key; None is a node without children; kFloat0
+// is a leaf that is of dtype float0, see float0.h.
 struct TreeNode {
-  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kList, kDict, kNamedTuple, kCustom };
+  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kList, kDict, kNamedTuple, kCustom, kFloat0 };
   Kind kind = Kind::kLeaf;
   nb::object type;  // kNamedTuple, kCustom: the class. kDict: the class, where it is not dict
   nb::object data;  // kDict: the list of keys. kCustom: the auxiliary data
   std::vector<TreeNode> children;
   size_t num_leaves = 1;
+
+  bool is_leaf() const { return kind == Kind::kLeaf || kind == Kind::kFloat0; }
 };
 
 class TreeDef {
@@ -29,7 +32,7 @@ class TreeDef {
 
   const TreeNode& root() const { return root_; }
   size_t num_leaves() const { return root_.num_leaves; }
-  bool is_leaf() const { return root_.kind == TreeNode::Kind::kLeaf; }
+  bool is_leaf() const { return root_.is_leaf(); }
   // The object with these leaves; raises ValueError for another number of them.
   nb::object unflatten(std::span<const nb::object> leaves) const;
   // "PyTreeDef((*, {'a': *}))"

@@ -13,7 +13,8 @@ namespace farcall::detail {
 namespace {
 
 constexpr std::string_view kForHolomorphic =
-    "For the derivative of a holomorphic function give holomorphic=true; for other functions of "
+    "For the derivative of a holomorphic function give the option holomorphic; for other functions "
+    "of "
     "complex numbers use jvp or vjp";
 
 // The tangent of a weakly typed value, weakly typed.
@@ -50,7 +51,7 @@ Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& 
 
 }  // namespace
 
-void check_inputs(const TreeCall& call, const std::vector<bool>& varies, const InputRules& rules) {
+void check_inputs(const LeafCall& call, const std::vector<bool>& varies, const InputRules& rules) {
   for (size_t i = 0; i < varies.size(); ++i) {
     if (!varies[i]) continue;
     const ShapeDtype type = call.leaves()[i].type();
@@ -58,7 +59,7 @@ void check_inputs(const TreeCall& call, const std::vector<bool>& varies, const I
                                          type.strengthened().to_string());
     if (rules.holomorphic) {
       if (is_complex(type.dtype())) continue;
-      throw TypeError(fmt::format("{}; with holomorphic=true it must be complex", what));
+      throw TypeError(fmt::format("{}; with the option holomorphic it must be complex", what));
     }
     if (is_floating(type.dtype()) || (rules.allow_complex && is_complex(type.dtype()))) continue;
     if (is_complex(type.dtype())) {
@@ -67,12 +68,12 @@ void check_inputs(const TreeCall& call, const std::vector<bool>& varies, const I
     if (rules.allow_int) continue;
     throw TypeError(
         fmt::format("{}; derivatives are with respect to floats{}. Make it a float, choose other "
-                    "argnums, or give allow_int=true where there is such an option",
+                    "argnums, or give the option allow_int where there is one",
                     what, rules.allow_complex ? " or complex numbers" : ""));
   }
 }
 
-void check_outputs(const TreeCall& call, std::span<const Array> outputs, bool holomorphic) {
+void check_outputs(const LeafCall& call, std::span<const Array> outputs, bool holomorphic) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const DType dtype = outputs[i].dtype();
     const std::string what =
@@ -80,7 +81,7 @@ void check_outputs(const TreeCall& call, std::span<const Array> outputs, bool ho
                     outputs[i].type().strengthened().to_string());
     if (holomorphic) {
       if (is_complex(dtype)) continue;
-      throw TypeError(fmt::format("{}; with holomorphic=true it must be complex", what));
+      throw TypeError(fmt::format("{}; with the option holomorphic it must be complex", what));
     }
     if (is_floating(dtype)) continue;
     if (is_complex(dtype)) {
@@ -126,8 +127,7 @@ std::vector<Array> tangents_of(const std::string& what, const TreeDef& wanted,
 
 // ---- grad ----
 
-Gradient call_grad(TreeCall& call, std::span<const int> positions, const GradOptions& options) {
-  const std::vector<bool> varies = call.belong_to(positions);
+Gradient call_grad(LeafCall& call, const std::vector<bool>& varies, const GradOptions& options) {
   check_inputs(
       call, varies,
       {.holomorphic = options.holomorphic, .allow_int = options.allow_int, .allow_complex = true});
@@ -174,8 +174,8 @@ std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call) {
   return {std::move(results.outputs), std::move(linear)};
 }
 
-LinearCall call_linear_transpose(TreeCall& call) {
-  Recording recording = record_closure(call.as_function(), types_of(call.leaves()));
+LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types) {
+  Recording recording = record_closure(call.as_function(), types);
   const auto check = [&](ShapeDtype type, const std::string& what) {
     if (has_tangent(type)) return;
     throw TypeError(
@@ -183,13 +183,15 @@ LinearCall call_linear_transpose(TreeCall& call) {
                     "complex numbers can be transposed",
                     call.where(), what, type.to_string()));
   };
-  std::vector<ShapeDtype> inputs = types_of(call.leaves());
-  std::vector<ShapeDtype> outputs = recording.program->output_types();
-  for (size_t i = 0; i < inputs.size(); ++i) check(inputs[i], call.argument_name(i));
+  const std::vector<ShapeDtype> outputs = recording.program->output_types();
+  for (size_t i = 0; i < types.size(); ++i) check(types[i], call.argument_name(i));
   for (size_t i = 0; i < outputs.size(); ++i) check(outputs[i], call.result_name(i));
-  auto map = std::make_shared<const LinearMap>(
-      std::move(recording), std::vector<bool>(inputs.size(), true),
-      std::vector<bool>(outputs.size(), true), inputs, outputs);
+  return LinearMap(std::move(recording), std::vector<bool>(types.size(), true),
+                   std::vector<bool>(outputs.size(), true), types, outputs);
+}
+
+LinearCall call_linear_transpose(TreeCall& call) {
+  auto map = std::make_shared<const LinearMap>(linear_map_of(call, types_of(call.leaves())));
   return {call.where(), std::move(map), call.arguments(), call.result()};
 }
 

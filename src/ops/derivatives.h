@@ -1,10 +1,10 @@
-// The checks that derivatives of functions over trees have in common.
+// The checks that derivatives have in common.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include <farcall/trace/tree_call.h>
+#include <farcall/trace/leaf_call.h>
 
 namespace farcall::detail {
 
@@ -14,7 +14,7 @@ struct InputRules {
   bool allow_complex = false;
 };
 // Raise TypeError naming the argument or the result.
-void check_inputs(const TreeCall& call, const std::vector<bool>& varies, const InputRules& rules);
-void check_outputs(const TreeCall& call, std::span<const Array> outputs, bool holomorphic);
+void check_inputs(const LeafCall& call, const std::vector<bool>& varies, const InputRules& rules);
+void check_outputs(const LeafCall& call, std::span<const Array> outputs, bool holomorphic);
 
 }  // namespace farcall::detail

@@ -11,7 +11,10 @@
 #include "ops/derivatives.h"
 
 namespace farcall::detail {
+namespace {
 
+// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
+// others are zero.
 Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
   const InterpreterScope scope(evaluator());
   const Array one = lax::convert_element_type(Array(1.0), type.dtype());
@@ -35,6 +38,17 @@ Shape joined(std::span<const int64_t> a, std::span<const int64_t> b) {
   return shape;
 }
 
+// The types of a row of blocks: the dimensions of the result's leaf, then those of the call's.
+JacobianRow empty_row(const LeafCall& call, const Array& output) {
+  JacobianRow row{std::vector<Array>(call.leaves().size()), {}};
+  for (const Array& leaf : call.leaves()) {
+    row.types.push_back(leaf.type().with_shape(joined(output.shape(), leaf.shape())));
+  }
+  return row;
+}
+
+}  // namespace
+
 TreeDef nested_tree(const TreeDef& outer, const TreeDef& inner) {
   if (outer.kind == TreeDef::Kind::kLeaf) return inner;
   TreeDef node = outer;
@@ -42,89 +56,89 @@ TreeDef nested_tree(const TreeDef& outer, const TreeDef& inner) {
   return node.kind == TreeDef::Kind::kStatic ? node : inner_node(std::move(node));
 }
 
-std::vector<Array> call_jacfwd(TreeCall& call, std::span<const int> positions,
-                               const GradOptions& options) {
-  const std::vector<bool> varies = call.belong_to(positions);
+JacobianRows call_jacfwd(LeafCall& call, const std::vector<bool>& varies,
+                         const GradOptions& options) {
   check_inputs(call, varies, {.holomorphic = options.holomorphic});
-  const std::vector<Array> inputs = leaves_of(call, positions, call.leaves());
-  int64_t rows = 0;
-  for (size_t i = 0; i < varies.size(); ++i) rows += varies[i] ? call.leaves()[i].size() : 0;
-  std::vector<Array> directions;
-  std::vector<int64_t> axes;
-  std::vector<int64_t> first_rows;  // by leaf of the arguments
-  for (int64_t first = 0; const Array& leaf : call.leaves()) {
-    const bool does_vary = varies[first_rows.size()];
-    first_rows.push_back(first);
-    directions.push_back(does_vary ? unit_rows(leaf.type(), rows, first) : Array());
-    axes.push_back(does_vary ? 0 : kNotBatched);
-    first += does_vary ? leaf.size() : 0;
+  const std::vector<Array>& leaves = call.leaves();
+  int64_t size = 0;
+  for (size_t i = 0; i < leaves.size(); ++i) size += varies[i] ? leaves[i].size() : 0;
+  std::vector<Array> directions(leaves.size());
+  std::vector<int64_t> axes(leaves.size(), kNotBatched);
+  std::vector<int64_t> firsts(leaves.size());
+  int64_t next = 0;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!varies[i]) continue;
+    firsts[i] = next;
+    directions[i] = unit_rows(leaves[i].type(), size, next);
+    axes[i] = 0;
+    next += leaves[i].size();
   }
   std::vector<Array> values;
   const BatchResults found = batch(
       [&](std::span<const Array> tangents) {
-        JvpResults results = jvp(call.as_function(), call.leaves(), tangents);
+        JvpResults results = jvp(call.as_function(), leaves, tangents);
         for (size_t i = 0; i < results.primals.size(); ++i) {
           results.tangents[i] = instantiate(results.tangents[i], results.primals[i].type());
         }
         values = std::move(results.primals);
         return std::move(results.tangents);
       },
-      directions, axes, {rows, {}});
+      directions, axes, {size, {}});
   if (options.holomorphic) check_outputs(call, values, options.holomorphic);
-  std::vector<Array> blocks;
+  JacobianRows rows;
   for (size_t j = 0; j < values.size(); ++j) {
-    const auto rank = static_cast<int64_t>(values[j].rank());
-    const Array columns = move_axis(found.outputs[j], found.axes[j], rank, rows);
-    std::vector<Array> parts(varies.size());
-    for (size_t i = 0; i < varies.size(); ++i) {
+    const size_t rank = values[j].rank();
+    const Array columns =
+        move_axis(found.outputs[j], found.axes[j], static_cast<int64_t>(rank), size);
+    JacobianRow& row = rows.emplace_back(empty_row(call, values[j]));
+    for (size_t i = 0; i < leaves.size(); ++i) {
       if (!varies[i]) continue;
-      const Array& input = call.leaves()[i];
-      Shape start(values[j].rank() + 1, 0), limit(columns.shape().begin(), columns.shape().end());
-      start.back() = first_rows[i];
-      limit.back() = first_rows[i] + input.size();
-      parts[i] =
-          lax::reshape(lax::slice(columns, start, limit), joined(values[j].shape(), input.shape()));
+      Shape start(rank + 1, 0), limit(columns.shape().begin(), columns.shape().end());
+      start.back() = firsts[i];
+      limit.back() = firsts[i] + leaves[i].size();
+      row.blocks[i] = lax::reshape(lax::slice(columns, start, limit), row.types[i].shape());
     }
-    for (Array& block : leaves_of(call, positions, parts)) blocks.push_back(std::move(block));
   }
-  return blocks;
+  return rows;
 }
 
-std::vector<Array> call_jacrev(TreeCall& call, std::span<const int> positions,
-                               const GradOptions& options) {
-  const std::vector<bool> varies = call.belong_to(positions);
+JacobianRows call_jacrev(LeafCall& call, const std::vector<bool>& varies,
+                         const GradOptions& options) {
   check_inputs(
       call, varies,
       {.holomorphic = options.holomorphic, .allow_int = options.allow_int, .allow_complex = true});
   const Linearized results = linearize(call.as_function(), call.leaves(), varies);
   check_outputs(call, results.outputs, options.holomorphic);
-  const size_t num_leaves = call.leaves().size();
-  std::vector<Array> blocks;
+  JacobianRows rows;
   for (size_t j = 0; j < results.outputs.size(); ++j) {
     const Array& output = results.outputs[j];
     const Array directions[] = {unit_rows(output.type(), output.size(), 0)};
     const int64_t axes[] = {0};
     const BatchResults found = batch(
-        [&](std::span<const Array> rows) {
+        [&](std::span<const Array> unit) {
           std::vector<Array> cotangents(results.outputs.size());
-          cotangents[j] = rows[0];
+          cotangents[j] = unit[0];
           return results.derivative->transpose(cotangents);
         },
         directions, axes, {output.size(), {}});
-    std::vector<Array> parts(num_leaves);
-    std::vector<ShapeDtype> types;
-    for (size_t i = 0; i < num_leaves; ++i) {
-      const ShapeDtype type = call.leaves()[i].type();
-      types.push_back(type.with_shape(joined(output.shape(), type.shape())));
+    JacobianRow& row = rows.emplace_back(empty_row(call, output));
+    for (size_t i = 0; i < row.blocks.size(); ++i) {
       if (found.outputs[i].is_null()) continue;
-      const Array rows = move_axis(found.outputs[i], found.axes[i], 0, output.size());
-      parts[i] = lax::reshape(rows, types.back().shape());
+      const Array blocks = move_axis(found.outputs[i], found.axes[i], 0, output.size());
+      row.blocks[i] = lax::reshape(blocks, row.types[i].shape());
     }
-    for (Array& block : leaves_of(call, positions, instantiated(std::move(parts), types))) {
-      blocks.push_back(std::move(block));
-    }
+    row.blocks = instantiated(std::move(row.blocks), row.types);
   }
-  return blocks;
+  return rows;
+}
+
+std::vector<Array> blocks_of(const TreeCall& call, std::span<const int> positions,
+                             const JacobianRows& rows) {
+  std::vector<Array> all;
+  for (const JacobianRow& row : rows) {
+    for (Array& block : leaves_of(call, positions, row.blocks)) all.push_back(std::move(block));
+  }
+  return all;
 }
 
 }  // namespace farcall::detail

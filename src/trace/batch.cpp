@@ -16,16 +16,10 @@
 namespace farcall {
 namespace {
 
-ShapeDtype without_axis(ShapeDtype type, int64_t axis) {
-  Shape shape(type.shape().begin(), type.shape().end());
-  shape.erase(shape.begin() + axis);
-  return type.with_shape(shape);
-}
-
 class BatchNode final : public TracedNode {
  public:
   BatchNode(const Interpreter& interpreter, Array value, int64_t axis)
-      : TracedNode(without_axis(value.type(), axis), interpreter),
+      : TracedNode(unbatched_type(value.type(), axis), interpreter),
         value_(std::move(value)),
         axis_(axis) {}
   const Array& value() const { return value_; }
@@ -143,6 +137,12 @@ BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
 ShapeDtype batched_type(ShapeDtype type, int64_t axis, int64_t size) {
   Shape shape(type.shape().begin(), type.shape().end());
   shape.insert(shape.begin() + axis, size);
+  return type.with_shape(shape);
+}
+
+ShapeDtype unbatched_type(ShapeDtype type, int64_t axis) {
+  Shape shape(type.shape().begin(), type.shape().end());
+  shape.erase(shape.begin() + axis);
   return type.with_shape(shape);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/batch.h>
 
 namespace farcall::detail {
 namespace {
@@ -14,6 +15,15 @@ std::string describe(std::span<const ShapeDtype> types) {
   std::vector<std::string> texts;
   for (const ShapeDtype type : types) texts.push_back(type.strengthened().to_string());
   return fmt::format("({})", fmt::join(texts, ", "));
+}
+
+MappedAxes axes_of_node(const TreeDef& node, const int64_t*& next) {
+  if (node.kind == TreeDef::Kind::kLeaf) {
+    return *next++ == kNotBatched ? MappedAxes(std::nullopt) : MappedAxes(0);
+  }
+  std::vector<MappedAxes> parts;
+  for (const TreeDef& child : node.children) parts.push_back(axes_of_node(child, next));
+  return MappedAxes(std::move(parts));
 }
 
 }  // namespace
@@ -55,6 +65,49 @@ void RuleChecks::check_tangents(const std::string& which, const TreeDef& wanted,
                                 leaf_path(wanted, i), types[i].strengthened().to_string(),
                                 type.to_string()));
   }
+}
+
+BatchResults RuleChecks::check_batch(const TreeDef& tree, std::vector<Array> leaves,
+                                     const MappedAxes& axes, int64_t size) const {
+  BatchResults results{std::move(leaves), {}};
+  std::vector<ShapeDtype> types;
+  const auto given = axes_of_leaves(axes, tree, rule_ + ": the axes of the results");
+  for (size_t i = 0; i < given.size(); ++i) {
+    const ShapeDtype type = results.outputs[i].type();
+    if (!given[i]) {
+      results.axes.push_back(kNotBatched);
+      types.push_back(type);
+      continue;
+    }
+    const auto rank = static_cast<int64_t>(type.rank());
+    const int64_t axis = *given[i] < 0 ? *given[i] + rank : *given[i];
+    if (axis < 0 || axis >= rank || type.shape()[static_cast<size_t>(axis)] != size) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}; "
+                              "return a pair of the results and of their axes, std::nullopt for "
+                              "one that is not batched",
+                              rule_, leaf_path(tree, i), size, *given[i], type.to_string()));
+    }
+    results.axes.push_back(axis);
+    types.push_back(unbatched_type(type, axis));
+  }
+  check_results(tree, types);
+  return results;
+}
+
+std::vector<Array> inputs_of_batch(std::span<const Array> inputs, std::span<const int64_t> axes,
+                                   int64_t size) {
+  std::vector<Array> found;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    found.push_back(axes[i] == kNotBatched ? inputs[i] : move_axis(inputs[i], axes[i], 0, size));
+  }
+  return found;
+}
+
+VmapOptions options_of_batch(const TreeDef& arguments, std::span<const int64_t> axes,
+                             const BatchAxis& axis) {
+  const int64_t* next = axes.data();
+  return {.in_axes = axes_of_node(arguments, next), .axis_name = axis.name, .axis_size = axis.size};
 }
 
 TreeDef without_static(const TreeDef& arguments) {

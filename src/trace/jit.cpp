@@ -270,12 +270,7 @@ CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std:
   return entries_.emplace(hash, std::move(made))->second;
 }
 
-std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
-                                                               const TreeCall& call) const {
-  {
-    std::lock_guard lock(mutex_);
-    if (entry.executable) return entry.executable;
-  }
+std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
   const auto count = static_cast<int64_t>(call.arguments().children.size());
   std::vector<int> donated;
   for (const int64_t number : options_.donate_argnums) {
@@ -286,7 +281,16 @@ std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entr
     }
     donated.push_back(static_cast<int>(number < 0 ? number + count : number));
   }
-  auto executable = options_.engine->compile(entry.program, {call.belong_to(donated)});
+  return call.belong_to(donated);
+}
+
+std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
+                                                               const TreeCall& call) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.executable) return entry.executable;
+  }
+  auto executable = options_.engine->compile(entry.program, {donated_leaves(call)});
   std::lock_guard lock(mutex_);
   if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
   return entry.executable;
@@ -310,6 +314,19 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
   const std::shared_ptr<const Executable> executable = executable_of(*entry, call);
   if (is_fixed) fixed_.insert(executable);
   return run(*executable, call.leaves());
+}
+
+LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {
+  std::vector<Array> captured;
+  const EntryPtr entry = find_or_record(call, type, captured);
+  if (!captured.empty()) {
+    throw LeakedTracerError(fmt::format(
+        "{}: lower: the function closes over a traced array, {}, so that its program holds for one "
+        "call alone; pass it as an argument",
+        call.where(), captured[0].type().to_string()));
+  }
+  return {call.where(),  entry->program,       call.arguments(),
+          entry->result, donated_leaves(call), options_.engine};
 }
 
 ProgramPtr record_call(TreeCall& call) {

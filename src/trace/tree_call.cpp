@@ -8,7 +8,15 @@
 
 namespace farcall::detail {
 
-TreeCall::~TreeCall() = default;
+LeafCall::~LeafCall() = default;
+
+std::vector<Array> LeafCall::operator()(std::span<const Array> inputs) {
+  std::vector<Array> all(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    if (all[i].is_null()) all[i] = leaves_[i];
+  }
+  return run(all);
+}
 
 size_t TreeCall::first_leaf(size_t argument) const {
   size_t first = 0;
@@ -25,18 +33,16 @@ std::vector<bool> TreeCall::belong_to(std::span<const int> numbers) const {
   return flags;
 }
 
-std::vector<Array> TreeCall::operator()(std::span<const Array> inputs) {
-  std::vector<Array> all(inputs.begin(), inputs.end());
-  for (size_t i = 0; i < leaves_.size(); ++i) {
-    if (all[i].is_null()) all[i] = leaves_[i];
-  }
-  return run(all);
-}
-
-std::string TreeCall::argument_name(size_t leaf) const {
-  const std::string path = leaf_path(arguments_, leaf);  // begins with "[0]"
+std::string argument_name(const TreeDef& arguments, size_t leaf) {
+  const std::string path = leaf_path(arguments, leaf);  // begins with "[0]"
   const size_t end = path.find(']');
   return fmt::format("argument {}{}", path.substr(1, end - 1), path.substr(end + 1));
 }
+
+std::string TreeCall::argument_name(size_t leaf) const {
+  return detail::argument_name(arguments_, leaf);
+}
+
+std::string TreeCall::result_name(size_t leaf) const { return "result" + leaf_path(result_, leaf); }
 
 }  // namespace farcall::detail

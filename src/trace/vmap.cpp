@@ -1,12 +1,15 @@
 #include <farcall/trace/vmap.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/trace/batch.h>
 
-namespace farcall::detail {
+namespace farcall {
+namespace detail {
 namespace {
 
 using Axis = std::optional<int64_t>;
@@ -48,9 +51,7 @@ std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
                     "int, None (std::nullopt), or a list with an entry for each of them",
                     call.where(), describe(in_axes), in_axes.parts().size(), count));
   }
-  std::vector<Axis> axes;
-  spread(in_axes, call.arguments(), call.where() + ": in_axes", axes);
-  return axes;
+  return axes_of_leaves(in_axes, call.arguments(), call.where() + ": in_axes");
 }
 
 // The mapped leaves, others null, and their axes counted from the front.
@@ -61,7 +62,7 @@ struct MappedInputs {
   int64_t size_of(size_t i) const { return arrays[i].shape()[static_cast<size_t>(axes[i])]; }
 };
 
-MappedInputs mapped_inputs(const TreeCall& call, const std::vector<Axis>& given) {
+MappedInputs mapped_inputs(const LeafCall& call, std::span<const Axis> given) {
   MappedInputs inputs;
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i]) {
@@ -74,7 +75,7 @@ MappedInputs mapped_inputs(const TreeCall& call, const std::vector<Axis>& given)
     if (*given[i] < -rank || *given[i] >= rank) {
       raise(fmt::format(
           "{}: {} should be mapped over its axis {}, but has rank {} (it is {}). Give "
-          "in_axes None (std::nullopt) for arguments that are not mapped",
+          "in_axes None for arguments that are not mapped",
           call.where(), call.argument_name(i), *given[i], rank, array.type().to_string()));
     }
     inputs.arrays.push_back(array);
@@ -83,7 +84,7 @@ MappedInputs mapped_inputs(const TreeCall& call, const std::vector<Axis>& given)
   return inputs;
 }
 
-int64_t batch_size(const TreeCall& call, const MappedInputs& inputs, Axis axis_size) {
+int64_t batch_size(const LeafCall& call, const MappedInputs& inputs, Axis axis_size) {
   Axis size = axis_size;
   bool differs = false;
   for (size_t i = 0; i < inputs.arrays.size(); ++i) {
@@ -92,10 +93,13 @@ int64_t batch_size(const TreeCall& call, const MappedInputs& inputs, Axis axis_s
     size = inputs.size_of(i);
   }
   if (!size) {
-    raise(
-        fmt::format("{}: no argument is mapped: in_axes must be other than None for at least "
-                    "one array, or axis_size be given",
-                    call.where()));
+    raise(call.leaves().empty()
+              ? fmt::format("{}: there is no array among the arguments from which the size of the "
+                            "mapped axis would follow; give axis_size",
+                            call.where())
+              : fmt::format("{}: no argument is mapped: in_axes must be other than None for at "
+                            "least one, or axis_size be given",
+                            call.where()));
   }
   if (!differs) return *size;
   std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", call.where());
@@ -129,12 +133,20 @@ Array place(const Array& output, int64_t axis, Axis wanted, int64_t size, const 
 
 }  // namespace
 
-std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
-  const MappedInputs inputs = mapped_inputs(call, input_axes(call, options.in_axes));
-  const BatchAxis axis{batch_size(call, inputs, options.axis_size), options.axis_name};
+std::vector<Axis> axes_of_leaves(const MappedAxes& axes, const TreeDef& tree,
+                                 const std::string& what) {
+  std::vector<Axis> spread_axes;
+  spread(axes, tree, what, spread_axes);
+  return spread_axes;
+}
+
+std::vector<Array> call_vmap(LeafCall& call, std::span<const Axis> in_axes,
+                             const std::function<std::vector<Axis>()>& out_axes,
+                             const std::string& axis_name, Axis axis_size) {
+  const MappedInputs inputs = mapped_inputs(call, in_axes);
+  const BatchAxis axis{batch_size(call, inputs, axis_size), axis_name};
   const BatchResults results = batch(call.as_function(), inputs.arrays, inputs.axes, axis);
-  std::vector<Axis> wanted;
-  spread(options.out_axes, call.result(), call.where() + ": out_axes", wanted);
+  const std::vector<Axis> wanted = out_axes();
   std::vector<Array> outputs;
   for (size_t i = 0; i < wanted.size(); ++i) {
     outputs.push_back(place(results.outputs[i], results.axes[i], wanted[i], axis.size,
@@ -143,4 +155,27 @@ std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
   return outputs;
 }
 
-}  // namespace farcall::detail
+std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
+  const auto out_axes = [&] {
+    return axes_of_leaves(options.out_axes, call.result(), call.where() + ": out_axes");
+  };
+  return call_vmap(call, input_axes(call, options.in_axes), out_axes, options.axis_name,
+                   options.axis_size);
+}
+
+}  // namespace detail
+
+const MappedAxes& MappedAxes::operator[](size_t part) const {
+  if (!is_list_) return *this;
+  if (part >= parts_.size()) {
+    detail::raise(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
+                              detail::describe(*this), parts_.size()));
+  }
+  return parts_[part];
+}
+
+bool MappedAxes::is_mapped() const {
+  return is_list_ ? std::ranges::any_of(parts_, &MappedAxes::is_mapped) : axis_.has_value();
+}
+
+}  // namespace farcall

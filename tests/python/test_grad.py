@@ -250,10 +250,13 @@ def test_names_and_documentation_are_kept():
             lambda: fc.grad(lambda x: x * 1j)(1.0),
             r"result is c64\[\], but must be real.*holomorphic",
         ),
-        (lambda: fc.grad(abs, holomorphic=True)(1.0), "with holomorphic=True it must be complex"),
+        (
+            lambda: fc.grad(abs, holomorphic=True)(1.0),
+            "with the option holomorphic it must be complex",
+        ),
         (
             lambda: fc.grad(fnp.real, holomorphic=True)(1j),
-            r"result is f32\[\]; with holomorphic=True it must be complex",
+            r"result is f32\[\]; with the option holomorphic it must be complex",
         ),
         (lambda: fc.grad(lambda x: x, has_aux=True)(1.0), "must return a pair"),
         (
@@ -276,3 +279,34 @@ def test_an_array_of_a_differentiation_that_has_ended_is_refused():
     for use in (lambda: leaked[0] + 1, lambda: fc.jit(lambda a: a)(leaked[0])):
         with pytest.raises(fc.UnexpectedTracerError, match="leaked traced array"):
             use()
+
+
+# ---- float0 ----
+
+
+FLOAT0_CALLS = {
+    "jit": lambda m, g, x, n: m.jit(g)(x, n),
+    "jit of jit": lambda m, g, x, n: m.jit(m.jit(g))(x, n),
+    "vmap": lambda m, g, x, n: m.vmap(g, in_axes=(0, None))(x, n),
+    "vmap of jit": lambda m, g, x, n: m.vmap(m.jit(g), in_axes=(None, 0))(x, n),
+    "jit of vmap": lambda m, g, x, n: m.jit(m.vmap(g))(x, n),
+    "scan": lambda m, g, x, n: m.lax.scan(lambda c, part: (c, g(c, part)), x, n)[1],
+    "map": lambda m, g, x, n: m.lax.map(lambda part: g(part, n), x),
+    "cond": lambda m, g, x, n: m.lax.cond(True, g, lambda x, n: g(x * 2, n), x, n),
+    "checkpoint": lambda m, g, x, n: m.checkpoint(g)(x, n),
+    "argument of jit": lambda m, g, x, n: m.jit(lambda t: (t, t[0] * 2))(g(x, n)),
+    "argument of vmap": lambda m, g, x, n: m.vmap(lambda t: t, in_axes=((None, 0),))(g(x, n)),
+}
+
+
+@pytest.mark.parametrize("call", FLOAT0_CALLS.values(), ids=FLOAT0_CALLS)
+def test_gradients_of_integers_go_through_transformations(call):
+    n = np.arange(6, dtype=np.int32).reshape(2, 3)
+
+    def function(m):
+        def f(x, counts):
+            return (x * m.np.cos(x)).sum() + counts.sum() * 0.5
+
+        return call(m.root, m.root.grad(f, (0, 1), allow_int=True), X, n)
+
+    same_as_jax(function)

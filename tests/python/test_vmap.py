@@ -198,7 +198,11 @@ def identity(v, *_):
             ValueError,
             r"result\[1\] differs along the mapped axis, but out_axes is None",
         ),
-        (lambda: fc.vmap(identity)("a"), TypeError, "argument 0 must be an array or a number"),
+        (
+            lambda: fc.vmap(identity)("a"),
+            TypeError,
+            "argument 0 is 'a' of type str, which is no array",
+        ),
         (
             lambda: fc.vmap(lambda v: {"k": "a"})(X),
             TypeError,

@@ -133,9 +133,10 @@ FARCALL_API std::vector<Array> leaves_of(const TreeCall& call, std::span<const i
 
 struct Gradient {
   Array value;
-  std::vector<Array> cotangents;  // by leaf of the arguments
+  std::vector<Array> cotangents;  // by leaf of the call
 };
-FARCALL_API Gradient call_grad(TreeCall& call, std::span<const int> positions,
+// With respect to the leaves that vary, of a function that returns one leaf.
+FARCALL_API Gradient call_grad(LeafCall& call, const std::vector<bool>& varies,
                                const GradOptions& options);
 
 // Tangents of `primals`, checked and of their types.
@@ -159,6 +160,8 @@ struct FARCALL_API LinearCall {
 // The leaves of the results, and the derivative.
 FARCALL_API std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call);
 FARCALL_API LinearCall call_linear_transpose(TreeCall& call);
+// The function as a linear map of arrays of these types.
+FARCALL_API LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types);
 
 // ---- grad ----
 
@@ -178,7 +181,7 @@ struct GradOf {
         "use vjp or jacrev, for auxiliary data has_aux");
     static constexpr auto kPositions = Numbers::template positions<All>();
     Call call(kHasValue ? "value_and_grad" : "grad", function, {args...});
-    Gradient found = call_grad(call, kPositions, options);
+    Gradient found = call_grad(call, call.belong_to(kPositions), options);
     using Wanted = typename Numbers::template Tree<All>;
     auto gradient = build<Wanted>(Numbers::tree(call.arguments(), kPositions),
                                   leaves_of(call, kPositions, found.cotangents));

@@ -15,16 +15,20 @@
 namespace farcall {
 namespace detail {
 
-// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
-// others are zero.
-FARCALL_API Array unit_rows(ShapeDtype type, int64_t rows, int64_t first);
-FARCALL_API Shape joined(std::span<const int64_t> a, std::span<const int64_t> b);
-
-// Blocks of a Jacobian: for each leaf of the result those of the leaves of the chosen arguments.
-FARCALL_API std::vector<Array> call_jacfwd(TreeCall& call, std::span<const int> positions,
-                                           const GradOptions& options);
-FARCALL_API std::vector<Array> call_jacrev(TreeCall& call, std::span<const int> positions,
-                                           const GradOptions& options);
+// Of one leaf of the result: the blocks of the Jacobian by leaf of the call, and their types. Those
+// of leaves that do not vary mean nothing, those of leaves without tangents are null.
+struct JacobianRow {
+  std::vector<Array> blocks;
+  std::vector<ShapeDtype> types;
+};
+using JacobianRows = std::vector<JacobianRow>;
+FARCALL_API JacobianRows call_jacfwd(LeafCall& call, const std::vector<bool>& varies,
+                                     const GradOptions& options);
+FARCALL_API JacobianRows call_jacrev(LeafCall& call, const std::vector<bool>& varies,
+                                     const GradOptions& options);
+// The blocks of the chosen arguments, row by row.
+FARCALL_API std::vector<Array> blocks_of(const TreeCall& call, std::span<const int> positions,
+                                         const JacobianRows& rows);
 
 // A tree of type T with trees of type Inner in place of its arrays. A struct becomes a tuple of its
 // members, as they have another type.
@@ -74,12 +78,13 @@ struct JacobianOf {
     using Call = Differentiable<F&, All, kHasAux>;
     static constexpr auto kPositions = Numbers::template positions<All>();
     Call call(kIsForward ? "jacfwd" : "jacrev", function, {args...});
-    const std::vector<Array> blocks = kIsForward ? call_jacfwd(call, kPositions, options)
-                                                 : call_jacrev(call, kPositions, options);
+    const std::vector<bool> varies = call.belong_to(kPositions);
+    const JacobianRows rows =
+        kIsForward ? call_jacfwd(call, varies, options) : call_jacrev(call, varies, options);
     using Wanted = typename Numbers::template Tree<All>;
     const TreeDef inner = Numbers::tree(call.arguments(), kPositions);
     return call.with_aux(build<NestedTree<typename Call::Result, Wanted>>(
-        nested_tree(call.result(), inner), blocks));
+        nested_tree(call.result(), inner), blocks_of(call, kPositions, rows)));
   }
 };
 

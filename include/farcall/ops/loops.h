@@ -14,6 +14,7 @@
 
 #include <farcall/core/export.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/trace/custom_rules.h>
 #include <farcall/trace/tree_call.h>
 
 namespace farcall::lax {
@@ -57,6 +58,8 @@ FARCALL_API std::vector<Array> for_trees(const Array& lower, const Array& upper,
                                          const ForBody& body, const TreeDef& tree,
                                          std::span<const Array> init,
                                          std::optional<int64_t> unroll);
+// Calls for one element of the batch after the other.
+FARCALL_API std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions& batch);
 // The results of branches, `trees` being the structures of what each returned last.
 FARCALL_API std::vector<Array> branch_trees(std::string_view function, const Array& choice,
                                             std::span<const FlatFunction> branches,
@@ -218,3 +221,20 @@ requires detail::OverTrees<F> Elems associative_scan(F fn, const Elems& elems, b
 }
 
 }  // namespace farcall::lax
+
+namespace farcall {
+
+// `function`, of which vmap is a loop over the batch.
+template <class F>
+auto sequential_vmap(F function, CustomRuleOptions options = {}) {
+  auto rule = [function, name = options.name](const VmapOptions& batch,
+                                              const auto&... arguments) mutable {
+    using All = std::tuple<std::decay_t<decltype(arguments)>...>;
+    detail::TreeCallOf<F&, All> call("sequential_vmap function " + name, function, {arguments...});
+    const std::vector<Array> results = lax::detail::map_batch(call, batch);
+    return call.result_of(results);
+  };
+  return custom_vmap(std::move(function), std::move(rule), std::move(options));
+}
+
+}  // namespace farcall

@@ -23,6 +23,8 @@ FARCALL_API BatchResults batch(const FlatFunction& function, std::span<const Arr
 FARCALL_API Array move_axis(const Array& x, int64_t from, int64_t to, int64_t size);
 // The type of a batch of arrays of this type, its batch dimension at `axis`.
 FARCALL_API ShapeDtype batched_type(ShapeDtype type, int64_t axis, int64_t size);
+// The type of one array of such a batch.
+FARCALL_API ShapeDtype unbatched_type(ShapeDtype type, int64_t axis);
 // All arrays with their batch dimensions in front.
 FARCALL_API std::vector<Array> batched_in_front(BatchResults results, const BatchAxis& axis);
 

@@ -1,9 +1,10 @@
-// custom_jvp and custom_vjp of functions over trees, and checkpoint.
+// custom_jvp, custom_vjp and custom_vmap of functions over trees, and checkpoint.
 //
 // Cotangents and tangents that a rule gets have no null Arrays, but for values that are neither
 // floats nor complex numbers. Null Arrays in what a rule returns are zero.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include <farcall/trace/custom.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/tree_call.h>
+#include <farcall/trace/vmap.h>
 
 namespace farcall {
 
@@ -32,6 +34,9 @@ class FARCALL_API RuleChecks {
   explicit RuleChecks(std::string rule) : rule_(std::move(rule)) {}
 
   void set_function(const TreeDef& tree, std::vector<ShapeDtype> types);
+  // Raises when a rule for vmap returns other results than the function, batched along `axes`.
+  BatchResults check_batch(const TreeDef& tree, std::vector<Array> leaves, const MappedAxes& axes,
+                           int64_t size) const;
   // Raises TypeError when a rule returns other results than the function.
   void check_results(const TreeDef& tree, std::span<const ShapeDtype> types) const;
   // Raises TypeError unless these are tangents of values of these types.
@@ -58,6 +63,12 @@ FARCALL_API TreeDef without_static(const TreeDef& arguments);
 
 FARCALL_API std::vector<Array> instantiated_tangents(std::span<const Array> tangents,
                                                      std::span<const ShapeDtype> types);
+
+// What a rule for vmap gets: the inputs, batched in front where they are, and where that is.
+FARCALL_API std::vector<Array> inputs_of_batch(std::span<const Array> inputs,
+                                               std::span<const int64_t> axes, int64_t size);
+FARCALL_API VmapOptions options_of_batch(const TreeDef& arguments, std::span<const int64_t> axes,
+                                         const BatchAxis& axis);
 
 // One call of a function that brings a rule. Programs keep it, without the arrays of the call.
 template <class F, class Args>
@@ -194,6 +205,49 @@ struct CustomVjp {
   }
 };
 
+template <class F, class Rule>
+struct CustomVmap {
+  using Parameters = detail::Parameters<F>;
+  F function;
+  Rule rule;
+  std::string name;
+
+  template <Argument... Args>
+  auto operator()(const Args&... args) const {
+    using All = Arguments<F, Args...>;
+    using Call = RuledCall<F, All>;
+    const All arguments{args...};
+    const auto call = std::make_shared<Call>(Call{
+        function, tree_of(arguments), RuleChecks("the vmap rule of custom_vmap function " + name)});
+    CustomCall rules;
+    rules.batch = [call, rule = rule](std::span<const Array> inputs, std::span<const int64_t> axes,
+                                      const BatchAxis& axis) mutable {
+      const All values = build<All>(call->arguments, inputs_of_batch(inputs, axes, axis.size));
+      const VmapOptions batch = options_of_batch(call->arguments, axes, axis);
+      const auto found = std::apply(
+          [&](const auto&... parts) { return std::invoke(rule, batch, parts...); }, values);
+      return results_of(*call, found, axis.size);
+    };
+    return call_ruled(call, name, std::move(rules), arguments);
+  }
+
+ private:
+  template <class Call, class Found>
+  static BatchResults results_of(Call& call, const Found& found, int64_t size) {
+    using Result = typename Call::Result;
+    if constexpr (std::is_same_v<Found, Result>) {
+      return results_of(call, std::pair<Result, MappedAxes>(found, 0), size);
+    } else {
+      static_assert(std::is_constructible_v<std::pair<Result, MappedAxes>, Found>,
+                    "farcall::custom_vmap: the rule must return results of the function's type, or "
+                    "a pair of them and of their MappedAxes");
+      const std::pair<Result, MappedAxes> results(found);
+      call.result = tree_of(results.first);
+      return call.checks.check_batch(call.result, flat(results.first), results.second, size);
+    }
+  }
+};
+
 }  // namespace detail
 
 // `function` with a rule for forward mode: rule(primals, tangents), tuples with an entry for each
@@ -210,6 +264,15 @@ template <class F, class Forward, class Backward>
 auto custom_vjp(F function, Forward forward, Backward backward, CustomRuleOptions options = {}) {
   return detail::CustomVjp<F, Forward, Backward>{std::move(function), std::move(forward),
                                                  std::move(backward), std::move(options.name)};
+}
+
+// `function` with a rule for vmap: rule(batch, args…) gets arguments whose batch dimension, where
+// batch.in_axes says that they have one, is the first, and returns the results, batched likewise,
+// or a pair of the results and of their MappedAxes. vmap(f, batch)(args…) is the rule that there
+// would be without one.
+template <class F, class Rule>
+auto custom_vmap(F function, Rule rule, CustomRuleOptions options = {}) {
+  return detail::CustomVmap<F, Rule>{std::move(function), std::move(rule), std::move(options.name)};
 }
 
 namespace detail {

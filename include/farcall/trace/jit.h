@@ -20,6 +20,7 @@
 #include <farcall/program/engine.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/lowered.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/tree_call.h>
 
@@ -102,6 +103,7 @@ class FARCALL_API CompiledTrees {
   std::vector<Array> operator()(TreeCall& call, const std::type_info& type, bool is_fixed) const;
   const Executable* find(std::span<const Array> leaves) const { return fixed_.find(leaves); }
   std::vector<Array> run(const Executable& executable, std::span<const Array> inputs) const;
+  LoweredCall lower(TreeCall& call, const std::type_info& type) const;
   size_t size() const;
 
  private:
@@ -110,6 +112,7 @@ class FARCALL_API CompiledTrees {
   using EntryPtr = std::shared_ptr<const Entry>;
   EntryPtr find_or_record(TreeCall& call, const std::type_info& type,
                           std::vector<Array>& captured) const;
+  std::vector<bool> donated_leaves(const TreeCall& call) const;
   std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call) const;
 
   JitOptions options_;
@@ -150,11 +153,8 @@ class Jitted {
 
   template <Argument... Args>
   auto operator()(const Args&... args) const {
-    using All = Arguments<F, Args...>;
+    using All = Kept<Args...>;
     using Result = ResultOf<F, All>;
-    static_assert(can_be_kept(static_cast<const All*>(nullptr)),
-                  "farcall::jit: an argument that holds no arrays is static: its type needs "
-                  "operator==, and must own its value (std::string, not const char*)");
     constexpr bool kIsFixed =
         !std::is_void_v<Parameters> && has_fixed_structure<All>() && has_fixed_structure<Result>();
     if constexpr (kIsFixed) {
@@ -173,6 +173,15 @@ class Jitted {
     return call.result_of(leaves);
   }
 
+  // The program for such arguments, and what it compiles to, as values. Under a transformation it
+  // must not depend on what is traced there.
+  template <Argument... Args>
+  auto lower(const Args&... args) const {
+    using All = Kept<Args...>;
+    TreeCallOf<F&, All> call(state_->compiled.where(), state_->function, {args...});
+    return Lowered<All, ResultOf<F, All>>(state_->compiled.lower(call, typeid(All)));
+  }
+
   // How many programs it holds.
   size_t cache_size() const { return state_->compiled.size(); }
 
@@ -183,6 +192,16 @@ class Jitted {
     F function;
     CompiledTrees compiled;
   };
+
+  template <class All>
+  struct CheckKept {
+    static_assert(can_be_kept(static_cast<const All*>(nullptr)),
+                  "farcall::jit: an argument that holds no arrays is static: its type needs "
+                  "operator==, and must own its value (std::string, not const char*)");
+    using type = All;
+  };
+  template <class... Args>
+  using Kept = typename CheckKept<Arguments<F, Args...>>::type;
 
   template <class All, size_t... I, class... Args>
   static void collect([[maybe_unused]] Array* next, std::index_sequence<I...>,

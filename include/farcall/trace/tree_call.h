@@ -1,5 +1,4 @@
-// A call of a function over trees, for the transformations: its arguments as a flat list of arrays,
-// the function as one of flat lists. Whatever else a transformation does is no template.
+// A call of a function over trees. What is a template is here, what a transformation does is not.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
-#include <farcall/trace/record.h>
+#include <farcall/trace/leaf_call.h>
 #include <farcall/trace/tree.h>
 
 namespace farcall {
@@ -23,45 +22,30 @@ inline constexpr HasAux has_aux{};
 
 namespace detail {
 
-class FARCALL_API TreeCall {
- public:
-  // `where` names who asks, in messages.
-  TreeCall(std::string where, TreeDef arguments, std::vector<Array> leaves)
-      : where_(std::move(where)), arguments_(std::move(arguments)), leaves_(std::move(leaves)) {}
-  virtual ~TreeCall();
-  TreeCall(const TreeCall&) = delete;
-  TreeCall& operator=(const TreeCall&) = delete;
+// "argument 0.weights", of a tuple of arguments.
+FARCALL_API std::string argument_name(const TreeDef& arguments, size_t leaf);
 
-  const std::string& where() const { return where_; }
-  // A tuple of the arguments, and its arrays.
+class FARCALL_API TreeCall : public LeafCall {
+ public:
+  TreeCall(std::string where, TreeDef arguments, std::vector<Array> leaves)
+      : LeafCall(std::move(where), std::move(leaves)), arguments_(std::move(arguments)) {}
+
+  // A tuple of the arguments.
   const TreeDef& arguments() const { return arguments_; }
-  const std::vector<Array>& leaves() const { return leaves_; }
   // The first leaf of an argument.
   size_t first_leaf(size_t argument) const;
   // By leaf: whether it belongs to one of these arguments.
   std::vector<bool> belong_to(std::span<const int> numbers) const;
 
-  // Calls the function. A null array stands for that of the call.
-  std::vector<Array> operator()(std::span<const Array> inputs);
-  // Refers to this.
-  FlatFunction as_function() {
-    return [this](std::span<const Array> inputs) { return (*this)(inputs); };
-  }
   // Of what the function returned last.
   const TreeDef& result() const { return result_; }
   void set_result(TreeDef result) { result_ = std::move(result); }
 
-  // "argument 0.weights", "result[1]"
-  std::string argument_name(size_t leaf) const;
-  std::string result_name(size_t leaf) const { return "result" + leaf_path(result_, leaf); }
-
- protected:
-  virtual std::vector<Array> run(std::span<const Array> inputs) = 0;
+  std::string argument_name(size_t leaf) const override;
+  std::string result_name(size_t leaf) const override;
 
  private:
-  std::string where_;
   TreeDef arguments_;
-  std::vector<Array> leaves_;
   TreeDef result_;
 };
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +21,17 @@ class MappedAxes {
  public:
   MappedAxes(int64_t axis = 0) : axis_(axis) {}
   MappedAxes(std::nullopt_t) {}
-  MappedAxes(std::initializer_list<MappedAxes> parts) : is_list_(true), parts_(parts) {}
+  MappedAxes(std::initializer_list<MappedAxes> parts)
+      : MappedAxes(std::vector<MappedAxes>(parts)) {}
+  explicit MappedAxes(std::vector<MappedAxes> parts) : is_list_(true), parts_(std::move(parts)) {}
 
   bool is_list() const { return is_list_; }
   const std::vector<MappedAxes>& parts() const { return parts_; }
   std::optional<int64_t> axis() const { return axis_; }
+  // Those of one part of the tree. Raises INVALID_ARGUMENT where a list has no such part.
+  FARCALL_API const MappedAxes& operator[](size_t part) const;
+  // Whether anything in the tree is mapped.
+  FARCALL_API bool is_mapped() const;
 
  private:
   bool is_list_ = false;
@@ -40,7 +48,17 @@ struct VmapOptions {
 
 namespace detail {
 
-// The leaves of the results.
+// One axis for each leaf. Raises INVALID_ARGUMENT, naming `what`, unless `axes` is a prefix of the
+// tree.
+FARCALL_API std::vector<std::optional<int64_t>> axes_of_leaves(const MappedAxes& axes,
+                                                               const TreeDef& tree,
+                                                               const std::string& what);
+// The leaves of the results. Leaves that are not mapped may be null; `out_axes` is asked once the
+// function has run.
+FARCALL_API std::vector<Array> call_vmap(
+    LeafCall& call, std::span<const std::optional<int64_t>> in_axes,
+    const std::function<std::vector<std::optional<int64_t>>()>& out_axes,
+    const std::string& axis_name, std::optional<int64_t> axis_size);
 FARCALL_API std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options);
 
 template <class F>

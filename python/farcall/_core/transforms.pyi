@@ -80,18 +80,8 @@ def value_and_grad(
     kwargs: dict[str, Any],
     /,
 ) -> tuple[Any, ...]: ...
-def jacfwd(
-    function: Callable[..., Any],
-    where: str,
-    argnums: Sequence[int],
-    is_single: bool,
-    has_aux: bool,
-    holomorphic: bool,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    /,
-) -> Any: ...
-def jacrev(
+def jacobian(
+    is_forward: bool,
     function: Callable[..., Any],
     where: str,
     argnums: Sequence[int],

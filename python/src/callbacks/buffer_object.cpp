@@ -44,16 +44,6 @@ Buffer& open(PyObject* self) {
                   nb::cast<std::string>(nb::handle(object->callback))));
 }
 
-template <class F>
-PyObject* guarded(F&& f) noexcept {
-  try {
-    return f();
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
-
 // Objects that served, for the next call: each call makes a few and lets them go. Guarded by the
 // interpreter lock.
 class Spare {
@@ -321,14 +311,11 @@ PyObject* get_cuda_interface(PyObject*, void*) {
 }
 
 Py_ssize_t length(PyObject* self) {
-  try {
+  return guarded([&]() -> Py_ssize_t {
     const Buffer& buffer = open(self);
     if (buffer.rank() > 0) return static_cast<Py_ssize_t>(buffer.shape()[0]);
-    PyErr_SetString(PyExc_TypeError, "a scalar Buffer has no len()");
-  } catch (...) {
-    set_python_error();
-  }
-  return -1;
+    throw TypeError("a scalar Buffer has no len()");
+  });
 }
 
 PyObject* representation(PyObject* self) {

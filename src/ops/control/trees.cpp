@@ -41,6 +41,23 @@ std::vector<Array> for_trees(const Array& lower, const Array& upper, const ForBo
                  unroll);
 }
 
+std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions& batch) {
+  const auto axes = farcall::detail::axes_of_leaves(batch.in_axes, call.arguments(), call.where());
+  std::vector<Array> mapped;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i]) mapped.push_back(call.leaves()[i]);
+  }
+  const ScanBody body = [&](std::span<const Array>, std::span<const Array> x) {
+    std::vector<Array> inputs(axes.size());  // null: what the call has
+    auto next = x.begin();
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i]) inputs[i] = *next++;
+    }
+    return LoopResults{{}, call(inputs)};
+  };
+  return scan(body, {}, mapped, {.length = batch.axis_size}).ys;
+}
+
 std::vector<Array> branch_trees(std::string_view function, const Array& choice,
                                 std::span<const FlatFunction> branches,
                                 const std::vector<TreeDef>& trees,

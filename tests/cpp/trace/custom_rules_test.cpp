@@ -1,4 +1,4 @@
-// custom_jvp, custom_vjp and checkpoint of functions over trees.
+// custom_jvp, custom_vjp, custom_vmap and checkpoint of functions over trees.
 #include <functional>
 #include <tuple>
 #include <utility>
@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <farcall/ops/derivatives.h>
+#include <farcall/ops/loops.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/custom_rules.h>
 #include <farcall/trace/jit.h>
@@ -19,6 +20,7 @@
 namespace farcall {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
@@ -111,6 +113,101 @@ TEST(CustomRuleErrors, AReverseRuleHasNoForwardMode) {
           ErrorCode::kInvalidArgument,
           [] { jvp(by_reverse_rule, std::tuple(layer(1, 2), 1), std::tuple(layer(1, 2), 1)); }),
       HasSubstr("can't apply forward-mode differentiation"));
+}
+
+// A layer scaled by a factor. The rule adds 100, so that one sees that it ran.
+Layer scaled(const Layer& layer, const Array& factor) {
+  return {layer.weights * factor, layer.shift + factor};
+}
+const auto scaled_by_rule =
+    custom_vmap(scaled,
+                [](const VmapOptions& batch, const Layer& layer, const Array& factor) {
+                  Layer results = vmap(scaled, batch)(layer, factor);
+                  results.weights = results.weights + 100;
+                  return results;
+                },
+                {.name = "scaled"});
+const Layer kLayers{Array::of<float>({1, 2, 3, 4}, {2, 2}), Array::of<float>({5, 6})};
+
+void check_batched(const Layer& results) {
+  EXPECT_THAT(values<float>(results.weights), ElementsAre(110, 120, 130, 140));
+  EXPECT_THAT(values<float>(results.shift), ElementsAre(15, 16));
+}
+
+TEST(CustomVmapOfTrees, TheRuleReplacesTheBatchOfTheFunction) {
+  EXPECT_THAT(values<float>(scaled_by_rule(layer(2, 3), 10.f).weights), ElementsAre(20, 30));
+  const VmapOptions by_layer{.in_axes = {0, std::nullopt}};
+  check_batched(vmap(scaled_by_rule, by_layer)(kLayers, 10.f));
+  check_batched(jit(vmap(scaled_by_rule, by_layer))(kLayers, 10.f));
+  check_batched(vmap(jit(scaled_by_rule), by_layer)(kLayers, 10.f));
+  const Layer columns{Array::of<float>({1, 3, 2, 4}, {2, 2}), kLayers.shift};
+  check_batched(vmap(scaled_by_rule, {.in_axes = {MappedAxes{1, 0}, std::nullopt}})(columns, 10.f));
+}
+
+TEST(CustomVmapOfTrees, TheRuleIsToldWhatIsBatched) {
+  std::vector<bool> seen;
+  const auto f =
+      custom_vmap(scaled, [&](const VmapOptions& batch, const Layer& layer, const Array& factor) {
+        seen = {batch.in_axes[0][0].is_mapped(), batch.in_axes[0][1].is_mapped(),
+                batch.in_axes[0].is_mapped(), batch.in_axes[1].is_mapped()};
+        EXPECT_EQ(batch.axis_size, 2);
+        EXPECT_EQ(layer.weights.shape().size(), 1u);
+        return std::pair(Layer{layer.weights * numpy::max(factor), factor + layer.shift},
+                         MappedAxes{std::nullopt, 0});
+      });
+  const Layer results =
+      vmap(f, {.in_axes = {std::nullopt, 0}})(layer(2, 3), Array::of<float>({5, 6}));
+  EXPECT_THAT(seen, ElementsAre(false, false, false, true));
+  EXPECT_THAT(values<float>(results.weights), ElementsAre(12, 18, 12, 18));
+  EXPECT_THAT(values<float>(results.shift), ElementsAre(8, 9));
+}
+
+TEST(CustomVmapOfTrees, BatchesOfBatchesAndDerivativesGoThroughTheRule) {
+  const auto rows = custom_vmap(
+      [](const Array& x) { return numpy::sum(x * x); },
+      [](const VmapOptions&, const Array& x) { return numpy::sum(x * x, numpy::Axes{{1}}) * 10; });
+  const Array x = Array::of<float>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT(values<float>(vmap(rows)(x)), ElementsAre(50, 250));
+  const auto total = [&](const Array& all) { return numpy::sum(vmap(rows)(all)); };
+  EXPECT_THAT(values<float>(grad(total)(x)), ElementsAre(20, 40, 60, 80));
+}
+
+TEST(CustomVmapOfTrees, SequentialVmapCallsForOneElementAfterTheOther) {
+  std::vector<std::string> types;
+  const auto f = sequential_vmap([&](const Layer& layer, const Array& factor) {
+    types.push_back(layer.weights.type().to_string() + factor.type().to_string());
+    return scaled(layer, factor);
+  });
+  const VmapOptions by_layer{.in_axes = {0, std::nullopt}};
+  for (const Layer& results :
+       {vmap(f, by_layer)(kLayers, 10.f), jit(vmap(f, by_layer))(kLayers, 10.f)}) {
+    EXPECT_THAT(values<float>(results.weights), ElementsAre(10, 20, 30, 40));
+    EXPECT_THAT(values<float>(results.shift), ElementsAre(15, 16));
+  }
+  EXPECT_THAT(types, Each("f32[2]f32[]*"));
+}
+
+TEST(CustomRuleErrors, WhatRulesForVmapReturnIsChecked) {
+  const auto identity = [](const Array& x) { return x; };
+  const auto summed = [](const VmapOptions&, const Array& x) { return numpy::sum(x); };
+  const Array x = Array::of<float>({1, 2});
+  EXPECT_EQ(error_of<Error>(ErrorCode::kInvalidArgument,
+                            [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
+            "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
+            "axis 0, got f32[]; return a pair of the results and of their axes, std::nullopt for "
+            "one that is not batched");
+  const auto other = [](const VmapOptions&, const Array& x) {
+    return lax::convert_element_type(x, DType::kInt32);
+  };
+  EXPECT_EQ(refused([&] { vmap(jit(custom_vmap(identity, other, {.name = "f"})))(x); }),
+            "the vmap rule of custom_vmap function f must return results of the types that the "
+            "function returns: expected (f32[]), got (i32[])");
+  const auto wrong_axes = [](const VmapOptions&, const Array& x) {
+    return std::pair(x, MappedAxes{0, 0});
+  };
+  EXPECT_THAT(error_of<Error>(ErrorCode::kInvalidArgument,
+                              [&] { vmap(custom_vmap(identity, wrong_axes))(x); }),
+              HasSubstr("must be a tree prefix"));
 }
 
 TEST(CheckpointOfTrees, KeepsArgumentsAlone) {

@@ -27,6 +27,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::Layer;
 using testing::layer;
 using testing::values;
@@ -254,6 +255,64 @@ TEST(JitOfTrees, MakeJaxprShowsTheProgram) {
   const auto f = [](const Layer& layer) { return -layer.shift; };
   EXPECT_EQ(to_text(*make_jaxpr(f)(layer(1, 2))),
             "{ lambda ; a:f32[2] b:f32[]. let\n    c:f32[] = neg b\n  in (c,) }");
+}
+
+// ---- lower and compile ----
+
+TEST(Lowered, IsTheProgramWithTheTreesOfItsArgumentsAndResult) {
+  int recordings = 0;
+  const auto f = jit(
+      [&](const Layer& layer, int power) {
+        ++recordings;
+        return std::vector<Array>(static_cast<size_t>(power), layer.weights * layer.shift);
+      },
+      {.name = "f"});
+  const auto lowered = f.lower(layer(1, 2), 3);
+  EXPECT_EQ(lowered.as_text(), to_text(*lowered.program()));
+  EXPECT_THAT(lowered.as_text(), HasSubstr("a:f32[2] b:f32[]"));
+  EXPECT_EQ(lowered.in_tree(), tree::structure(std::tuple(layer(1, 2), 3)));
+  EXPECT_EQ(lowered.out_tree().to_string(), "[*, *, *]");
+  const auto compiled = lowered.compile();
+  const std::vector<Array> results = compiled(layer(2, 3), 3);
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_THAT(values<float>(results[2]), ElementsAre(6, 9));
+  EXPECT_EQ(compiled.executable().memory().argument_bytes, 12);
+  EXPECT_TRUE(compiled.executable().report().empty());
+  f(layer(1, 2), 3);
+  EXPECT_EQ(recordings, 1);
+}
+
+TEST(Lowered, CompiledItTakesTheSameArgumentsOnly) {
+  const auto f = [](const Layer& layer, int power) { return layer.weights * power; };
+  const auto compiled = jit(f, {.name = "f"}).lower(layer(1, 2), 3).compile();
+  EXPECT_EQ(error_of<TypeError>(ErrorCode::kInvalidArgument,
+                                [&] {
+                                  compiled(Layer{Array::of<float>({1}), 2.f}, 3);
+                                }),
+            "compiled jit(f): argument 0.weights should be f32[2], got f32[1]");
+  EXPECT_THAT(error_of<TypeError>(ErrorCode::kInvalidArgument, [&] { compiled(layer(1, 2), 4); }),
+              HasSubstr("compiled jit(f): it takes arguments of structure"));
+  EXPECT_THAT(values<float>(compiled(layer(1, 2), 3)), ElementsAre(3, 6));
+}
+
+TEST(Lowered, DonatesWhatJitDonates) {
+  const auto f = [](const Layer& state) { return Layer{state.weights * 2, state.shift}; };
+  const auto compiled = jit(f, {.donate_argnums = {0}}).lower(layer(1, 2)).compile();
+  const Layer given = layer(1, 2);
+  EXPECT_THAT(values<float>(compiled(given).weights), ElementsAre(2, 4));
+  EXPECT_TRUE(given.weights.is_deleted());
+}
+
+TEST(Lowered, AProgramThatHoldsForOneCallIsNone) {
+  EXPECT_THAT(error_of<LeakedTracerError>(
+                  ErrorCode::kInvalidArgument,
+                  [] {
+                    jit([](const Array& x) {
+                      jit([&](const Array& y) { return x + y; }, {.name = "inner"}).lower(x);
+                      return x;
+                    })(Array(1.f));
+                  }),
+              HasSubstr("jit(inner): lower: the function closes over a traced array"));
 }
 
 // ---- donation ----

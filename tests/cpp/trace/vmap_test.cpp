@@ -98,7 +98,7 @@ TEST(VmapErrors, AxesThatAreNotThere) {
   EXPECT_EQ(
       invalid([] { vmap(apply)(layer(1, 2), kRows); }),
       "vmap: argument 0.shift should be mapped over its axis 0, but has rank 0 (it is f32[]). "
-      "Give in_axes None (std::nullopt) for arguments that are not mapped");
+      "Give in_axes None for arguments that are not mapped");
   EXPECT_EQ(invalid([] { vmap(apply, {.in_axes = {0}})(layer(1, 2), kRows); }),
             "vmap: in_axes {0} has 1 entries, but 2 arguments were given; it must be an int, None "
             "(std::nullopt), or a list with an entry for each of them");
@@ -108,7 +108,7 @@ TEST(VmapErrors, AxesThatAreNotThere) {
             "vmap: in_axes must be a tree prefix of the value that it belongs to: got {0, 0, 0} "
             "where the value has structure {.weights: *, .shift: *}");
   EXPECT_EQ(invalid([] { vmap(apply, {.in_axes = std::nullopt})(layer(1, 2), kRows); }),
-            "vmap: no argument is mapped: in_axes must be other than None for at least one array, "
+            "vmap: no argument is mapped: in_axes must be other than None for at least one, "
             "or axis_size be given");
 }
 

@@ -1,8 +1,9 @@
-#include "differentiable.h"
+#include "python_call.h"
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/differentiate.h>
 
 #include "array_object.h"
 
@@ -21,8 +22,18 @@ nb::object without_tangents(nb::handle tree) {
 
 }  // namespace
 
-std::vector<Array> Differentiable::operator()(std::span<const Array> inputs) {
-  nb::object result = call_function(function_, arguments_, inputs, primals_);
+std::vector<Array> PythonCall::run(std::span<const Array> inputs) {
+  return record_result(call(inputs));
+}
+
+std::vector<Array> PythonCall::record_result(nb::handle result) {
+  FlatResult flat = flatten_result(where(), result);
+  result_tree_ = std::move(flat.tree);
+  return std::move(flat.arrays);
+}
+
+std::vector<Array> Differentiable::run(std::span<const Array> inputs) {
+  nb::object result = call(inputs);
   if (has_aux_) {
     const bool is_pair =
         (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
@@ -30,14 +41,16 @@ std::vector<Array> Differentiable::operator()(std::span<const Array> inputs) {
       throw TypeError(
           fmt::format("{}: with has_aux=True the function must return a pair (result, auxiliary "
                       "data), got {} of type {}",
-                      where_, nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+                      where(), nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
     }
     aux_ = without_tangents(result[1]);
     result = result[0];
   }
-  FlatResult flat = flatten_result(where_, result);
-  result_tree_ = std::move(flat.tree);
-  return std::move(flat.arrays);
+  return record_result(result);
+}
+
+nb::object Differentiable::with_aux(nb::object result) const {
+  return has_aux_ ? nb::make_tuple(result, aux_) : result;
 }
 
 nb::object Differentiable::with_aux(nb::object first, nb::object second) const {

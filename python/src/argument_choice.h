@@ -1,4 +1,4 @@
-// What grad and the Jacobians have in common: the choice of arguments and the checks of dtypes.
+// The choice of arguments of grad and the Jacobians.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -29,16 +29,5 @@ class ArgumentChoice {
   std::vector<size_t> chosen_;  // for each of argnums, which dynamic argument it is
   CallArguments arguments_;
 };
-
-struct InputRules {
-  bool holomorphic = false;
-  bool allow_int = false;
-  bool allow_complex = false;
-};
-// Raise TypeError naming the argument or the result.
-void check_inputs(const std::string& where, const CallArguments& arguments,
-                  std::span<const Array> inputs, const InputRules& rules);
-void check_outputs(const std::string& where, const TreeDef& tree, std::span<const Array> outputs,
-                   bool holomorphic);
 
 }  // namespace farcall::python

@@ -1,0 +1,48 @@
+// A call of a function of any arguments, C++'s or Python's, as one of flat lists of the arrays in
+// them: its leaves. What transformations check and compute is written for these.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/record.h>
+
+namespace farcall::detail {
+
+class FARCALL_API LeafCall {
+ public:
+  // `where` names who asks, in messages.
+  LeafCall(std::string where, std::vector<Array> leaves)
+      : where_(std::move(where)), leaves_(std::move(leaves)) {}
+  virtual ~LeafCall();
+  LeafCall(const LeafCall&) = delete;
+  LeafCall& operator=(const LeafCall&) = delete;
+
+  const std::string& where() const { return where_; }
+  const std::vector<Array>& leaves() const { return leaves_; }
+
+  // Calls the function. A null array stands for that of the call.
+  std::vector<Array> operator()(std::span<const Array> inputs);
+  // Refers to this.
+  FlatFunction as_function() {
+    return [this](std::span<const Array> inputs) { return (*this)(inputs); };
+  }
+
+  // "argument 0.weights"
+  virtual std::string argument_name(size_t leaf) const = 0;
+  // Of what the function returned last: "result[1]".
+  virtual std::string result_name(size_t leaf) const = 0;
+
+ protected:
+  virtual std::vector<Array> run(std::span<const Array> inputs) = 0;
+
+ private:
+  std::string where_;
+  std::vector<Array> leaves_;
+};
+
+}  // namespace farcall::detail

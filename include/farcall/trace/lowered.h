@@ -1,0 +1,79 @@
+// jit(f).lower(args…) and what it compiles to: a program and an executable that know the trees of
+// their arguments and results.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/engine.h>
+#include <farcall/trace/tree_call.h>
+
+namespace farcall {
+namespace detail {
+
+struct FARCALL_API LoweredCall {
+  std::string where;  // "jit(f)"
+  ProgramPtr program;
+  TreeDef arguments, result;
+  std::vector<bool> donated;  // by leaf of the arguments
+  const Engine* engine = nullptr;
+
+  std::shared_ptr<const Executable> compile() const;
+  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types.
+  std::vector<Array> run(const Executable& executable, const TreeDef& tree,
+                         std::span<const Array> leaves) const;
+};
+
+}  // namespace detail
+
+// What Lowered and Compiled tell alike.
+class FARCALL_API LoweredProgram {
+ public:
+  explicit LoweredProgram(detail::LoweredCall call) : call_(std::move(call)) {}
+
+  // Its cost(), equations and drawing: program/program.h and its neighbours.
+  const ProgramPtr& program() const { return call_.program; }
+  // As to_text() prints it.
+  std::string as_text() const;
+  // Of the tuple of arguments, and of the result.
+  const TreeDef& in_tree() const { return call_.arguments; }
+  const TreeDef& out_tree() const { return call_.result; }
+
+ protected:
+  detail::LoweredCall call_;
+};
+
+template <class Args, class Result>
+class Compiled : public LoweredProgram {
+ public:
+  explicit Compiled(detail::LoweredCall call)
+      : LoweredProgram(std::move(call)), executable_(call_.compile()) {}
+
+  // Never records or compiles. Raises TypeError for arguments of other types or of another
+  // structure than it was lowered for; static ones must be equal.
+  template <detail::Argument... T>
+  Result operator()(const T&... args) const {
+    const Args all{args...};
+    return detail::build<Result>(call_.result,
+                                 call_.run(*executable_, detail::tree_of(all), detail::flat(all)));
+  }
+  // Its report() of foreign calls and its memory() use.
+  const Executable& executable() const { return *executable_; }
+
+ private:
+  std::shared_ptr<const Executable> executable_;
+};
+
+template <class Args, class Result>
+class Lowered : public LoweredProgram {
+ public:
+  using LoweredProgram::LoweredProgram;
+  Compiled<Args, Result> compile() const { return Compiled<Args, Result>(call_); }
+};
+
+}  // namespace farcall

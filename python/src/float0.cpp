@@ -1,0 +1,60 @@
+#include "float0.h"
+
+#include <algorithm>
+
+#include <farcall/ops/numpy.h>
+
+#include "array_object.h"
+#include "convert.h"
+#include "numpy_api.h"
+
+namespace farcall::python {
+namespace {
+
+void mark(TreeNode& node, std::span<const nb::object>& leaves) {
+  if (node.is_leaf()) {
+    if (is_float0(leaves.front())) node.kind = TreeNode::Kind::kFloat0;
+    leaves = leaves.subspan(1);
+  }
+  for (TreeNode& child : node.children) mark(child, leaves);
+}
+
+}  // namespace
+
+// As JAX writes it; lives as long as the process.
+const nb::object& float0_dtype() {
+  static const auto* dtype = [] {
+    nb::list fields;
+    fields.append(nb::make_tuple("float0", "V"));
+    return new nb::object(nb::module_::import_("numpy").attr("dtype")(fields));
+  }();
+  return *dtype;
+}
+
+bool is_float0(nb::handle object) {
+  if (!PyArray_Check(object.ptr())) return false;
+  auto* const array = reinterpret_cast<PyArrayObject*>(object.ptr());
+  return PyArray_TYPE(array) == NPY_VOID && PyArray_ITEMSIZE(array) == 0 &&
+         nb::object(object.attr("dtype")).equal(float0_dtype());
+}
+
+nb::object float0_zeros(std::span<const int64_t> shape) {
+  return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0_dtype());
+}
+
+TreeDefPtr mark_float0(TreeDefPtr tree, std::span<const nb::object> leaves) {
+  if (std::ranges::none_of(leaves, is_float0)) return tree;
+  TreeNode root = tree->root();
+  mark(root, leaves);
+  return std::make_shared<const TreeDef>(std::move(root));
+}
+
+Array float0_stand_in(nb::handle object) {
+  return numpy::zeros(to_sizes(object.attr("shape"), "shape"), DType::kBool);
+}
+
+nb::object from_float0_stand_in(nb::object object) {
+  return is_array(object.ptr()) ? float0_zeros(array_of(object.ptr()).shape()) : object;
+}
+
+}  // namespace farcall::python

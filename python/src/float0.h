@@ -1,0 +1,31 @@
+// float0, numpy's dtype of the tangents of values that are neither floats nor complex numbers. Its
+// arrays hold nothing; where arrays are computed with, arrays of bools stand for them, and the
+// structures of arguments and results remember which leaves these are.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <span>
+
+#include <farcall/trace/array.h>
+
+#include "tree.h"
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+
+const nb::object& float0_dtype();
+// Whether this is a numpy array of dtype float0.
+bool is_float0(nb::handle object);
+nb::object float0_zeros(std::span<const int64_t> shape);
+
+// A structure for which `stand_in` and `from_stand_in` convert: its leaves that are of dtype float0
+// here are marked as such.
+TreeDefPtr mark_float0(TreeDefPtr tree, std::span<const nb::object> leaves);
+Array float0_stand_in(nb::handle object);
+// The array of dtype float0 for which this stands; anything but a farcall array is returned as is.
+nb::object from_float0_stand_in(nb::object object);
+
+}  // namespace farcall::python

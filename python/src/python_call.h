@@ -1,0 +1,73 @@
+// A call of a Python function over pytrees, for the transformations.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/trace/leaf_call.h>
+
+#include "traced_function.h"
+#include "tree.h"
+
+namespace farcall::python {
+
+// What the function returned last can be asked for.
+class PythonCall : public detail::LeafCall {
+ public:
+  // `leaves` are those of `arguments` as arrays, null for those that are to stay the objects that
+  // they are.
+  PythonCall(nb::handle function, std::string where, const CallArguments& arguments,
+             std::vector<Array> leaves)
+      : LeafCall(std::move(where), std::move(leaves)), function_(function), arguments_(arguments) {}
+
+  std::string argument_name(size_t leaf) const override { return describe_leaf(arguments_, leaf); }
+  std::string result_name(size_t leaf) const override {
+    return "result" + leaf_path(*result_tree_, leaf);
+  }
+  const CallArguments& arguments() const { return arguments_; }
+  const TreeDefPtr& result_tree() const { return result_tree_; }
+
+ protected:
+  std::vector<Array> run(std::span<const Array> inputs) override;
+  nb::object call(std::span<const Array> inputs) const {
+    return call_function(function_, arguments_, inputs, leaves());
+  }
+  std::vector<Array> record_result(nb::handle result);
+
+ private:
+  nb::handle function_;
+  const CallArguments& arguments_;
+  TreeDefPtr result_tree_;
+};
+
+// A call that is differentiated.
+class Differentiable : public PythonCall {
+ public:
+  // With `has_aux` the function returns a pair, of which the second part has no derivative and may
+  // hold any objects.
+  Differentiable(nb::handle function, std::string where, const CallArguments& arguments,
+                 bool has_aux)
+      : PythonCall(function, where, arguments, leaves_to_arrays(where, arguments)),
+        has_aux_(has_aux) {}
+
+  // By leaf: all of them vary.
+  std::vector<bool> varies() const { return std::vector<bool>(leaves().size(), true); }
+  // The results, with what the function returned beside them where it did.
+  nb::object with_aux(nb::object result) const;
+  nb::object with_aux(nb::object first, nb::object second) const;
+
+ protected:
+  std::vector<Array> run(std::span<const Array> inputs) override;
+
+ private:
+  bool has_aux_;
+  nb::object aux_;
+};
+
+// The structure of the dynamic positional arguments, a tuple.
+TreeDefPtr positional_tree(const CallArguments& arguments);
+
+}  // namespace farcall::python
