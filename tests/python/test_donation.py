@@ -89,11 +89,15 @@ def test_donation_by_name_and_of_trees(x, y):
 def test_a_copy_is_donated_without_the_original(make):
     x = fnp.ones((8,)) + 1
     copied = make(x)
-    assert copied is not x and copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    assert copied is not x
+    assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
     fc.jit(add_twice, donate_argnums=0)(copied, 1.0)
-    assert copied.is_deleted() and x.tolist() == [2.0] * 8
+    assert copied.is_deleted()
+    assert x.tolist() == [2.0] * 8
 
 
 def test_copies_keep_a_weak_type():
     weak = fnp.asarray(3)
-    assert weak.weak_type and weak.copy().weak_type and fnp.array(weak).weak_type
+    assert weak.weak_type
+    assert weak.copy().weak_type
+    assert fnp.array(weak).weak_type
