@@ -19,7 +19,7 @@ def block_until_ready(x: Any) -> Any:
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
-    """The array that was pickled as ``value``."""
+    """An array with memory of its own: a copy, or what was pickled as ``value``."""
     array = _core.numpy.array_from_numpy(value, False)
     return _core.with_weak_type(array, True) if weak_type else array
 
@@ -30,13 +30,7 @@ def _install_methods() -> None:
 
     def copy(self: Array) -> Array:
         """An array with memory of its own."""
-        return self if self.is_traced else functions.array_from_numpy(np.asarray(self), False)
-
-    def format_number(self: Array, specification: str) -> str:
-        """A scalar as the number that it is."""
-        if specification and self.ndim == 0 and not self.is_traced:
-            return format(self.item(), specification)
-        return format(str(self), specification)
+        return self if self.is_traced else _rebuild(np.asarray(self), self.weak_type)
 
     def tolist(self: Array) -> Any:
         """The elements as nested lists of Python numbers."""
@@ -48,7 +42,6 @@ def _install_methods() -> None:
 
     for function in (copy, tolist):
         setattr(Array, function.__name__, function)
-    Array.__format__ = format_number
     Array.block_until_ready = ready
 
     def matrix_transpose(self: Array) -> Array:

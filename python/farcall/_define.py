@@ -136,8 +136,13 @@ def define(
     Raises:
       ValueError: for parts that make no sense together, an unknown vmap_method, and a shape
         signature or sharding that cannot be read.
-      TypeError: for rules that cannot be called, and a vjp that is no pair.
+      TypeError: for rules that cannot be called, a vjp that is no pair, attributes that are no
+        dict.
     """
+    if not isinstance(target_name, str):
+        raise TypeError(f"define: target_name must be a string, got {target_name!r}")
+    if not (attributes is None or isinstance(attributes, Mapping)):
+        raise TypeError(f"define({target_name!r}): attributes must be a dict, got {attributes!r}")
     if vjp is not None and not (isinstance(vjp, (tuple, list)) and len(vjp) == 2):
         raise TypeError(
             f"define({target_name!r}): vjp must be a pair (forward, backward), got {vjp!r}"

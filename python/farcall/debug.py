@@ -10,10 +10,25 @@ from typing import Any
 from farcall import _core
 
 
+def _check_first_of_two(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if args or kwargs:
+        given = [repr(arg) for arg in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
+        raise TypeError(
+            f"debug.{name}: the first of two calls takes options alone, got {', '.join(given)}"
+        )
+
+
 def callback(
-    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
-) -> None:
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
     """Calls ``callback(*args, **kwargs)`` for its side effects when the program gets there.
+
+    ``callback(ordered=True)(function, *args, **kwargs)`` is the same in two calls, where the names
+    of options are free for ``kwargs``.
 
     Transformations leave the call in place: under differentiation it sees the values, under vmap it
     is called for one element after the other. Its result is not looked at.
@@ -23,12 +38,21 @@ def callback(
         arrays (strings, functions) reach it as they are.
       *args: pytrees.
       ordered: calls keep the order of the program among themselves.
+      partitioned: for engines with several devices; there is one here.
       **kwargs: pytrees, passed by name.
 
     Raises:
       Exception: whatever the callback raises reaches the caller of the program as it is.
     """
-    _core.callbacks.debug_callback(callback, ordered, args, kwargs)
+    del partitioned
+
+    def call(callback: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+        _core.callbacks.debug_callback(callback, ordered, args, kwargs)
+
+    if callback is not None:
+        return call(callback, *args, **kwargs)
+    _check_first_of_two("callback", args, kwargs)
+    return call
 
 
 class _Checker(string.Formatter):
@@ -68,14 +92,27 @@ class _Printer:
         builtins.print(self._format.format(*args, **kwargs))
 
 
-def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+def print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Callable[..., None] | None:
     """Prints ``fmt.format(*args, **kwargs)`` when the program gets there.
+
+    ``print(ordered=True)(fmt, *args, **kwargs)`` is the same in two calls, where the names of
+    options are free for ``kwargs``.
 
     Args:
       fmt: a format string of ``str.format``: positional and named fields, format specifications
         (``{loss:.3f}`` for scalars), ``{{`` and ``}}`` for braces.
       *args: values of the fields.
       ordered: prints keep the order of the program among themselves.
+      partitioned: for engines with several devices; there is one here.
+      skip_format_check: whether mistakes in ``fmt`` are errors of the run alone, and values without
+        a field are none.
       **kwargs: values of the named fields.
 
     Raises:
@@ -83,7 +120,16 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
       IndexError, KeyError: for a field without a value.
       ValueError: for a value without a field.
     """
-    if not isinstance(fmt, str):
-        raise TypeError(f"debug.print: fmt must be a string, got {fmt!r}")
-    _Checker().vformat(fmt, args, kwargs)
-    callback(_Printer(fmt), *args, ordered=ordered, **kwargs)
+    del partitioned
+
+    def call(fmt: str, /, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(fmt, str):
+            raise TypeError(f"debug.print: fmt must be a string, got {fmt!r}")
+        if not skip_format_check:
+            _Checker().vformat(fmt, args, kwargs)
+        _core.callbacks.debug_callback(_Printer(fmt), ordered, args, kwargs)
+
+    if fmt is not None:
+        return call(fmt, *args, **kwargs)
+    _check_first_of_two("print", args, kwargs)
+    return call

@@ -154,11 +154,12 @@ def register_ffi_type(
       platform: accepted for symmetry; types belong to the process.
     """
     del platform
-    unknown = set(type_registration) - {"type_id", "type_info"}
-    if unknown or "type_id" not in type_registration:
+    is_dict = isinstance(type_registration, Mapping)
+    keys = set(type_registration) if is_dict else set()
+    if "type_id" not in keys or keys - {"type_id", "type_info"}:
         raise ValueError(
             f'register_ffi_type("{name}"): expected a dict with keys type_id and type_info, got '
-            f"{sorted(type_registration)}"
+            f"{sorted(keys) if is_dict else type_registration!r}"
         )
     _functions.register_type(name, type_registration["type_id"], type_registration.get("type_info"))
 

@@ -216,6 +216,10 @@ PyObject* get_itemsize(PyObject* self, void*) {
 PyObject* get_weak_type(PyObject* self, void*) {
   return PyBool_FromLong(array_of(self).type().weak_type());
 }
+PyObject* is_deleted(PyObject* self, PyObject*) {
+  return PyBool_FromLong(array_of(self).is_deleted());
+}
+
 PyObject* get_is_traced(PyObject* self, void*) {
   return PyBool_FromLong(!array_of(self).is_concrete() && !array_of(self).is_deleted());
 }
@@ -283,12 +287,19 @@ PyObject* string(PyObject* self) {
   });
 }
 
-// A scalar is formatted as its number is, other arrays as numpy does it.
+// As numpy formats the same scalar or array. What is traced has no value, but a text.
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
     if (!array.is_concrete() || array.type().is_token()) {
-      return PyObject_Format(nb::object(nb::steal(string(self))).ptr(), specification);
+      if (PyObject_IsTrue(specification) == 1) {
+        if (array.is_deleted()) deleted_array(array);
+        throw TypeError(
+            fmt::format("a traced {} has no value yet that could be formatted as {}; use "
+                        "farcall.debug.print, which formats when the program runs",
+                        array.type().to_string(), nb::repr(nb::handle(specification)).c_str()));
+      }
+      return PyObject_Str(self);
     }
     nb::object value = nb::steal(as_numpy(self));
     if (array.rank() == 0) value = value[nb::tuple()];
@@ -331,6 +342,7 @@ PyMethodDef methods[] = {
     {"__complex__", as_complex, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"is_deleted", is_deleted, METH_NOARGS, "Whether a jitted function has used this memory."},
     {"item", item, METH_NOARGS, "The one element as a Python number."},
     {"unsafe_buffer_pointer", get_pointer, METH_NOARGS, "The address of the first element."},
     {}};

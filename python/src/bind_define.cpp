@@ -39,9 +39,12 @@ Function share(nb::handle function) {
 // What rules are told of the call: a copy, so that Python may keep it.
 struct Call {
   FfiCallParams params;
+  std::vector<ShapeDtype> operand_types;
 };
 
-nb::object call_object(const TargetCall& call) { return nb::cast(Call{call.params}); }
+nb::object call_object(const TargetCall& call) {
+  return nb::cast(Call{call.params, call.operand_types});
+}
 
 nb::tuple wrap_all(std::span<const Array> arrays) {
   nb::list list;
@@ -113,7 +116,7 @@ std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attribu
     std::vector<ShapeDtype> types;
     for (const nb::object& item : items_of(result)) {
       types.push_back(to_shape_dtype(
-          item, fmt::format("define(\"{}\"): shape rule: result {}", target, types.size())));
+          item, fmt::format("ffi_call(\"{}\"): shape rule: result {}", target, types.size())));
     }
     return types;
   };
@@ -311,7 +314,8 @@ void bind_define(nb::module_& module) {
                    to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}",
                                              self.params.target_name, operands.size())));
              }
-             const std::vector<Array> results = TargetCall{self.params}(operands);
+             const std::vector<Array> results =
+                 TargetCall{self.params, self.operand_types}(operands);
              return results.size() == 1 ? wrap_object(results[0]) : nb::object(wrap_all(results));
            })
       .def_prop_ro("attributes",

@@ -1,10 +1,12 @@
 #include <farcall/ops/define.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/ffi/attribute_type.h>
 #include <farcall/ffi/registry.h>
@@ -49,6 +51,19 @@ void check(const std::string& target, const TargetDefinition& d) {
   if (d.vmap_method && d.batch) fail("give a batching rule or a vmap_method, not both");
 }
 
+std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDefinition& d,
+                                      std::span<const ShapeDtype> operands,
+                                      const Attributes& attributes) {
+  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target),
+                           [&] { return d.shape(operands, attributes); });
+}
+
+std::string text(std::span<const ShapeDtype> types) {
+  std::vector<std::string> texts;
+  for (const ShapeDtype type : types) texts.push_back(type.to_string());
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 }  // namespace
 
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes) {
@@ -75,7 +90,21 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
 }
 
 std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const {
-  return bind_primitive(*find_primitive("ffi_call"), make_params(params), operands);
+  const std::vector<ShapeDtype> types = types_of(operands);
+  FfiCallParams other = params;
+  const auto same = [](ShapeDtype a, ShapeDtype b) { return a.strengthened() == b.strengthened(); };
+  if (!std::ranges::equal(types, operand_types, same)) {
+    const TargetDefinitionPtr definition = find_definition(params.target_name);
+    if (!definition || !definition->shape) {
+      type_error(
+          fmt::format("a rule of target \"{}\" makes its call on ({}), where it was on ({}). "
+                      "What the results are then, a shape rule says: give one with define, "
+                      "or use ffi_call",
+                      params.target_name, text(types), text(operand_types)));
+    }
+    other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
+  }
+  return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);
 }
 
 void define_target(const std::string& target_name, TargetDefinition definition) {
@@ -107,7 +136,8 @@ std::vector<Array> call_defined(const std::string& target_name, std::span<const 
                             target_name));
   }
   const Attributes all = complete_attributes(target_name, attributes);
-  return FfiCall(target_name, definition->shape(types_of(operands), all))(operands, all);
+  return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all))(
+      operands, all);
 }
 
 }  // namespace farcall

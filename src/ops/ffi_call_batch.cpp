@@ -21,9 +21,22 @@ MajorToMinor with_batch(const MajorToMinor& layout) {
   return batched;
 }
 
+// The types of the operands of a call on one element of the batch.
+std::vector<ShapeDtype> types_of_elements(const BatchCall& call) {
+  std::vector<ShapeDtype> types = types_of(call.inputs);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!call.is_batched(i)) continue;
+    Shape shape(types[i].shape().begin(), types[i].shape().end());
+    shape.erase(shape.begin() + call.axes[i]);
+    types[i] = ShapeDtype(types[i].dtype(), shape);
+  }
+  return types;
+}
+
 BatchResults batch_by_rule(const BatchCall& call, const TargetDefinition& definition) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
-  BatchResults results = definition.batch({p}, call.inputs, call.axes, call.axis);
+  BatchResults results =
+      definition.batch({p, types_of_elements(call)}, call.inputs, call.axes, call.axis);
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the batch rule of target \"{}\": {}", p.target_name, what));

@@ -65,7 +65,7 @@ std::vector<Array> checked(const std::string& target, std::string_view rule, std
 
 JvpResults call_jvp(const TargetDefinition& definition, const FfiCallParams& p,
                     std::span<const Array> primals, std::span<const Array> tangents) {
-  JvpResults results = definition.jvp({p}, primals, tangents);
+  JvpResults results = definition.jvp({p, types_of(primals)}, primals, tangents);
   check_results(p, "jvp", results.primals);
   results.tangents =
       checked(p.target_name, "jvp", "tangent", std::move(results.tangents), p.result_types);
@@ -77,8 +77,10 @@ std::vector<Array> call_backward(const TargetDefinition& definition, const FfiCa
                                  std::span<const Array> cotangents,
                                  std::span<const ShapeDtype> operands) {
   const FfiCallParams quiet = without_side_effect(p);
-  return checked(p.target_name, "backward", "cotangent",
-                 definition.backward({quiet}, residuals, cotangents), operands);
+  return checked(
+      p.target_name, "backward", "cotangent",
+      definition.backward({quiet, {operands.begin(), operands.end()}}, residuals, cotangents),
+      operands);
 }
 
 // ---- from forward and backward halves ----
@@ -114,15 +116,23 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
       has.push_back(has_tangent(type));
       if (has_tangent(type)) cotangents.push_back(type.strengthened());
     }
+    const auto directions = scatter_arrays(varies, all.subspan(residuals.size() + primals.size()));
+    std::vector<Array> tangents;  // of the operands that the backward half gives a cotangent
     const Recording backward = record_closure(
         [&](std::span<const Array> given) {
-          return call_backward(definition, p, all.first(residuals.size()),
-                               scatter_arrays(has, given), primals);
+          std::vector<Array> reached;
+          const auto made = call_backward(definition, p, all.first(residuals.size()),
+                                          scatter_arrays(has, given), primals);
+          for (size_t i = 0; i < made.size(); ++i) {
+            if (made[i].is_null()) continue;
+            reached.push_back(made[i]);
+            tangents.push_back(directions[i]);
+          }
+          return reached;
         },
         cotangents);
     std::vector<Array> inputs = backward.captured;
     inputs.resize(backward.program->inputs.size());
-    const auto tangents = scatter_arrays(varies, all.subspan(residuals.size() + primals.size()));
     std::vector<Array> found = transpose(*backward.program, inputs, tangents);
     found.erase(found.begin(), found.begin() + static_cast<int64_t>(backward.captured.size()));
     for (size_t i = 0; i < found.size(); ++i) found[i] = instantiate(found[i], cotangents[i]);
@@ -160,7 +170,7 @@ std::function<ProgramPtr()> lazily(std::function<ProgramPtr()> make) {
 }
 
 JvpResults jvp_from_halves(const JvpCall& call, const TargetDefinitionPtr& definition) {
-  const TargetCall target{params_as<FfiCallParams>(call.params.get())};
+  const TargetCall target{params_as<FfiCallParams>(call.params.get()), types_of(call.primals)};
   ForwardResults forward = definition->forward(target, call.primals);
   check_results(target.params, "forward", forward.outputs);
   const std::vector<ShapeDtype> outputs = types_of(forward.outputs);
@@ -318,7 +328,9 @@ std::vector<Array> ffi_call_transpose(const TransposeCall& call) {
   if (definition->transpose) {
     const FfiCallParams quiet = without_side_effect(p);
     return checked(p.target_name, "transpose", "cotangent",
-                   definition->transpose({quiet}, call.inputs, call.cotangents), call.types);
+                   definition->transpose({quiet, {call.types.begin(), call.types.end()}},
+                                         call.inputs, call.cotangents),
+                   call.types);
   }
   std::vector<Array> cotangents(call.inputs.size());
   for (size_t i = 0; i < cotangents.size(); ++i) {

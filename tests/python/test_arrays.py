@@ -111,6 +111,23 @@ def test_text(x):
     assert f"{x}" == str(x)
 
 
+@pytest.mark.parametrize("form", ["{}", "{:.3f}", "{:>12}", "{:g}"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16", "int32"])
+def test_scalars_are_formatted_as_jax_formats_them(form, dtype):
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        wanted = form.format(jax.numpy.array(0.1, dtype))
+    assert form.format(fnp.array(0.1, dtype)) == wanted
+
+
+def test_what_numpy_does_not_format_is_a_type_error(x):
+    with pytest.raises(TypeError, match="unsupported format string"):
+        f"{x:.2f}"
+    with pytest.raises(TypeError, match="no value yet that could be formatted"):
+        fc.jit(lambda x: f"{x:.2f}")(x)
+    assert fc.eval_shape(lambda x: [fnp.zeros(len(f"{x}"))], x)
+
+
 def test_methods_are_numpys_functions(x):
     value = np.asarray(x)
     for name in ("sum", "prod", "max", "min", "mean", "var", "std", "argmax", "argmin", "ravel"):

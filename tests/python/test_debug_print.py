@@ -86,10 +86,46 @@ def test_fields_in_specifications_are_numbers_that_are_known(capsys):
     assert lines(capsys, fc.jit(program), F32(2.5)) == ["     2.5|"]
 
 
+def test_options_may_be_given_in_a_call_of_their_own(capsys):
+    seen = []
+
+    def program(m):
+        def f(x):
+            m.debug.print(ordered=True)("{ordered} {partitioned}", ordered=x, partitioned=2)
+            m.debug.print(ordered=True, skip_format_check=True)("{x}", 1, x=x)
+            m.debug.callback(ordered=True)(
+                lambda x, ordered: seen.append((int(x), ordered)), x, ordered="o"
+            )
+            m.debug.callback(lambda x: seen.append(int(x)), x, partitioned=False)
+
+        m.jit(f)(3)
+
+    same_lines(capsys, program)
+    assert sorted(seen, key=str) == [(3, "o"), (3, "o"), 3, 3]
+
+
+@pytest.mark.parametrize("function", [fc.debug.print, fc.debug.callback])
+def test_the_first_of_two_calls_takes_options_alone(function):
+    with pytest.raises(TypeError, match="the first of two calls takes options alone, got x=1"):
+        function(x=1)
+
+
+def test_a_format_that_is_not_checked_fails_in_the_run():
+    f = fc.jit(lambda x: fc.debug.print("{y}", x, skip_format_check=True)).lower(1).compile()
+    with pytest.raises(KeyError):
+        f(1)
+
+
 @pytest.mark.parametrize("form", ["{}", "x: {x}", "{x} {x}", "{x.shape}", "{x.dtype}"])
 def test_arrays_look_as_in_jax(capsys, form):
     def program(m):
-        for value in (X, X.reshape(1, 3), np.arange(3, dtype=np.int32), np.array([True, False])):
+        for value in (
+            X,
+            X.reshape(1, 3),
+            np.arange(3, dtype=np.int32),
+            np.array([True, False]),
+            F32(0.1),
+        ):
             named = {"x": value} if "x}" in form or "x." in form else {}
             positional = () if named else (value,)
             m.jit(lambda p, n: m.debug.print(form, *p, **n))(positional, named)

@@ -134,6 +134,13 @@ def test_vjp_is_a_pair_of_functions() -> None:
         define("never registered", vjp=(grow_forward, None))  # type: ignore[arg-type]
 
 
+def test_a_name_is_a_string_and_attributes_are_a_dict() -> None:
+    with pytest.raises(TypeError, match="define: target_name must be a string, got 3"):
+        define(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"attributes must be a dict, got \[1\]"):
+        define("never registered", attributes=[1])  # type: ignore[arg-type]
+
+
 def test_attributes_may_have_any_name(names: dict[str, str]) -> None:
     text = define(names["describe"], shape="-> u8[20]")
     assert bytes(np.asarray(text(self=2))).strip() == b"self=s64:2"

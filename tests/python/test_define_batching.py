@@ -41,6 +41,27 @@ def test_a_batch_rule_places_its_results(grow: ffi.Definition) -> None:
     np.testing.assert_array_equal(fc.vmap(grow)(np.zeros((2, 3))), np.ones((2, 3)))
 
 
+def test_a_batch_rule_may_make_its_call_on_the_whole_batch(grow: ffi.Definition) -> None:
+    grow._set(vmap_method=None)
+    grow.batch(lambda call, size, axes, x: (call(x), axes[0]))
+    check_batching(grow, (X,), rate=0.5)
+    rows = np.linspace(0, 1, 6).reshape(2, 3)
+    np.testing.assert_allclose(fc.jit(fc.vmap(fc.vmap(grow), 1, 1))(rows), np.exp(rows))
+
+
+def test_without_a_shape_rule_a_call_on_other_types_is_refused(names: dict[str, str]) -> None:
+    """The handler would write past results of the types that the call itself has."""
+    ffi.define(names["grow"], batch=lambda call, size, axes, x: (call(x), axes[0]))
+    call = ffi.ffi_call(names["grow"], fc.ShapeDtypeStruct((3,), F64))
+    with pytest.raises(ValueError, match="where it was on") as caught:
+        fc.vmap(lambda x: call(x, rate=1.0))(np.ones((2, 3)))
+    assert str(caught.value) == (
+        f'a rule of target "{names["grow"]}" makes its call on (f64[2,3]), where it was on '
+        "(f64[3]). What the results are then, a shape rule says: give one with define, or use "
+        "ffi_call"
+    )
+
+
 @pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "expand_dims"])
 def test_a_vmap_method_for_calls_that_give_none(weigh: ffi.Definition, method: str) -> None:
     weigh._set(vmap_method=method)

@@ -102,6 +102,22 @@ def test_none_is_a_cotangent_of_zero(weigh: ffi.Definition) -> None:
 # ---- linearity ----
 
 
+def test_forward_mode_where_the_backward_half_gives_no_cotangent(weigh: ffi.Definition) -> None:
+    weigh.vjp(
+        lambda call, x, w: (call(x, w), w),
+        lambda call, residuals, cotangents: (
+            2 * residuals[0] * (cotangents[0] + fnp.expand_dims(cotangents[1], -1)),
+            None,
+        ),
+    )
+    (_, _), (dy, dsum) = fc.jvp(weigh, (X, W), (W, X))
+    np.testing.assert_allclose(dy, 2 * W * W)
+    np.testing.assert_allclose(dsum, np.sum(2 * W * W))
+    _, tangents = fc.jvp(lambda w: weigh(X, w), (W,), (X,))
+    for tangent in tangents:
+        np.testing.assert_array_equal(tangent, np.zeros(np.shape(tangent)))
+
+
 @pytest.mark.parametrize("with_transpose", [True, False])
 def test_linear_in_each_operand(weigh: ffi.Definition, with_transpose: bool) -> None:
     weigh._set(linear_in=(0, 1))

@@ -126,7 +126,8 @@ def test_operands_that_do_not_fit_a_signature(
     target = define(names["copy"], shape=signature)
     with pytest.raises(ValueError, match="shapes do not fit") as caught:
         target(*(np.zeros(shape) for shape in shapes))
-    assert str(caught.value) == f'shapes do not fit "{signature}": {text}'
+    wanted = f'ffi_call("{target.target_name}"): shapes do not fit "{signature}": {text}'
+    assert str(caught.value) == wanted
 
 
 def test_shape_rules_that_are_wrong_or_missing(names: dict[str, str]) -> None:

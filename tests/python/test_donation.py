@@ -83,3 +83,21 @@ def test_donation_by_name_and_of_trees(x, y):
     np.testing.assert_array_equal(state["w"], np.arange(8) + 5)
     with pytest.raises(RuntimeError, match="deleted"):
         old + 1
+
+
+@pytest.mark.parametrize("make", [fnp.array, fnp.copy, lambda x: fnp.asarray(x, copy=True)])
+def test_a_copy_is_donated_without_the_original(make):
+    x = fnp.ones((8,)) + 1
+    copied = make(x)
+    assert copied is not x
+    assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    fc.jit(add_twice, donate_argnums=0)(copied, 1.0)
+    assert copied.is_deleted()
+    assert x.tolist() == [2.0] * 8
+
+
+def test_copies_keep_a_weak_type():
+    weak = fnp.asarray(3)
+    assert weak.weak_type
+    assert weak.copy().weak_type
+    assert fnp.array(weak).weak_type

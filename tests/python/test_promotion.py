@@ -93,3 +93,43 @@ def test_integers_must_fit():
         fnp.ones(2, "uint8") + 300
     with pytest.raises(OverflowError, match="-1 does not fit into uint8"):
         fnp.ones(2, "uint8") + -1
+
+
+KINDS = {
+    "weak float": lambda m: m.asarray(1.5),
+    "weak int": lambda m: m.asarray(2),
+    "float32": lambda m: m.float32(1),
+    "int8": lambda m: m.int8(1),
+    "bfloat16": lambda m: m.asarray(1, "bfloat16"),
+    "bool": lambda m: m.asarray(True),
+    "Python's int": lambda m: 3,
+    "Python's float": lambda m: 2.5,
+    "Python's bool": lambda m: True,
+    "numpy's float32": lambda m: np.float32(2),
+    "numpy's int32": lambda m: np.int32(3),
+}
+
+
+@pytest.mark.parametrize("a", KINDS)
+@pytest.mark.parametrize("b", KINDS)
+def test_lists_of_several_kinds_of_numbers_become_arrays_as_in_jax(a, b):
+    def types(m, root):
+        x, y = KINDS[a](m), KINDS[b](m)
+        flat, nested = m.array([x, y]), m.asarray([[x], [y]])
+        traced = root.jit(lambda x, y: m.array([x, y]))(x, y)
+        return [(r.dtype, r.weak_type, r.tolist()) for r in (flat, nested, traced)]
+
+    assert types(fnp, fc) == types(jnp, jax)
+
+
+def test_result_type_of_traced_arrays():
+    found = []
+
+    def f(x, y):
+        found.append(fnp.result_type(x, y, 2.0))
+        return x
+
+    program = fc.make_jaxpr(f)(np.int8(1), np.ones(2, "float16"))
+    fc.vmap(f)(np.ones(2, "int8"), np.ones(2, "float16"))
+    assert found == [np.float16, np.float16]
+    assert "convert" not in str(program)

@@ -24,9 +24,11 @@ namespace farcall {
 // The call that a rule is asked about.
 struct TargetCall {
   const FfiCallParams& params;
+  std::vector<ShapeDtype> operand_types;
 
   const Attributes& attributes() const { return params.attributes; }
-  // The same call on other operands of the same types.
+  // The same call on other operands. Where they are of other types than the call's own, the shape
+  // rule says what the results are; without one this is an error.
   FARCALL_API std::vector<Array> operator()(std::span<const Array> operands) const;
 };
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array
+from farcall.numpy._types import result_type
 
 __all__ = [
     "arange",
@@ -43,12 +45,7 @@ _f = _core.numpy
 
 # What numpy makes of Python's numbers, and what they are here.
 _DEFAULTS = {"float64": "float32", "int64": "int32", "complex128": "complex64"}
-
-
-def _has_only_python_numbers(value: Any) -> builtins.bool:
-    if isinstance(value, (list, tuple)):
-        return builtins.all(_has_only_python_numbers(item) for item in value)
-    return type(value) in (builtins.bool, int, float, complex)
+_PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 
 
 def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int = 0) -> Array:
@@ -84,7 +81,8 @@ def copy(a: Any) -> Array:
 
 def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
     if isinstance(value, Array):
-        return value if dtype is None else _f.astype(value, dtype)
+        made = value if dtype is None else _f.astype(value, dtype)
+        return made if share or made.dtype != value.dtype else made.copy()
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
     if isinstance(value, np.ndarray):
@@ -97,14 +95,20 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
 
 
 def _from_sequence(value: list[Any] | tuple[Any, ...], dtype: Any) -> Array:
-    if _holds_arrays(value):
-        result = _f.stack([_make(item, None, True) for item in value], 0)
-        return result if dtype is None else _f.astype(result, dtype)
+    kinds: dict[Any, Any] = {}
+    _collect_kinds(value, kinds)
+    elements = kinds.values()
+    has_python_numbers_alone = builtins.all(kind in _PYTHON_NUMBERS for kind in kinds)
+    if dtype is None and len(kinds) > 1 and not has_python_numbers_alone:
+        dtype = _common_dtype(elements)
+    if builtins.any(isinstance(x, Array) for x in elements):
+        result = _f.stack([_make(item, dtype, True) for item in value], 0)
+        return _f.astype(result, result.dtype if dtype is None else dtype)
     try:
         made = np.asarray(value, dtype=dtype)
     except ValueError as error:
         raise TypeError(f"array: {error}") from None
-    if dtype is None and _has_only_python_numbers(value):
+    if dtype is None and has_python_numbers_alone:
         made = made.astype(_default_for(made))
     return _f.array_from_numpy(made, True)
 
@@ -118,10 +122,23 @@ def _default_for(made: np.ndarray) -> Any:
     return _DEFAULTS.get(made.dtype.name, made.dtype)
 
 
-def _holds_arrays(value: Any) -> builtins.bool:
+def _collect_kinds(value: Any, kinds: dict[Any, Any]) -> None:
+    """One element of each kind of number that a list holds, by what tells the kinds apart."""
     if isinstance(value, (list, tuple)):
-        return builtins.any(_holds_arrays(item) for item in value)
-    return isinstance(value, Array)
+        for item in value:
+            _collect_kinds(item, kinds)
+    elif isinstance(value, Array):
+        kinds.setdefault((value.dtype, value.weak_type), value)
+    elif isinstance(value, (np.generic, np.ndarray)):
+        kinds.setdefault(value.dtype, value)
+    else:
+        kinds.setdefault(type(value), value)
+
+
+def _common_dtype(elements: Iterable[Any]) -> Any:
+    """The dtype in which they meet; None where numpy has to tell what an element is."""
+    known = (Array, np.generic, np.ndarray, *_PYTHON_NUMBERS)
+    return result_type(*elements) if builtins.all(isinstance(x, known) for x in elements) else None
 
 
 def _to_array(a: Any) -> Array:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from farcall import _core
+from farcall._array import ShapeDtypeStruct
 
 __all__ = [
     "can_cast",
@@ -40,21 +40,20 @@ def result_type(*args: Any) -> np.dtype[Any]:
     """The dtype of a sum of these arrays, numbers and dtypes."""
     if not args:
         raise ValueError("result_type: needs at least one array or dtype")
-    return functools.reduce(_f.add, map(_nothing_of, args)).dtype
+    return _core.promoted_dtype([_scalar_of(value) for value in args])
 
 
-def _nothing_of(value: Any) -> Any:
-    """An array of no elements that is promoted as ``value`` is."""
-    nothing = _f.zeros((0,), "bool")
+def _scalar_of(value: Any) -> ShapeDtypeStruct:
+    """The type of a scalar that is promoted as ``value`` is."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        return _f.multiply(_f.as_array(value, "result_type"), nothing)
+        return _f.as_array(value, "result_type").aval
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     if is_array and not isinstance(value, type):
-        made = _f.zeros((0,), value.dtype)
-        return _core.with_weak_type(made, bool(getattr(value, "weak_type", False)))
+        weak_type = bool(getattr(value, "weak_type", False))
+        return ShapeDtypeStruct((), value.dtype, weak_type=weak_type)
     if value in (int, float, complex):
-        return _nothing_of(value(0))
-    return _f.zeros((0,), value)
+        return _scalar_of(value(0))
+    return ShapeDtypeStruct((), value)
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
