@@ -25,10 +25,7 @@ MajorToMinor with_batch(const MajorToMinor& layout) {
 std::vector<ShapeDtype> types_of_elements(const BatchCall& call) {
   std::vector<ShapeDtype> types = types_of(call.inputs);
   for (size_t i = 0; i < types.size(); ++i) {
-    if (!call.is_batched(i)) continue;
-    Shape shape(types[i].shape().begin(), types[i].shape().end());
-    shape.erase(shape.begin() + call.axes[i]);
-    types[i] = ShapeDtype(types[i].dtype(), shape);
+    if (call.is_batched(i)) types[i] = unbatched_type(types[i], call.axes[i]);
   }
   return types;
 }
