@@ -6,8 +6,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from farcall import tree
 from farcall._core import Array
 from farcall._core import control_flow as _core
+from farcall._core import lax as _lax
+from farcall._core import numpy as _numpy
 
 _MISSING: Any = object()
 
@@ -261,6 +264,52 @@ def all_to_all(
     """Element i gets slice i of every ``x`` along ``split_axis``, joined at ``concat_axis``."""
     _no_groups("all_to_all", axis_index_groups)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
+
+
+def psum_scatter(
+    x: Any,
+    axis_name: str,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """The sum over the named axis, of which element i gets slice i along ``scatter_dimension``.
+
+    Args:
+      tiled: the dimension is cut into as many parts as there are elements; else it has that size
+        and goes.
+    """
+    _no_groups("psum_scatter", axis_index_groups)
+
+    def parts(leaf: Any) -> Array:
+        array = _numpy.as_array(leaf, "psum_scatter: argument x")
+        if not -array.ndim <= scatter_dimension < array.ndim:
+            raise ValueError(
+                f"psum_scatter: scatter_dimension {scatter_dimension} is out of range for an array "
+                f"of rank {array.ndim}"
+            )
+        dimension = scatter_dimension % array.ndim
+        if tiled:
+            count, size = axis_size(axis_name), array.shape[dimension]
+            if size % count:
+                raise ValueError(
+                    f"psum_scatter: dimension {dimension} of size {size} does not divide into "
+                    f"the {count} elements of axis {axis_name!r}"
+                )
+            shape = array.shape
+            shape = (*shape[:dimension], count, size // count, *shape[dimension + 1 :])
+            array = _numpy.reshape(array, shape)
+        return _lax.reduce_sum(_core.all_to_all(array, axis_name, dimension, 0, False), (0,))
+
+    return tree.map(parts, x)
+
+
+def pshuffle(x: Any, axis_name: str, perm: Sequence[int]) -> Any:
+    """Element i gets the ``x`` of element ``perm[i]``."""
+    if sorted(perm) != list(range(axis_size(axis_name))):
+        raise ValueError(f"pshuffle: {list(perm)} is no permutation of axis {axis_name!r}")
+    return ppermute(x, axis_name, [(source, at) for at, source in enumerate(perm)])
 
 
 def ppermute(x: Any, axis_name: str, perm: Sequence[tuple[int, int]]) -> Any:

@@ -9,6 +9,7 @@ import numpy as _np
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
+from farcall.numpy._elementwise import logaddexp
 
 __all__ = [
     "celu",
@@ -55,14 +56,13 @@ def _float(x: Any, function: str) -> Array:
 def relu(x: Any) -> Array:
     """x above zero, else 0; the derivative at zero is 0."""
     array = as_array(x, "relu", "x")
-    return _f.where(_f.greater(array, 0), array, _f.zeros((), array.dtype))
+    return _f.where(_f.less_equal(array, 0), 0, array)
 
 
 def relu6(x: Any) -> Array:
     """relu(x), at most 6; the derivative at both ends is 0."""
     array = as_array(x, "relu6", "x")
-    is_between = _f.logical_and(_f.greater(array, 0), _f.less(array, 6))
-    return _f.where(is_between, array, _f.where(_f.less(array, 6), 0 * array, 6.0))
+    return _f.where(_f.less_equal(array, 0), 0, _f.where(_f.greater_equal(array, 6), 6.0, array))
 
 
 def sigmoid(x: Any) -> Array:
@@ -77,8 +77,7 @@ def log_sigmoid(x: Any) -> Array:
 
 def softplus(x: Any) -> Array:
     """log(1 + exp(x)), without overflow on the way."""
-    array = _float(x, "softplus")
-    return _f.maximum(array, 0) + _f.log1p(_f.exp(-_f.abs(array)))
+    return logaddexp(_float(x, "softplus"), 0)
 
 
 def squareplus(x: Any, b: Any = 4) -> Array:

@@ -31,7 +31,14 @@ std::optional<int64_t> whole_number(PyObject* object) {
   return std::nullopt;
 }
 
-numpy::Index to_index(PyObject* object) {
+// A list among other indices is an array of integers or bools, also without elements.
+nb::object array_of_list(PyObject* list) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const bool is_empty = PyList_GET_SIZE(list) == 0;
+  return is_empty ? numpy.attr("zeros")(0, "int32") : numpy.attr("asarray")(nb::handle(list));
+}
+
+numpy::Index to_index(PyObject* object, bool in_tuple) {
   if (object == Py_None) return numpy::NewAxis();
   if (object == Py_Ellipsis) return numpy::Ellipsis();
   if (PySlice_Check(object)) {
@@ -40,13 +47,14 @@ numpy::Index to_index(PyObject* object) {
                         optional_integer(slice->step)};
   }
   if (const auto number = whole_number(object)) return *number;
-  if (PyList_Check(object)) {
+  if (PyList_Check(object) && !in_tuple) {
     throw TypeError(
         fmt::format("an array cannot be indexed by a list; got {}. Make one array of "
                     "it with farcall.numpy.array",
                     nb::repr(nb::handle(object)).c_str()));
   }
-  Array array = try_to_array(object);
+  const nb::object made = PyList_Check(object) ? array_of_list(object) : nb::borrow(object);
+  Array array = try_to_array(made.ptr());
   if (array.is_null() || (array.dtype() != DType::kBool && !is_integer(array.dtype()))) {
     throw TypeError(
         fmt::format("an array can be indexed by integers, slices, None, ... and arrays of integers "
@@ -62,10 +70,10 @@ std::vector<numpy::Index> to_indices(PyObject* key) {
   std::vector<numpy::Index> indices;
   if (PyTuple_Check(key)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-      indices.push_back(to_index(PyTuple_GET_ITEM(key, i)));
+      indices.push_back(to_index(PyTuple_GET_ITEM(key, i), /*in_tuple=*/true));
     }
   } else {
-    indices.push_back(to_index(key));
+    indices.push_back(to_index(key, /*in_tuple=*/false));
   }
   return indices;
 }

@@ -82,13 +82,13 @@ Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
 }
 
 // log(exp(x) + exp(y)). Where both are one infinity their difference is no number, and is taken as
-// 0.
+// 0. Greatest and least share their derivatives where both are equal, and so does this.
 Array log_add_exp(const Array& x, const Array& y) {
   const Array largest = lax::max(x, y);
-  const Array difference = lax::sub(x, y);
-  const Array cases[] = {lax::add(largest, lax::log1p(lax::exp(lax::neg(lax::abs(difference))))),
-                         lax::add(x, y)};
-  return lax::select_n(lax::ne(difference, difference), cases);
+  const Array difference = lax::sub(lax::min(x, y), largest);
+  const Array cases[] = {difference, broadcast_scalar(scalar_of(x.dtype(), 0), x.shape())};
+  const Array known = lax::select_n(lax::ne(difference, difference), cases);
+  return lax::add(largest, lax::log1p(lax::exp(known)));
 }
 
 template <Combine combine>

@@ -88,7 +88,7 @@ ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
   check_operand_count(inputs, row.operands);
   const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (!(row.kinds & kind_bit(type.dtype()))) {
-    type_error(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
+    throw TypeError(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
   }
   switch (row.result) {
     case kBool:

@@ -170,7 +170,10 @@ constexpr BinaryRow kBinary[] = {
     {"max", "stablehlo.maximum", kShareX, kShareY},
     {"min", "stablehlo.minimum", kShareX, kShareY},
     {"pow", "stablehlo.power",
-     [](A t, A x, A y, A) { return mul(t, mul(y, pow(x, sub(y, like(y, 1))))); },
+     // A zeroth power is constant, at zero too, where y - 1 would make an infinity.
+     [](A t, A x, A y, A) {
+       return mul(t, mul(y, pow(x, sub(zero_replaced_by_one(y), like(y, 1)))));
+     },
      [](A t, A x, A, A r) { return mul(t, mul(log(zero_replaced_by_one(x)), r)); }},
     {"atan2", "stablehlo.atan2",
      [](A t, A x, A y, A) { return mul(t, div(y, add(square(x), square(y)))); },

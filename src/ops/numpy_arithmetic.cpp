@@ -50,9 +50,10 @@ Array as_bool(const Array& x) {
   return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
 }
 
-// Where the result counts, bools count as int32.
-Array counted(const Array& x) {
-  return x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;
+// Bools meet integers as bools; only among themselves they count.
+std::pair<Array, Array> promote_counted(const Array& x, const Array& y, std::string_view function) {
+  const auto [a, b] = promote(x, y, function);
+  return {counted(a), counted(b)};
 }
 
 // Zero, one, … in the dtype of x.
@@ -63,7 +64,17 @@ Array integer_like(const Array& x, int64_t value) {
   return convert(Array(value), {x.dtype(), x.type().weak_type()});
 }
 
+bool is_nonzero_number(const Array& x) {
+  const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
+  return scalar &&
+         std::visit([](auto number) { return number != decltype(number)(0); }, scalar->number());
+}
+
 }  // namespace
+
+Array counted(const Array& x) {
+  return x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;
+}
 
 Array broadcast_operand(const Array& x, std::span<const int64_t> shape) {
   return x.rank() == 0 ? x : broadcast_to(x, shape);
@@ -101,7 +112,13 @@ Array arctan2(const Array& x, const Array& y) {
 }
 
 Array remainder(const Array& x, const Array& y) {
-  const auto [a, b] = promote(counted(x), counted(y), "remainder");
+  // By zero, integers leave zero, as in numpy.
+  const auto one_for_zero = [](const Array& b) {
+    const Array cases[] = {b, full(b.shape(), integer_like(b, 1))};
+    return lax::select_n(lax::eq(b, integer_like(b, 0)), cases);
+  };
+  auto [a, b] = promote_counted(x, y, "remainder");
+  if (is_integer(b.dtype()) && !is_nonzero_number(y)) b = one_for_zero(b);
   const Array truncated = lax::rem(a, b);
   const Array zero = integer_like(b, 0);
   // Truncation gives the dividend's sign; where that is not the divisor's, one divisor is added.
@@ -114,7 +131,7 @@ Array remainder(const Array& x, const Array& y) {
 }
 
 Array floor_divide(const Array& x, const Array& y) {
-  const auto [a, b] = promote(counted(x), counted(y), "floor_divide");
+  const auto [a, b] = promote_counted(x, y, "floor_divide");
   if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
   if (is_floating(a.dtype())) {
     // What truncation leaves is subtracted first, so that the quotient is whole up to rounding.
@@ -123,7 +140,11 @@ Array floor_divide(const Array& x, const Array& y) {
     const Array is_below = lax::bitwise_and(lax::ne(rest, integer_like(rest, 0)),
                                             lax::ne(lax::sign(rest), lax::sign(b)));
     const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
-    return lax::round(lax::select_n(is_below, cases), 1);
+    const Array whole = lax::round(lax::select_n(is_below, cases), 1);
+    if (is_nonzero_number(y)) return whole;
+    const Array by_zero[] = {whole, lax::div(a, b)};
+    return lax::select_n(broadcast_all_scalars(lax::eq(b, integer_like(b, 0)), whole.shape()),
+                         by_zero);
   }
   const Array quotient = lax::div(a, b);
   const Array remains = lax::ne(lax::rem(a, b), integer_like(a, 0));
@@ -142,7 +163,8 @@ Array power(const Array& x, const Array& y) {
       return lax::integer_pow(x, exponent);
     }
   }
-  return binary<lax::pow>(counted(x), counted(y), "power");
+  const auto [a, b] = promote_counted(x, y, "power");
+  return lax::pow(a, b);
 }
 
 Array negative(const Array& x) { return lax::neg(x); }
@@ -247,10 +269,11 @@ Array bitwise_xor(const Array& x, const Array& y) {
 }
 Array bitwise_not(const Array& x) { return lax::bitwise_not(x); }
 Array left_shift(const Array& x, const Array& y) {
-  return binary<lax::shift_left>(counted(x), counted(y), "left_shift");
+  const auto [a, b] = promote_counted(x, y, "left_shift");
+  return lax::shift_left(a, b);
 }
 Array right_shift(const Array& x, const Array& y) {
-  const auto [a, b] = promote(counted(x), counted(y), "right_shift");
+  const auto [a, b] = promote_counted(x, y, "right_shift");
   return dtype_info(a.dtype()).kind == DTypeKind::kUnsigned ? lax::shift_right_logical(a, b)
                                                             : lax::shift_right_arithmetic(a, b);
 }

@@ -25,7 +25,7 @@ Array cumulative(Array (*operation)(const Array&, int64_t, bool), const Array& x
                  std::optional<int64_t> axis, std::optional<DType> dtype,
                  std::string_view function) {
   const auto [flat, which] = along(x, axis, function);
-  return operation(dtype ? astype(flat, *dtype) : widened(flat), which, false);
+  return operation(dtype ? astype(flat, *dtype) : counted(flat), which, false);
 }
 
 }  // namespace

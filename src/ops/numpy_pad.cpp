@@ -1,6 +1,7 @@
 // numpy's pad and roll.
 #include <algorithm>
 #include <functional>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <farcall/ops/numpy_indexing.h>
 
 #include "ops/numpy_support.h"
+#include "ops/rules_support.h"
 
 namespace farcall::numpy {
 namespace {
@@ -99,18 +101,35 @@ Array slice_of(const Array& x, int64_t axis, int64_t start, int64_t limit) {
   return lax::slice(x, starts, limits);
 }
 
-Array roll_one(const Array& x, const Array& shift, int64_t axis) {
+// How far along one axis: known, or found when the program runs.
+using Shift = std::variant<int64_t, Array>;
+
+std::vector<Shift> shifts_of(const Array& shift) {
+  std::vector<Shift> shifts;
+  if (shift.has_known_values()) {
+    for (const int64_t by : integer_values(shift)) shifts.emplace_back(by);
+  } else if (shift.rank() == 0) {
+    shifts.emplace_back(shift);
+  } else {
+    for (int64_t i = 0; i < shift.size(); ++i) {
+      const Index at[] = {i};
+      shifts.emplace_back(take(shift, at));
+    }
+  }
+  return shifts;
+}
+
+Array roll_one(const Array& x, const Shift& shift, int64_t axis) {
   const int64_t size = x.shape()[axis];
   if (size == 0) return x;
-  if (shift.has_known_values()) {
-    const auto wide = lax::convert_element_type(strengthen(shift), DType::kInt64);
-    const int64_t by = modulo(wide.item<int64_t>(), size);
+  if (const auto* known = std::get_if<int64_t>(&shift)) {
+    const int64_t by = modulo(*known, size);
     if (by == 0) return x;
     const Array parts[] = {slice_of(x, axis, size - by, size), slice_of(x, axis, 0, size - by)};
     return lax::concatenate(parts, axis);
   }
   const Array twice[] = {x, x};
-  const Array start = remainder(negative(strengthen(shift)), size);
+  const Array start = remainder(negative(strengthen(std::get<Array>(shift))), size);
   std::vector<Array> starts(x.rank(), zeros({}, start.dtype()));
   starts[axis] = start;
   return lax::dynamic_slice(lax::concatenate(twice, axis), starts, x.shape(), false);
@@ -125,8 +144,10 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
   }
   if (!axes) {
     Array flat = ravel(x);
-    const Array total = shift.rank() == 0 ? shift : sum(shift);
-    return reshape(roll_one(flat, total, 0), x.shape());
+    for (const Shift& by : shifts_of(shift.rank() > 1 ? ravel(shift) : shift)) {
+      flat = roll_one(flat, by, 0);
+    }
+    return reshape(flat, x.shape());
   }
   // A single shift goes with every axis, and a single axis with every shift.
   const auto num_axes = static_cast<int64_t>(axes->size());
@@ -135,13 +156,11 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("roll: {} shifts for {} axes", num_shifts, num_axes));
   }
-  const int64_t count = std::max(num_shifts, num_axes);
-  const Array shifts = broadcast_to(shift, {&count, 1});
+  const std::vector<Shift> shifts = shifts_of(shift);
   Array result = x;
-  for (int64_t i = 0; i < shifts.size(); ++i) {
+  for (int64_t i = 0; i < std::max(num_shifts, num_axes); ++i) {
     const int64_t axis = normalize_axis((*axes)[num_axes == 1 ? 0 : i], x.rank(), "roll");
-    const Index at[] = {i};
-    result = roll_one(result, take(shifts, at), axis);
+    result = roll_one(result, shifts[num_shifts == 1 ? 0 : i], axis);
   }
   return result;
 }

@@ -36,6 +36,15 @@ Array as_bool(const Array& x) {
   return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
 }
 
+// Sums of narrow floats are made in float32, whose range they stay in, and then made narrow again.
+Array with_range(const Array& x) {
+  const bool is_narrow = is_floating(x.dtype()) && dtype_info(x.dtype()).bits < 32;
+  return is_narrow ? lax::convert_element_type(x, DType::kFloat32) : x;
+}
+Array in_dtype_of(const Array& x, const Array& result) {
+  return x.dtype() == result.dtype() ? result : lax::convert_element_type(result, x.dtype());
+}
+
 double count(const Array& x, const Axes& axes, std::string_view function) {
   double size = 1;
   for (const int64_t axis : normalize_axes(axes, x.rank(), function)) {
@@ -89,17 +98,20 @@ Array all(const Array& x, const Axes& axes, bool keepdims) {
 
 Array mean(const Array& x, const Axes& axes, bool keepdims) {
   const Array inexact = promote_inexact(x, "mean");
-  return divide(reduce(lax::reduce_sum, inexact, axes, keepdims, "mean"), count(x, axes, "mean"));
+  const Array total = reduce(lax::reduce_sum, with_range(inexact), axes, keepdims, "mean");
+  return in_dtype_of(inexact, divide(total, count(x, axes, "mean")));
 }
 
 Array var(const Array& x, const Axes& axes, bool keepdims, double ddof) {
   const Array inexact = promote_inexact(x, "var");
-  const Array centered = subtract(inexact, mean(inexact, axes, /*keepdims=*/true));
+  const Array wide = with_range(inexact);
+  const Array centered = subtract(wide, mean(wide, axes, /*keepdims=*/true));
   const Array squares = is_complex(centered.dtype())
                             ? lax::real(lax::mul(centered, lax::conj(centered)))
                             : lax::integer_pow(centered, 2);
-  return divide(reduce(lax::reduce_sum, squares, axes, keepdims, "var"),
-                std::max(count(x, axes, "var") - ddof, 0.0));
+  const Array variance = divide(reduce(lax::reduce_sum, squares, axes, keepdims, "var"),
+                                std::max(count(x, axes, "var") - ddof, 0.0));
+  return is_complex(inexact.dtype()) ? variance : in_dtype_of(inexact, variance);
 }
 
 Array std(const Array& x, const Axes& axes, bool keepdims, double ddof) {

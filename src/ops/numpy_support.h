@@ -23,6 +23,9 @@ std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view
 std::pair<Array, Array> promote_inexact(const Array& x, const Array& y, std::string_view function);
 Array promote_inexact(const Array& x, std::string_view function);
 
+// Where the result counts, bools count as int32.
+Array counted(const Array& x);
+
 // Sums of bools and of narrow integers need room: numpy counts in the default integer.
 Array widened(const Array& x);
 

@@ -124,11 +124,12 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
   if (!integer && !is_floating(to.dtype) && !is_complex(to.dtype)) return {};
   if (to.weak_type) return {};
   if (integer && is_integer(to.dtype)) {
-    try {
-      return typed_scalar(*integer, to.dtype, to.weak_type);
-    } catch (const Error&) {
-      throw OverflowError(fmt::format("{} does not fit into {}", *integer, dtype_name(to.dtype)));
-    }
+    // The low bits count, as in an array of integers that is converted.
+    const auto& info = dtype_info(to.dtype);
+    const int unused = 64 - info.bits;
+    const uint64_t top = static_cast<uint64_t>(*integer) << unused;
+    if (info.kind == DTypeKind::kUnsigned) return typed_scalar(top >> unused, to.dtype, false);
+    return typed_scalar(static_cast<int64_t>(top) >> unused, to.dtype, false);
   }
   const auto make = [&](auto value) {
     const ShapeDtype type(to.dtype, {}, to.weak_type);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
@@ -26,6 +27,17 @@ Array scalar_of(DType dtype, double value) {
       InterpreterScope scope(evaluator());
       return lax::convert_element_type(Array::scalar(value), dtype);
   }
+}
+
+std::vector<int64_t> integer_values(const Array& x) {
+  std::vector<int64_t> values(static_cast<size_t>(x.size()));
+  const size_t width = dtype_info(x.dtype()).byte_width;
+  const auto* element = static_cast<const std::byte*>(x.data());
+  for (int64_t& value : values) {
+    value = std::stoll(format_element(x.dtype(), element));
+    element += width;
+  }
+  return values;
 }
 
 Array broadcast_scalar(const Array& x, std::span<const int64_t> shape) {

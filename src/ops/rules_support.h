@@ -16,6 +16,9 @@ namespace farcall {
 // A strongly typed scalar, which operations take together with arrays of its dtype.
 Array scalar_of(DType dtype, double value);
 
+// The values of integers of any dtype that are known already.
+std::vector<int64_t> integer_values(const Array& x);
+
 // x, a scalar or of this shape already, in this shape.
 Array broadcast_scalar(const Array& x, std::span<const int64_t> shape);
 // The transpose of that: the cotangent of an operand of this type.

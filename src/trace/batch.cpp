@@ -18,14 +18,17 @@ namespace {
 
 class BatchNode final : public TracedNode {
  public:
-  BatchNode(const Interpreter& interpreter, Array value, int64_t axis)
+  BatchNode(const Interpreter& interpreter, uint64_t origin, Array value, int64_t axis)
       : TracedNode(unbatched_type(value.type(), axis), interpreter),
+        origin_(origin),
         value_(std::move(value)),
         axis_(axis) {}
+  uint64_t origin() const { return origin_; }
   const Array& value() const { return value_; }
   int64_t axis() const { return axis_; }
 
  private:
+  uint64_t origin_;
   Array value_;
   int64_t axis_;
 };
@@ -35,21 +38,21 @@ thread_local std::vector<const BatchAxis*> named_axes;
 
 class BatchInterpreter final : public Interpreter {
  public:
-  explicit BatchInterpreter(const BatchAxis& axis)
-      : Interpreter(&current_interpreter()), axis_(axis) {}
+  // With an origin in the place of that interpreter, else the first to map over these elements.
+  explicit BatchInterpreter(const BatchAxis& axis, uint64_t origin = 0)
+      : Interpreter(&current_interpreter()), origin_(origin ? origin : id()), axis_(axis) {}
 
   Array wrap(const Array& value, int64_t axis) const {
     if (value.is_null() || axis == kNotBatched) return value;
-    return Array(new BatchNode(*this, value, axis));
+    return Array(new BatchNode(*this, origin_, value, axis));
   }
 
   BatchResults unwrap(std::span<const Array> arrays) const {
     BatchResults result;
     for (const Array& array : arrays) {
-      if (!array.is_null() && owns(array)) {
-        const auto& node = static_cast<const BatchNode&>(array.node());
-        result.outputs.push_back(node.value());
-        result.axes.push_back(node.axis());
+      if (const BatchNode* node = mapped(array)) {
+        result.outputs.push_back(node->value());
+        result.axes.push_back(node->axis());
       } else {
         result.outputs.push_back(array);
         result.axes.push_back(kNotBatched);
@@ -77,10 +80,16 @@ class BatchInterpreter final : public Interpreter {
     const BatchResults operands = unwrap(inputs);
     InterpreterScope scope(*parent());
     if (is_constant(operands) && axis_.name.empty()) return call_custom(call, inputs);
-    return wrap_all(batch_of_custom_call(call, operands.outputs, operands.axes, axis_));
+    return wrap_all(batch_of_custom_call(call, operands.outputs, operands.axes, axis_, origin_));
   }
 
  private:
+  const BatchNode* mapped(const Array& array) const {
+    if (array.is_null() || array.node().storage()) return nullptr;
+    const auto* node = dynamic_cast<const BatchNode*>(&array.node());
+    return node && node->origin() == origin_ ? node : nullptr;
+  }
+
   static bool is_constant(const BatchResults& operands) {
     return std::ranges::all_of(operands.axes, [](int64_t axis) { return axis == kNotBatched; });
   }
@@ -101,6 +110,7 @@ class BatchInterpreter final : public Interpreter {
     return wrapped;
   }
 
+  uint64_t origin_;
   const BatchAxis& axis_;
 };
 
@@ -123,7 +133,12 @@ class NamedAxis {
 
 BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
                    std::span<const int64_t> axes, const BatchAxis& axis) {
-  BatchInterpreter interpreter(axis);
+  return batch_again(function, inputs, axes, axis, /*origin=*/0);
+}
+
+BatchResults batch_again(const FlatFunction& function, std::span<const Array> inputs,
+                         std::span<const int64_t> axes, const BatchAxis& axis, uint64_t origin) {
+  BatchInterpreter interpreter(axis, origin);
   std::vector<Array> arguments;
   arguments.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -152,7 +152,7 @@ std::vector<Array> lin_transpose(const TransposeCall& call) {
 // The backward half of a batch: residuals with their own axes, cotangents with the axis in front;
 // the cotangent of an input has that input's axis, or is a sum over the batch.
 std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxis& axis,
-                                    std::span<const int64_t> residual_axes,
+                                    uint64_t origin, std::span<const int64_t> residual_axes,
                                     std::span<const int64_t> input_axes,
                                     std::span<const Array> residuals,
                                     std::span<const Array> cotangents) {
@@ -161,9 +161,9 @@ std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxi
   std::vector<int64_t> axes(residual_axes.begin(), residual_axes.end());
   for (const Array& cotangent : cotangents) axes.push_back(cotangent.is_null() ? kNotBatched : 0);
   const size_t split = residuals.size();
-  BatchResults found = batch(
+  BatchResults found = batch_again(
       [&](std::span<const Array> all) { return backward(all.first(split), all.subspan(split)); },
-      inputs, axes, axis);
+      inputs, axes, axis, origin);
   std::vector<Array> result;
   for (size_t i = 0; i < found.outputs.size(); ++i) {
     Array cotangent = found.outputs[i];
@@ -189,7 +189,8 @@ BatchResults lin_batch(const BatchCall& call) {
   }
   batched->backward = [original = p.rules->backward, axis = call.axis, residual_axes, input_axes](
                           std::span<const Array> residuals, std::span<const Array> cotangents) {
-    return batched_backward(original, axis, residual_axes, input_axes, residuals, cotangents);
+    return batched_backward(original, axis, /*origin=*/0, residual_axes, input_axes, residuals,
+                            cotangents);
   };
   CustomLinParams q{batched, p.num_residuals, p.varies, {}};
   if (p.rules->forward_mode) {
@@ -397,7 +398,8 @@ JvpResults jvp_of_custom_call(const CustomCallPtr& call, std::span<const Array> 
 }
 
 BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Array> inputs,
-                                  std::span<const int64_t> axes, const BatchAxis& axis) {
+                                  std::span<const int64_t> axes, const BatchAxis& axis,
+                                  uint64_t origin) {
   if (call->batch) {
     return call->batch(inputs.subspan(call->num_captured), axes.subspan(call->num_captured), axis);
   }
@@ -407,12 +409,12 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
   auto batched = std::make_shared<CustomCall>();
   batched->name = call->name;
   batched->num_captured = call->num_captured;
-  batched->function = [call, all_axes, axis](std::span<const Array> all) {
-    return batched_in_front(batch(call->function, all, all_axes, axis), axis);
+  batched->function = [call, all_axes, axis, origin](std::span<const Array> all) {
+    return batched_in_front(batch_again(call->function, all, all_axes, axis, origin), axis);
   };
   if (call->jvp) {
-    batched->jvp = [call, own_axes, axis](std::span<const Array> primals,
-                                          std::span<const Array> tangents) {
+    batched->jvp = [call, own_axes, axis, origin](std::span<const Array> primals,
+                                                  std::span<const Array> tangents) {
       std::vector<Array> all(primals.begin(), primals.end());
       all.insert(all.end(), tangents.begin(), tangents.end());
       std::vector<int64_t> both = own_axes;
@@ -420,7 +422,7 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
       const size_t count = primals.size();
       size_t num_results = 0;
       std::vector<Array> found = batched_in_front(
-          batch(
+          batch_again(
               [&](std::span<const Array> unbatched) {
                 JvpResults results = call->jvp(unbatched.first(count), unbatched.subspan(count));
                 num_results = results.primals.size();
@@ -428,17 +430,17 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
                 flat.insert(flat.end(), results.tangents.begin(), results.tangents.end());
                 return flat;
               },
-              all, both, axis),
+              all, both, axis, origin),
           axis);
       const auto middle = found.begin() + static_cast<int64_t>(num_results);
       return JvpResults{{found.begin(), middle}, {middle, found.end()}};
     };
   } else {
-    batched->forward = [call, own_axes, axis](std::span<const Array> all,
-                                              const std::vector<bool>& varies) {
+    batched->forward = [call, own_axes, axis, origin](std::span<const Array> all,
+                                                      const std::vector<bool>& varies) {
       size_t num_outputs = 0;
       BackwardRule backward = call->backward;
-      BatchResults found = batch(
+      BatchResults found = batch_again(
           [&](std::span<const Array> unbatched) {
             ForwardResults results = call->forward(unbatched, varies);
             num_outputs = results.outputs.size();
@@ -447,7 +449,7 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
             flat.insert(flat.end(), results.residuals.begin(), results.residuals.end());
             return flat;
           },
-          all, own_axes, axis);
+          all, own_axes, axis, origin);
       const auto split = static_cast<int64_t>(num_outputs);
       ForwardResults results;
       results.residuals.assign(found.outputs.begin() + split, found.outputs.end());
@@ -455,9 +457,10 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
         results.outputs.push_back(move_axis(found.outputs[i], found.axes[i], 0, axis.size));
       }
       const std::vector<int64_t> residual_axes(found.axes.begin() + split, found.axes.end());
-      results.backward = [backward, own_axes, residual_axes, axis](
+      results.backward = [backward, own_axes, residual_axes, axis, origin](
                              std::span<const Array> residuals, std::span<const Array> cotangents) {
-        return batched_backward(backward, axis, residual_axes, own_axes, residuals, cotangents);
+        return batched_backward(backward, axis, origin, residual_axes, own_axes, residuals,
+                                cotangents);
       };
       return results;
     };

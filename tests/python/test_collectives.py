@@ -37,6 +37,9 @@ COLLECTIVES = {
     "all_to_all in place": lambda m, x: m.lax.all_to_all(x, "i", 1, 1),
     "all_to_all tiled": lambda m, x: m.lax.all_to_all(x, "i", 1, 0, tiled=True),
     "ppermute": lambda m, x: m.lax.ppermute(x, "i", PERM),
+    "psum_scatter": lambda m, x: m.lax.psum_scatter(x, "i", scatter_dimension=1),
+    "psum_scatter_tiled": lambda m, x: m.lax.psum_scatter(x, "i", scatter_dimension=-1, tiled=True),
+    "pshuffle": lambda m, x: m.lax.pshuffle(x, "i", [1, 3, 0, 2]),
     "axis_index": lambda m, x: x * m.lax.axis_index("i"),
     "axis_size": lambda m, x: x * m.lax.axis_size("i"),
 }

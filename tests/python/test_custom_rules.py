@@ -536,3 +536,19 @@ def test_sequential_vmap_is_a_loop_in_the_program():
     f = fc.custom_batching.sequential_vmap(lambda x: x * 2)
     program = fc.make_jaxpr(fc.vmap(f))(np.zeros(5, np.float32))
     assert "scan" in str(program)
+
+
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_functions_may_close_over_what_vmap_maps(kind):
+    def outer(m, x):
+        f = getattr(m.root, kind)(lambda y: x * y)
+        if kind == "custom_jvp":
+            f.defjvp(lambda primals, tangents: (x * primals[0], 10 * x * tangents[0]))
+        else:
+            f.defvjp(lambda y: (x * y, None), lambda _, g: (10 * x * g,))
+        looped = m.lax.scan(lambda c, _: (f(c), c), x, None, length=2)[0]
+        return f(x + 1.0), looped, m.root.grad(f)(x)
+
+    x = np.arange(3, dtype=np.float32)
+    same_as_jax(lambda m: m.root.vmap(lambda x: outer(m, x))(x))
+    same_as_jax(lambda m: m.root.jit(m.root.vmap(lambda x: outer(m, x)))(x))

@@ -396,7 +396,7 @@ X = fnp.ones((2, 3))
         (lambda: fnp.matmul(X, 2.0), ValueError, "matmul"),
         (lambda: fnp.concatenate([]), ValueError, "concatenate"),
         (lambda: fnp.concatenate([X, X[0]]), ValueError, "concatenate"),
-        (lambda: fnp.concatenate(X), TypeError, "concatenate: argument arrays must be a sequence"),
+        (lambda: fnp.concatenate(1.0), TypeError, "concatenate: argument arrays must be a seq"),
         (lambda: fnp.stack([X, X[0]]), ValueError, "stack"),
         (lambda: fnp.squeeze(X, 0), ValueError, "squeeze"),
         (lambda: fnp.broadcast_to(X, (3, 2)), ValueError, "broadcast"),
@@ -405,7 +405,6 @@ X = fnp.ones((2, 3))
         (lambda: fnp.floor(fnp.array([1j])), (TypeError, ValueError), "floor"),
         (lambda: fnp.array([1], fnp.int4) + fnp.array([1], "int8"), ValueError, "no common dtype"),
         (lambda: fnp.full((2,), "a"), TypeError, "full: argument fill_value must be"),
-        (lambda: fnp.array([1], "uint8") + 300, OverflowError, "300 does not fit into uint8"),
     ],
 )
 def test_mistakes_name_the_function_and_what_was_wrong(call, error, message):

@@ -23,7 +23,7 @@ FARCALL_API PromotedDType promote_types(std::span<const ShapeDtype> types);
 FARCALL_API PromotedDType promote_to_inexact(std::span<const ShapeDtype> types);
 
 // x in another dtype. A weak scalar that still knows its number is converted from that number, so
-// nothing is lost on the way; raises OUT_OF_RANGE when an integer does not fit.
+// nothing is lost on the way; of an integer that does not fit the low bits count.
 FARCALL_API Array convert(const Array& x, PromotedDType to);
 
 // The same array without weak type; copies nothing.

@@ -21,7 +21,9 @@ from farcall._control_flow import pmax as pmax
 from farcall._control_flow import pmean as pmean
 from farcall._control_flow import pmin as pmin
 from farcall._control_flow import ppermute as ppermute
+from farcall._control_flow import pshuffle as pshuffle
 from farcall._control_flow import psum as psum
+from farcall._control_flow import psum_scatter as psum_scatter
 from farcall._control_flow import scan as scan
 from farcall._control_flow import switch as switch
 from farcall._control_flow import while_loop as while_loop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from farcall import _core
@@ -19,6 +20,8 @@ def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
     """The arrays of a sequence, or the slices of an array along its first dimension."""
     if isinstance(values, Array):
         return list(values)
+    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
+        raise TypeError(f"{function}: argument {name} must be a sequence of arrays, got {values!r}")
     return [as_array(value, function, f"{name}[{i}]") for i, value in enumerate(values)]
 
 
@@ -59,7 +62,9 @@ def is_float(x: Array) -> bool:
 
 def to_inexact(x: Array) -> Array:
     """Integers and bools as float32; weak ones stay weak."""
-    return x if is_inexact(x) else x * 1.0
+    if is_inexact(x):
+        return x
+    return x * 1.0 if x.weak_type else _core.numpy.astype(x, "float32")
 
 
 def iota_like(x: Array, axis: int) -> Array:

@@ -69,6 +69,11 @@ def _promoted(x: Any, y: Any, function: str) -> tuple[Array, Array]:
     return _f.broadcast_to(a, zero.shape), _f.broadcast_to(b, zero.shape)
 
 
+def _refuse_complex(x: Array, function: str) -> None:
+    if x.dtype.kind == "c":
+        raise ValueError(f"{function}: is not defined for complex numbers, got {x.dtype}")
+
+
 # ---- rounding ------------------------------------------------------------------------------------
 
 
@@ -128,9 +133,10 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 def fmod(x1: Any, x2: Any, /) -> Array:
     """The remainder with the sign of the dividend."""
     a, b = as_array(x1, "fmod", "x1"), as_array(x2, "fmod", "x2")
-    dtype = _f.add(_f.multiply(a, 0), _f.multiply(b, 0)).dtype
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    a, b = (_f.broadcast_to(_f.astype(each, dtype), shape) for each in (a, b))
+    zero = _f.add(_f.multiply(a, 0), _f.multiply(b, 0))
+    a, b = (_f.broadcast_to(_f.astype(each, zero.dtype), zero.shape) for each in (a, b))
+    if not is_inexact(b):  # by zero, integers leave zero, as in numpy
+        b = _f.where(_f.equal(b, 0), 1, b)
     return _core.lax.rem(a, b)
 
 
@@ -155,6 +161,7 @@ def fabs(x: Any, /) -> Array:
 def hypot(x1: Any, x2: Any, /) -> Array:
     """sqrt(x1 ** 2 + x2 ** 2), without overflow on the way."""
     a, b = _promoted(x1, x2, "hypot")
+    _refuse_complex(a, "hypot")
     a, b = _f.abs(a), _f.abs(b)
     large, small = _f.maximum(a, b), _f.minimum(a, b)
     is_zero = _f.equal(large, 0)
@@ -185,30 +192,42 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
 
 def log2(x: Any, /) -> Array:
     """The logarithm to base 2."""
-    return _f.log(x) / math.log(2)
+    return _per(_f.log(x), math.log(2))
 
 
 def log10(x: Any, /) -> Array:
     """The logarithm to base 10."""
-    return _f.log(x) / math.log(10)
+    return _per(_f.log(x), math.log(10))
 
 
-def _log_add(a: Array, b: Array, exp: Any, log1p: Any) -> Array:
-    largest, difference = _f.maximum(a, b), a - b
-    # Equal infinities have no difference; their sum is what they are.
-    result = largest + log1p(exp(-_f.abs(difference)))
-    return _f.where(_f.isnan(difference), a + b, result)
+def _per(x: Array, unit: float) -> Array:
+    """``x`` in units of a number; the parts of a complex one each."""
+    if x.dtype.kind != "c":
+        return x / unit
+    return _core.lax.complex(_f.real(x) / unit, _f.imag(x) / unit)
+
+
+def _log_add(a: Array, b: Array, exp: Any, log1p: Any, half_turn: float) -> Array:
+    # The derivatives of greatest and least are shared where both are equal, and so is this one's.
+    largest, difference = _f.maximum(a, b), _f.minimum(a, b) - _f.maximum(a, b)
+    # Equal infinities have no difference; numbers that are not come back through the largest.
+    result = largest + log1p(exp(_f.where(_f.isnan(difference), 0, difference)))
+    if result.dtype.kind != "c":
+        return result
+    turned = _f.remainder(_f.imag(result) + half_turn, 2 * half_turn) - half_turn
+    return _core.lax.complex(_f.real(result), turned)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Array:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
-    return _log_add(*_promoted(x1, x2, "logaddexp"), _f.exp, _f.log1p)
+    return _log_add(*_promoted(x1, x2, "logaddexp"), _f.exp, _f.log1p, math.pi)
 
 
 def logaddexp2(x1: Any, x2: Any, /) -> Array:
     """log2(2 ** x1 + 2 ** x2), without overflow on the way."""
     a, b = _promoted(x1, x2, "logaddexp2")
-    return _log_add(a, b, _f.exp2, lambda x: _f.log1p(x) / math.log(2))
+    unit = math.log(2)
+    return _log_add(a, b, _f.exp2, lambda x: _per(_f.log1p(x), unit), math.pi / unit)
 
 
 def ldexp(x1: Any, x2: Any, /) -> Array:
@@ -263,6 +282,7 @@ def angle(z: Any, deg: builtins.bool = False) -> Array:
 def signbit(x: Any, /) -> Array:
     """Whether the sign bit is set: below zero, -0.0, and NaNs that have it."""
     array = as_array(x, "signbit", "x")
+    _refuse_complex(array, "signbit")
     if not is_float(array):
         return _f.less(array, 0)
     bits = _core.lax.bitcast_convert_type(array, f"int{8 * array.dtype.itemsize}")
@@ -282,7 +302,10 @@ def nextafter(x: Any, y: Any, /) -> Array:
 
 def bitwise_count(x: Any, /) -> Array:
     """The number of ones in the binary form of the absolute value, uint8."""
-    array = _f.abs(x) if as_array(x, "bitwise_count", "x").dtype.kind == "i" else x
+    array = as_array(x, "bitwise_count", "x")
+    if array.dtype.kind == "b":
+        return _f.astype(array, "uint8")
+    array = _f.abs(array) if array.dtype.kind == "i" else array
     return _f.astype(_core.lax.population_count(array), "uint8")
 
 
@@ -292,12 +315,14 @@ def bitwise_count(x: Any, /) -> Array:
 def isposinf(x: Any, /, out: None = None) -> Array:
     """Whether an element is infinity."""
     refuse_out(out, "isposinf")
+    _refuse_complex(as_array(x, "isposinf", "x"), "isposinf")
     return _f.logical_and(_f.isinf(x), _f.greater(x, 0))
 
 
 def isneginf(x: Any, /, out: None = None) -> Array:
     """Whether an element is minus infinity."""
     refuse_out(out, "isneginf")
+    _refuse_complex(as_array(x, "isneginf", "x"), "isneginf")
     return _f.logical_and(_f.isinf(x), _f.less(x, 0))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import ml_dtypes
 
 from farcall import _control_flow, _core
 from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._elementwise import ldexp
 
 __all__ = ["frexp", "gcd", "lcm"]
 
@@ -17,7 +18,7 @@ _f: Any = _core.numpy
 def _whole_numbers(x1: Any, x2: Any, function: str) -> tuple[Array, Array]:
     a, b = as_array(x1, function, "x1"), as_array(x2, function, "x2")
     zero = _f.add(_f.multiply(a, 0), _f.multiply(b, 0))
-    if a.dtype.kind not in "iu" or b.dtype.kind not in "iu" or zero.dtype.kind not in "iu":
+    if zero.dtype.kind not in "iu" or a.dtype.kind == b.dtype.kind == "b":
         raise ValueError(f"{function}: takes integers, got {a.dtype} and {b.dtype}")
     a, b = _f.astype(a, zero.dtype), _f.astype(b, zero.dtype)
     return _f.broadcast_to(a, zero.shape), _f.broadcast_to(b, zero.shape)
@@ -49,7 +50,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     x = to_inexact(as_array(x, "frexp", "x"))
     if x.dtype.kind == "c":
         raise TypeError(f"frexp: takes real numbers, got {x.dtype}")
-    info = np.finfo(x.dtype)
+    info = ml_dtypes.finfo(x.dtype)
     whole = f"int{info.bits}"
     tiny = _f.less(_f.abs(x), info.tiny)
     # Numbers below the normal ones are made normal first.
@@ -58,8 +59,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     biased = _f.bitwise_and(_f.right_shift(bits, info.nmant), (1 << info.nexp) - 1)
     bias = (1 << (info.nexp - 1)) - 2
     exponent = biased - bias - _f.where(tiny, info.nmant, 0)
-    kept = _f.bitwise_and(bits, ~(((1 << info.nexp) - 1) << info.nmant))
-    half = _f.bitwise_or(kept, _f.astype(bias, whole) << info.nmant)
-    fraction = _core.lax.bitcast_convert_type(half, x.dtype)
     is_plain = _f.logical_and(_f.isfinite(x), _f.not_equal(x, 0))
-    return _f.where(is_plain, fraction, x), _f.astype(_f.where(is_plain, exponent, 0), "int32")
+    exponent = _f.astype(_f.where(is_plain, exponent, 0), "int32")
+    # A product, which is exact and has a derivative.
+    return ldexp(x, -exponent), exponent

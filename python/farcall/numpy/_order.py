@@ -293,6 +293,8 @@ def _quantile(
     axes = normalize_axes(axis, array.ndim, function)
     kept = [i for i in range(array.ndim) if i not in axes]
     shape = tuple(array.shape[i] for i in kept)
+    if _size(array, axes) == 0:
+        raise ValueError(f"{function}: an array of shape {array.shape} has no elements to choose")
     lanes = _f.reshape(_f.transpose(array, [*kept, *axes]), (*shape, _size(array, axes)))
     ordered = _f.sort(lanes, -1)
     is_nan = _f.isnan(ordered)
@@ -398,6 +400,8 @@ def cumulative_sum(
     include_initial: builtins.bool = False,
 ) -> Array:
     """``cumsum``, with the empty sum before it if ``include_initial``."""
+    if dtype is None:  # unlike cumsum in the dtype of sums, as the array API has it
+        dtype = _f.sum(_f.zeros((0,), as_array(x, "cumulative_sum", "x").dtype)).dtype
     return _cumulative(_f.cumsum, 0, "cumulative_sum", x, axis, dtype, include_initial)
 
 

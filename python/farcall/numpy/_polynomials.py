@@ -12,6 +12,7 @@ from farcall.numpy import linalg as _linalg
 from farcall.numpy._common import Array, as_array, to_inexact
 from farcall.numpy._creation import asarray, diag, vander
 from farcall.numpy._linear import convolve
+from farcall.numpy._types import result_type
 
 __all__ = [
     "poly",
@@ -46,7 +47,9 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
     """
     del unroll
     p, x = as_array(p, "polyval", "p"), as_array(x, "polyval", "x")
-    result = _f.multiply(x, 0) + _f.zeros((), p.dtype)
+    dtype = result_type(p, x)
+    p, x = _f.astype(p, dtype), _f.astype(x, dtype)
+    result = _f.zeros(np.broadcast_shapes(x.shape, p.shape[1:]), dtype)
     for coefficient in p:
         result = result * x + coefficient
     return result

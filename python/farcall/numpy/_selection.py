@@ -115,8 +115,13 @@ def unique(
       size: how many to give, the first ones or with ``fill_value`` after them (the smallest if left
         out).
     """
-    made = np.unique(np.asarray(ar), True, True, True, axis=axis, equal_nan=equal_nan)
+    given = np.asarray(_array(ar, "unique", "ar"))
+    # numpy does not sort NaNs of narrow floats to the end.
+    is_narrow = given.dtype.kind not in "biufc"
+    comparable = given.astype(np.float32) if is_narrow else given
+    made = np.unique(comparable, True, True, True, axis=axis, equal_nan=equal_nan)
     values, index, inverse, counts = made
+    values = values.astype(given.dtype)
     if size is not None:
         along = 0 if axis is None else axis
         missing = builtins.max(size - values.shape[along], 0)

@@ -172,6 +172,7 @@ def _converted(array: Array, dtype: Any) -> Array:
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     """The arrays one after the other along ``axis``; flattened first where it is None."""
+    arrays = as_arrays(arrays, "concatenate")
     if axis is None:
         arrays, axis = [_f.ravel(each) for each in arrays], 0
     return _converted(_f.concatenate(arrays, axis), dtype)
@@ -217,7 +218,7 @@ def block(arrays: Any) -> Array:
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
     """The arrays, of one shape, along a new dimension at ``axis``."""
-    return _converted(_f.stack(arrays, axis), dtype)
+    return _converted(_f.stack(as_arrays(arrays, "stack"), axis), dtype)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:

@@ -41,6 +41,8 @@ def bincount(
         must be known: the size is one more than the largest.
     """
     x = as_array(x, "bincount", "x")
+    if x.dtype.kind == "b":
+        x = _f.astype(x, "int32")
     if x.ndim != 1 or x.dtype.kind not in "iu":
         raise TypeError(f"bincount: x must be integers in one dimension, got {x.aval}")
     if length is None:

@@ -61,17 +61,24 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     return result_type(a, b)
 
 
-def _is_narrow_float(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind not in "fc" and "float" in dtype.name
-
-
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Whether a dtype or kind of numbers is of a kind; narrow floats are floats."""
     if not isinstance(arg1, type) or not issubclass(arg1, np.generic):
         arg1 = np.dtype(arg1)
-    if isinstance(arg1, np.dtype) and _is_narrow_float(arg1) and isinstance(arg2, type):
-        return issubclass(np.floating, arg2)
+    if isinstance(arg1, np.dtype) and isinstance(arg2, type) and arg1.kind not in "iufcb":
+        kind = _kind_of_narrow(arg1.name)
+        if kind is not None:
+            return issubclass(kind, arg2)
     return np.issubdtype(arg1, arg2)
+
+
+def _kind_of_narrow(name: str) -> type | None:
+    """The kind of a dtype that numpy does not know."""
+    if "float" in name:
+        return np.floating
+    if name.startswith("uint"):
+        return np.unsignedinteger
+    return np.signedinteger if name.startswith("int") else None
 
 
 _KINDS = {

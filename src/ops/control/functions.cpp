@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
@@ -15,6 +14,7 @@
 #include <farcall/trace/batch.h>
 
 #include "ops/control/programs.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall::lax {
@@ -259,10 +259,8 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
     bounds.upper = convert(upper, to);
   }
   if (lower.has_known_values() && upper.has_known_values()) {
-    const auto value = [](const Array& bound) {
-      return std::stoll(format_element(bound.dtype(), bound.data()));
-    };
-    bounds.trip_count = std::max<int64_t>(value(upper) - value(lower), 0);
+    const int64_t count = integer_values(upper)[0] - integer_values(lower)[0];
+    bounds.trip_count = std::max<int64_t>(count, 0);
   } else if (unroll) {
     type_error("fori_loop: unroll needs bounds that are known when the function is recorded");
   }
