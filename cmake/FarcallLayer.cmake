@@ -16,6 +16,13 @@ function(farcall_layer name)
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
+  # Parsed once for all layers.
+  if(name STREQUAL core)
+    target_precompile_headers(farcall_core PRIVATE <algorithm> <functional> <map> <memory> <mutex>
+      <optional> <span> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>)
+  else()
+    target_precompile_headers(farcall_${name} REUSE_FROM farcall_core)
+  endif()
 endfunction()
 
 # What kernel authors include: farcall/ffi.h, farcall/abi.h and farcall/handler/. It uses no layer,
