@@ -230,14 +230,14 @@ def resident_bytes():
 
 def eager(i):
     """One more callback of each kind."""
-    held = np.full(256, i, F32)
+    held = np.full(1 << 14, i, F32)
     fc.pure_callback(lambda a: held[:4], struct(4), X)
     fc.debug.callback(lambda a: held, X)
     buffer_callback(lambda ctx, out: np.asarray(out).fill(held[0]), struct(4))()
 
 
 def compiled(i):
-    held = np.full(1024, i, F32)
+    held = np.full(1 << 14, i, F32)
     program = fc.jit(lambda x: fc.pure_callback(lambda a: held[:4], struct(4), x) + 1)
     np.testing.assert_array_equal(program(X), np.full(4, i + 1, F32))
 
@@ -254,8 +254,8 @@ def test_ten_thousand_callbacks_leave_no_memory_behind(make, count):
         make(i)
     gc.collect()
     assert len(gc.get_objects()) - objects < 200
-    # What they held is a kilobyte for each eager one, four for each program, and the programs.
-    assert resident_bytes() - memory < (1 << 20)
+    # What they held is 64 kilobytes each. What the allocator keeps varies by a megabyte or two.
+    assert resident_bytes() - memory < (1 << 23)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
