@@ -42,7 +42,7 @@ def accepted(name: str, arity: int) -> str:
         struct = fc.ShapeDtypeStruct((), dtype(sample))
         try:
             fc.eval_shape(getattr(lax, name), *[struct] * arity)
-        except ValueError:
+        except (TypeError, ValueError):
             continue
         kinds += kind
     return kinds
