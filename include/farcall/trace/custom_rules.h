@@ -223,8 +223,8 @@ struct CustomVmap {
                                       const BatchAxis& axis) mutable {
       const All values = build<All>(call->arguments, inputs_of_batch(inputs, axes, axis.size));
       const VmapOptions batch = options_of_batch(call->arguments, axes, axis);
-      const auto found = std::apply(
-          [&](const auto&... parts) { return rule(batch, parts...); }, values);
+      const auto found =
+          std::apply([&](const auto&... parts) { return rule(batch, parts...); }, values);
       return results_of(*call, found, axis.size);
     };
     return call_ruled(call, name, std::move(rules), arguments);
