@@ -46,10 +46,6 @@ Array ordered(const Array& x, const Array& y, std::string_view function) {
   return lax::select_n(lax::eq(lax::real(a), lax::real(b)), cases);
 }
 
-Array as_bool(const Array& x) {
-  return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
-}
-
 // Bools meet integers as bools; only among themselves they count.
 std::pair<Array, Array> promote_counted(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote(x, y, function);
@@ -71,6 +67,13 @@ bool is_nonzero_number(const Array& x) {
 }
 
 }  // namespace
+
+Array as_bool(const Array& x) {
+  if (x.dtype() == DType::kBool) return x;
+  // A conversion takes the real part.
+  return is_complex(x.dtype()) ? lax::ne(x, integer_like(x, 0))
+                               : lax::convert_element_type(x, DType::kBool);
+}
 
 Array counted(const Array& x) {
   return x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;

@@ -32,10 +32,6 @@ Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool
   return reduce(reduction, x, axes, keepdims, function);
 }
 
-Array as_bool(const Array& x) {
-  return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
-}
-
 // Sums of narrow floats are made in float32, whose range they stay in, and then made narrow again.
 Array with_range(const Array& x) {
   const bool is_narrow = is_floating(x.dtype()) && dtype_info(x.dtype()).bits < 32;

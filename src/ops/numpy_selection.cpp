@@ -108,10 +108,6 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
 
 // ---- nonzero ----
 
-Array is_nonzero(const Array& x) {
-  return x.dtype() == DType::kBool ? x : lax::convert_element_type(x, DType::kBool);
-}
-
 std::vector<Array> unravelled(std::span<const int64_t> flat, std::span<const int64_t> shape) {
   std::vector<std::vector<int32_t>> places(shape.size(), std::vector<int32_t>(flat.size()));
   for (size_t i = 0; i < flat.size(); ++i) {
@@ -187,7 +183,7 @@ std::vector<Array> nonzero(const Array& x) {
                     "is recorded. Give a size",
                     x.type().to_string()));
   }
-  const Array mask = is_nonzero(x);
+  const Array mask = as_bool(x);
   const auto values =
       std::span(static_cast<const bool*>(mask.data()), static_cast<size_t>(mask.size()));
   std::vector<int64_t> flat;
@@ -208,7 +204,7 @@ std::vector<Array> nonzero(const Array& x, int64_t size, std::span<const Array> 
                             fill_values.size(), x.rank()));
   }
   constexpr PromotedDType kInt = {DType::kInt32, false};
-  const Array mask = ravel(is_nonzero(x));
+  const Array mask = ravel(as_bool(x));
   const Array count = lax::cumsum(lax::convert_element_type(mask, DType::kInt32), 0);
   // Each true element writes its place where its turn is; the others write outside.
   const Array turn = where(mask, lax::sub(count, convert(1, kInt)), convert(Array(size), kInt));

@@ -79,7 +79,9 @@ Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes) {
   return result;
 }
 
-Array astype(const Array& x, DType dtype) { return convert(x, {dtype, false}); }
+Array astype(const Array& x, DType dtype) {
+  return dtype == DType::kBool && is_complex(x.dtype()) ? as_bool(x) : convert(x, {dtype, false});
+}
 
 Array reshape(const Array& x, std::span<const int64_t> shape) {
   Shape sizes(shape.begin(), shape.end());

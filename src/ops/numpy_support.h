@@ -23,6 +23,9 @@ std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view
 std::pair<Array, Array> promote_inexact(const Array& x, const Array& y, std::string_view function);
 Array promote_inexact(const Array& x, std::string_view function);
 
+// Whether elements are other than zero.
+Array as_bool(const Array& x);
+
 // Where the result counts, bools count as int32.
 Array counted(const Array& x);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/element_number.h>
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
@@ -34,7 +35,10 @@ std::vector<int64_t> integer_values(const Array& x) {
   const size_t width = dtype_info(x.dtype()).byte_width;
   const auto* element = static_cast<const std::byte*>(x.data());
   for (int64_t& value : values) {
-    value = std::stoll(format_element(x.dtype(), element));
+    if (!convert_element(x.dtype(), element, DType::kInt64, &value)) {
+      throw OverflowError(
+          fmt::format("{} does not fit into int64", format_element(x.dtype(), element)));
+    }
     element += width;
   }
   return values;

@@ -214,10 +214,11 @@ def test_mistakes_of_structure_are_named():
         (lambda: lax.dot_general(F, G, (((1,), (0,)), ((), ()))), "dot_general: "),
         (lambda: lax.bitcast_convert_type(F, np.int64), "bitcast_convert_type: "),
         (lambda: lax.reduce_and(F, (0,)), "reduce_and: "),
-        (lambda: lax.sin(I), "sin: takes floats"),
     ]:
         with pytest.raises(ValueError, match=message):
             call()
+    with pytest.raises(TypeError, match="sin: takes floats"):
+        lax.sin(I)
 
 
 def test_primitives_print_under_their_names():

@@ -3,12 +3,15 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include <farcall/core/element_number.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
@@ -187,13 +190,22 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // ---- on arrays ----
 
-// A number of Python's is of the declared dtype where that is no lesser kind.
+// A number of Python's is of the declared dtype where that is no lesser kind. Raises OverflowError
+// for an integer that does not fit.
 Array as_declared(const Array& x, ShapeDtype declared) {
   if (!x.type().weak_type() || declared.rank() != 0) return x;
   const auto kind = [](DType dtype) {
     return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
   };
   if (kind(x.dtype()) > kind(declared.dtype())) return x;
+  const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
+  const auto* integer = scalar ? std::get_if<int64_t>(&scalar->number()) : nullptr;
+  std::byte element[8];
+  if (integer && is_integer(declared.dtype()) &&
+      !convert_element(DType::kInt64, integer, declared.dtype(), element)) {
+    throw OverflowError(
+        fmt::format("{} does not fit into {}", *integer, dtype_name(declared.dtype())));
+  }
   return convert(x, {declared.dtype(), false});
 }
 

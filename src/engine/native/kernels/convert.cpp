@@ -33,14 +33,6 @@ void is_nonzero(const void* source, void* target, int64_t size, const ConvertSte
   for (int64_t i = 0; i < size; ++i) to[i] = from[i] != T(0);
 }
 
-// A complex number is zero where both parts are.
-template <class T>
-void is_nonzero_pair(const void* source, void* target, int64_t size, const ConvertStep&) {
-  const auto* from = static_cast<const T*>(source);
-  auto* to = static_cast<uint8_t*>(target);
-  for (int64_t i = 0; i < size; ++i) to[i] = from[2 * i] != T(0) || from[2 * i + 1] != T(0);
-}
-
 // The bounds are powers of two, so that the cast in between is always defined.
 template <class From, class To>
 void saturate(const void* source, void* target, int64_t size, const ConvertStep& step) {
@@ -241,10 +233,6 @@ Conversion make_conversion(DType from, DType to) {
   if (is_complex(from) && is_complex(to)) {
     builder.add(to == DType::kComplex128 ? cast_pairs<float, double> : cast_pairs<double, float>,
                 to);
-    return conversion;
-  }
-  if (is_complex(from) && to == DType::kBool) {
-    builder.add(from == DType::kComplex64 ? is_nonzero_pair<float> : is_nonzero_pair<double>, to);
     return conversion;
   }
   if (is_complex(from)) {
