@@ -103,11 +103,12 @@ bool Array::is_deleted() const {
 
 void Array::not_concrete() const {
   if (is_deleted()) deleted_array(*this);
-  throw ConcretizationError(
-      fmt::format("the values of a traced {} were asked for, but they are not known while the "
-                  "function is recorded or mapped. Compute with array operations only (where() or "
-                  "cond in place of if), or call this part outside jit and vmap",
-                  type().to_string()));
+  throw ConcretizationError(fmt::format(
+      "the values of a traced {} were asked for, but they are not known while the "
+      "function is recorded or mapped. Compute with array operations only (where() or "
+      "cond in place of if), make the argument that they come from static (static_argnums), "
+      "or call this part outside jit and vmap",
+      type().to_string()));
 }
 
 std::string Array::to_string() const {
