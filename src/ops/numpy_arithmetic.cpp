@@ -143,7 +143,7 @@ Array floor_divide(const Array& x, const Array& y) {
     const Array is_below = lax::bitwise_and(lax::ne(rest, integer_like(rest, 0)),
                                             lax::ne(lax::sign(rest), lax::sign(b)));
     const Array cases[] = {quotient, lax::sub(quotient, integer_like(quotient, 1))};
-    const Array whole = lax::round(lax::select_n(is_below, cases), 1);
+    Array whole = lax::round(lax::select_n(is_below, cases), 1);
     if (is_nonzero_number(y)) return whole;
     const Array by_zero[] = {whole, lax::div(a, b)};
     return lax::select_n(broadcast_all_scalars(lax::eq(b, integer_like(b, 0)), whole.shape()),
