@@ -34,8 +34,7 @@ struct FlatTree {
 FlatTree flatten_arrays(nb::handle object, const std::string& what) {
   FlatTree flat;
   std::vector<nb::object> leaves;
-  flat.tree = flatten_tree(object, leaves);
-  flat.tree = mark_float0(flat.tree, leaves);
+  flat.tree = flatten_marked(object, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
     flat.arrays.push_back(is_float0(leaves[i])
                               ? float0_stand_in(leaves[i])

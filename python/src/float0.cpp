@@ -42,10 +42,12 @@ nb::object float0_zeros(std::span<const int64_t> shape) {
   return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0_dtype());
 }
 
-TreeDefPtr mark_float0(TreeDefPtr tree, std::span<const nb::object> leaves) {
-  if (std::ranges::none_of(leaves, is_float0)) return tree;
-  TreeNode root = tree->root();
-  mark(root, leaves);
+TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves) {
+  TreeDefPtr flat = flatten_tree(tree, leaves);
+  if (std::ranges::none_of(leaves, is_float0)) return flat;
+  TreeNode root = flat->root();
+  std::span<const nb::object> unmarked(leaves);
+  mark(root, unmarked);
   return std::make_shared<const TreeDef>(std::move(root));
 }
 

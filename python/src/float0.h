@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <farcall/trace/array.h>
 
@@ -21,9 +22,9 @@ const nb::object& float0_dtype();
 bool is_float0(nb::handle object);
 nb::object float0_zeros(std::span<const int64_t> shape);
 
-// A structure for which `stand_in` and `from_stand_in` convert: its leaves that are of dtype float0
-// here are marked as such.
-TreeDefPtr mark_float0(TreeDefPtr tree, std::span<const nb::object> leaves);
+// As flatten_tree(), with the leaves that are of dtype float0 marked as such in the structure: for
+// these unflatten() converts what stands for them.
+TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves);
 Array float0_stand_in(nb::handle object);
 // The array of dtype float0 for which this stands; anything but a farcall array is returned as is.
 nb::object from_float0_stand_in(nb::object object);

@@ -26,11 +26,6 @@ void check_hashable(const std::string& where, nb::handle value, const std::strin
                           where, which, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
 }
 
-TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves) {
-  TreeDefPtr flat = flatten_tree(tree, leaves);
-  return mark_float0(std::move(flat), leaves);
-}
-
 // Null for what is no array.
 Array leaf_to_array(nb::handle leaf) {
   return is_float0(leaf) ? float0_stand_in(leaf) : try_to_array(leaf);

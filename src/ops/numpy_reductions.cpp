@@ -60,8 +60,7 @@ Array arg_extreme(Array (*position)(const Array&, int64_t, DType), const Array& 
   return keepdims ? reshape(result, Shape(x.rank(), 1)) : result;
 }
 
-}  // namespace
-
+// Sums of bools and of narrow integers need room: numpy counts in the default integer.
 Array widened(const Array& x) {
   const auto& info = dtype_info(x.dtype());
   if (info.kind == DTypeKind::kBool || (info.kind == DTypeKind::kSigned && info.bits < 32)) {
@@ -72,6 +71,8 @@ Array widened(const Array& x) {
   }
   return x;
 }
+
+}  // namespace
 
 Array sum(const Array& x, const Axes& axes, bool keepdims) {
   return reduce(lax::reduce_sum, widened(x), axes, keepdims, "sum");

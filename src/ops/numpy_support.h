@@ -29,7 +29,4 @@ Array as_bool(const Array& x);
 // Where the result counts, bools count as int32.
 Array counted(const Array& x);
 
-// Sums of bools and of narrow integers need room: numpy counts in the default integer.
-Array widened(const Array& x);
-
 }  // namespace farcall::numpy

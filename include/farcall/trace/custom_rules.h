@@ -78,6 +78,10 @@ struct RuledCall {
   RuleChecks checks;
   TreeDef result = {};  // of the function or the rule, whichever ran last
 
+  // `rule` names it in messages.
+  RuledCall(F f, const Args& args, std::string rule)
+      : function(std::move(f)), arguments(tree_of(args)), checks(std::move(rule)) {}
+
   std::vector<Array> run(std::span<const Array> inputs) {
     Args args = build<Args>(arguments, inputs);
     const Result value = std::apply(function, args);
@@ -112,8 +116,8 @@ struct CustomJvp {
     using Call = RuledCall<F, All>;
     using Result = typename Call::Result;
     const All arguments{args...};
-    const auto call = std::make_shared<Call>(Call{
-        function, tree_of(arguments), RuleChecks("the jvp rule of custom_jvp function " + name)});
+    const auto call =
+        std::make_shared<Call>(function, arguments, "the jvp rule of custom_jvp function " + name);
     CustomCall rules;
     rules.jvp = [call, rule = rule](std::span<const Array> primals,
                                     std::span<const Array> tangents) mutable {
@@ -151,8 +155,8 @@ struct CustomVjp {
     using Call = RuledCall<F, All>;
     using Result = typename Call::Result;
     const All arguments{args...};
-    const auto call = std::make_shared<Call>(Call{
-        function, tree_of(arguments), RuleChecks("the fwd rule of custom_vjp function " + name)});
+    const auto call =
+        std::make_shared<Call>(function, arguments, "the fwd rule of custom_vjp function " + name);
     const RuleChecks backward_checks("the bwd rule of custom_vjp function " + name);
     CustomCall rules;
     rules.forward = [call, backward_checks, forward = forward, backward = backward](
@@ -216,8 +220,8 @@ struct CustomVmap {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     const All arguments{args...};
-    const auto call = std::make_shared<Call>(Call{
-        function, tree_of(arguments), RuleChecks("the vmap rule of custom_vmap function " + name)});
+    const auto call = std::make_shared<Call>(function, arguments,
+                                             "the vmap rule of custom_vmap function " + name);
     CustomCall rules;
     rules.batch = [call, rule = rule](std::span<const Array> inputs, std::span<const int64_t> axes,
                                       const BatchAxis& axis) mutable {
