@@ -59,7 +59,8 @@ class ParallelLoop {
   }
 
 #if FARCALL_FFI_EXCEPTIONS
-  std::exception_ptr failure() const { return failure_; }
+  // After wait(). Taken out, so that the exception ends with the caller and not with a late task.
+  std::exception_ptr take_failure() { return std::move(failure_); }
 #endif
 
  private:
@@ -164,7 +165,7 @@ class ThreadPool {
     loop->work();
     loop->wait();
 #if FARCALL_FFI_EXCEPTIONS
-    std::exception_ptr failure = loop->failure();
+    std::exception_ptr failure = loop->take_failure();
     loop->release();
     if (failure) std::rethrow_exception(std::move(failure));
 #else

@@ -183,6 +183,7 @@ void Schedules(ffi::ThreadPool pool) {
 FARCALL_DEFINE_HANDLER(schedules, Schedules);
 
 TEST(ThreadPool, TasksRunInThePoolOrHere) {
+  scheduled = 0;
   Frame here;
   EXPECT_EQ(here.call(schedules), ok());
   EXPECT_EQ(scheduled, 2);
