@@ -174,7 +174,8 @@ Array move_axis(const Array& x, int64_t from, int64_t to, int64_t size) {
 std::vector<Array> batched_in_front(BatchResults results, const BatchAxis& axis) {
   for (size_t i = 0; i < results.outputs.size(); ++i) {
     Array& output = results.outputs[i];
-    if (!output.is_null()) output = move_axis(output, results.axes[i], 0, axis.size);
+    if (output.is_null() || output.type().is_token()) continue;
+    output = move_axis(output, results.axes[i], 0, axis.size);
   }
   return std::move(results.outputs);
 }
