@@ -251,7 +251,7 @@ TEST(CallErrors, OptionsThatTextMayHold) {
   const auto compile = [](const std::string& version, const std::string& config) {
     return testing::compile(
         parse_program("{ lambda ; a:f32[1]. let b:f32[1] = ffi_call["
-                      "attributes={} custom_call_api_version=" +
+                      "attributes={} batched_operands=() custom_call_api_version=" +
                       version +
                       " has_side_effect=False input_layouts=(None,) "
                       "input_output_aliases=() legacy_backend_config=" +
