@@ -58,6 +58,8 @@ __all__ = [
 ]
 
 PyTreeDef = _core.PyTreeDef
+# For pickle and copy: the structure of a tree with these leaves.
+PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
 
 
 def register_pytree_node(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import farcall as fc
 import farcall.numpy as fnp
@@ -123,6 +125,15 @@ def test_a_call_can_be_inspected_and_changed(x):
     np.testing.assert_array_equal(changed(x), x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'side_effect'"):
         call.replace(side_effect=True)
+
+
+def test_calls_are_copied_and_pickled(x):
+    layouts = {"input_layouts": [(0,)], "output_layouts": (0,), "input_output_aliases": {0: 0}}
+    call = ffi.ffi_call("scale", V, vmap_method="sequential", **layouts)
+    for other in (copy.copy(call), copy.deepcopy(call), pickle.loads(pickle.dumps(call))):
+        for name in ("target_name", "result_shape_dtypes", "vmap_method", *layouts):
+            assert getattr(other, name) == getattr(call, name)
+        np.testing.assert_array_equal(other(x, factor=ONE), x)
 
 
 def test_a_program_shows_every_parameter(x):

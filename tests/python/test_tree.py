@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import operator
+import pickle
 
 import farcall as fc
 import jax
@@ -45,6 +47,8 @@ def test_flattening_agrees_with_jax(value):
     assert (type(made), made) == (type(value), value)
     assert getattr(made, "default_factory", None) == getattr(value, "default_factory", None)
     assert hash(structure) == hash(tree.structure(value))
+    for other in (copy.deepcopy(structure), pickle.loads(pickle.dumps(structure))):
+        assert other == structure
 
 
 def test_map_agrees_with_jax():
