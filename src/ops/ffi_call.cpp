@@ -69,6 +69,7 @@ void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inp
 
 // The leading dimensions that vmaps gave.
 void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
+  if (p.batched_operands.empty()) return;
   std::vector<size_t> gained(inputs.size(), 0);
   for (const auto& operands : p.batched_operands) {
     for (const int64_t i : operands) {
