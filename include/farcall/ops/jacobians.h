@@ -73,6 +73,7 @@ struct JacobianOf {
   GradOptions options;
 
   template <Argument... Args>
+  requires(takes<F, Args...>())
   auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = Differentiable<F&, All, kHasAux>;
