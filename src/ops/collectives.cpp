@@ -347,8 +347,9 @@ int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const
                     bool tiled) {
   const int64_t size = size_of(f, axis), length = x.shape()[static_cast<size_t>(dimension)];
   if (tiled ? length % size != 0 : length != size) {
-    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis \"{}\", {}", f, dimension,
-                           x.type().to_string(), tiled ? "be a multiple of" : "have", axis, size));
+    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis \"{}\", {}", f,
+                           dimension, x.type().to_string(), tiled ? "be a multiple of" : "have",
+                           axis, size));
   }
   return size;
 }
@@ -416,8 +417,7 @@ Array psum_scatter(const Array& x, const std::string& axis, int64_t scatter_dime
   return reduce_sum(bind(kAllToAll, AllToAllParams{axis, dimension, 0}, parts), {0});
 }
 
-Array ppermute(const Array& x, const std::string& axis,
-               ListOf<std::pair<int64_t, int64_t>> perm) {
+Array ppermute(const Array& x, const std::string& axis, ListOf<std::pair<int64_t, int64_t>> perm) {
   const int64_t size = size_of("ppermute", axis);
   std::vector<bool> sends(static_cast<size_t>(size), false), receives = sends;
   for (const auto& [from, to] : perm) {
@@ -442,8 +442,7 @@ Array axis_index(const AxisNames& axes) {
   Array index;
   for (const std::string& axis : axes) {
     const Array own = bind_one(kAxisIndex, make_params(AxisIndexParams{axis}), {});
-    index = index.is_null() ? own
-                            : numpy::add(numpy::multiply(index, Array(axis_size(axis))), own);
+    index = index.is_null() ? own : numpy::add(numpy::multiply(index, Array(axis_size(axis))), own);
   }
   return index.is_null() ? Array::scalar<int32_t>(0) : index;
 }

@@ -318,8 +318,7 @@ Array einsum(std::string_view subscripts, ListOf<Array> operands,
   return transpose(result.array, result.positions(parsed.output));
 }
 
-Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x,
-                ListOf<int64_t> axes_y) {
+Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x, ListOf<int64_t> axes_y) {
   const ShapeDtype types[] = {x.type(), y.type()};
   return with_error_prefix("tensordot", [&] {
     const PromotedDType to = promote_types(types);

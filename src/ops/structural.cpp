@@ -348,8 +348,8 @@ Array transpose(const Array& x, ListOf<int64_t> permutation) {
   return apply(kTranspose, TransposeParams{to_shape(permutation)}, {&x, 1});
 }
 
-Array slice(const Array& x, ListOf<int64_t> start_indices,
-            ListOf<int64_t> limit_indices, ListOf<int64_t> strides) {
+Array slice(const Array& x, ListOf<int64_t> start_indices, ListOf<int64_t> limit_indices,
+            ListOf<int64_t> strides) {
   return apply(kSlice,
                SliceParams{to_shape(start_indices), to_shape(limit_indices),
                            strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_shape(strides)},

@@ -24,8 +24,8 @@ class ListOf : public std::span<const T> {
   ListOf(const T (&values)[n]) : Span(values) {}
   template <class Range>
   requires(std::convertible_to<Range&&, Span> &&
-           !std::derived_from<std::remove_cvref_t<Range>, ListOf>)
-  ListOf(Range&& values) : Span(std::forward<Range>(values)) {}
+           !std::derived_from<std::remove_cvref_t<Range>, ListOf>) ListOf(Range&& values)
+      : Span(std::forward<Range>(values)) {}
 };
 
 }  // namespace farcall

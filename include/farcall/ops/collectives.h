@@ -36,7 +36,8 @@ FARCALL_API Array pmax(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmin(const Array& x, const AxisNames& axes);
 
 // All elements' x, along a new dimension at `axis`; tiled: one after the other in that dimension.
-FARCALL_API Array all_gather(const Array& x, const AxisNames& axes, int64_t axis = 0, bool tiled = false);
+FARCALL_API Array all_gather(const Array& x, const AxisNames& axes, int64_t axis = 0,
+                             bool tiled = false);
 // Element i gets slice i of each element's x along `split_axis`, put together along a new dimension
 // at `concat_axis`; tiled: `split_axis` is cut in parts, and the parts follow each other.
 FARCALL_API Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis,

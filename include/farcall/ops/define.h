@@ -49,7 +49,8 @@ struct TargetDefinition {
                            std::span<const Array> tangents)>
       jvp = {};
   // Reverse mode: results and what the backward half needs; then a cotangent for each operand.
-  std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward = {};
+  std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward =
+      {};
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> residuals,
                                    std::span<const Array> cotangents)>
       backward = {};
@@ -93,8 +94,7 @@ FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
 
 // A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION when it
 // has none.
-FARCALL_API std::vector<Array> call_defined(const std::string& target_name,
-                                            ListOf<Array> operands,
+FARCALL_API std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
                                             const Attributes& attributes = {});
 
 }  // namespace farcall

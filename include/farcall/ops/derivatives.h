@@ -173,8 +173,7 @@ struct GradOf {
   GradOptions options;
 
   template <Argument... Args>
-  requires(takes<F, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = Differentiable<F&, All, kHasAux>;
     static_assert(
@@ -279,47 +278,47 @@ auto value_and_grad(F function, HasAux, GradOptions options = {}) {
 // The results at `primals`, and their derivative in the direction of `tangents`, tuples with an
 // entry for each argument: (results, tangents), or (results, tangents, auxiliary).
 template <class F, class... Primals, class... Tangents>
-requires(detail::takes<F, Primals...>() && detail::takes<F, Tangents...>())
-auto jvp(F function, const std::tuple<Primals...>& primals,
-         const std::tuple<Tangents...>& tangents) {
+requires(detail::takes<F, Primals...>() && detail::takes<F, Tangents...>()) auto jvp(
+    F function, const std::tuple<Primals...>& primals, const std::tuple<Tangents...>& tangents) {
   return detail::jvp_of_trees<F, false>(function, primals, tangents);
 }
 template <class F, class... Primals, class... Tangents>
-requires(detail::takes<F, Primals...>() && detail::takes<F, Tangents...>())
-auto jvp(F function, HasAux, const std::tuple<Primals...>& primals,
-         const std::tuple<Tangents...>& tangents) {
+requires(detail::takes<F, Primals...>() &&
+         detail::takes<F, Tangents...>()) auto jvp(F function, HasAux,
+                                                   const std::tuple<Primals...>& primals,
+                                                   const std::tuple<Tangents...>& tangents) {
   return detail::jvp_of_trees<F, true>(function, primals, tangents);
 }
 
 // The results, and the function that pulls cotangents of the results back to those of the
 // arguments.
 template <class F, class... Args>
-requires(detail::OverTrees<F> && detail::kHaveNoTag<Args...> && detail::takes<F, Args...>())
-auto vjp(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&& detail::takes<F, Args...>()) auto vjp(
+    F function, const Args&... args) {
   return detail::linearize_trees<detail::Pullback, false>("vjp", function, args...);
 }
 template <class F, std::same_as<HasAux> Tag, class... Args>
-requires(detail::OverTrees<F> && detail::takes<F, Args...>())
-auto vjp(F function, Tag, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto vjp(F function, Tag,
+                                                                      const Args&... args) {
   return detail::linearize_trees<detail::Pullback, true>("vjp", function, args...);
 }
 
 // The results, and the derivative there as a function of tangents.
 template <class F, class... Args>
-requires(detail::OverTrees<F> && detail::kHaveNoTag<Args...> && detail::takes<F, Args...>())
-auto linearize(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
+             detail::takes<F, Args...>()) auto linearize(F function, const Args&... args) {
   return detail::linearize_trees<detail::Pushforward, false>("linearize", function, args...);
 }
 template <class F, std::same_as<HasAux> Tag, class... Args>
-requires(detail::OverTrees<F> && detail::takes<F, Args...>())
-auto linearize(F function, Tag, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto linearize(F function, Tag,
+                                                                            const Args&... args) {
   return detail::linearize_trees<detail::Pushforward, true>("linearize", function, args...);
 }
 
 // The transpose of a function that is linear. Of the arguments only the types matter.
 template <class F, class... Args>
-requires(detail::OverTrees<F> && detail::kHaveNoTag<Args...> && detail::takes<F, Args...>())
-auto linear_transpose(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
+             detail::takes<F, Args...>()) auto linear_transpose(F function, const Args&... args) {
   using All = detail::Arguments<F, Args...>;
   detail::TreeCallOf<F&, All> call("linear_transpose", function, {args...});
   detail::LinearCall linear = detail::call_linear_transpose(call);

@@ -60,8 +60,7 @@ class FARCALL_API FfiCall {
   // The program of this one call, compiled for concrete operands of these types and kept as long as
   // this object; null when calls had too many different attributes to keep a program for each,
   // which operator() serves nevertheless. Raises what a call raises before the target runs.
-  const Executable* executable(ListOf<Array> operands,
-                               const Attributes& attributes = {}) const;
+  const Executable* executable(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
  private:
   friend FARCALL_API void clear_caches();

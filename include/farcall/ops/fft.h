@@ -12,7 +12,6 @@
 namespace farcall::lax {
 
 // See FftParams. Raises INVALID_ARGUMENT when the operand does not fit.
-FARCALL_API Array fft(const Array& x, const std::string& fft_type,
-                      ListOf<int64_t> fft_lengths);
+FARCALL_API Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths);
 
 }  // namespace farcall::lax

@@ -17,8 +17,7 @@ namespace farcall::lax {
 // Where negative indices are allowed, they count from the end; the primitives themselves take them
 // as lying before the beginning.
 FARCALL_API Array dynamic_slice(const Array& operand, ListOf<Array> start_indices,
-                                ListOf<int64_t> slice_sizes,
-                                bool allow_negative_indices = true);
+                                ListOf<int64_t> slice_sizes, bool allow_negative_indices = true);
 FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
                                        ListOf<Array> start_indices,
                                        bool allow_negative_indices = true);

@@ -53,8 +53,7 @@ FARCALL_API Array expand_dims(const Array& x, ListOf<int64_t> dimensions);
 FARCALL_API Array squeeze(const Array& x, ListOf<int64_t> dimensions);
 // Strides default to 1.
 FARCALL_API Array slice(const Array& x, ListOf<int64_t> start_indices,
-                        ListOf<int64_t> limit_indices,
-                        ListOf<int64_t> strides = {});
+                        ListOf<int64_t> limit_indices, ListOf<int64_t> strides = {});
 FARCALL_API Array concatenate(ListOf<Array> operands, int64_t dimension);
 FARCALL_API Array rev(const Array& x, ListOf<int64_t> dimensions);
 FARCALL_API Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension);
@@ -68,10 +67,8 @@ FARCALL_API Array reduce_or(const Array& x, ListOf<int64_t> axes);
 FARCALL_API Array argmax(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 FARCALL_API Array argmin(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 
-FARCALL_API Array dot_general(const Array& lhs, const Array& rhs,
-                              ListOf<int64_t> lhs_contracting,
-                              ListOf<int64_t> rhs_contracting,
-                              ListOf<int64_t> lhs_batch = {},
+FARCALL_API Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
+                              ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch = {},
                               ListOf<int64_t> rhs_batch = {});
 
 // A fresh token.

@@ -151,8 +151,8 @@ consteval bool are_branches(const std::tuple<First, Others...>*) {
 // `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys,
 // stacked. Without arrays in xs the options need a length; give std::nullopt for no xs.
 template <class F, class Init, class Xs>
-requires(detail::OverTrees<F> && detail::is_scan_body<F, Init, Xs>())
-auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
+requires(detail::OverTrees<F>&& detail::is_scan_body<F, Init, Xs>()) auto scan(
+    F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
   using Carry = detail::Parameter<F, 0, Init>;
   using X = detail::Parameter<F, 1, Xs>;
   using Results = detail::Called<F, Init, Xs>;
@@ -178,9 +178,8 @@ auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {
 
 // `body` as long as `cond` returns true, both of the carry.
 template <class Cond, class F, class Init>
-requires(detail::OverTrees<F> && detail::is_condition<Cond, Init>() &&
-         detail::is_loop_body<0, F, Init>())
-auto while_loop(Cond cond, F body, const Init& init) {
+requires(detail::OverTrees<F>&& detail::is_condition<Cond, Init>() &&
+         detail::is_loop_body<0, F, Init>()) auto while_loop(Cond cond, F body, const Init& init) {
   using Carry = detail::Parameter<F, 0, Init>;
   const Carry first(init);
   const TreeDef tree = detail::tree_of(first);
@@ -200,9 +199,9 @@ auto while_loop(Cond cond, F body, const Init& init) {
 
 // `body(i, carry)` with i = lower, …, upper - 1.
 template <class F, class Init>
-requires(detail::OverTrees<F> && detail::is_loop_body<1, F, Array, Init>())
-auto fori_loop(const Array& lower, const Array& upper, F body, const Init& init,
-               std::optional<int64_t> unroll = {}) {
+requires(detail::OverTrees<F>&& detail::is_loop_body<1, F, Array, Init>()) auto fori_loop(
+    const Array& lower, const Array& upper, F body, const Init& init,
+    std::optional<int64_t> unroll = {}) {
   using Carry = detail::Parameter<F, 1, Init>;
   const Carry first(init);
   const TreeDef tree = detail::tree_of(first);
@@ -218,9 +217,11 @@ auto fori_loop(const Array& lower, const Array& upper, F body, const Init& init,
 
 // One of two functions of the operands.
 template <class TrueFun, class FalseFun, class... Operands>
-requires(detail::OverTrees<TrueFun> &&
-         detail::are_branches<Operands...>(static_cast<std::tuple<TrueFun, FalseFun>*>(nullptr)))
-auto cond(const Array& pred, TrueFun true_fun, FalseFun false_fun, const Operands&... operands) {
+requires(detail::OverTrees<TrueFun>&& detail::are_branches<Operands...>(
+    static_cast<std::tuple<TrueFun, FalseFun>*>(nullptr))) auto cond(const Array& pred,
+                                                                     TrueFun true_fun,
+                                                                     FalseFun false_fun,
+                                                                     const Operands&... operands) {
   using All = detail::Arguments<TrueFun, Operands...>;
   return detail::choose<detail::ResultOf<TrueFun, All>>("cond", pred, All{operands...}, false_fun,
                                                         true_fun);
@@ -228,9 +229,9 @@ auto cond(const Array& pred, TrueFun true_fun, FalseFun false_fun, const Operand
 
 // One of several, given as a tuple; an index outside is clamped.
 template <class First, class... Others, class... Operands>
-requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others...>*>(nullptr)))
-auto switch_(const Array& index, std::tuple<First, Others...> branches,
-             const Operands&... operands) {
+requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others...>*>(
+    nullptr))) auto switch_(const Array& index, std::tuple<First, Others...> branches,
+                            const Operands&... operands) {
   using All = detail::Arguments<First, Operands...>;
   return std::apply(
       [&](auto&... each) {
@@ -242,8 +243,8 @@ auto switch_(const Array& index, std::tuple<First, Others...> branches,
 
 // `f` of each slice, one after the other; with a batch size, of that many at a time by vmap.
 template <class F, class Xs>
-requires(detail::OverTrees<F> && detail::takes<F, Xs>())
-auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
+requires(detail::OverTrees<F>&& detail::takes<F, Xs>()) auto map(
+    F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
   using X = detail::Parameter<F, 0, Xs>;
   const X slices(xs);
   const TreeDef x_tree = detail::tree_of(slices);
@@ -260,9 +261,8 @@ auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
 
 // Running results of an associative function of two trees along `axis`.
 template <class F, class Elems>
-requires(detail::OverTrees<F> && detail::is_loop_body<0, F, Elems, Elems>())
-Elems associative_scan(F fn, const Elems& elems, bool reverse = false,
-                                                     int64_t axis = 0) {
+requires(detail::OverTrees<F>&& detail::is_loop_body<0, F, Elems, Elems>()) Elems
+    associative_scan(F fn, const Elems& elems, bool reverse = false, int64_t axis = 0) {
   const TreeDef tree = detail::tree_of(elems);
   const Combine flat_function = [&](std::span<const Array> a, std::span<const Array> b) {
     Elems first = detail::build<Elems>(tree, a), second = detail::build<Elems>(tree, b);

@@ -137,8 +137,7 @@ FARCALL_API Shape broadcast_shapes(std::span<const std::span<const int64_t>> sha
 FARCALL_API Array zeros(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
 FARCALL_API Array ones(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
 // Without a dtype, that of the value.
-FARCALL_API Array full(ListOf<int64_t> shape, const Array& value,
-                       std::optional<DType> dtype = {});
+FARCALL_API Array full(ListOf<int64_t> shape, const Array& value, std::optional<DType> dtype = {});
 FARCALL_API Array zeros_like(const Array& x);
 FARCALL_API Array ones_like(const Array& x);
 FARCALL_API Array arange(double start, double stop, double step = 1, DType dtype = DType::kInt32);
@@ -152,7 +151,7 @@ FARCALL_API Array outer(const Array& x, const Array& y);
 
 // ---- indexing; more in numpy_indexing.h ----
 struct Slice {
-  std::optional<int64_t> start, stop, step;
+  std::optional<int64_t> start = {}, stop = {}, step = {};
 };
 struct NewAxis {};
 struct Ellipsis {};

@@ -29,8 +29,7 @@ FARCALL_API Array cumprod(const Array& x, std::optional<int64_t> axis = {},
 
 // ---- parts ----
 // At these indices of the dimension, or into equal parts.
-FARCALL_API std::vector<Array> split(const Array& x, ListOf<int64_t> indices,
-                                     int64_t axis = 0);
+FARCALL_API std::vector<Array> split(const Array& x, ListOf<int64_t> indices, int64_t axis = 0);
 FARCALL_API std::vector<Array> split(const Array& x, int64_t sections, int64_t axis = 0);
 // Each element, or the whole array, several times.
 FARCALL_API Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis = {});

@@ -28,15 +28,14 @@ struct IndexOptions {
 };
 
 // x[indices].
-FARCALL_API Array get(const Array& x, ListOf<Index> indices,
-                      const IndexOptions& options = {});
+FARCALL_API Array get(const Array& x, ListOf<Index> indices, const IndexOptions& options = {});
 
 // x with x[indices] replaced by the values, or combined with them. Values are broadcast and take
 // the dtype of x. An element that several indices name is combined with the values of all; which
 // one replaces it is not said.
 enum class Update { kSet, kAdd, kMultiply, kMin, kMax };
-FARCALL_API Array update(const Array& x, ListOf<Index> indices, const Array& values,
-                         Update how, const IndexOptions& options = {});
+FARCALL_API Array update(const Array& x, ListOf<Index> indices, const Array& values, Update how,
+                         const IndexOptions& options = {});
 
 // How the functions below treat indices outside: "fill", "wrap" or "clip".
 struct TakeOptions {

@@ -173,8 +173,7 @@ consteval bool is_vmap_rule() {
   if constexpr (!takes<F, Args...>()) {
     return false;
   } else {
-    constexpr bool kTakes =
-        takes_batch<Rule>(static_cast<const Arguments<F, Args...>*>(nullptr));
+    constexpr bool kTakes = takes_batch<Rule>(static_cast<const Arguments<F, Args...>*>(nullptr));
     static_assert(kTakes,
                   "farcall::custom_vmap: the rule must take (batch, arguments...), a "
                   "const VmapOptions& first");
@@ -190,8 +189,7 @@ struct CustomJvp {
   std::string name;
 
   template <Argument... Args>
-  requires(is_jvp_rule<F, Rule, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(is_jvp_rule<F, Rule, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     const All arguments{args...};
@@ -225,8 +223,8 @@ struct CustomVjp {
   std::string name;
 
   template <Argument... Args>
-  requires(are_vjp_rules<F, Forward, Backward, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(are_vjp_rules<F, Forward, Backward, Args...>()) auto operator()(
+      const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     using Result = typename Call::Result;
@@ -288,8 +286,7 @@ struct CustomVmap {
   std::string name;
 
   template <Argument... Args>
-  requires(is_vmap_rule<F, Rule, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(is_vmap_rule<F, Rule, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     const All arguments{args...};
@@ -359,8 +356,7 @@ struct Checkpointed {
   CheckpointOptions options;
 
   template <Argument... Args>
-  requires(takes<F, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     TreeCallOf<F&, Arguments<F, Args...>> call("checkpoint", function, {args...});
     const std::vector<Array> results = checkpoint(call.as_function(), call.leaves(), options);
     return call.result_of(results);

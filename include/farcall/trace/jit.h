@@ -155,8 +155,7 @@ class Jitted {
   Jitted& operator=(const Jitted&) = default;
 
   template <Argument... Args>
-  requires(takes<F, Args...>())
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     using All = Kept<Args...>;
     using Result = ResultOf<F, All>;
     constexpr bool kIsFixed =
@@ -180,8 +179,7 @@ class Jitted {
   // The program for such arguments, and what it compiles to, as values. Under a transformation it
   // must not depend on what is traced there.
   template <Argument... Args>
-  requires(takes<F, Args...>())
-  auto lower(const Args&... args) const {
+  requires(takes<F, Args...>()) auto lower(const Args&... args) const {
     using All = Kept<Args...>;
     TreeCallOf<F&, All> call(state_->compiled.where(), state_->function, {args...});
     return Lowered<All, ResultOf<F, All>>(state_->compiled.lower(call, typeid(All)));
@@ -231,9 +229,8 @@ auto jit(F function, JitOptions options = {}) {
 // make_jaxpr(f)(args…) is the program that `function` makes of such arguments.
 template <class F>
 auto make_jaxpr(F function) {
-  return [function = std::move(function)]<detail::Argument... Args>(const Args&... args) mutable
-         requires(detail::takes<F, Args...>())
-  {
+  return [function = std::move(function)]<detail::Argument... Args>(
+      const Args&... args) mutable requires(detail::takes<F, Args...>()) {
     using All = detail::Arguments<F, Args...>;
     detail::TreeCallOf<F&, All> call("make_jaxpr", function, {args...});
     return detail::record_call(call);

@@ -141,8 +141,7 @@ struct Anything {
 struct AnyTree {
   AnyTree(const AnyTree&) = delete;
   template <class T>
-  requires(holds_arrays<T>())
-  operator T() const;
+  requires(holds_arrays<T>()) operator T() const;
 };
 struct NoTree {
   NoTree(const NoTree&) = delete;

@@ -133,8 +133,8 @@ std::vector<Array> io_callback(ArrayFunction function, std::vector<ShapeDtype> r
                        operands, result_types, options);
 }
 
-void debug::callback(std::function<void(std::span<const Array>)> function,
-                     ListOf<Array> operands, const CallbackOptions& options) {
+void debug::callback(std::function<void(std::span<const Array>)> function, ListOf<Array> operands,
+                     const CallbackOptions& options) {
   check_function(CallbackKind::kDebug, options, function);
   const auto discard = [function = std::move(function)](std::span<const Array> arrays) {
     function(arrays);
