@@ -79,7 +79,10 @@ class BatchInterpreter final : public Interpreter {
                                     std::span<const Array> inputs) override {
     const BatchResults operands = unwrap(inputs);
     InterpreterScope scope(*parent());
-    if (is_constant(operands) && axis_.name.empty()) return call_custom(call, inputs);
+    // With rules of derivatives it is batched all the same: it may close over what is mapped.
+    if (call->batch && is_constant(operands) && axis_.name.empty()) {
+      return call_custom(call, inputs);
+    }
     return wrap_all(batch_of_custom_call(call, operands.outputs, operands.axes, axis_, origin_));
   }
 
