@@ -314,8 +314,7 @@ const std::string& FfiCall::target_name() const { return shared_->target_name; }
 const std::vector<ShapeDtype>& FfiCall::result_types() const { return shared_->result_types; }
 const FfiCallOptions& FfiCall::options() const { return shared_->options; }
 
-std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
-                                       const Attributes& attributes) const {
+std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes) const {
   // To a foreign function a weak scalar is a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
@@ -333,8 +332,7 @@ std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
       kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
 }
 
-const Executable* FfiCall::executable(std::span<const Array> operands,
-                                      const Attributes& attributes) const {
+const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& attributes) const {
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
   if (const Executable* known = node->cache.find(operands)) return known;
@@ -342,9 +340,8 @@ const Executable* FfiCall::executable(std::span<const Array> operands,
   return node->cache.insert(shared_->compile(node->params, operands));
 }
 
-Array ffi_call(const std::string& target_name, ShapeDtype result_type,
-               std::span<const Array> operands, const Attributes& attributes,
-               const FfiCallOptions& options) {
+Array ffi_call(const std::string& target_name, ShapeDtype result_type, ListOf<Array> operands,
+               const Attributes& attributes, const FfiCallOptions& options) {
   return FfiCall(target_name, {result_type}, options)(operands, attributes)[0];
 }
 
