@@ -191,15 +191,23 @@ namespace lax {
 
 Array dot_general(const Array& lhs, const Array& rhs, std::span<const int64_t> lhs_contracting,
                   std::span<const int64_t> rhs_contracting, std::span<const int64_t> lhs_batch,
-                  std::span<const int64_t> rhs_batch) {
+                  std::span<const int64_t> rhs_batch, std::optional<DType> preferred_element_type) {
+  const auto widened = [&](const Array& x) {
+    const bool is_wider = preferred_element_type &&
+                          dtype_info(x.dtype()).bits <= dtype_info(*preferred_element_type).bits;
+    return is_wider ? convert_element_type(x, *preferred_element_type) : x;
+  };
   const auto copy = [](std::span<const int64_t> v) {
     return std::vector<int64_t>(v.begin(), v.end());
   };
-  const Array operands[] = {lhs, rhs};
-  return bind_one(kDotGeneral,
-                  make_params(DotGeneralParams{copy(lhs_contracting), copy(rhs_contracting),
-                                               copy(lhs_batch), copy(rhs_batch)}),
-                  operands);
+  const Array operands[] = {widened(lhs), widened(rhs)};
+  const Array product =
+      bind_one(kDotGeneral,
+               make_params(DotGeneralParams{copy(lhs_contracting), copy(rhs_contracting),
+                                            copy(lhs_batch), copy(rhs_batch)}),
+               operands);
+  const DType dtype = preferred_element_type.value_or(product.dtype());
+  return product.dtype() == dtype ? product : convert_element_type(product, dtype);
 }
 
 }  // namespace lax

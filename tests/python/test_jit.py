@@ -489,3 +489,14 @@ def test_threads_record_functions_of_their_own(x):
         assert not here.is_traced
         leave.set()
         np.testing.assert_array_equal(recording.result(), here)
+
+
+def test_an_argument_is_static_or_donated():
+    with pytest.raises(ValueError, match=r"\['a'\] are static and donated"):
+        fc.jit(lambda a, b: b, static_argnums=0, donate_argnames="a")
+
+
+def test_eval_shape_of_a_jitted_function_runs_nothing(x):
+    jitted = fc.jit(lambda d, n: {"y": d["x"].astype("bfloat16")[:n]}, static_argnums=1)
+    shape = jitted.eval_shape({"x": x}, 2)["y"]
+    assert (shape.shape, shape.dtype) == ((2,), fnp.bfloat16)
