@@ -193,9 +193,12 @@ Array dot_general(const Array& lhs, const Array& rhs, std::span<const int64_t> l
                   std::span<const int64_t> rhs_contracting, std::span<const int64_t> lhs_batch,
                   std::span<const int64_t> rhs_batch, std::optional<DType> preferred_element_type) {
   const auto widened = [&](const Array& x) {
-    const bool is_wider = preferred_element_type &&
-                          dtype_info(x.dtype()).bits <= dtype_info(*preferred_element_type).bits;
-    return is_wider ? convert_element_type(x, *preferred_element_type) : x;
+    if (!preferred_element_type) return x;
+    const DType to = *preferred_element_type;
+    const auto is_whole = [](DType dtype) { return is_integer(dtype) || dtype == DType::kBool; };
+    const bool is_wider =
+        dtype_info(x.dtype()).bits <= dtype_info(to).bits && (!is_whole(to) || is_whole(x.dtype()));
+    return is_wider ? convert_element_type(x, to) : x;
   };
   const auto copy = [](std::span<const int64_t> v) {
     return std::vector<int64_t>(v.begin(), v.end());
