@@ -146,7 +146,8 @@ def register_dataclass(
     Raises:
       ValueError: when these are not the fields that the class takes.
     """
-    fields = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else ()
+    is_dataclass = hasattr(nodetype, "__dataclass_fields__")
+    fields = dataclasses.fields(nodetype) if is_dataclass else ()
     taken = [field for field in fields if field.init and field.name not in drop_fields]
     if meta_fields is None:
         meta_fields = [field.name for field in taken if field.metadata.get("static")]

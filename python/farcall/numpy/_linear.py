@@ -9,7 +9,14 @@ import numpy as np
 
 from farcall import _core
 from farcall._lax_arrays import conv_general_dilated
-from farcall.numpy._common import Array, as_array, is_inexact, normalize_axis, refuse_out, to_inexact
+from farcall.numpy._common import (
+    Array,
+    as_array,
+    is_inexact,
+    normalize_axis,
+    refuse_out,
+    to_inexact,
+)
 
 __all__ = [
     "convolve",
