@@ -63,6 +63,8 @@ __all__ = [
 ]
 
 PyTreeDef = _core.PyTreeDef
+# For pickle and copy: the structure of a tree with these leaves.
+PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
@@ -194,25 +196,30 @@ def _unflatten_partial(function: Any, parts: Sequence[Any]) -> Partial:
 register_pytree_node(Partial, _flatten_partial, _unflatten_partial)
 
 
-def _keep_order(tree: collections.OrderedDict[Any, Any]) -> tuple[Sequence[Any], Any]:
-    return tuple(tree.values()), tuple(tree)
+def _register_dict(
+    nodetype: type,
+    keys: Callable[[Any], Iterable[Any]],
+    data: Callable[[Any, tuple[Any, ...]], Any],
+    make: Callable[[Any, Sequence[Any]], Any],
+) -> None:
+    def flatten(node: Any) -> tuple[list[tuple[DictKey, Any]], Any]:
+        in_order = tuple(keys(node))
+        return [(DictKey(key), node[key]) for key in in_order], data(node, in_order)
+
+    register_pytree_with_keys(nodetype, flatten, make)
 
 
-def _sort_keys(tree: collections.defaultdict[Any, Any]) -> tuple[Sequence[Any], Any]:
-    keys = tuple(sorted(tree))
-    return tuple(tree[key] for key in keys), (tree.default_factory, keys)
-
-
-def _dict_of(data: Any, children: Sequence[Any]) -> Any:
-    factory, keys = data
-    return collections.defaultdict(factory, zip(keys, children, strict=True))
-
-
-register_pytree_node(
+# As in JAX: the one in the order of insertion, which is part of the structure, the other in that of
+# its keys.
+_register_dict(
     collections.OrderedDict,
-    _keep_order,
-    lambda keys, children: collections.OrderedDict(zip(keys, children, strict=True)),
+    tuple,
+    lambda _, keys: keys,
+    lambda keys, values: collections.OrderedDict(zip(keys, values, strict=True)),
 )
-name_children(collections.OrderedDict, lambda tree: map(DictKey, tree))
-register_pytree_node(collections.defaultdict, _sort_keys, _dict_of)
-name_children(collections.defaultdict, lambda tree: map(DictKey, sorted(tree)))
+_register_dict(
+    collections.defaultdict,
+    sorted,
+    lambda node, keys: (node.default_factory, keys),
+    lambda data, values: collections.defaultdict(data[0], zip(data[1], values, strict=True)),
+)

@@ -102,6 +102,7 @@ std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const
                       "or use ffi_call",
                       params.target_name, text(types), text(operand_types)));
     }
+    other.batched_operands.clear();
     other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
   }
   return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);

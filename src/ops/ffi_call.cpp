@@ -67,6 +67,23 @@ void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inp
   }
 }
 
+// The leading dimensions that vmaps gave.
+void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
+  if (p.batched_operands.empty()) return;
+  std::vector<size_t> gained(inputs.size(), 0);
+  for (const auto& operands : p.batched_operands) {
+    for (const int64_t i : operands) {
+      if (i >= 0 && i < std::ssize(inputs) && ++gained[i] <= inputs[i].rank()) continue;
+      fail(p.target_name, "batched_operands names operand {}, which has no such dimension", i);
+    }
+  }
+  for (const ShapeDtype type : p.result_types) {
+    if (type.is_token() || type.rank() >= p.batched_operands.size()) continue;
+    fail(p.target_name, "batched_operands has {} entries, but a result is {}",
+         p.batched_operands.size(), type.to_string());
+  }
+}
+
 std::string called(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
 
 std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -75,6 +92,7 @@ std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Para
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
   check_aliases(called(p.target_name), p.input_output_aliases, inputs, p.result_types);
   check_alias_layouts(p, inputs);
+  check_batched_operands(p, inputs);
   return p.result_types;
 }
 

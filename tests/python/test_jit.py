@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import threading
@@ -500,3 +501,19 @@ def test_eval_shape_of_a_jitted_function_runs_nothing(x):
     jitted = fc.jit(lambda d, n: {"y": d["x"].astype("bfloat16")[:n]}, static_argnums=1)
     shape = jitted.eval_shape({"x": x}, 2)["y"]
     assert (shape.shape, shape.dtype) == ((2,), fnp.bfloat16)
+
+
+def test_copies_of_objects_that_keep_programs_keep_the_same_ones():
+    class Model:
+        def __init__(self):
+            self.step = fc.jit(lambda x: x + 1)
+            self.compiled = self.step.lower(1.0).compile()
+            self.call = fc.buffer_callback(lambda ctx, out, x: None, fc.ShapeDtypeStruct((), "f4"))
+            self.state = [fnp.ones(2)]
+
+    model = Model()
+    for copied in (copy.copy(model), copy.deepcopy(model)):
+        for name in ("step", "compiled", "call"):
+            assert getattr(copied, name) is getattr(model, name)
+        assert copied.step(1.0) == 2
+    assert copied.state is not model.state

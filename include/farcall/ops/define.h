@@ -43,6 +43,7 @@ struct TargetDefinition {
   // plain default takes that type too.
   Attributes default_attributes;
 
+  // Derivatives are of a call on one element; where a batch is differentiated they are mapped.
   // Forward mode.
   std::function<JvpResults(const TargetCall& call, std::span<const Array> primals,
                            std::span<const Array> tangents)>
