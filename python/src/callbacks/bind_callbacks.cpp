@@ -56,8 +56,7 @@ Declaration declare(CallbackKind kind, nb::object function, nb::handle result_sh
 }
 
 PythonFunction with_arguments(const Declaration& d, TreeDefPtr arguments) {
-  PythonFunction f{d.kind,   d.function,     d.name, std::move(arguments),
-                   d.result, d.result_types, {},     {}};
+  PythonFunction f{d.kind, d.function, d.name, std::move(arguments), d.result, {}, {}};
   f.where = current_location();
   return f;
 }

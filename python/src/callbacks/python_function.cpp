@@ -11,9 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <farcall/core/element_number.h>
 #include <farcall/core/error.h>
-#include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
@@ -190,25 +188,6 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // ---- on arrays ----
 
-// A number of Python's is of the declared dtype where that is no lesser kind. Raises OverflowError
-// for an integer that does not fit.
-Array as_declared(const Array& x, ShapeDtype declared, const PythonFunction& f) {
-  if (!x.type().weak_type() || declared.rank() != 0) return x;
-  const auto kind = [](DType dtype) {
-    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
-  };
-  if (kind(x.dtype()) > kind(declared.dtype())) return x;
-  const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
-  const auto* integer = scalar ? std::get_if<int64_t>(&scalar->number()) : nullptr;
-  std::byte element[8];
-  if (integer && is_integer(declared.dtype()) &&
-      !convert_element(DType::kInt64, integer, declared.dtype(), element)) {
-    throw OverflowError(fmt::format("{}: the result {} does not fit into {}", described(f),
-                                    *integer, dtype_name(declared.dtype())));
-  }
-  return convert(x, {declared.dtype(), false});
-}
-
 // Whether a result has the declared structure. A tuple may stand for a list and the reverse, named
 // tuples too, which numpy.linalg returns; and what has no leaves for anything else that has none.
 bool has_structure(const TreeNode& found, const TreeNode& declared) {
@@ -241,9 +220,8 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   }
   std::vector<Array> results;
   for (size_t i = 0; i < found.size(); ++i) {
-    results.push_back(as_declared(
-        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i))),
-        f.result_types[i], f));
+    results.push_back(
+        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i))));
   }
   return results;
 }

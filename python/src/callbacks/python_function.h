@@ -25,7 +25,6 @@ struct PythonFunction {
   std::string name;
   TreeDefPtr arguments;  // of (positional arguments, keyword arguments)
   TreeDefPtr result;     // null for a debug callback, whose result is not looked at
-  std::vector<ShapeDtype> result_types;
   std::vector<std::pair<size_t, nb::object>> statics;  // leaves that are no arrays, by number
   SourceLocationPtr where;                             // of the user's call; may be null
   nb::object python_name = {};                         // the name as a str

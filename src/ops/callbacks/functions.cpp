@@ -6,6 +6,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include <farcall/core/element_number.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/promotion.h>
@@ -20,6 +21,27 @@ void check_function(CallbackKind kind, const CallbackOptions& options, const F& 
   if (function) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
+}
+
+// A number that a function returned is of the declared dtype where that is no lesser kind. Raises
+// OverflowError for an integer that does not fit.
+Array as_declared(const Array& x, ShapeDtype declared, CallbackKind kind_of_call,
+                  std::string_view name) {
+  if (!x.type().weak_type() || declared.rank() != 0) return x;
+  const auto kind = [](DType dtype) {
+    return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
+  };
+  if (kind(x.dtype()) > kind(declared.dtype())) return x;
+  const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
+  const auto* integer = scalar ? std::get_if<int64_t>(&scalar->number()) : nullptr;
+  std::byte element[8];
+  if (integer && is_integer(declared.dtype()) &&
+      !convert_element(DType::kInt64, integer, declared.dtype(), element)) {
+    throw OverflowError(fmt::format("{} {}: the result {} does not fit into {}",
+                                    callback_kind_name(kind_of_call), name, *integer,
+                                    dtype_name(declared.dtype())));
+  }
+  return convert(x, {declared.dtype(), false});
 }
 
 CallbackPtr make(CallbackKind kind, const CallbackOptions& options, ArrayFunction function) {
@@ -83,8 +105,7 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
                                 "Array that refers to no array",
                                 callback_kind_name(kind), name, i, wanted.to_string()));
       }
-      // Numbers of C++ take the declared dtype.
-      if (results[i].type().weak_type()) results[i] = convert(results[i], {wanted.dtype(), false});
+      results[i] = as_declared(results[i], wanted, kind, name);
       const ShapeDtype got = results[i].type().strengthened();
       if (got != wanted) {
         throw Error(
