@@ -273,10 +273,11 @@ class ResultAxes {
       Array& output = found.outputs[i];
       if (output.is_null() || found.axes[i] == to) continue;
       if (to == kNotBatched) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("{}: its custom rule closes over a mapped array, of which result {} "
-                                "of the function does not depend; pass the array as an argument",
-                                name_, i % num_results));
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format("{}: its custom rule closes over a mapped array, of which result {} "
+                        "of the function does not depend; pass the array as an argument",
+                        name_, i % num_results));
       }
       output = move_axis(output, found.axes[i], to, axis_.size);
     }
