@@ -294,5 +294,26 @@ TEST(ForeignCall, CallsProgramsItself) {
   function = nullptr;
 }
 
+TEST(ForeignCall, OneCallTakesAnyNumberOfOperands) {
+  const FfiCall call(testing::add_one(), {f32({1})});
+  const Array x = Array::of<float>({1}), y = Array::of<float>({5});
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(floats(call({x})[0]), (std::vector<float>{2}));
+    EXPECT_EQ(floats(call({y, x})[0]), (std::vector<float>{6}));
+  }
+}
+
+// Fronts keep their lock for brief programs only, and what foreign code does nobody knows.
+TEST(ForeignCall, AProgramWithForeignCodeIsNotBrief) {
+  const ShapeDtype types[] = {f32({1})};
+  const auto is_brief = [&](const FlatFunction& f) {
+    return testing::compile(record(f, types))->is_brief();
+  };
+  EXPECT_TRUE(is_brief([](auto x) { return std::vector<Array>{lax::neg(x[0])}; }));
+  EXPECT_FALSE(is_brief([](auto x) {
+    return std::vector<Array>{testing::call(testing::add_one(), {x[0]}, f32({1}))};
+  }));
+}
+
 }  // namespace
 }  // namespace farcall::native
