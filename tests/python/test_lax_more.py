@@ -213,3 +213,21 @@ def test_a_cumulative_sum_is_batched_over_any_axis():
                 return m.root.vmap(lambda v: m.np.cumsum(v, axis=axis), in_axes=batch)(X)
 
             same_as_jax(f)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_of_equal_elements_in_a_window_the_first_gets_the_cotangent(name):
+    x = np.array([1, 1, 2, 2, 2, 0, 0], np.float32)
+    weights = np.array([1, 10, 100, 1000, 10000], np.float32)
+    start = {"max": -np.inf, "min": np.inf}[name]
+
+    def f(m):
+        def loss(v):
+            windows = m.lax.reduce_window(
+                v, np.float32(start), getattr(m.lax, name), (3,), (1,), "VALID"
+            )
+            return (windows * weights).sum()
+
+        return m.root.grad(loss)(x)
+
+    same_as_jax(f)
