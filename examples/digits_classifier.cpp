@@ -56,19 +56,19 @@ void define_layer() {
 using Kept = std::pair<Array, Array>;  // the result and the factors of its rows
 
 std::pair<Array, Kept> rms_norm_kept(const Array& x) {
-  const std::vector<Array> y_scale = fc::call_defined("rms_norm_forward", {{x}});
+  const std::vector<Array> y_scale = fc::call_defined("rms_norm_forward", {x});
   return {y_scale[0], {y_scale[0], y_scale[1]}};
 }
 
 Array rms_norm_cotangent(const Kept& kept, const Array& cotangent) {
-  return fc::call_defined("rms_norm_backward", {{kept.first, kept.second, cotangent}})[0];
+  return fc::call_defined("rms_norm_backward", {kept.first, kept.second, cotangent})[0];
 }
 
 const auto rms_norm = fc::custom_vjp([](const Array& x) { return rms_norm_kept(x).first; },
                                      rms_norm_kept, rms_norm_cotangent, {.name = "rms_norm"});
 
 Array rms_norm_formula(const Array& x) {
-  return x * fc::lax::rsqrt(fnp::mean(x * x, {{-1}}, /*keepdims=*/true) + 1e-6);
+  return x * fc::lax::rsqrt(fnp::mean(x * x, -1, /*keepdims=*/true) + 1e-6);
 }
 
 // ---- the classifier ----
@@ -96,8 +96,8 @@ Array gelu(const Array& x) {
 }
 
 Array log_softmax(const Array& x) {
-  const Array shifted = x - fnp::max(x, {{-1}}, /*keepdims=*/true);
-  return shifted - fnp::log(fnp::sum(fnp::exp(shifted), {{-1}}, /*keepdims=*/true));
+  const Array shifted = x - fnp::max(x, -1, /*keepdims=*/true);
+  return shifted - fnp::log(fnp::sum(fnp::exp(shifted), -1, /*keepdims=*/true));
 }
 
 // For each digit the logarithm of its probability.
@@ -139,11 +139,11 @@ std::pair<Weights, Measured> batch_gradient(const Weights& weights, const Array&
   const auto [losses, gradients] = by_scan(weights, scans, labels);
   Array squares = 1e-12;
   for (const Array& part : fc::tree::leaves(gradients)) {
-    squares = squares + fnp::sum(fnp::reshape(part * part, fc::Shape{kBatch, -1}), {{1}});
+    squares = squares + fnp::sum(fnp::reshape(part * part, {kBatch, -1}), 1);
   }
   const Array lengths = fnp::sqrt(squares);
   const Array share = fnp::minimum(1, kLongestGradient / lengths) / kBatch;
-  const auto mean = [&](const Array& part) { return fnp::tensordot(share, part, {{0}}, {{0}}); };
+  const auto mean = [&](const Array& part) { return fnp::tensordot(share, part, {0}, {0}); };
   return {fc::tree::map(mean, gradients), {losses, lengths}};
 }
 

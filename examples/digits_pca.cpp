@@ -33,8 +33,8 @@ FARCALL_DECLARE_HANDLER(svd);
 // Components, the scans' coordinates on them, and the variance that each explains.
 std::tuple<Array, Array, Array> pca(const Array& scans) {
   const int64_t rows = scans.shape()[0];
-  Array x = farcall::ffi_call("rms_norm", scans.type(), {{scans}}, {{"eps", 1e-6}});
-  x = x - fnp::mean(x, {{0}});
+  Array x = farcall::ffi_call("rms_norm", scans.type(), {scans}, {{"eps", 1e-6}});
+  x = x - fnp::mean(x, 0);
   const farcall::FfiCall svd("svd",
                              {x.type(), {x.dtype(), {kPixels}}, {x.dtype(), {kPixels, kPixels}}});
   const std::vector<Array> usv = svd({x});
@@ -188,7 +188,7 @@ int main(int argc, char** argv) try {
   std::printf("\nrelative error against plain C++ in double precision: %.1e\n", error);
 
   try {
-    farcall::ffi_call("rms_norm", scans.type(), {{fnp::astype(scans, farcall::DType::kInt32)}});
+    farcall::ffi_call("rms_norm", scans.type(), {fnp::astype(scans, farcall::DType::kInt32)});
   } catch (const farcall::FfiError& mistake) {
     std::printf("a mistake reads: %s\n", mistake.what());
   }

@@ -9,6 +9,7 @@
 #include <farcall/ffi/registry.h>
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/callback.h>
+#include <farcall/ops/checks.h>
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/control_flow.h>
 #include <farcall/ops/convolution.h>

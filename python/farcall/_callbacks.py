@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from farcall import _core
+from farcall._functions import share_copies
 
 _callbacks = _core.callbacks
+share_copies(_callbacks.BufferCallback)
 
 
 def buffer_callback(

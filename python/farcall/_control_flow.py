@@ -6,11 +6,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from farcall import tree
 from farcall._core import Array
 from farcall._core import control_flow as _core
-from farcall._core import lax as _lax
-from farcall._core import numpy as _numpy
 
 _MISSING: Any = object()
 
@@ -281,28 +278,7 @@ def psum_scatter(
         and goes.
     """
     _no_groups("psum_scatter", axis_index_groups)
-
-    def parts(leaf: Any) -> Array:
-        array = _numpy.as_array(leaf, "psum_scatter: argument x")
-        if not -array.ndim <= scatter_dimension < array.ndim:
-            raise ValueError(
-                f"psum_scatter: scatter_dimension {scatter_dimension} is out of range for an array "
-                f"of rank {array.ndim}"
-            )
-        dimension = scatter_dimension % array.ndim
-        if tiled:
-            count, size = axis_size(axis_name), array.shape[dimension]
-            if size % count:
-                raise ValueError(
-                    f"psum_scatter: dimension {dimension} of size {size} does not divide into "
-                    f"the {count} elements of axis {axis_name!r}"
-                )
-            shape = array.shape
-            shape = (*shape[:dimension], count, size // count, *shape[dimension + 1 :])
-            array = _numpy.reshape(array, shape)
-        return _lax.reduce_sum(_core.all_to_all(array, axis_name, dimension, 0, False), (0,))
-
-    return tree.map(parts, x)
+    return _core.psum_scatter(x, axis_name, scatter_dimension, bool(tiled))
 
 
 def pshuffle(x: Any, axis_name: str, perm: Sequence[int]) -> Any:

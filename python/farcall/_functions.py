@@ -100,3 +100,10 @@ def arguments_by_both(
     all_names += [by_position[n] for n in all_numbers if n < len(by_position)]
     all_numbers += [by_position.index(n) for n in all_names if n in by_position]
     return sorted(set(all_numbers)), sorted(set(all_names))
+
+
+def share_copies(*classes: Any) -> None:
+    """Makes copies of an object that keeps one of these keep the same one: nobody changes them."""
+    for cls in classes:
+        cls.__copy__ = lambda self: self
+        cls.__deepcopy__ = lambda self, memo: self

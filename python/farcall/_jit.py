@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
-from farcall._functions import arguments_by_both, check_callable, name_of
+from farcall._functions import arguments_by_both, check_callable, name_of, share_copies
+
+share_copies(_core.JitFunction, _core.Lowered, _core.Compiled)
 
 
 def jit(

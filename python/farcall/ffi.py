@@ -116,6 +116,17 @@ def _replace(self: Any, **options: Any) -> Any:
 FfiCall.replace = _replace
 
 
+def _with_options(options: dict[str, Any]) -> Any:
+    return ffi_call(**options)
+
+
+# For pickle and copy.
+FfiCall.__reduce__ = lambda self: (
+    _with_options,
+    ({name: getattr(self, name) for name in _OPTIONS},),
+)
+
+
 def register_ffi_target(
     name: str, fn: Any, platform: str = "cpu", api_version: int = 1, **kwargs: Any
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -57,6 +58,8 @@ __all__ = [
 ]
 
 PyTreeDef = _core.PyTreeDef
+# For pickle and copy: the structure of a tree with these leaves.
+PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
 
 
 def register_pytree_node(
@@ -150,3 +153,32 @@ def _unflatten_partial(function: Any, parts: Sequence[Any]) -> Partial:
 
 
 register_pytree_node(Partial, _flatten_partial, _unflatten_partial)
+
+
+def _register_dict(
+    nodetype: type,
+    keys: Callable[[Any], Iterable[Any]],
+    data: Callable[[Any, tuple[Any, ...]], Any],
+    make: Callable[[Any, Sequence[Any]], Any],
+) -> None:
+    def flatten(node: Any) -> tuple[list[tuple[DictKey, Any]], Any]:
+        in_order = tuple(keys(node))
+        return [(DictKey(key), node[key]) for key in in_order], data(node, in_order)
+
+    register_pytree_with_keys(nodetype, flatten, make)
+
+
+# As in JAX: the one in the order of insertion, which is part of the structure, the other in that of
+# its keys.
+_register_dict(
+    collections.OrderedDict,
+    tuple,
+    lambda _, keys: keys,
+    lambda keys, values: collections.OrderedDict(zip(keys, values, strict=True)),
+)
+_register_dict(
+    collections.defaultdict,
+    sorted,
+    lambda node, keys: (node.default_factory, keys),
+    lambda data, values: collections.defaultdict(data[0], zip(data[1], values, strict=True)),
+)

@@ -17,8 +17,8 @@
 namespace farcall::python {
 namespace {
 
-std::vector<std::string> axis_names(nb::handle object, const char* function) {
-  std::vector<std::string> names;
+lax::AxisNames axis_names(nb::handle object, const char* function) {
+  lax::AxisNames names;
   if (nb::isinstance<nb::str>(object)) return {nb::cast<std::string>(object)};
   if ((PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) && nb::len(object) > 0) {
     for (nb::handle item : nb::borrow<nb::sequence>(object)) {
@@ -41,7 +41,7 @@ nb::object each_leaf(nb::handle x, const char* function, const F& f) {
   return tree->unflatten(leaves);
 }
 
-using Reduction = Array (*)(const Array&, lax::AxisNames);
+using Reduction = Array (*)(const Array&, const lax::AxisNames&);
 
 }  // namespace
 
@@ -84,6 +84,14 @@ void bind_collectives(nb::module_& module) {
       },
       nb::arg("x").none(), nb::arg("axis_name"), nb::arg("split_axis"), nb::arg("concat_axis"),
       nb::arg("tiled"));
+  module.def(
+      "psum_scatter",
+      [](nb::handle x, const std::string& axis_name, int64_t dimension, bool tiled) {
+        return each_leaf(x, "psum_scatter", [&](nb::handle leaf, const std::string& what) {
+          return wrap_object(lax::psum_scatter(to_array(leaf, what), axis_name, dimension, tiled));
+        });
+      },
+      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("scatter_dimension"), nb::arg("tiled"));
   module.def(
       "ppermute",
       [](nb::handle x, const std::string& axis_name,

@@ -275,7 +275,7 @@ void define(const std::string& target, nb::dict parts) {
   TargetDefinition definition = make_definition(target, rules);
   if (is_signature) definition.shape = shape_signature(nb::cast<std::string>(shape));
   if (const nb::object attributes = part("attributes"); !attributes.is_none()) {
-    definition.default_attributes = to_attributes(attributes, "define(\"" + target + "\")");
+    definition.default_attributes = to_attributes(attributes, {});
   }
   definition.linear_in = groups_of(part("linear_in"));
   if (const nb::object method = part("vmap_method"); !method.is_none()) {
@@ -294,8 +294,7 @@ nb::object call(const std::string& target, nb::args args, nb::kwargs kwargs) {
     operands.push_back(
         to_array(arg, fmt::format("ffi_call(\"{}\"): operand {}", target, operands.size())));
   }
-  const std::vector<Array> results =
-      call_defined(target, operands, to_attributes(kwargs, "ffi_call(\"" + target + "\")"));
+  const std::vector<Array> results = call_defined(target, operands, to_attributes(kwargs, {}));
   if (results.size() == 1) return wrap_object(results[0]);
   return wrap_all(results);
 }

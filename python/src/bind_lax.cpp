@@ -60,7 +60,7 @@ void bind_elementwise(nb::module_& module) {
 #undef FARCALL_OP_2
 }
 
-using Reduction = Array (*)(const Array&, std::span<const int64_t>);
+using Reduction = Array (*)(const Array&, ListOf<int64_t>);
 
 void bind_reductions(nb::module_& module) {
   const std::pair<const char*, Reduction> reductions[] = {

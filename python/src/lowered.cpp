@@ -16,6 +16,7 @@
 #include "array_object.h"
 #include "bind_program.h"
 #include "call.h"
+#include "callbacks/owned_functions.h"
 #include "convert.h"
 
 namespace farcall::python {
@@ -43,6 +44,28 @@ struct Compiled {
     return run_executable(*executable, *lowered.result_tree, inputs);
   }
 };
+
+// Callbacks may hold what holds the program. Cycles are broken in their functions.
+int traverse_lowered(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const std::shared_ptr<const Executable> not_compiled;
+  const HeldProgram held[] = {{nb::inst_ptr<Lowered>(self)->program, not_compiled}};
+  return visit_owned_functions(held, visit, arg);
+}
+
+int traverse_compiled(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* compiled = nb::inst_ptr<Compiled>(self);
+  const HeldProgram held[] = {{compiled->lowered.program, compiled->executable}};
+  return visit_owned_functions(held, visit, arg);
+}
+
+PyType_Slot lowered_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_lowered)},
+                               {0, nullptr}};
+PyType_Slot compiled_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_compiled)},
+                                {0, nullptr}};
 
 std::string as_text(const Lowered& self, const std::optional<std::string>& dialect) {
   if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.program);
@@ -122,7 +145,8 @@ nb::object run_executable(const Executable& executable, const TreeDef& result_tr
 }
 
 void bind_lowered(nb::module_& module) {
-  nb::class_<Lowered> lowered(module, "Lowered", "A program recorded by jit(f).lower(...).");
+  nb::class_<Lowered> lowered(module, "Lowered", nb::type_slots(lowered_slots),
+                              "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) {
     return Compiled{self, default_engine().compile(self.program, {self.donated})};
@@ -144,7 +168,7 @@ void bind_lowered(nb::module_& module) {
             self.constant_bytes, self.generated_code_bytes);
       });
 
-  nb::class_<Compiled> compiled(module, "Compiled",
+  nb::class_<Compiled> compiled(module, "Compiled", nb::type_slots(compiled_slots),
                                 "An executable with the structure of its arguments.");
   bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
   compiled.def("__call__", &Compiled::operator())

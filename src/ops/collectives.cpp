@@ -112,7 +112,7 @@ BatchResults psum_batch(const BatchCall& call) {
         return lax::mul(x, scalar_of(x.dtype(), static_cast<double>(size)));
       });
 }
-template <Array (*kReduce)(const Array&, std::span<const int64_t>)>
+template <Array (*kReduce)(const Array&, ListOf<int64_t>)>
 BatchResults extreme_batch(const BatchCall& call) {
   return reduce_batch(
       call,
@@ -321,7 +321,7 @@ namespace lax {
 namespace {
 
 // Raises unless the axes are there; `f` is the function that needs them.
-int64_t size_of(std::string_view f, AxisNames axes) {
+int64_t size_of(std::string_view f, const AxisNames& axes) {
   return with_error_prefix(f, [&] {
     int64_t size = 1;
     for (const std::string& axis : axes) size *= mapped_axis_size(axis);
@@ -329,7 +329,7 @@ int64_t size_of(std::string_view f, AxisNames axes) {
   });
 }
 
-Array reduce(const Primitive& primitive, const Array& x, AxisNames axes) {
+Array reduce(const Primitive& primitive, const Array& x, const AxisNames& axes) {
   size_of(primitive.name, axes);
   return bind(primitive, ReduceAxesParams{{axes.begin(), axes.end()}}, x);
 }
@@ -342,20 +342,32 @@ int64_t checked_axis(std::string_view f, const char* what, int64_t axis, size_t 
   return axis < 0 ? axis + limit : axis;
 }
 
+// The size of the axis, into which the dimension is cut.
+int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const std::string& axis,
+                    bool tiled) {
+  const int64_t size = size_of(f, axis), length = x.shape()[static_cast<size_t>(dimension)];
+  if (tiled ? length % size != 0 : length != size) {
+    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis \"{}\", {}", f,
+                           dimension, x.type().to_string(), tiled ? "be a multiple of" : "have",
+                           axis, size));
+  }
+  return size;
+}
+
 }  // namespace
 
-Array psum(const Array& x, AxisNames axes) {
+Array psum(const Array& x, const AxisNames& axes) {
   return reduce(kPsum, x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x,
                 axes);
 }
-Array pmean(const Array& x, AxisNames axes) {
+Array pmean(const Array& x, const AxisNames& axes) {
   const int64_t size = size_of("pmean", axes);
   return numpy::divide(psum(x, axes), Array(size));
 }
-Array pmax(const Array& x, AxisNames axes) { return reduce(kPmax, x, axes); }
-Array pmin(const Array& x, AxisNames axes) { return reduce(kPmin, x, axes); }
+Array pmax(const Array& x, const AxisNames& axes) { return reduce(kPmax, x, axes); }
+Array pmin(const Array& x, const AxisNames& axes) { return reduce(kPmin, x, axes); }
 
-Array all_gather(const Array& x, AxisNames axes, int64_t axis, bool tiled) {
+Array all_gather(const Array& x, const AxisNames& axes, int64_t axis, bool tiled) {
   const int64_t size = size_of("all_gather", axes);
   axis = checked_axis("all_gather", "axis", axis, x.rank() + (tiled ? 0 : 1));
   // The last name counts fastest, so its dimension is made first and the others before it.
@@ -375,15 +387,10 @@ Array all_gather(const Array& x, AxisNames axes, int64_t axis, bool tiled) {
 
 Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis, int64_t concat_axis,
                  bool tiled) {
-  const int64_t size = size_of("all_to_all", {&axis, 1});
+  size_of("all_to_all", axis);
   split_axis = checked_axis("all_to_all", "split_axis", split_axis, x.rank());
   concat_axis = checked_axis("all_to_all", "concat_axis", concat_axis, x.rank());
-  const int64_t length = x.shape()[static_cast<size_t>(split_axis)];
-  if (tiled ? length % size != 0 : length != size) {
-    type_error(fmt::format("all_to_all: dimension {} of {} must {} the size of axis \"{}\", {}",
-                           split_axis, x.type().to_string(), tiled ? "be a multiple of" : "have",
-                           axis, size));
-  }
+  const int64_t size = checked_cut("all_to_all", x, split_axis, axis, tiled);
   if (!tiled) return bind(kAllToAll, AllToAllParams{axis, split_axis, concat_axis}, x);
   Shape shape(x.shape().begin(), x.shape().end());
   shape[static_cast<size_t>(split_axis)] /= size;
@@ -395,9 +402,23 @@ Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis, in
   return reshape(exchanged, shape);
 }
 
-Array ppermute(const Array& x, const std::string& axis,
-               std::span<const std::pair<int64_t, int64_t>> perm) {
-  const int64_t size = size_of("ppermute", {&axis, 1});
+Array psum_scatter(const Array& x, const std::string& axis, int64_t scatter_dimension, bool tiled) {
+  size_of("psum_scatter", axis);
+  const int64_t dimension =
+      checked_axis("psum_scatter", "scatter_dimension", scatter_dimension, x.rank());
+  const int64_t size = checked_cut("psum_scatter", x, dimension, axis, tiled);
+  Array parts = x;
+  if (tiled) {
+    Shape cut(x.shape().begin(), x.shape().end());
+    cut[static_cast<size_t>(dimension)] /= size;
+    cut.insert(cut.begin() + dimension, size);
+    parts = reshape(x, cut);
+  }
+  return reduce_sum(bind(kAllToAll, AllToAllParams{axis, dimension, 0}, parts), {0});
+}
+
+Array ppermute(const Array& x, const std::string& axis, ListOf<std::pair<int64_t, int64_t>> perm) {
+  const int64_t size = size_of("ppermute", axis);
   std::vector<bool> sends(static_cast<size_t>(size), false), receives = sends;
   for (const auto& [from, to] : perm) {
     const auto is_outside = [&](int64_t i) { return i < 0 || i >= size; };
@@ -416,18 +437,17 @@ Array ppermute(const Array& x, const std::string& axis,
   return bind(kPpermute, PpermuteParams{axis, {perm.begin(), perm.end()}}, x);
 }
 
-Array axis_index(AxisNames axes) {
+Array axis_index(const AxisNames& axes) {
   size_of("axis_index", axes);
   Array index;
   for (const std::string& axis : axes) {
     const Array own = bind_one(kAxisIndex, make_params(AxisIndexParams{axis}), {});
-    index = index.is_null() ? own
-                            : numpy::add(numpy::multiply(index, Array(axis_size({&axis, 1}))), own);
+    index = index.is_null() ? own : numpy::add(numpy::multiply(index, Array(axis_size(axis))), own);
   }
   return index.is_null() ? Array::scalar<int32_t>(0) : index;
 }
 
-int64_t axis_size(AxisNames axes) { return size_of("axis_size", axes); }
+int64_t axis_size(const AxisNames& axes) { return size_of("axis_size", axes); }
 
 }  // namespace lax
 }  // namespace farcall

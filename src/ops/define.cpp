@@ -89,7 +89,7 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
   });
 }
 
-std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const {
+std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
   const std::vector<ShapeDtype> types = types_of(operands);
   FfiCallParams other = params;
   const auto same = [](ShapeDtype a, ShapeDtype b) { return a.strengthened() == b.strengthened(); };
@@ -102,6 +102,7 @@ std::vector<Array> TargetCall::operator()(std::span<const Array> operands) const
                       "or use ffi_call",
                       params.target_name, text(types), text(operand_types)));
     }
+    other.batched_operands.clear();
     other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
   }
   return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);
@@ -126,7 +127,7 @@ TargetDefinitionPtr find_definition(const std::string& target_name) {
   return it == definitions().by_target.end() ? nullptr : it->second;
 }
 
-std::vector<Array> call_defined(const std::string& target_name, std::span<const Array> operands,
+std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
                                 const Attributes& attributes) {
   const TargetDefinitionPtr definition = find_definition(target_name);
   if (!definition || !definition->shape) {

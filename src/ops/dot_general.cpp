@@ -189,9 +189,9 @@ FARCALL_REGISTER_PRIMITIVE(kDotGeneral);
 
 namespace lax {
 
-Array dot_general(const Array& lhs, const Array& rhs, std::span<const int64_t> lhs_contracting,
-                  std::span<const int64_t> rhs_contracting, std::span<const int64_t> lhs_batch,
-                  std::span<const int64_t> rhs_batch) {
+Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
+                  ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch,
+                  ListOf<int64_t> rhs_batch) {
   const auto copy = [](std::span<const int64_t> v) {
     return std::vector<int64_t>(v.begin(), v.end());
   };

@@ -300,7 +300,7 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
 
 }  // namespace
 
-Array einsum(std::string_view subscripts, std::span<const Array> operands,
+Array einsum(std::string_view subscripts, ListOf<Array> operands,
              const std::optional<EinsumPath>& path) {
   if (operands.empty()) fail(subscripts, "needs at least one operand");
   const Parsed parsed = parse(subscripts, operands);
@@ -318,8 +318,7 @@ Array einsum(std::string_view subscripts, std::span<const Array> operands,
   return transpose(result.array, result.positions(parsed.output));
 }
 
-Array tensordot(const Array& x, const Array& y, std::span<const int64_t> axes_x,
-                std::span<const int64_t> axes_y) {
+Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x, ListOf<int64_t> axes_y) {
   const ShapeDtype types[] = {x.type(), y.type()};
   return with_error_prefix("tensordot", [&] {
     const PromotedDType to = promote_types(types);

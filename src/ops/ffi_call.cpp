@@ -67,6 +67,23 @@ void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inp
   }
 }
 
+// The leading dimensions that vmaps gave.
+void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> inputs) {
+  if (p.batched_operands.empty()) return;
+  std::vector<size_t> gained(inputs.size(), 0);
+  for (const auto& operands : p.batched_operands) {
+    for (const int64_t i : operands) {
+      if (i >= 0 && i < std::ssize(inputs) && ++gained[i] <= inputs[i].rank()) continue;
+      fail(p.target_name, "batched_operands names operand {}, which has no such dimension", i);
+    }
+  }
+  for (const ShapeDtype type : p.result_types) {
+    if (type.is_token() || type.rank() >= p.batched_operands.size()) continue;
+    fail(p.target_name, "batched_operands has {} entries, but a result is {}",
+         p.batched_operands.size(), type.to_string());
+  }
+}
+
 std::string called(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
 
 std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -75,6 +92,7 @@ std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Para
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
   check_aliases(called(p.target_name), p.input_output_aliases, inputs, p.result_types);
   check_alias_layouts(p, inputs);
+  check_batched_operands(p, inputs);
   return p.result_types;
 }
 
@@ -296,8 +314,7 @@ const std::string& FfiCall::target_name() const { return shared_->target_name; }
 const std::vector<ShapeDtype>& FfiCall::result_types() const { return shared_->result_types; }
 const FfiCallOptions& FfiCall::options() const { return shared_->options; }
 
-std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
-                                       const Attributes& attributes) const {
+std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes) const {
   // To a foreign function a weak scalar is a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
@@ -315,8 +332,7 @@ std::vector<Array> FfiCall::operator()(std::span<const Array> operands,
       kFfiCall, node ? node->params : shared_->make_params(attributes, operands.size()), operands);
 }
 
-const Executable* FfiCall::executable(std::span<const Array> operands,
-                                      const Attributes& attributes) const {
+const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& attributes) const {
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
   if (const Executable* known = node->cache.find(operands)) return known;
@@ -324,9 +340,8 @@ const Executable* FfiCall::executable(std::span<const Array> operands,
   return node->cache.insert(shared_->compile(node->params, operands));
 }
 
-Array ffi_call(const std::string& target_name, ShapeDtype result_type,
-               std::span<const Array> operands, const Attributes& attributes,
-               const FfiCallOptions& options) {
+Array ffi_call(const std::string& target_name, ShapeDtype result_type, ListOf<Array> operands,
+               const Attributes& attributes, const FfiCallOptions& options) {
   return FfiCall(target_name, {result_type}, options)(operands, attributes)[0];
 }
 

@@ -82,8 +82,11 @@ BatchResults ffi_call_batch(const BatchCall& call) {
   }
   const auto widened = [&](const std::vector<bool>& is_widened, std::vector<ShapeDtype> results) {
     FfiCallParams wide = p;
+    std::vector<int64_t>& gained = wide.batched_operands.emplace_back();
     for (size_t i = 0; i < is_widened.size(); ++i) {
-      if (is_widened[i]) wide.input_layouts[i] = with_batch(wide.input_layouts[i]);
+      if (!is_widened[i]) continue;
+      wide.input_layouts[i] = with_batch(wide.input_layouts[i]);
+      gained.push_back(static_cast<int64_t>(i));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].is_token()) wide.output_layouts[i] = with_batch(wide.output_layouts[i]);

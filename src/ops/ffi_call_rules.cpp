@@ -14,6 +14,7 @@
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 
+#include "ops/ffi_call_elements.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -309,15 +310,15 @@ void check_linear(const TransposeCall& call, const std::string& target,
 }  // namespace
 
 JvpResults ffi_call_jvp(const JvpCall& call) {
-  const std::string& target = params_as<FfiCallParams>(call.params.get()).target_name;
-  const TargetDefinitionPtr definition = find_definition(target);
-  if (!definition) no_derivative(target);
+  const auto& p = params_as<FfiCallParams>(call.params.get());
+  const TargetDefinitionPtr definition = find_definition(p.target_name);
+  if (!definition) no_derivative(p.target_name);
+  if (!p.batched_operands.empty()) return jvp_by_elements(call);
   if (definition->forward) return jvp_from_halves(call, definition);
   if (definition->jvp) {
-    return call_jvp(*definition, params_as<FfiCallParams>(call.params.get()), call.primals,
-                    call.tangents);
+    return call_jvp(*definition, p, call.primals, call.tangents);
   }
-  if (definition->linear_in.empty()) no_derivative(target);
+  if (definition->linear_in.empty()) no_derivative(p.target_name);
   return jvp_from_linearity(call, *definition);
 }
 
@@ -325,6 +326,7 @@ std::vector<Array> ffi_call_transpose(const TransposeCall& call) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
   const TargetDefinitionPtr definition = find_definition(p.target_name);
   check_linear(call, p.target_name, definition.get());
+  if (!p.batched_operands.empty()) return transpose_by_elements(call);
   if (definition->transpose) {
     const FfiCallParams quiet = without_side_effect(p);
     return checked(p.target_name, "transpose", "cotangent",

@@ -136,7 +136,7 @@ FARCALL_REGISTER_PRIMITIVE(kFft);
 
 namespace lax {
 
-Array fft(const Array& x, const std::string& fft_type, std::span<const int64_t> fft_lengths) {
+Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths) {
   return bind_one(kFft, make_params(FftParams{to_shape(fft_lengths), fft_type}), {&x, 1});
 }
 

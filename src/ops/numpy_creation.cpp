@@ -9,12 +9,12 @@
 
 namespace farcall::numpy {
 
-Array full(std::span<const int64_t> shape, const Array& value, std::optional<DType> dtype) {
+Array full(ListOf<int64_t> shape, const Array& value, std::optional<DType> dtype) {
   return broadcast_to(dtype ? astype(value, *dtype) : value, shape);
 }
 
-Array zeros(std::span<const int64_t> shape, DType dtype) { return full(shape, int64_t{0}, dtype); }
-Array ones(std::span<const int64_t> shape, DType dtype) { return full(shape, int64_t{1}, dtype); }
+Array zeros(ListOf<int64_t> shape, DType dtype) { return full(shape, int64_t{0}, dtype); }
+Array ones(ListOf<int64_t> shape, DType dtype) { return full(shape, int64_t{1}, dtype); }
 Array zeros_like(const Array& x) { return zeros(x.shape(), x.dtype()); }
 Array ones_like(const Array& x) { return ones(x.shape(), x.dtype()); }
 

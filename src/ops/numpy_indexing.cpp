@@ -113,17 +113,17 @@ lax::ScatterFunction* function_of(Update how) {
 
 }  // namespace
 
-Array take(const Array& x, std::span<const Index> indices) {
+Array take(const Array& x, ListOf<Index> indices) {
   const std::vector<IndexItem> items = expand_indices(x, indices);
   check_integers(x, items);
   return has_arrays(items) ? gather_items(x, items, {}) : take_slices(x, items);
 }
 
-Array get(const Array& x, std::span<const Index> indices, const IndexOptions& options) {
+Array get(const Array& x, ListOf<Index> indices, const IndexOptions& options) {
   return gather_items(x, expand_indices(x, indices), options);
 }
 
-Array update(const Array& x, std::span<const Index> indices, const Array& values, Update how,
+Array update(const Array& x, ListOf<Index> indices, const Array& values, Update how,
              const IndexOptions& options) {
   const std::vector<IndexItem> items = expand_indices(x, indices);
   const Indexer indexer = make_indexer(x, items, options.wrap_negative_indices);

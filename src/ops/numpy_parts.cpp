@@ -40,7 +40,7 @@ Array triangle(const Array& x, int64_t k, Array (*compare)(const Array&, const A
 
 }  // namespace
 
-std::vector<Array> split(const Array& x, std::span<const int64_t> indices, int64_t axis) {
+std::vector<Array> split(const Array& x, ListOf<int64_t> indices, int64_t axis) {
   const int64_t which = normalize_axis(axis, x.rank(), "split");
   const int64_t size = x.shape()[which];
   std::vector<Array> parts;
@@ -91,7 +91,7 @@ Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis) {
   return lax::reshape(broadcast_to(expand_dims(x, {&inserted, 1}), shape), joined);
 }
 
-Array tile(const Array& x, std::span<const int64_t> repeats) {
+Array tile(const Array& x, ListOf<int64_t> repeats) {
   const size_t rank = std::max(x.rank(), repeats.size());
   // Each dimension gets one for its copies before it.
   Shape apart, full, joined;

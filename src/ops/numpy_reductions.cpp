@@ -11,7 +11,7 @@
 namespace farcall::numpy {
 namespace {
 
-using Reduction = Array (*)(const Array&, std::span<const int64_t>);
+using Reduction = Array (*)(const Array&, ListOf<int64_t>);
 
 Array reduce(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
              std::string_view function) {

@@ -193,7 +193,7 @@ std::vector<Array> nonzero(const Array& x) {
   return unravelled(flat, x.shape());
 }
 
-std::vector<Array> nonzero(const Array& x, int64_t size, std::span<const Array> fill_values) {
+std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_values) {
   if (size < 0) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("nonzero: size must not be negative, got {}", size));

@@ -83,7 +83,7 @@ Array astype(const Array& x, DType dtype) {
   return dtype == DType::kBool && is_complex(x.dtype()) ? as_bool(x) : convert(x, {dtype, false});
 }
 
-Array reshape(const Array& x, std::span<const int64_t> shape) {
+Array reshape(const Array& x, ListOf<int64_t> shape) {
   Shape sizes(shape.begin(), shape.end());
   int64_t known = 1;
   int64_t* unknown = nullptr;
@@ -147,7 +147,7 @@ Array moveaxis(const Array& x, int64_t source, int64_t destination) {
   return transpose(x, permutation);
 }
 
-Array broadcast_to(const Array& x, std::span<const int64_t> shape) {
+Array broadcast_to(const Array& x, ListOf<int64_t> shape) {
   if (std::ranges::equal(x.shape(), shape)) return x;
   if (x.rank() > shape.size()) {
     fail("broadcast_to", "{} cannot be broadcast to {}, which has fewer dimensions",
@@ -158,7 +158,7 @@ Array broadcast_to(const Array& x, std::span<const int64_t> shape) {
   return lax::broadcast_in_dim(x, shape, dimensions);
 }
 
-Array expand_dims(const Array& x, std::span<const int64_t> axes) {
+Array expand_dims(const Array& x, ListOf<int64_t> axes) {
   const size_t rank = x.rank() + axes.size();
   const std::vector<int64_t> sorted =
       normalize_axes(std::vector<int64_t>(axes.begin(), axes.end()), rank, "expand_dims");
@@ -183,12 +183,12 @@ Array squeeze(const Array& x, const Axes& axes) {
   return reshape(x, shape);
 }
 
-Array concatenate(std::span<const Array> arrays, int64_t axis) {
+Array concatenate(ListOf<Array> arrays, int64_t axis) {
   const std::vector<Array> operands = promote_all(arrays, "concatenate");
   return lax::concatenate(operands, normalize_axis(axis, operands[0].rank(), "concatenate"));
 }
 
-Array stack(std::span<const Array> arrays, int64_t axis) {
+Array stack(ListOf<Array> arrays, int64_t axis) {
   std::vector<Array> operands = promote_all(arrays, "stack");
   const int64_t where = normalize_axis(axis, operands[0].rank() + 1, "stack");
   for (Array& operand : operands) {

@@ -211,12 +211,12 @@ Array arg_reduce(const Primitive& primitive, const Array& x, int64_t axis, DType
 
 namespace lax {
 
-Array reduce_sum(const Array& x, std::span<const int64_t> axes) { return reduce(kSum, x, axes); }
-Array reduce_prod(const Array& x, std::span<const int64_t> axes) { return reduce(kProd, x, axes); }
-Array reduce_max(const Array& x, std::span<const int64_t> axes) { return reduce(kMax, x, axes); }
-Array reduce_min(const Array& x, std::span<const int64_t> axes) { return reduce(kMin, x, axes); }
-Array reduce_and(const Array& x, std::span<const int64_t> axes) { return reduce(kAnd, x, axes); }
-Array reduce_or(const Array& x, std::span<const int64_t> axes) { return reduce(kOr, x, axes); }
+Array reduce_sum(const Array& x, ListOf<int64_t> axes) { return reduce(kSum, x, axes); }
+Array reduce_prod(const Array& x, ListOf<int64_t> axes) { return reduce(kProd, x, axes); }
+Array reduce_max(const Array& x, ListOf<int64_t> axes) { return reduce(kMax, x, axes); }
+Array reduce_min(const Array& x, ListOf<int64_t> axes) { return reduce(kMin, x, axes); }
+Array reduce_and(const Array& x, ListOf<int64_t> axes) { return reduce(kAnd, x, axes); }
+Array reduce_or(const Array& x, ListOf<int64_t> axes) { return reduce(kOr, x, axes); }
 Array argmax(const Array& x, int64_t axis, DType index_dtype) {
   return arg_reduce(kArgmax, x, axis, index_dtype);
 }

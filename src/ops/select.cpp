@@ -97,7 +97,7 @@ FARCALL_REGISTER_PRIMITIVE(kClamp);
 
 namespace lax {
 
-Array select_n(const Array& which, std::span<const Array> cases) {
+Array select_n(const Array& which, ListOf<Array> cases) {
   std::vector<Array> operands{which};
   operands.insert(operands.end(), cases.begin(), cases.end());
   return bind_one(kSelect, nullptr, operands);

@@ -117,7 +117,7 @@ std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& 
 
 namespace lax {
 
-std::vector<Array> sort(std::span<const Array> operands, int64_t dimension, bool is_stable,
+std::vector<Array> sort(ListOf<Array> operands, int64_t dimension, bool is_stable,
                         int64_t num_keys) {
   return bind_sort(operands, {dimension, is_stable, num_keys});
 }

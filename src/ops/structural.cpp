@@ -306,18 +306,18 @@ FARCALL_REGISTER_PRIMITIVE(kIota);
 
 namespace lax {
 
-Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,
-                       std::span<const int64_t> broadcast_dimensions) {
+Array broadcast_in_dim(const Array& x, ListOf<int64_t> shape,
+                       ListOf<int64_t> broadcast_dimensions) {
   return apply(kBroadcastInDim,
                BroadcastInDimParams{to_shape(shape), to_shape(broadcast_dimensions)}, {&x, 1});
 }
 
-Array reshape(const Array& x, std::span<const int64_t> new_sizes) {
+Array reshape(const Array& x, ListOf<int64_t> new_sizes) {
   if (std::ranges::equal(x.shape(), new_sizes)) return x;
   return apply(kReshape, ReshapeParams{to_shape(new_sizes)}, {&x, 1});
 }
 
-Array expand_dims(const Array& x, std::span<const int64_t> dimensions) {
+Array expand_dims(const Array& x, ListOf<int64_t> dimensions) {
   check_axes(dimensions, x.rank() + dimensions.size(), "expand_dims: dimensions");
   Shape shape = to_shape(x.shape());
   std::vector<int64_t> kept = all_dimensions(x.rank() + dimensions.size());
@@ -328,7 +328,7 @@ Array expand_dims(const Array& x, std::span<const int64_t> dimensions) {
   return broadcast_in_dim(x, shape, kept);
 }
 
-Array squeeze(const Array& x, std::span<const int64_t> dimensions) {
+Array squeeze(const Array& x, ListOf<int64_t> dimensions) {
   check_axes(dimensions, x.rank(), "squeeze: dimensions");
   Shape shape = to_shape(x.shape());
   for (size_t i = dimensions.size(); i-- > 0;) {
@@ -343,28 +343,28 @@ Array squeeze(const Array& x, std::span<const int64_t> dimensions) {
   return reshape(x, shape);
 }
 
-Array transpose(const Array& x, std::span<const int64_t> permutation) {
+Array transpose(const Array& x, ListOf<int64_t> permutation) {
   if (std::ranges::equal(permutation, all_dimensions(x.rank()))) return x;
   return apply(kTranspose, TransposeParams{to_shape(permutation)}, {&x, 1});
 }
 
-Array slice(const Array& x, std::span<const int64_t> start_indices,
-            std::span<const int64_t> limit_indices, std::span<const int64_t> strides) {
+Array slice(const Array& x, ListOf<int64_t> start_indices, ListOf<int64_t> limit_indices,
+            ListOf<int64_t> strides) {
   return apply(kSlice,
                SliceParams{to_shape(start_indices), to_shape(limit_indices),
                            strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_shape(strides)},
                {&x, 1});
 }
 
-Array concatenate(std::span<const Array> operands, int64_t dimension) {
+Array concatenate(ListOf<Array> operands, int64_t dimension) {
   return apply(kConcatenate, ConcatenateParams{dimension}, operands);
 }
 
-Array rev(const Array& x, std::span<const int64_t> dimensions) {
+Array rev(const Array& x, ListOf<int64_t> dimensions) {
   return apply(kRev, RevParams{to_shape(dimensions)}, {&x, 1});
 }
 
-Array iota(DType dtype, std::span<const int64_t> shape, int64_t dimension) {
+Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension) {
   return apply(kIota, IotaParams{dtype, to_shape(shape), dimension}, {});
 }
 

@@ -79,7 +79,10 @@ class BatchInterpreter final : public Interpreter {
                                     std::span<const Array> inputs) override {
     const BatchResults operands = unwrap(inputs);
     InterpreterScope scope(*parent());
-    if (is_constant(operands) && axis_.name.empty()) return call_custom(call, inputs);
+    // With rules of derivatives it is batched all the same: it may close over what is mapped.
+    if (call->batch && is_constant(operands) && axis_.name.empty()) {
+      return call_custom(call, inputs);
+    }
     return wrap_all(batch_of_custom_call(call, operands.outputs, operands.axes, axis_, origin_));
   }
 
@@ -174,7 +177,8 @@ Array move_axis(const Array& x, int64_t from, int64_t to, int64_t size) {
 std::vector<Array> batched_in_front(BatchResults results, const BatchAxis& axis) {
   for (size_t i = 0; i < results.outputs.size(); ++i) {
     Array& output = results.outputs[i];
-    if (!output.is_null()) output = move_axis(output, results.axes[i], 0, axis.size);
+    if (output.is_null() || output.type().is_token()) continue;
+    output = move_axis(output, results.axes[i], 0, axis.size);
   }
   return std::move(results.outputs);
 }

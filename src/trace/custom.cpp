@@ -2,6 +2,7 @@
 #include "trace/custom.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -149,17 +150,20 @@ std::vector<Array> lin_transpose(const TransposeCall& call) {
   return result;
 }
 
-// The backward half of a batch: residuals with their own axes, cotangents with the axis in front;
-// the cotangent of an input has that input's axis, or is a sum over the batch.
+// The backward half of a batch: residuals and cotangents with their own axes; the cotangent of an
+// input has that input's axis, or is a sum over the batch.
 std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxis& axis,
                                     uint64_t origin, std::span<const int64_t> residual_axes,
+                                    std::span<const int64_t> result_axes,
                                     std::span<const int64_t> input_axes,
                                     std::span<const Array> residuals,
                                     std::span<const Array> cotangents) {
   std::vector<Array> inputs(residuals.begin(), residuals.end());
   inputs.insert(inputs.end(), cotangents.begin(), cotangents.end());
   std::vector<int64_t> axes(residual_axes.begin(), residual_axes.end());
-  for (const Array& cotangent : cotangents) axes.push_back(cotangent.is_null() ? kNotBatched : 0);
+  for (size_t i = 0; i < cotangents.size(); ++i) {
+    axes.push_back(cotangents[i].is_null() ? kNotBatched : result_axes[i]);
+  }
   const size_t split = residuals.size();
   BatchResults found = batch_again(
       [&](std::span<const Array> all) { return backward(all.first(split), all.subspan(split)); },
@@ -189,8 +193,9 @@ BatchResults lin_batch(const BatchCall& call) {
   }
   batched->backward = [original = p.rules->backward, axis = call.axis, residual_axes, input_axes](
                           std::span<const Array> residuals, std::span<const Array> cotangents) {
-    return batched_backward(original, axis, /*origin=*/0, residual_axes, input_axes, residuals,
-                            cotangents);
+    const std::vector<int64_t> in_front(cotangents.size(), 0);
+    return batched_backward(original, axis, /*origin=*/0, residual_axes, in_front, input_axes,
+                            residuals, cotangents);
   };
   CustomLinParams q{batched, p.num_residuals, p.varies, {}};
   if (p.rules->forward_mode) {
@@ -242,6 +247,49 @@ const bool kRegistered = [] {
   }
   return true;
 }();
+
+// ---- batches ----
+
+// Where the batch dimension of the results of a mapped custom function lies; the function and its
+// rules agree on it. With a mapped operand it is in front of all of them. Without one, only what
+// the function closes over can be mapped, and the first to run, the function or a rule, shows which
+// results have it.
+class ResultAxes {
+ public:
+  ResultAxes(const CustomCall& call, const BatchAxis& axis, std::span<const int64_t> operand_axes)
+      : name_(call.name),
+        axis_(axis),
+        is_mapped_(std::ranges::any_of(operand_axes, [](int64_t a) { return a != kNotBatched; })) {}
+
+  // Of results, or of results and as many tangents, which lie as their results do.
+  void settle(BatchResults& found, size_t num_results) {
+    std::vector<int64_t> axes(num_results, is_mapped_ ? 0 : kNotBatched);
+    for (size_t i = 0; i < found.axes.size(); ++i) {
+      if (found.axes[i] != kNotBatched) axes[i % num_results] = 0;
+    }
+    if (!axes_) axes_ = std::move(axes);
+    for (size_t i = 0; i < found.axes.size(); ++i) {
+      const int64_t to = (*axes_)[i % num_results];
+      Array& output = found.outputs[i];
+      if (output.is_null() || found.axes[i] == to) continue;
+      if (to == kNotBatched) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: its custom rule closes over a mapped array, of which result {} "
+                                "of the function does not depend; pass the array as an argument",
+                                name_, i % num_results));
+      }
+      output = move_axis(output, found.axes[i], to, axis_.size);
+    }
+  }
+
+  const std::vector<int64_t>& axes() const { return *axes_; }
+
+ private:
+  std::string name_;
+  BatchAxis axis_;
+  bool is_mapped_;
+  std::optional<std::vector<int64_t>> axes_;
+};
 
 // ---- forward mode ----
 
@@ -406,68 +454,69 @@ BatchResults batch_of_custom_call(const CustomCallPtr& call, std::span<const Arr
   const std::vector<int64_t> all_axes(axes.begin(), axes.end());
   const std::vector<int64_t> own_axes(axes.begin() + static_cast<int64_t>(call->num_captured),
                                       axes.end());
+  const auto result_axes = std::make_shared<ResultAxes>(*call, axis, axes);
   auto batched = std::make_shared<CustomCall>();
   batched->name = call->name;
   batched->num_captured = call->num_captured;
-  batched->function = [call, all_axes, axis, origin](std::span<const Array> all) {
-    return batched_in_front(batch_again(call->function, all, all_axes, axis, origin), axis);
+  batched->function = [call, all_axes, axis, origin, result_axes](std::span<const Array> all) {
+    BatchResults found = batch_again(call->function, all, all_axes, axis, origin);
+    result_axes->settle(found, found.outputs.size());
+    return std::move(found.outputs);
   };
   if (call->jvp) {
-    batched->jvp = [call, own_axes, axis, origin](std::span<const Array> primals,
-                                                  std::span<const Array> tangents) {
+    batched->jvp = [call, own_axes, axis, origin, result_axes](std::span<const Array> primals,
+                                                               std::span<const Array> tangents) {
       std::vector<Array> all(primals.begin(), primals.end());
       all.insert(all.end(), tangents.begin(), tangents.end());
       std::vector<int64_t> both = own_axes;
       both.insert(both.end(), own_axes.begin(), own_axes.end());
       const size_t count = primals.size();
-      size_t num_results = 0;
-      std::vector<Array> found = batched_in_front(
-          batch_again(
-              [&](std::span<const Array> unbatched) {
-                JvpResults results = call->jvp(unbatched.first(count), unbatched.subspan(count));
-                num_results = results.primals.size();
-                std::vector<Array> flat = std::move(results.primals);
-                flat.insert(flat.end(), results.tangents.begin(), results.tangents.end());
-                return flat;
-              },
-              all, both, axis, origin),
-          axis);
-      const auto middle = found.begin() + static_cast<int64_t>(num_results);
-      return JvpResults{{found.begin(), middle}, {middle, found.end()}};
-    };
-  } else {
-    batched->forward = [call, own_axes, axis, origin](std::span<const Array> all,
-                                                      const std::vector<bool>& varies) {
-      size_t num_outputs = 0;
-      BackwardRule backward = call->backward;
       BatchResults found = batch_again(
           [&](std::span<const Array> unbatched) {
+            JvpResults results = call->jvp(unbatched.first(count), unbatched.subspan(count));
+            std::vector<Array> flat = std::move(results.primals);
+            flat.insert(flat.end(), results.tangents.begin(), results.tangents.end());
+            return flat;
+          },
+          all, both, axis, origin);
+      const size_t num_results = found.outputs.size() / 2;
+      result_axes->settle(found, num_results);
+      const auto middle = found.outputs.begin() + static_cast<int64_t>(num_results);
+      return JvpResults{{found.outputs.begin(), middle}, {middle, found.outputs.end()}};
+    };
+  } else {
+    batched->forward = [call, own_axes, axis, origin, result_axes](
+                           std::span<const Array> all, const std::vector<bool>& varies) {
+      size_t num_results = 0;
+      BackwardRule backward = call->backward;
+      BatchResults outputs = batch_again(
+          [&](std::span<const Array> unbatched) {
             ForwardResults results = call->forward(unbatched, varies);
-            num_outputs = results.outputs.size();
+            num_results = results.outputs.size();
             if (results.backward) backward = std::move(results.backward);
             std::vector<Array> flat = std::move(results.outputs);
             flat.insert(flat.end(), results.residuals.begin(), results.residuals.end());
             return flat;
           },
           all, own_axes, axis, origin);
-      const auto split = static_cast<int64_t>(num_outputs);
+      const auto split = static_cast<int64_t>(num_results);
       ForwardResults results;
-      results.residuals.assign(found.outputs.begin() + split, found.outputs.end());
-      for (size_t i = 0; i < num_outputs; ++i) {
-        results.outputs.push_back(move_axis(found.outputs[i], found.axes[i], 0, axis.size));
-      }
-      const std::vector<int64_t> residual_axes(found.axes.begin() + split, found.axes.end());
-      results.backward = [backward, own_axes, residual_axes, axis, origin](
+      results.residuals.assign(outputs.outputs.begin() + split, outputs.outputs.end());
+      const std::vector<int64_t> residual_axes(outputs.axes.begin() + split, outputs.axes.end());
+      outputs.outputs.resize(num_results);
+      outputs.axes.resize(num_results);
+      result_axes->settle(outputs, num_results);
+      results.outputs = std::move(outputs.outputs);
+      results.backward = [backward, own_axes, residual_axes, axis, origin, result_axes](
                              std::span<const Array> residuals, std::span<const Array> cotangents) {
-        return batched_backward(backward, axis, origin, residual_axes, own_axes, residuals,
-                                cotangents);
+        return batched_backward(backward, axis, origin, residual_axes, result_axes->axes(),
+                                own_axes, residuals, cotangents);
       };
       return results;
     };
   }
   std::vector<Array> outputs = call_custom(batched, inputs);
-  std::vector<int64_t> output_axes(outputs.size(), 0);
-  return {std::move(outputs), std::move(output_axes)};
+  return {std::move(outputs), result_axes->axes()};
 }
 
 }  // namespace farcall

@@ -119,8 +119,32 @@ size_t SignatureCache::size() const {
 
 void set_executor(Executor chosen) { executor = chosen; }
 
+namespace {
+
+[[noreturn]] void wrong_inputs(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
+  if (inputs.size() != types.size()) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("run: the program takes {} inputs, got {}",
+                                                         types.size(), inputs.size()));
+  }
+  size_t i = 0;
+  while (inputs[i].type().strengthened() == types[i].strengthened()) ++i;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("run: input {} should be {}, got {}", i, types[i].to_string(),
+                          inputs[i].type().to_string()));
+}
+
+bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
+  const auto does = [](const Array& input, ShapeDtype type) {
+    return input.type() == type || input.type().strengthened() == type.strengthened();
+  };
+  return std::ranges::equal(inputs, types, does);
+}
+
+}  // namespace
+
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options) {
+  if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   constexpr size_t kInline = 16;
   const Storage* few[kInline];
   std::vector<const Storage*> many;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import copy
+import ctypes
 import math
 import pickle
 
@@ -65,6 +67,18 @@ def test_a_python_float_keeps_its_precision_when_it_meets_float64():
 def test_lists_may_hold_arrays(x):
     np.testing.assert_array_equal(fnp.array([x[0], [5.0, 6.0]]), [[1, 2], [5, 6]])
     np.testing.assert_array_equal(fc.jit(lambda v: fnp.array([v, 1.0]))(2.0), [2, 1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [range(3), memoryview(np.arange(3.0)), array.array("f", [1, 2]), (ctypes.c_int16 * 2)(3, 4)],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_numpy_takes_for_an_array_is_one(value):
+    made = fnp.asarray(value)
+    assert made.dtype == ("int32" if isinstance(value, range) else np.asarray(value).dtype)
+    np.testing.assert_array_equal(made, np.asarray(value))
+    np.testing.assert_array_equal(fnp.array(value, "float64"), np.asarray(value, "float64"))
 
 
 def test_ndmin_puts_dimensions_before(x):

@@ -150,6 +150,44 @@ def test_a_cycle_through_a_jitted_function_is_collected(where):
     assert watch() is None
 
 
+class Kernel:
+    """An object that keeps a call of its own method, and programs with it."""
+
+    def __init__(self):
+        self.call = buffer_callback(self.run, struct(4))
+
+    def run(self, ctx, out, x):
+        np.asarray(out)[...] = np.asarray(x) * 2
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda k: k.call(X),
+        lambda k: setattr(k, "jitted", [fc.jit(k.call), fc.jit(lambda x: k.call(x) + 1)]),
+        lambda k: setattr(k, "compiled", fc.jit(k.call).lower(X).compile()),
+        lambda k: setattr(k, "lowered", fc.jit(k.call).lower(X)),
+    ],
+    ids=["called", "jitted", "compiled", "lowered"],
+)
+def test_an_object_that_keeps_a_call_of_its_method_is_collected(use):
+    kernel = Kernel()
+    use(kernel)
+    _ = [function(X) for function in getattr(kernel, "jitted", [])]
+    calls = [getattr(kernel, name) for name in ("call", "compiled") if hasattr(kernel, name)]
+    gc.collect()
+    for call in calls:  # the collector leaves what is in use
+        np.testing.assert_array_equal(call(X), X * 2)
+    seen = weakref.ref(kernel)
+    del kernel, calls
+    gc.collect()
+    np.testing.assert_array_equal(call(X), X * 2)  # it keeps the method, and so the object
+    assert seen() is not None
+    del call
+    gc.collect()
+    assert seen() is None
+
+
 @pytest.mark.parametrize("where", ["plainly", "in_a_scan"])
 def test_what_another_program_calls_survives_the_collector(where):
     model = Model(where)

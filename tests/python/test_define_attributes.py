@@ -312,3 +312,11 @@ def test_declarations_that_come_later_hold_for_later_calls(library: ctypes.CDLL)
     ffi.register_ffi_target(name, ffi.pycapsule(library.declared_f32))
     assert "value=2.0:f32" in str(fc.make_jaxpr(lambda: made(value=2))())
     assert text_of(made(value=2)) == "f32=2.000000"
+
+
+def test_what_cannot_be_an_attribute_is_called_by_its_name(grow: ffi.Definition) -> None:
+    for value, name in ((None, "rate"), ({"n": None}, "rate.n")):
+        with pytest.raises(TypeError, match=f'^attribute "{name}" is None of type NoneType'):
+            grow(np.ones(3), rate=value)
+        with pytest.raises(TypeError, match=f'^attribute "{name}" is None of type NoneType'):
+            ffi.define(grow.target_name, attributes={"rate": value})

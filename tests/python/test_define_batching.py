@@ -9,7 +9,7 @@ import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 import pytest
-from defining import F64, W, X
+from defining import F64, W, X, weigh_transpose
 from farcall import ffi
 from farcall.testing import check_batching
 
@@ -102,3 +102,91 @@ def test_batches_of_other_types_are_refused(grow: ffi.Definition, rule: Any, tex
 def test_negative_axes_of_results_count_from_the_end(grow: ffi.Definition) -> None:
     grow._set(vmap_method=None, batch=lambda c, n, axes, x: (fnp.moveaxis(x, axes[0], -1), -1))
     np.testing.assert_array_equal(fc.vmap(grow)(np.eye(3)[:2]), np.eye(3)[:2])
+
+
+# ---- derivatives of batches ----
+
+
+def _backward(call: Any, residuals: Any, cotangents: Any) -> Any:
+    """Of one element: the cotangent of its sum is a number."""
+    x, w = residuals
+    assert (x.shape, w.shape, cotangents[1].shape) == ((3,), (3,), ())
+    total = cotangents[0] + cotangents[1]
+    return call(total, w)[0], call(x, total)[0]
+
+
+def _jvp(call: Any, primals: Any, tangents: Any) -> Any:
+    (x, w), (dx, dw) = primals, tangents
+    assert x.shape == dw.shape == (3,)
+    dy = call.attributes["factor"] * (dx * w + x * dw)
+    return call(x, w), (dy, dy.sum())
+
+
+def _transpose(call: Any, cotangents: Any, x: Any, w: Any) -> Any:
+    assert [x is None or x.shape == (3,), cotangents[0].shape] == [True, (3,)]
+    return weigh_transpose(call, cotangents, x, w)
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "vjp": {"forward": lambda call, x, w: (call(x, w), (x, w)), "backward": _backward},
+    "jvp": {"jvp": _jvp},
+    "linear": {"linear_in": (0, 1)},
+    "transpose": {"linear_in": (0, 1), "transpose": _transpose},
+}
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("method", ["expand_dims", "broadcast_all", "sequential"])
+@pytest.mark.parametrize("in_axes", [(0, 1), (0, None), (None, 1)])
+def test_rules_see_one_element_also_where_a_batch_is_differentiated(
+    names: dict[str, str], rules: str, method: str, in_axes: tuple[int | None, int | None]
+) -> None:
+    weigh = ffi.define(
+        names["weigh"],
+        shape="[n], [n] -> [n], []",
+        attributes={"factor": 2.0},
+        vmap_method=method,
+    )
+    weigh._set(**RULES[rules])
+    rows = np.arange(6.0).reshape(2, 3) - 2
+    x, w = X if in_axes[0] is None else rows, W if in_axes[1] is None else rows.T
+
+    def plainly(x: Any, w: Any) -> Any:
+        return 2 * x * w, 2 * (x * w).sum()
+
+    def loss_of(function: Any) -> Any:
+        def loss(x: Any, w: Any) -> Any:
+            y, total = fc.vmap(function, in_axes)(x, w)
+            y2, _ = fc.vmap(fc.vmap(function, (None, 0)), (0, None))(y, y)
+            return (y * y).sum() + (total * total).sum() + y2.sum()
+
+        return loss
+
+    for wrap in (lambda f: f, fc.jit):
+        got = wrap(fc.grad(loss_of(weigh), (0, 1)))(x, w)
+        for a, b in zip(got, fc.grad(loss_of(plainly), (0, 1))(x, w), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    if rules in ("jvp", "linear"):
+        for a, b in zip(
+            fc.jvp(fc.grad(loss_of(weigh)), (x, w), (x, w)),
+            fc.jvp(fc.grad(loss_of(plainly)), (x, w), (x, w)),
+            strict=True,
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_a_program_tells_which_operands_have_the_dimensions_of_a_batch(
+    weigh: ffi.Definition,
+) -> None:
+    mapped = fc.vmap(fc.vmap(weigh), (0, None))
+    program = fc.make_program(mapped)(np.ones((2, 4, 3)), np.ones((4, 3)))
+    assert "batched_operands=((0, 1), (0, 1))" in str(program)
+    assert str(fc.parse_program(str(program))) == str(program)
+
+
+def test_batched_operands_in_text_must_have_their_dimension(weigh: ffi.Definition) -> None:
+    text = str(fc.make_program(weigh)(X, W))
+    with pytest.raises(ValueError, match="batched_operands names operand 2, which has no such"):
+        fc.parse_program(text.replace("batched_operands=()", "batched_operands=((2,),)"))
+    with pytest.raises(ValueError, match="batched_operands has 1 entries, but a result is f64"):
+        fc.parse_program(text.replace("batched_operands=()", "batched_operands=((0,),)"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import farcall as fc
 import farcall.numpy as fnp
@@ -125,11 +127,21 @@ def test_a_call_can_be_inspected_and_changed(x):
         call.replace(side_effect=True)
 
 
+def test_calls_are_copied_and_pickled(x):
+    layouts = {"input_layouts": [(0,)], "output_layouts": (0,), "input_output_aliases": {0: 0}}
+    call = ffi.ffi_call("scale", V, vmap_method="sequential", **layouts)
+    for other in (copy.copy(call), copy.deepcopy(call), pickle.loads(pickle.dumps(call))):
+        for name in ("target_name", "result_shape_dtypes", "vmap_method", *layouts):
+            assert getattr(other, name) == getattr(call, name)
+        np.testing.assert_array_equal(other(x, factor=ONE), x)
+
+
 def test_a_program_shows_every_parameter(x):
     call = ffi.ffi_call("scale", V, vmap_method="expand_dims")
     text = str(fc.make_jaxpr(lambda a: call(a, factor=ONE))(x))
     for parameter in (
         "attributes={factor=1.0:f32}",
+        "batched_operands=()",
         "custom_call_api_version=4",
         "has_side_effect=False",
         "input_layouts=(None,)",
@@ -346,6 +358,22 @@ def test_tokens_go_in_and_out(x):
     np.testing.assert_array_equal(result, x)
     with pytest.raises(ValueError, match="a token has no elements to compute with"):
         token + 1
+
+
+@pytest.mark.parametrize("run", [lambda f: f, fc.jit], ids=["eager", "jit"])
+def test_tokens_go_through_branches_and_loops(x, run):
+    call = ffi.ffi_call("copy_all", (ffi.abstract_token, V))
+    token = fc.lax.create_token()
+
+    def chosen(index, t, a):
+        return fc.lax.switch(index, [call, lambda t, a: (t, a + 1)], t, a)
+
+    for index in (0, 1):
+        t, a = run(chosen)(index, token, x)
+        assert repr(t) == "Array(token)"
+        np.testing.assert_array_equal(a, x + index)
+    looped = run(lambda t, a: fc.lax.fori_loop(0, 2, lambda i, c: chosen(i, *c), (t, a)))
+    np.testing.assert_array_equal(looped(token, x)[1], x + 1)
 
 
 # ---- effects and state ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import threading
@@ -503,3 +504,19 @@ def test_an_error_counts_static_arguments_too():
         fc.jit(lambda a, b, c: c, static_argnums=0)(1, one, "text")
     with pytest.raises(TypeError, match=r"argument 2\['k'\] is 'text'"):
         fc.jit(lambda a, b, c: c, static_argnums=(0, 1))(1, 2, {"k": "text"})
+
+
+def test_copies_of_objects_that_keep_programs_keep_the_same_ones():
+    class Model:
+        def __init__(self):
+            self.step = fc.jit(lambda x: x + 1)
+            self.compiled = self.step.lower(1.0).compile()
+            self.call = fc.buffer_callback(lambda ctx, out, x: None, fc.ShapeDtypeStruct((), "f4"))
+            self.state = [fnp.ones(2)]
+
+    model = Model()
+    for copied in (copy.copy(model), copy.deepcopy(model)):
+        for name in ("step", "compiled", "call"):
+            assert getattr(copied, name) is getattr(model, name)
+        assert copied.step(1.0) == 2
+    assert copied.state is not model.state

@@ -123,6 +123,28 @@ def test_empty_results_do_not_keep_the_function_from_running(run, callback):
     assert seen == [(0,)]
 
 
+@each_run
+@each_kind
+def test_named_tuples_of_numpy_stand_for_tuples_and_lists(run, callback):
+    matrix = np.array([[2, 1], [1, 3]], F32)
+    wanted = np.linalg.eigh(matrix)
+    for kind in (tuple, list):
+        declared = kind([struct(2), struct(2, 2)])
+        found = run(lambda x, d=declared: callback(np.linalg.eigh, d, x))(matrix)
+        assert type(found) is kind
+        for got, part in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(got, part)
+
+
+@each_run
+@each_kind
+def test_without_results_any_structure_without_leaves_will_do(run, callback):
+    for declared in ((), None, {}):
+        for returned in ((), None, [], [None]):
+            found = run(lambda d=declared, r=returned: callback(lambda: r, d))()
+            assert found == declared
+
+
 # ---- results are checked ----
 
 WRONG = {

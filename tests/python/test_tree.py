@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import operator
+import pickle
 
 import farcall as fc
 import jax
@@ -25,6 +27,8 @@ TREES = [
     {"b": 1, "a": [2, 3]},
     {2: "x", 1: "y"},
     Point(1, [2, Point(3, 4)]),
+    collections.OrderedDict(b=1, a=(2, None)),
+    collections.defaultdict(list, b=1, a=[2, 3]),
     {"deep": {"er": ({"est": [1.0, None, ()]},)}},
     "a string is a leaf",
 ]
@@ -37,10 +41,14 @@ def test_flattening_agrees_with_jax(value):
     assert tree.leaves(value) == leaves
     assert tree.structure(value) == structure
     assert structure.num_leaves == len(leaves)
-    if "Point" not in str(structure):
+    if "CustomNode" not in str(jax.tree.structure(value)):
         assert str(structure) == str(jax.tree.structure(value))
-    assert tree.unflatten(structure, leaves) == value
+    made = tree.unflatten(structure, leaves)
+    assert (type(made), made) == (type(value), value)
+    assert getattr(made, "default_factory", None) == getattr(value, "default_factory", None)
     assert hash(structure) == hash(tree.structure(value))
+    for other in (copy.deepcopy(structure), pickle.loads(pickle.dumps(structure))):
+        assert other == structure
 
 
 def test_map_agrees_with_jax():
@@ -53,6 +61,18 @@ def test_map_agrees_with_jax():
     assert tree.reduce(operator.add, value, 10) == 16
     assert tree.all({"a": True, "b": [1]})
     assert not tree.all([True, 0])
+
+
+def test_dicts_in_order_of_insertion_go_through_transformations():
+    def function(m):
+        value = collections.OrderedDict(b=m.numpy.ones(2), a=m.numpy.zeros(2))
+        doubled = m.jit(m.vmap(lambda d: m.tree.map(lambda x: 2 * x + d["b"], d)))(value)
+        assert type(doubled) is collections.OrderedDict
+        return [(key, np.asarray(x).tolist()) for key, x in doubled.items()]
+
+    assert function(fc) == function(jax) == [("b", [3.0, 3.0]), ("a", [1.0, 1.0])]
+    with pytest.raises(ValueError, match="OrderedDict"):
+        tree.map(operator.add, collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=1, a=2))
 
 
 def test_is_leaf_stops_the_walk():

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/ffi/callback.h>
 #include <farcall/primitives/callback.h>
 #include <farcall/trace/array.h>
@@ -50,11 +51,12 @@ class FARCALL_API BufferCallback {
  public:
   BufferCallback(BufferFunction function, std::vector<ShapeDtype> result_types,
                  CallbackOptions options = {});
+  // Moving copies, so that no callback is left without a function.
+  BufferCallback(const BufferCallback&) = default;
+  BufferCallback& operator=(const BufferCallback&) = default;
+
   // Raises INVALID_ARGUMENT for operands that the options do not fit.
-  std::vector<Array> operator()(std::span<const Array> operands) const;
-  std::vector<Array> operator()(std::initializer_list<Array> operands) const {
-    return (*this)(std::span(operands.begin(), operands.size()));
-  }
+  std::vector<Array> operator()(ListOf<Array> operands) const;
 
  private:
   CallbackPtr callback_;
@@ -69,12 +71,12 @@ FARCALL_API BufferCallback buffer_callback(BufferFunction function,
 // other types than declared raise INVALID_ARGUMENT.
 FARCALL_API std::vector<Array> pure_callback(ArrayFunction function,
                                              std::vector<ShapeDtype> result_types,
-                                             std::span<const Array> operands,
+                                             ListOf<Array> operands,
                                              const CallbackOptions& options = {});
 // Calls a function with side effects, once per execution.
 FARCALL_API std::vector<Array> io_callback(ArrayFunction function,
                                            std::vector<ShapeDtype> result_types,
-                                           std::span<const Array> operands,
+                                           ListOf<Array> operands,
                                            const CallbackOptions& options = {});
 
 namespace debug {
@@ -82,15 +84,10 @@ namespace debug {
 // Calls a function for its side effects. Transformations leave it in place: it sees the values, not
 // tangents, and under vmap one element after the other.
 FARCALL_API void callback(std::function<void(std::span<const Array>)> function,
-                          std::span<const Array> operands, const CallbackOptions& options = {});
+                          ListOf<Array> operands, const CallbackOptions& options = {});
 // Prints a line to standard output when the program gets there: `format` as of fmt::format, its
 // fields the operands.
-FARCALL_API void print(std::string_view format, std::span<const Array> operands,
-                       bool is_ordered = false);
-inline void print(std::string_view format, std::initializer_list<Array> operands,
-                  bool is_ordered = false) {
-  print(format, std::span(operands.begin(), operands.size()), is_ordered);
-}
+FARCALL_API void print(std::string_view format, ListOf<Array> operands, bool is_ordered = false);
 
 }  // namespace debug
 

@@ -26,7 +26,7 @@ struct LoopResults {
 };
 using ScanBody = std::function<LoopResults(std::span<const Array> carry, std::span<const Array> x)>;
 struct ScanOptions {
-  std::optional<int64_t> length;  // needed where there are no xs
+  std::optional<int64_t> length = {};  // needed where there are no xs
   bool reverse = false;
   int64_t unroll = 1;  // iterations that an engine may run without a test between them
 };

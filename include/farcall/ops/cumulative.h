@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/trace/array.h>
 
 namespace farcall::lax {
@@ -20,7 +21,7 @@ FARCALL_API Array cummin(const Array& x, int64_t axis, bool reverse = false);
 FARCALL_API Array cumlogsumexp(const Array& x, int64_t axis, bool reverse = false);
 
 // All operands in the order of the first num_keys of them; see SortParams.
-FARCALL_API std::vector<Array> sort(std::span<const Array> operands, int64_t dimension,
+FARCALL_API std::vector<Array> sort(ListOf<Array> operands, int64_t dimension,
                                     bool is_stable = true, int64_t num_keys = 1);
 FARCALL_API Array sort(const Array& x, int64_t dimension);
 

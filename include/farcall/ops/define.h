@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/ffi/attribute.h>
 #include <farcall/ffi/workspace.h>
 #include <farcall/ops/sharding_rule.h>
@@ -29,7 +30,7 @@ struct TargetCall {
   const Attributes& attributes() const { return params.attributes; }
   // The same call on other operands. Where they are of other types than the call's own, the shape
   // rule says what the results are; without one this is an error.
-  FARCALL_API std::vector<Array> operator()(std::span<const Array> operands) const;
+  FARCALL_API std::vector<Array> operator()(ListOf<Array> operands) const;
 };
 
 // Every part is optional. Null arrays are tangents and cotangents that are zero.
@@ -37,41 +38,43 @@ struct TargetDefinition {
   // Types of the results, for calls that do not give them.
   std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
                                         const Attributes& attributes)>
-      shape;
+      shape = {};
   // Attributes of calls that do not give them, and the types of those that are given: plain numbers
   // are converted, others must be of the type. What the target's handlers declare goes before; a
   // plain default takes that type too.
-  Attributes default_attributes;
+  Attributes default_attributes = {};
 
+  // Derivatives are of a call on one element; where a batch is differentiated they are mapped.
   // Forward mode.
   std::function<JvpResults(const TargetCall& call, std::span<const Array> primals,
                            std::span<const Array> tangents)>
-      jvp;
+      jvp = {};
   // Reverse mode: results and what the backward half needs; then a cotangent for each operand.
-  std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward;
+  std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward =
+      {};
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> residuals,
                                    std::span<const Array> cotangents)>
-      backward;
+      backward = {};
   // Groups of operands: the results are linear in each group, the others held fixed. Gives jvp, and
   // reverse mode too: by `transpose`, or without it by as many calls as an operand has elements.
   // Calls that compute tangents and cotangents have no side effect, whatever the call itself has.
-  std::vector<std::vector<int64_t>> linear_in;
+  std::vector<std::vector<int64_t>> linear_in = {};
   // Cotangents of the operands that are null, in which the call is linear.
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> operands,
                                    std::span<const Array> cotangents)>
-      transpose;
+      transpose = {};
 
   // Batching: a rule, or the vmap_method of calls that give none.
   std::function<BatchResults(const TargetCall& call, std::span<const Array> operands,
                              std::span<const int64_t> axes, const BatchAxis& axis)>
-      batch;
-  std::optional<std::string> vmap_method;
+      batch = {};
+  std::optional<std::string> vmap_method = {};
 
   // Bytes of scratch memory that a call takes. They are planned with everything else, and what the
   // handler's scratch allocator hands out comes from there; what goes beyond comes from the heap.
-  WorkspaceRule workspace;
+  WorkspaceRule workspace = {};
   // How dimensions may be divided among devices; calls are checked against it.
-  std::optional<ShardingRule> sharding;
+  std::optional<ShardingRule> sharding = {};
 };
 
 // A shape rule from text, one pattern for each operand and result: names stand for sizes, "..." for
@@ -92,8 +95,7 @@ FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
 
 // A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION when it
 // has none.
-FARCALL_API std::vector<Array> call_defined(const std::string& target_name,
-                                            std::span<const Array> operands,
+FARCALL_API std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
                                             const Attributes& attributes = {});
 
 }  // namespace farcall

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
@@ -172,7 +173,7 @@ struct GradOf {
   GradOptions options;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = Differentiable<F&, All, kHasAux>;
     static_assert(
@@ -198,8 +199,6 @@ struct GradOf {
 template <class F, bool kHasAux, class... Primals, class... Tangents>
 auto jvp_of_trees(F& function, const std::tuple<Primals...>& primals,
                   const std::tuple<Tangents...>& tangents) {
-  static_assert(sizeof...(Primals) == sizeof...(Tangents),
-                "farcall::jvp: as many tangents as primals are needed");
   using All = Arguments<F, Primals...>;
   Differentiable<F&, All, kHasAux> call("jvp", function, All(primals));
   const All directions(tangents);
@@ -212,6 +211,9 @@ template <class Args, class Result>
 class Pushforward {
  public:
   explicit Pushforward(LinearCall call) : call_(std::move(call)) {}
+  // Moving copies, so that none is left without a map.
+  Pushforward(const Pushforward&) = default;
+  Pushforward& operator=(const Pushforward&) = default;
   template <class... Tangents>
   Result operator()(const Tangents&... tangents) const {
     const Args all{tangents...};
@@ -228,6 +230,9 @@ template <class Args, class Result>
 class Pullback {
  public:
   explicit Pullback(LinearCall call) : call_(std::move(call)) {}
+  // Moving copies, so that none is left without a map.
+  Pullback(const Pullback&) = default;
+  Pullback& operator=(const Pullback&) = default;
   Args operator()(const Result& cotangent) const {
     return build<Args>(call_.arguments, call_.backward(tree_of(cotangent), flat(cotangent)));
   }
@@ -273,45 +278,47 @@ auto value_and_grad(F function, HasAux, GradOptions options = {}) {
 // The results at `primals`, and their derivative in the direction of `tangents`, tuples with an
 // entry for each argument: (results, tangents), or (results, tangents, auxiliary).
 template <class F, class... Primals, class... Tangents>
-auto jvp(F function, const std::tuple<Primals...>& primals,
-         const std::tuple<Tangents...>& tangents) {
+requires(detail::takes<F, Primals...>() && detail::takes<F, Tangents...>()) auto jvp(
+    F function, const std::tuple<Primals...>& primals, const std::tuple<Tangents...>& tangents) {
   return detail::jvp_of_trees<F, false>(function, primals, tangents);
 }
 template <class F, class... Primals, class... Tangents>
-auto jvp(F function, HasAux, const std::tuple<Primals...>& primals,
-         const std::tuple<Tangents...>& tangents) {
+requires(detail::takes<F, Primals...>() &&
+         detail::takes<F, Tangents...>()) auto jvp(F function, HasAux,
+                                                   const std::tuple<Primals...>& primals,
+                                                   const std::tuple<Tangents...>& tangents) {
   return detail::jvp_of_trees<F, true>(function, primals, tangents);
 }
 
 // The results, and the function that pulls cotangents of the results back to those of the
 // arguments.
 template <class F, class... Args>
-requires detail::OverTrees<F>
-auto vjp(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&& detail::takes<F, Args...>()) auto vjp(
+    F function, const Args&... args) {
   return detail::linearize_trees<detail::Pullback, false>("vjp", function, args...);
 }
-template <class F, class... Args>
-requires detail::OverTrees<F>
-auto vjp(F function, HasAux, const Args&... args) {
+template <class F, std::same_as<HasAux> Tag, class... Args>
+requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto vjp(F function, Tag,
+                                                                      const Args&... args) {
   return detail::linearize_trees<detail::Pullback, true>("vjp", function, args...);
 }
 
 // The results, and the derivative there as a function of tangents.
 template <class F, class... Args>
-requires detail::OverTrees<F>
-auto linearize(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
+             detail::takes<F, Args...>()) auto linearize(F function, const Args&... args) {
   return detail::linearize_trees<detail::Pushforward, false>("linearize", function, args...);
 }
-template <class F, class... Args>
-requires detail::OverTrees<F>
-auto linearize(F function, HasAux, const Args&... args) {
+template <class F, std::same_as<HasAux> Tag, class... Args>
+requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto linearize(F function, Tag,
+                                                                            const Args&... args) {
   return detail::linearize_trees<detail::Pushforward, true>("linearize", function, args...);
 }
 
 // The transpose of a function that is linear. Of the arguments only the types matter.
 template <class F, class... Args>
-requires detail::OverTrees<F>
-auto linear_transpose(F function, const Args&... args) {
+requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
+             detail::takes<F, Args...>()) auto linear_transpose(F function, const Args&... args) {
   using All = detail::Arguments<F, Args...>;
   detail::TreeCallOf<F&, All> call("linear_transpose", function, {args...});
   detail::LinearCall linear = detail::call_linear_transpose(call);

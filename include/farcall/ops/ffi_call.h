@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/ffi/attribute.h>
 #include <farcall/primitives/ffi_call.h>
 #include <farcall/program/engine.h>
@@ -20,16 +21,16 @@ struct FfiCallOptions {
   // The call runs exactly once per execution, even when nobody reads its results.
   bool has_side_effect = false;
   // "sequential", "sequential_unrolled", "expand_dims", "broadcast_all" or "legacy_vectorized".
-  std::optional<std::string> vmap_method;
+  std::optional<std::string> vmap_method = {};
   // Major to minor, one for each operand (result); nothing: row-major. Left out: all row-major.
-  std::optional<std::vector<MajorToMinor>> input_layouts;
-  std::optional<std::vector<MajorToMinor>> output_layouts;
+  std::optional<std::vector<MajorToMinor>> input_layouts = {};
+  std::optional<std::vector<MajorToMinor>> output_layouts = {};
   // From the index of an operand to that of the result that takes over its memory.
-  std::map<int64_t, int64_t> input_output_aliases;
+  std::map<int64_t, int64_t> input_output_aliases = {};
   // 4 for handlers; 0 to 3 for untyped functions.
   int custom_call_api_version = 4;
   // The opaque string of untyped functions.
-  std::optional<std::string> legacy_backend_config;
+  std::optional<std::string> legacy_backend_config = {};
 
   friend bool operator==(const FfiCallOptions&, const FfiCallOptions&) = default;
 };
@@ -44,24 +45,22 @@ class FARCALL_API FfiCall {
   FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
           FfiCallOptions options = {});
 
+  // Moving copies, so that no call is left without a target.
+  FfiCall(const FfiCall&) = default;
+  FfiCall& operator=(const FfiCall&) = default;
+
   const std::string& target_name() const;
   const std::vector<ShapeDtype>& result_types() const;
   const FfiCallOptions& options() const;
 
   // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that
   // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails.
-  std::vector<Array> operator()(std::span<const Array> operands,
-                                const Attributes& attributes = {}) const;
-  std::vector<Array> operator()(std::initializer_list<Array> operands,
-                                const Attributes& attributes = {}) const {
-    return (*this)(std::span(operands.begin(), operands.size()), attributes);
-  }
+  std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
   // The program of this one call, compiled for concrete operands of these types and kept as long as
   // this object; null when calls had too many different attributes to keep a program for each,
   // which operator() serves nevertheless. Raises what a call raises before the target runs.
-  const Executable* executable(std::span<const Array> operands,
-                               const Attributes& attributes = {}) const;
+  const Executable* executable(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
  private:
   friend FARCALL_API void clear_caches();
@@ -76,13 +75,7 @@ FARCALL_API void clear_caches();
 
 // For a target with one result.
 FARCALL_API Array ffi_call(const std::string& target_name, ShapeDtype result_type,
-                           std::span<const Array> operands, const Attributes& attributes = {},
+                           ListOf<Array> operands, const Attributes& attributes = {},
                            const FfiCallOptions& options = {});
-inline Array ffi_call(const std::string& target_name, ShapeDtype result_type,
-                      std::initializer_list<Array> operands, const Attributes& attributes = {},
-                      const FfiCallOptions& options = {}) {
-  return ffi_call(target_name, result_type, std::span(operands.begin(), operands.size()),
-                  attributes, options);
-}
 
 }  // namespace farcall

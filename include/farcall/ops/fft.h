@@ -6,12 +6,12 @@
 #include <string>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/trace/array.h>
 
 namespace farcall::lax {
 
 // See FftParams. Raises INVALID_ARGUMENT when the operand does not fit.
-FARCALL_API Array fft(const Array& x, const std::string& fft_type,
-                      std::span<const int64_t> fft_lengths);
+FARCALL_API Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths);
 
 }  // namespace farcall::lax

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/primitives/indexing.h>
 #include <farcall/trace/array.h>
 
@@ -15,11 +16,10 @@ namespace farcall::lax {
 
 // Where negative indices are allowed, they count from the end; the primitives themselves take them
 // as lying before the beginning.
-FARCALL_API Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
-                                std::span<const int64_t> slice_sizes,
-                                bool allow_negative_indices = true);
+FARCALL_API Array dynamic_slice(const Array& operand, ListOf<Array> start_indices,
+                                ListOf<int64_t> slice_sizes, bool allow_negative_indices = true);
 FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
-                                       std::span<const Array> start_indices,
+                                       ListOf<Array> start_indices,
                                        bool allow_negative_indices = true);
 // An index of a dimension of this size, negative values counted from the end.
 FARCALL_API Array wrap_negative(const Array& index, int64_t size);
@@ -38,7 +38,7 @@ struct GatherOptions {
 };
 FARCALL_API Array gather(const Array& operand, const Array& start_indices,
                          const GatherDimensionNumbers& dimension_numbers,
-                         std::span<const int64_t> slice_sizes, const GatherOptions& options = {});
+                         ListOf<int64_t> slice_sizes, const GatherOptions& options = {});
 
 struct ScatterOptions {
   GatherScatterMode mode = GatherScatterMode::kFillOrDrop;

@@ -73,7 +73,7 @@ struct JacobianOf {
   GradOptions options;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = Differentiable<F&, All, kHasAux>;
     static constexpr auto kPositions = Numbers::template positions<All>();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/trace/array.h>
 
 namespace farcall::lax {
@@ -37,41 +38,38 @@ FARCALL_API Array copy(const Array& x);
 FARCALL_API Array stop_gradient(const Array& x);
 
 // cases[which] elementwise; `which` is bool (two cases) or int32, of the cases' shape or a scalar.
-FARCALL_API Array select_n(const Array& which, std::span<const Array> cases);
+FARCALL_API Array select_n(const Array& which, ListOf<Array> cases);
 // The regularised incomplete beta function; has a derivative with respect to x.
 FARCALL_API Array betainc(const Array& a, const Array& b, const Array& x);
 FARCALL_API Array clamp(const Array& low, const Array& x, const Array& high);
 
-FARCALL_API Array broadcast_in_dim(const Array& x, std::span<const int64_t> shape,
-                                   std::span<const int64_t> broadcast_dimensions);
+FARCALL_API Array broadcast_in_dim(const Array& x, ListOf<int64_t> shape,
+                                   ListOf<int64_t> broadcast_dimensions);
 // These two give x itself where nothing changes.
-FARCALL_API Array reshape(const Array& x, std::span<const int64_t> new_sizes);
-FARCALL_API Array transpose(const Array& x, std::span<const int64_t> permutation);
+FARCALL_API Array reshape(const Array& x, ListOf<int64_t> new_sizes);
+FARCALL_API Array transpose(const Array& x, ListOf<int64_t> permutation);
 // With dimensions of size 1 at these places of the result, and without these dimensions of size 1.
-FARCALL_API Array expand_dims(const Array& x, std::span<const int64_t> dimensions);
-FARCALL_API Array squeeze(const Array& x, std::span<const int64_t> dimensions);
+FARCALL_API Array expand_dims(const Array& x, ListOf<int64_t> dimensions);
+FARCALL_API Array squeeze(const Array& x, ListOf<int64_t> dimensions);
 // Strides default to 1.
-FARCALL_API Array slice(const Array& x, std::span<const int64_t> start_indices,
-                        std::span<const int64_t> limit_indices,
-                        std::span<const int64_t> strides = {});
-FARCALL_API Array concatenate(std::span<const Array> operands, int64_t dimension);
-FARCALL_API Array rev(const Array& x, std::span<const int64_t> dimensions);
-FARCALL_API Array iota(DType dtype, std::span<const int64_t> shape, int64_t dimension);
+FARCALL_API Array slice(const Array& x, ListOf<int64_t> start_indices,
+                        ListOf<int64_t> limit_indices, ListOf<int64_t> strides = {});
+FARCALL_API Array concatenate(ListOf<Array> operands, int64_t dimension);
+FARCALL_API Array rev(const Array& x, ListOf<int64_t> dimensions);
+FARCALL_API Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension);
 
-FARCALL_API Array reduce_sum(const Array& x, std::span<const int64_t> axes);
-FARCALL_API Array reduce_prod(const Array& x, std::span<const int64_t> axes);
-FARCALL_API Array reduce_max(const Array& x, std::span<const int64_t> axes);
-FARCALL_API Array reduce_min(const Array& x, std::span<const int64_t> axes);
-FARCALL_API Array reduce_and(const Array& x, std::span<const int64_t> axes);
-FARCALL_API Array reduce_or(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array reduce_sum(const Array& x, ListOf<int64_t> axes);
+FARCALL_API Array reduce_prod(const Array& x, ListOf<int64_t> axes);
+FARCALL_API Array reduce_max(const Array& x, ListOf<int64_t> axes);
+FARCALL_API Array reduce_min(const Array& x, ListOf<int64_t> axes);
+FARCALL_API Array reduce_and(const Array& x, ListOf<int64_t> axes);
+FARCALL_API Array reduce_or(const Array& x, ListOf<int64_t> axes);
 FARCALL_API Array argmax(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 FARCALL_API Array argmin(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 
-FARCALL_API Array dot_general(const Array& lhs, const Array& rhs,
-                              std::span<const int64_t> lhs_contracting,
-                              std::span<const int64_t> rhs_contracting,
-                              std::span<const int64_t> lhs_batch = {},
-                              std::span<const int64_t> rhs_batch = {});
+FARCALL_API Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
+                              ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch = {},
+                              ListOf<int64_t> rhs_batch = {});
 
 // A fresh token.
 FARCALL_API Array create_token();

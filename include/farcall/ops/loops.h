@@ -20,11 +20,14 @@
 namespace farcall::lax {
 namespace detail {
 
+using farcall::detail::Arguments;
 using farcall::detail::build;
 using farcall::detail::flat;
 using farcall::detail::Given;
 using farcall::detail::OverTrees;
 using farcall::detail::Parameters;
+using farcall::detail::ResultOf;
+using farcall::detail::takes;
 using farcall::detail::tree_of;
 
 // What parameter `number` of F is, given an argument of type T.
@@ -76,8 +79,6 @@ Result choose(std::string_view function, const Array& choice, const Operands& op
   const auto add = [&](auto& branch) {
     functions.emplace_back([&, number = functions.size()](std::span<const Array> inputs) {
       Operands all = build<Operands>(tree, inputs);
-      static_assert(std::is_convertible_v<decltype(std::apply(branch, all)), Result>,
-                    "farcall: all branches must return values of one type");
       const Result value = std::apply(branch, all);
       results[number] = tree_of(value);
       return flat(value);
@@ -89,24 +90,73 @@ Result choose(std::string_view function, const Array& choice, const Operands& op
 }
 
 template <class F, class... Args>
-using Called = std::decay_t<std::invoke_result_t<F&, Args&...>>;
+using Called = ResultOf<F, Arguments<F, Args...>>;
+
+// Whether functions fit the loop or branch that they are given to; what is wrong is told here.
+template <class F, class Init, class Xs>
+consteval bool is_scan_body() {
+  if constexpr (!takes<F, Init, Xs>()) {
+    return false;
+  } else {
+    using Results = Called<F, Init, Xs>;
+    constexpr bool kIsPair = requires { requires std::tuple_size<Results>::value == 2; };
+    static_assert(kIsPair, "farcall::lax::scan: the body must return a pair (carry, y)");
+    if constexpr (!kIsPair) {
+      return false;
+    } else {
+      constexpr bool kHasCarry =
+          std::is_convertible_v<std::tuple_element_t<0, Results>, Parameter<F, 0, Init>>;
+      static_assert(kHasCarry,
+                    "farcall::lax::scan: the body must return a carry of the type that it gets");
+      return kHasCarry;
+    }
+  }
+}
+// Of a loop whose carry is parameter `number`.
+template <size_t number, class F, class... Args>
+consteval bool is_loop_body() {
+  if constexpr (!takes<F, Args...>()) {
+    return false;
+  } else {
+    using Carry = std::tuple_element_t<number, Arguments<F, Args...>>;
+    constexpr bool kHasCarry = std::is_convertible_v<Called<F, Args...>, Carry>;
+    static_assert(kHasCarry, "farcall::lax: the body must return a carry of the type that it gets");
+    return kHasCarry;
+  }
+}
+template <class F, class Init>
+consteval bool is_condition() {
+  if constexpr (!takes<F, Init>()) {
+    return false;
+  } else {
+    constexpr bool kIsArray = std::is_convertible_v<Called<F, Init>, Array>;
+    static_assert(kIsArray, "farcall::lax::while_loop: the condition must return an Array");
+    return kIsArray;
+  }
+}
+template <class... Operands, class First, class... Others>
+consteval bool are_branches(const std::tuple<First, Others...>*) {
+  if constexpr (!(takes<First, Operands...>() && ... && takes<Others, Operands...>())) {
+    return false;
+  } else {
+    constexpr bool kAreAlike =
+        (std::is_convertible_v<Called<Others, Operands...>, Called<First, Operands...>> && ...);
+    static_assert(kAreAlike, "farcall: all branches must return values of one type");
+    return kAreAlike;
+  }
+}
 
 }  // namespace detail
 
 // `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys,
 // stacked. Without arrays in xs the options need a length; give std::nullopt for no xs.
 template <class F, class Init, class Xs>
-requires detail::OverTrees<F>
-auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
+requires(detail::OverTrees<F>&& detail::is_scan_body<F, Init, Xs>()) auto scan(
+    F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
   using Carry = detail::Parameter<F, 0, Init>;
   using X = detail::Parameter<F, 1, Xs>;
-  using Results = detail::Called<F, Carry, X>;
-  static_assert(
-      requires { requires std::tuple_size<Results>::value == 2; },
-      "farcall::lax::scan: the body must return a pair (carry, y)");
+  using Results = detail::Called<F, Init, Xs>;
   using Y = std::decay_t<std::tuple_element_t<1, Results>>;
-  static_assert(std::is_convertible_v<std::tuple_element_t<0, Results>, Carry>,
-                "farcall::lax::scan: the body must return a carry of the type that it gets");
   const Carry first(init);
   const X slices(xs);
   const TreeDef carry_tree = detail::tree_of(first), x_tree = detail::tree_of(slices);
@@ -128,8 +178,8 @@ auto scan(F body, const Init& init, const Xs& xs, const ScanOptions& options = {
 
 // `body` as long as `cond` returns true, both of the carry.
 template <class Cond, class F, class Init>
-requires detail::OverTrees<F>
-auto while_loop(Cond cond, F body, const Init& init) {
+requires(detail::OverTrees<F>&& detail::is_condition<Cond, Init>() &&
+         detail::is_loop_body<0, F, Init>()) auto while_loop(Cond cond, F body, const Init& init) {
   using Carry = detail::Parameter<F, 0, Init>;
   const Carry first(init);
   const TreeDef tree = detail::tree_of(first);
@@ -149,9 +199,9 @@ auto while_loop(Cond cond, F body, const Init& init) {
 
 // `body(i, carry)` with i = lower, …, upper - 1.
 template <class F, class Init>
-requires detail::OverTrees<F>
-auto fori_loop(const Array& lower, const Array& upper, F body, const Init& init,
-               std::optional<int64_t> unroll = {}) {
+requires(detail::OverTrees<F>&& detail::is_loop_body<1, F, Array, Init>()) auto fori_loop(
+    const Array& lower, const Array& upper, F body, const Init& init,
+    std::optional<int64_t> unroll = {}) {
   using Carry = detail::Parameter<F, 1, Init>;
   const Carry first(init);
   const TreeDef tree = detail::tree_of(first);
@@ -167,30 +217,34 @@ auto fori_loop(const Array& lower, const Array& upper, F body, const Init& init,
 
 // One of two functions of the operands.
 template <class TrueFun, class FalseFun, class... Operands>
-requires detail::OverTrees<TrueFun>
-auto cond(const Array& pred, TrueFun true_fun, FalseFun false_fun, const Operands&... operands) {
-  using All = farcall::detail::Arguments<TrueFun, Operands...>;
-  return detail::choose<farcall::detail::ResultOf<TrueFun, All>>("cond", pred, All{operands...},
-                                                                 false_fun, true_fun);
+requires(detail::OverTrees<TrueFun>&& detail::are_branches<Operands...>(
+    static_cast<std::tuple<TrueFun, FalseFun>*>(nullptr))) auto cond(const Array& pred,
+                                                                     TrueFun true_fun,
+                                                                     FalseFun false_fun,
+                                                                     const Operands&... operands) {
+  using All = detail::Arguments<TrueFun, Operands...>;
+  return detail::choose<detail::ResultOf<TrueFun, All>>("cond", pred, All{operands...}, false_fun,
+                                                        true_fun);
 }
 
 // One of several, given as a tuple; an index outside is clamped.
 template <class First, class... Others, class... Operands>
-auto switch_(const Array& index, std::tuple<First, Others...> branches,
-             const Operands&... operands) {
-  using All = farcall::detail::Arguments<First, Operands...>;
+requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others...>*>(
+    nullptr))) auto switch_(const Array& index, std::tuple<First, Others...> branches,
+                            const Operands&... operands) {
+  using All = detail::Arguments<First, Operands...>;
   return std::apply(
       [&](auto&... each) {
-        return detail::choose<farcall::detail::ResultOf<First, All>>("switch", index,
-                                                                     All{operands...}, each...);
+        return detail::choose<detail::ResultOf<First, All>>("switch", index, All{operands...},
+                                                            each...);
       },
       branches);
 }
 
 // `f` of each slice, one after the other; with a batch size, of that many at a time by vmap.
 template <class F, class Xs>
-requires detail::OverTrees<F>
-auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
+requires(detail::OverTrees<F>&& detail::takes<F, Xs>()) auto map(
+    F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
   using X = detail::Parameter<F, 0, Xs>;
   const X slices(xs);
   const TreeDef x_tree = detail::tree_of(slices);
@@ -202,13 +256,13 @@ auto map(F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
     return detail::flat(result);
   };
   const std::vector<Array> results = map(flat_function, detail::flat(slices), batch_size);
-  return detail::build<detail::Called<F, X>>(tree, results);
+  return detail::build<detail::Called<F, Xs>>(tree, results);
 }
 
 // Running results of an associative function of two trees along `axis`.
 template <class F, class Elems>
-requires detail::OverTrees<F> Elems associative_scan(F fn, const Elems& elems, bool reverse = false,
-                                                     int64_t axis = 0) {
+requires(detail::OverTrees<F>&& detail::is_loop_body<0, F, Elems, Elems>()) Elems
+    associative_scan(F fn, const Elems& elems, bool reverse = false, int64_t axis = 0) {
   const TreeDef tree = detail::tree_of(elems);
   const Combine flat_function = [&](std::span<const Array> a, std::span<const Array> b) {
     Elems first = detail::build<Elems>(tree, a), second = detail::build<Elems>(tree, b);

@@ -6,18 +6,30 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/trace/array.h>
 
 namespace farcall {
 namespace numpy {
 
-using Axes = std::optional<std::vector<int64_t>>;  // nothing: all axes
+// One axis, {several}, or nothing: all axes.
+struct Axes : std::optional<std::vector<int64_t>> {
+  using optional = std::optional<std::vector<int64_t>>;
+  Axes() = default;
+  Axes(std::nullopt_t) {}
+  Axes(int64_t axis) : optional(std::vector<int64_t>{axis}) {}
+  Axes(std::initializer_list<int64_t> axes) : optional(axes) {}
+  Axes(std::vector<int64_t> axes) : optional(std::move(axes)) {}
+  Axes(optional axes) : optional(std::move(axes)) {}
+};
 
 // ---- arithmetic ----
 FARCALL_API Array add(const Array& x, const Array& y);
@@ -106,27 +118,26 @@ FARCALL_API Array argmin(const Array& x, std::optional<int64_t> axis = {}, bool 
 // ---- shapes ----
 FARCALL_API Array astype(const Array& x, DType dtype);
 // One size may be -1 and is worked out.
-FARCALL_API Array reshape(const Array& x, std::span<const int64_t> shape);
+FARCALL_API Array reshape(const Array& x, ListOf<int64_t> shape);
 FARCALL_API Array ravel(const Array& x);
 // Without axes, the order of all dimensions is turned round.
 FARCALL_API Array transpose(const Array& x, const Axes& axes = {});
 FARCALL_API Array swapaxes(const Array& x, int64_t axis1, int64_t axis2);
 FARCALL_API Array moveaxis(const Array& x, int64_t source, int64_t destination);
-FARCALL_API Array broadcast_to(const Array& x, std::span<const int64_t> shape);
-FARCALL_API Array expand_dims(const Array& x, std::span<const int64_t> axes);
+FARCALL_API Array broadcast_to(const Array& x, ListOf<int64_t> shape);
+FARCALL_API Array expand_dims(const Array& x, ListOf<int64_t> axes);
 FARCALL_API Array squeeze(const Array& x, const Axes& axes = {});
-FARCALL_API Array concatenate(std::span<const Array> arrays, int64_t axis = 0);
-FARCALL_API Array stack(std::span<const Array> arrays, int64_t axis = 0);
+FARCALL_API Array concatenate(ListOf<Array> arrays, int64_t axis = 0);
+FARCALL_API Array stack(ListOf<Array> arrays, int64_t axis = 0);
 FARCALL_API Array flip(const Array& x, const Axes& axes = {});
 // The shape that all broadcast to; raises when they do not.
 FARCALL_API Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes);
 
 // ---- creation ----
-FARCALL_API Array zeros(std::span<const int64_t> shape, DType dtype = DType::kFloat32);
-FARCALL_API Array ones(std::span<const int64_t> shape, DType dtype = DType::kFloat32);
+FARCALL_API Array zeros(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
+FARCALL_API Array ones(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
 // Without a dtype, that of the value.
-FARCALL_API Array full(std::span<const int64_t> shape, const Array& value,
-                       std::optional<DType> dtype = {});
+FARCALL_API Array full(ListOf<int64_t> shape, const Array& value, std::optional<DType> dtype = {});
 FARCALL_API Array zeros_like(const Array& x);
 FARCALL_API Array ones_like(const Array& x);
 FARCALL_API Array arange(double start, double stop, double step = 1, DType dtype = DType::kInt32);
@@ -140,7 +151,7 @@ FARCALL_API Array outer(const Array& x, const Array& y);
 
 // ---- indexing; more in numpy_indexing.h ----
 struct Slice {
-  std::optional<int64_t> start, stop, step;
+  std::optional<int64_t> start = {}, stop = {}, step = {};
 };
 struct NewAxis {};
 struct Ellipsis {};
@@ -148,7 +159,7 @@ struct Ellipsis {};
 using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, Array>;
 // x[indices], as numpy indexes. Raises OUT_OF_RANGE for an integer outside its dimension; those in
 // arrays are moved inside.
-FARCALL_API Array take(const Array& x, std::span<const Index> indices);
+FARCALL_API Array take(const Array& x, ListOf<Index> indices);
 
 }  // namespace numpy
 
@@ -156,10 +167,28 @@ inline Array operator+(const Array& x, const Array& y) { return numpy::add(x, y)
 inline Array operator-(const Array& x, const Array& y) { return numpy::subtract(x, y); }
 inline Array operator*(const Array& x, const Array& y) { return numpy::multiply(x, y); }
 inline Array operator/(const Array& x, const Array& y) { return numpy::divide(x, y); }
+inline Array operator%(const Array& x, const Array& y) { return numpy::remainder(x, y); }
 inline Array operator-(const Array& x) { return numpy::negative(x); }
+inline Array operator+(const Array& x) { return numpy::positive(x); }
+inline Array operator&(const Array& x, const Array& y) { return numpy::bitwise_and(x, y); }
+inline Array operator|(const Array& x, const Array& y) { return numpy::bitwise_or(x, y); }
+inline Array operator^(const Array& x, const Array& y) { return numpy::bitwise_xor(x, y); }
+inline Array operator~(const Array& x) { return numpy::bitwise_not(x); }
+inline Array operator<<(const Array& x, const Array& y) { return numpy::left_shift(x, y); }
+inline Array operator>>(const Array& x, const Array& y) { return numpy::right_shift(x, y); }
+// Elementwise, as the other comparisons: of arrays of bools.
+inline Array operator==(const Array& x, const Array& y) { return numpy::equal(x, y); }
+inline Array operator!=(const Array& x, const Array& y) { return numpy::not_equal(x, y); }
+inline Array operator!(const Array& x) { return numpy::logical_not(x); }
 inline Array operator<(const Array& x, const Array& y) { return numpy::less(x, y); }
 inline Array operator<=(const Array& x, const Array& y) { return numpy::less_equal(x, y); }
 inline Array operator>(const Array& x, const Array& y) { return numpy::greater(x, y); }
 inline Array operator>=(const Array& x, const Array& y) { return numpy::greater_equal(x, y); }
+
+// Arrays do not change: `x` becomes another one.
+inline Array& operator+=(Array& x, const Array& y) { return x = x + y; }
+inline Array& operator-=(Array& x, const Array& y) { return x = x - y; }
+inline Array& operator*=(Array& x, const Array& y) { return x = x * y; }
+inline Array& operator/=(Array& x, const Array& y) { return x = x / y; }
 
 }  // namespace farcall

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/primitives/indexing.h>
 #include <farcall/trace/array.h>
@@ -27,15 +28,14 @@ struct IndexOptions {
 };
 
 // x[indices].
-FARCALL_API Array get(const Array& x, std::span<const Index> indices,
-                      const IndexOptions& options = {});
+FARCALL_API Array get(const Array& x, ListOf<Index> indices, const IndexOptions& options = {});
 
 // x with x[indices] replaced by the values, or combined with them. Values are broadcast and take
 // the dtype of x. An element that several indices name is combined with the values of all; which
 // one replaces it is not said.
 enum class Update { kSet, kAdd, kMultiply, kMin, kMax };
-FARCALL_API Array update(const Array& x, std::span<const Index> indices, const Array& values,
-                         Update how, const IndexOptions& options = {});
+FARCALL_API Array update(const Array& x, ListOf<Index> indices, const Array& values, Update how,
+                         const IndexOptions& options = {});
 
 // How the functions below treat indices outside: "fill", "wrap" or "clip".
 struct TakeOptions {
@@ -59,7 +59,7 @@ FARCALL_API Array put_along_axis(const Array& x, const Array& indices, const Arr
 FARCALL_API std::vector<Array> nonzero(const Array& x);
 // The first `size` places; `fill_values`, one for each dimension or none, where there are fewer.
 FARCALL_API std::vector<Array> nonzero(const Array& x, int64_t size,
-                                       std::span<const Array> fill_values = {});
+                                       ListOf<Array> fill_values = {});
 
 // Elements moved by each shift along its axis, those that leave coming back at the other end.
 FARCALL_API Array roll(const Array& x, const Array& shift, const Axes& axes = {});

@@ -17,6 +17,9 @@ using MajorToMinor = std::optional<std::vector<int64_t>>;  // nothing: row-major
 
 struct FfiCallParams {
   Attributes attributes;
+  // One entry for each vmap that made this call on a batch of a call on one element, the last one
+  // last: the operands that gained a leading dimension by it. All results but tokens did.
+  std::vector<std::vector<int64_t>> batched_operands;
   int64_t custom_call_api_version = 4;
   bool has_side_effect = false;
   std::vector<MajorToMinor> input_layouts;                        // one for each operand
@@ -30,7 +33,7 @@ struct FfiCallParams {
   static constexpr auto fields() {
     using P = FfiCallParams;
     return std::tuple(
-        field("attributes", &P::attributes),
+        field("attributes", &P::attributes), field("batched_operands", &P::batched_operands),
         field("custom_call_api_version", &P::custom_call_api_version),
         field("has_side_effect", &P::has_side_effect), field("input_layouts", &P::input_layouts),
         field("input_output_aliases", &P::input_output_aliases),

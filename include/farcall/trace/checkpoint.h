@@ -22,7 +22,7 @@ namespace farcall {
 //   save_any_names_but_these          what checkpoint_name gave another name
 struct SavePolicy {
   std::string name = "nothing_saveable";
-  std::vector<std::string> names;
+  std::vector<std::string> names = {};
 };
 
 struct CheckpointParams {

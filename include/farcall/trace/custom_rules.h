@@ -103,6 +103,84 @@ auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, Cust
   return build<typename Call::Result>(call->result, results);
 }
 
+// Whether rules fit their function; what is wrong is told here.
+template <class Found, class T, size_t... elements>
+consteval bool is_pair_with() {
+  if constexpr (requires { requires std::tuple_size<Found>::value == 2; }) {
+    return (std::is_same_v<std::decay_t<std::tuple_element_t<elements, Found>>, T> && ...);
+  } else {
+    return false;
+  }
+}
+template <class F, class Rule, class... Args>
+consteval bool is_jvp_rule() {
+  if constexpr (!takes<F, Args...>()) {
+    return false;
+  } else {
+    using All = Arguments<F, Args...>;
+    constexpr bool kTakes = std::is_invocable_v<Rule&, const All&, const All&>;
+    static_assert(kTakes,
+                  "farcall::custom_jvp: the rule must take (primals, tangents), tuples with an "
+                  "entry for each argument");
+    if constexpr (!kTakes) {
+      return false;
+    } else {
+      using Found = std::decay_t<std::invoke_result_t<Rule&, const All&, const All&>>;
+      constexpr bool kReturns = is_pair_with<Found, ResultOf<F, All>, 0, 1>();
+      static_assert(kReturns,
+                    "farcall::custom_jvp: the rule must return a pair (results, tangents), both of "
+                    "the function's type");
+      return kReturns;
+    }
+  }
+}
+template <class F, class Forward, class Backward, class... Args>
+consteval bool are_vjp_rules() {
+  if constexpr (!takes<F, Args...>()) {
+    return false;
+  } else {
+    using All = Arguments<F, Args...>;
+    using Result = ResultOf<F, All>;
+    constexpr bool kTakes = can_be_called<Forward>(static_cast<const All*>(nullptr));
+    static_assert(kTakes,
+                  "farcall::custom_vjp: the forward rule must take the function's arguments");
+    if constexpr (!kTakes) {
+      return false;
+    } else {
+      using Found = ResultOf<Forward, All>;
+      constexpr bool kReturns = is_pair_with<Found, Result, 0>();
+      static_assert(kReturns,
+                    "farcall::custom_vjp: the forward rule must return a pair (results, "
+                    "residuals), the results of the function's type");
+      if constexpr (!kReturns) {
+        return false;
+      } else {
+        using Residuals = std::decay_t<std::tuple_element_t<1, Found>>;
+        constexpr bool kTakesBack = std::is_invocable_v<Backward&, Residuals, Result>;
+        static_assert(kTakesBack,
+                      "farcall::custom_vjp: the backward rule must take (residuals, cotangent)");
+        return kTakesBack;
+      }
+    }
+  }
+}
+template <class Rule, class... Parts>
+consteval bool takes_batch(const std::tuple<Parts...>*) {
+  return std::is_invocable_v<Rule&, const VmapOptions&, const Parts&...>;
+}
+template <class F, class Rule, class... Args>
+consteval bool is_vmap_rule() {
+  if constexpr (!takes<F, Args...>()) {
+    return false;
+  } else {
+    constexpr bool kTakes = takes_batch<Rule>(static_cast<const Arguments<F, Args...>*>(nullptr));
+    static_assert(kTakes,
+                  "farcall::custom_vmap: the rule must take (batch, arguments...), a "
+                  "const VmapOptions& first");
+    return kTakes;
+  }
+}
+
 template <class F, class Rule>
 struct CustomJvp {
   using Parameters = detail::Parameters<F>;
@@ -111,10 +189,9 @@ struct CustomJvp {
   std::string name;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(is_jvp_rule<F, Rule, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
-    using Result = typename Call::Result;
     const All arguments{args...};
     const auto call =
         std::make_shared<Call>(function, arguments, "the jvp rule of custom_jvp function " + name);
@@ -125,10 +202,6 @@ struct CustomJvp {
       const All directions =
           build<All>(call->arguments, instantiated_tangents(tangents, types_of(primals)));
       const auto [outputs, output_tangents] = rule(values, directions);
-      static_assert(std::is_same_v<std::decay_t<decltype(outputs)>, Result> &&
-                        std::is_same_v<std::decay_t<decltype(output_tangents)>, Result>,
-                    "farcall::custom_jvp: the rule must return a pair (results, tangents), both of "
-                    "the function's type");
       call->result = tree_of(outputs);
       JvpResults results{flat(outputs), flat(output_tangents)};
       const std::vector<ShapeDtype> types = types_of(results.primals);
@@ -150,7 +223,8 @@ struct CustomVjp {
   std::string name;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(are_vjp_rules<F, Forward, Backward, Args...>()) auto operator()(
+      const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     using Result = typename Call::Result;
@@ -164,10 +238,6 @@ struct CustomVjp {
       All values = build<All>(call->arguments, inputs);
       const auto [outputs, residuals] = std::apply(forward, values);
       using Residuals = std::decay_t<decltype(residuals)>;
-      static_assert(
-          std::is_same_v<std::decay_t<decltype(outputs)>, Result>,
-          "farcall::custom_vjp: the forward rule must return a pair (results, residuals), "
-          "the results of the function's type");
       call->result = tree_of(outputs);
       ForwardResults results{flat(outputs), flat(residuals), {}};
       const std::vector<ShapeDtype> output_types = types_of(results.outputs);
@@ -216,7 +286,7 @@ struct CustomVmap {
   std::string name;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(is_vmap_rule<F, Rule, Args...>()) auto operator()(const Args&... args) const {
     using All = Arguments<F, Args...>;
     using Call = RuledCall<F, All>;
     const All arguments{args...};
@@ -286,7 +356,7 @@ struct Checkpointed {
   CheckpointOptions options;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     TreeCallOf<F&, Arguments<F, Args...>> call("checkpoint", function, {args...});
     const std::vector<Array> results = checkpoint(call.as_function(), call.leaves(), options);
     return call.result_of(results);

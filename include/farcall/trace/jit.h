@@ -53,7 +53,7 @@ using Executor = void (*)(const Executable& executable, std::span<const Storage*
                           std::span<Storage> outputs, const ExecutionOptions& options);
 FARCALL_API void set_executor(Executor executor);
 
-// Runs an executable on arrays of its input types.
+// Runs an executable. Raises INVALID_ARGUMENT unless the arrays have its input types.
 FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                                    const ExecutionOptions& options = {});
 // The same; inputs that were donated when it was compiled, and that the run wrote over, are
@@ -141,7 +141,7 @@ inline constexpr bool kOwnsItself =
     (!std::is_pointer_v<T> || std::is_function_v<std::remove_pointer_t<T>>);
 template <class... Args>
 consteval bool can_be_kept(const std::tuple<Args...>*) {
-  return ((holds_arrays<Args>() || (std::equality_comparable<Args> && kOwnsItself<Args>)) && ...);
+  return ((holds_arrays<Args>() || (is_comparable<Args>() && kOwnsItself<Args>)) && ...);
 }
 
 template <class F>
@@ -150,9 +150,12 @@ class Jitted {
   using Parameters = detail::Parameters<F>;
   Jitted(F function, JitOptions options)
       : state_(std::make_shared<State>(std::move(function), std::move(options))) {}
+  // Copies share what was compiled. Moving copies, so that none is left without a function.
+  Jitted(const Jitted&) = default;
+  Jitted& operator=(const Jitted&) = default;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     using All = Kept<Args...>;
     using Result = ResultOf<F, All>;
     constexpr bool kIsFixed =
@@ -176,7 +179,7 @@ class Jitted {
   // The program for such arguments, and what it compiles to, as values. Under a transformation it
   // must not depend on what is traced there.
   template <Argument... Args>
-  auto lower(const Args&... args) const {
+  requires(takes<F, Args...>()) auto lower(const Args&... args) const {
     using All = Kept<Args...>;
     TreeCallOf<F&, All> call(state_->compiled.where(), state_->function, {args...});
     return Lowered<All, ResultOf<F, All>>(state_->compiled.lower(call, typeid(All)));
@@ -226,7 +229,8 @@ auto jit(F function, JitOptions options = {}) {
 // make_jaxpr(f)(args…) is the program that `function` makes of such arguments.
 template <class F>
 auto make_jaxpr(F function) {
-  return [function = std::move(function)]<detail::Argument... Args>(const Args&... args) mutable {
+  return [function = std::move(function)]<detail::Argument... Args>(
+      const Args&... args) mutable requires(detail::takes<F, Args...>()) {
     using All = detail::Arguments<F, Args...>;
     detail::TreeCallOf<F&, All> call("make_jaxpr", function, {args...});
     return detail::record_call(call);

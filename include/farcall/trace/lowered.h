@@ -35,6 +35,9 @@ struct FARCALL_API LoweredCall {
 class FARCALL_API LoweredProgram {
  public:
   explicit LoweredProgram(detail::LoweredCall call) : call_(std::move(call)) {}
+  // Moving copies, so that none is left without a program.
+  LoweredProgram(const LoweredProgram&) = default;
+  LoweredProgram& operator=(const LoweredProgram&) = default;
 
   // Its cost(), equations and drawing: program/program.h and its neighbours.
   const ProgramPtr& program() const { return call_.program; }
@@ -53,6 +56,8 @@ class Compiled : public LoweredProgram {
  public:
   explicit Compiled(detail::LoweredCall call)
       : LoweredProgram(std::move(call)), executable_(call_.compile()) {}
+  Compiled(const Compiled&) = default;
+  Compiled& operator=(const Compiled&) = default;
 
   // Never records or compiles. Raises TypeError for arguments of other types or of another
   // structure than it was lowered for; static ones must be equal.

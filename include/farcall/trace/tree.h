@@ -46,17 +46,7 @@ class FARCALL_API StaticValue {
  public:
   StaticValue() = default;
   template <class T>
-  static StaticValue of(const T& value) {
-    StaticValue result;
-    result.value_ = std::make_shared<const T>(value);
-    result.type_ = &typeid(T);
-    if constexpr (std::equality_comparable<T>) {
-      result.equal_ = [](const void* a, const void* b) {
-        return *static_cast<const T*>(a) == *static_cast<const T*>(b);
-      };
-    }
-    return result;
-  }
+  static StaticValue of(const T& value);
   template <class T>
   const T& as() const {
     FARCALL_ASSERT(type_ && *type_ == typeid(T));
@@ -142,6 +132,60 @@ template <class T>
 consteval bool holds_arrays();
 template <class T>
 consteval bool has_fixed_structure();
+
+// What a member of a struct may be made of, when we try: any type, a tree only, nothing.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+struct AnyTree {
+  AnyTree(const AnyTree&) = delete;
+  template <class T>
+  requires(holds_arrays<T>()) operator T() const;
+};
+struct NoTree {
+  NoTree(const NoTree&) = delete;
+};
+template <class T, class Member, size_t... before>
+consteval bool takes_after(std::index_sequence<before...>) {
+  return requires(const Member& member) { T{(static_cast<void>(before), Anything())..., member}; };
+}
+// Whether T is a struct that holds arrays, though no FARCALL_TREE says so.
+template <class T>
+consteval bool is_undescribed_tree() {
+  if constexpr (!std::is_aggregate_v<T> || std::is_array_v<T>) {
+    return false;
+  } else {
+    return []<size_t... i>(std::index_sequence<i...>) {
+      return ((takes_after<T, AnyTree>(std::make_index_sequence<i>()) &&
+               !takes_after<T, NoTree>(std::make_index_sequence<i>())) ||
+              ...);
+    }
+    (std::make_index_sequence<8>());
+  }
+}
+
+// Whether values of a type compare by ==, those of its parts too, of which std::tuple does not
+// tell.
+template <class T>
+consteval bool is_comparable();
+template <class... Parts>
+consteval bool are_comparable(const std::tuple<Parts...>*) {
+  return (is_comparable<Parts>() && ...);
+}
+template <class T>
+consteval bool is_comparable() {
+  if constexpr (kIsVector<T> || kIsOptional<T>) {
+    return is_comparable<typename T::value_type>();
+  } else if constexpr (kIsMap<T>) {
+    return is_comparable<typename T::mapped_type>();
+  } else if constexpr (TupleTree<T>) {
+    return are_comparable(static_cast<const PartsOf<T>*>(nullptr));
+  } else {
+    return std::equality_comparable<T>;
+  }
+}
+
 template <class... Parts>
 consteval bool any_holds_arrays(const std::tuple<Parts...>*) {
   return (holds_arrays<Parts>() || ...);
@@ -161,6 +205,9 @@ consteval bool holds_arrays() {
   } else if constexpr (TupleTree<T> || DescribedTree<T>) {
     return any_holds_arrays(static_cast<const PartsOf<T>*>(nullptr));
   } else {
+    static_assert(!is_undescribed_tree<T>(),
+                  "farcall: a struct that holds arrays must be described: "
+                  "FARCALL_TREE(Struct, member, ...) after it, in its namespace");
     return false;
   }
 }
@@ -204,6 +251,23 @@ std::vector<Array> flat(const T& tree) {
   each_leaf(tree, [&](const Array& leaf) { leaves.push_back(leaf); });
   return leaves;
 }
+
+}  // namespace detail
+
+template <class T>
+StaticValue StaticValue::of(const T& value) {
+  StaticValue result;
+  result.value_ = std::make_shared<const T>(value);
+  result.type_ = &typeid(T);
+  if constexpr (detail::is_comparable<T>()) {
+    result.equal_ = [](const void* a, const void* b) {
+      return *static_cast<const T*>(a) == *static_cast<const T*>(b);
+    };
+  }
+  return result;
+}
+
+namespace detail {
 
 FARCALL_API std::string key_path(const std::string& key);
 FARCALL_API std::string key_path(int64_t key);

@@ -22,6 +22,10 @@ inline constexpr HasAux has_aux{};
 
 namespace detail {
 
+// Whether these are arguments alone.
+template <class... Args>
+inline constexpr bool kHaveNoTag = !(std::is_same_v<Args, HasAux> || ...);
+
 // "argument 0.weights", of a tuple of arguments.
 FARCALL_API std::string argument_name(const TreeDef& arguments, size_t leaf);
 
@@ -96,8 +100,6 @@ using Given = std::conditional_t<std::is_arithmetic_v<T>, Array, T>;
 template <class Known, class... Args>
 struct ArgumentsOf {
   using type = Known;
-  static_assert(std::tuple_size_v<Known> == sizeof...(Args),
-                "farcall: another number of arguments than the function takes");
 };
 template <class... Args>
 struct ArgumentsOf<void, Args...> {
@@ -109,6 +111,52 @@ using Arguments = typename ArgumentsOf<Parameters<F>, Args...>::type;
 
 template <class F, class Args>
 using ResultOf = std::decay_t<decltype(std::apply(std::declval<F&>(), std::declval<Args&>()))>;
+
+template <class... Wanted, class... Args>
+consteval bool are_convertible(const std::tuple<Wanted...>*, const std::tuple<Args...>*) {
+  return (std::is_convertible_v<const Args&, Wanted> && ...);
+}
+template <class F, class... Args>
+consteval bool can_be_called(const std::tuple<Args...>*) {
+  return std::is_invocable_v<std::remove_reference_t<F>&, Args&...>;
+}
+
+template <class F, class All>
+consteval bool returns() {
+  constexpr bool kDoes = !std::is_void_v<ResultOf<std::remove_reference_t<F>, All>>;
+  static_assert(kDoes,
+                "farcall: the function returns nothing; return std::tuple<>() where there is "
+                "nothing to return");
+  return kDoes;
+}
+
+// Whether a function can be called with these arguments. What is wrong is told here, and once, in
+// place of an error somewhere inside: so that functions over trees require it.
+template <class F, class... Args>
+consteval bool takes() {
+  using Known = Parameters<F>;
+  if constexpr (!std::is_void_v<Known>) {
+    constexpr bool kIsNumber = std::tuple_size_v<Known> == sizeof...(Args);
+    static_assert(kIsNumber, "farcall: another number of arguments than the function takes");
+    if constexpr (!kIsNumber) {
+      return false;
+    } else {
+      constexpr bool kFit = are_convertible(static_cast<const Known*>(nullptr),
+                                            static_cast<const std::tuple<Args...>*>(nullptr));
+      static_assert(kFit, "farcall: an argument of another type than the function takes");
+      return kFit && returns<F, Known>();
+    }
+  } else {
+    using All = std::tuple<Given<std::decay_t<Args>>...>;
+    constexpr bool kCan = can_be_called<F>(static_cast<const All*>(nullptr));
+    static_assert(kCan, "farcall: the function cannot be called with these arguments");
+    if constexpr (kCan) {
+      return returns<F, All>();
+    } else {
+      return false;
+    }
+  }
+}
 
 // `F` may be a reference.
 template <class F, class Args>

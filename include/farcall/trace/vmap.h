@@ -68,7 +68,7 @@ struct Vmapped {
   VmapOptions options;
 
   template <Argument... Args>
-  auto operator()(const Args&... args) const {
+  requires(takes<F, Args...>()) auto operator()(const Args&... args) const {
     TreeCallOf<F&, Arguments<F, Args...>> call("vmap", function, {args...});
     const std::vector<Array> results = call_vmap(call, options);
     return call.result_of(results);

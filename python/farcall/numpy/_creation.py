@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array as array_module
 import builtins
+import ctypes
 import math
 import operator
 from collections.abc import Iterable
@@ -46,6 +48,8 @@ _f = _core.numpy
 # What numpy makes of Python's numbers, and what they are here.
 _DEFAULTS = {"float64": "float32", "int64": "int32", "complex128": "complex64"}
 _PYTHON_NUMBERS = (builtins.bool, int, float, complex)
+# What numpy takes for an array of the numbers in its memory.
+_MEMORY = (memoryview, array_module.array, ctypes.Array)
 
 
 def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int = 0) -> Array:
@@ -83,8 +87,10 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
     if isinstance(value, Array):
         made = value if dtype is None else _f.astype(value, dtype)
         return made if share or made.dtype != value.dtype else made.copy()
-    if isinstance(value, (list, tuple)):
-        return _from_sequence(value, dtype)
+    if isinstance(value, (list, tuple, range)):
+        return _from_sequence(list(value), dtype)
+    if isinstance(value, _MEMORY):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray):
         result = _f.array_from_numpy(value, share)
     else:
@@ -94,7 +100,7 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
     return result if dtype is None else _f.astype(result, dtype)
 
 
-def _from_sequence(value: list[Any] | tuple[Any, ...], dtype: Any) -> Array:
+def _from_sequence(value: list[Any], dtype: Any) -> Array:
     kinds: dict[Any, Any] = {}
     _collect_kinds(value, kinds)
     elements = kinds.values()

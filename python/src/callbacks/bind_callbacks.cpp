@@ -68,23 +68,29 @@ nb::object call_declared(const Declaration& d, const CallbackPtr& callback,
                           bind_callback(d.kind, callback, inputs, d.result_types, d.options));
 }
 
-// A declaration that is called again and again with arguments of one structure keeps its callback.
+// Each call makes a callback of its own, so that the cycle collector finds one owner of it, the
+// program.
 struct BufferCallbackFront {
   Declaration declaration;
-  TreeDefPtr arguments;
-  CallbackPtr callback;
 
-  nb::object operator()(nb::args args, nb::kwargs kwargs) {
+  nb::object operator()(nb::args args, nb::kwargs kwargs) const {
     const CallArguments given = all_arguments(args, kwargs);
     const std::vector<Array> inputs = leaves_to_arrays(declaration.what, given);
-    if (!callback || !(*arguments == *given.tree)) {
-      callback = make_python_callback(with_arguments(declaration, given.tree));
-      arguments = given.tree;
-    }
-    const CallbackPtr called = callback;  // the call may replace it
-    return call_declared(declaration, called, inputs);
+    return call_declared(declaration, make_python_callback(with_arguments(declaration, given.tree)),
+                         inputs);
   }
 };
+
+int traverse_front(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  Py_VISIT(nb::inst_ptr<BufferCallbackFront>(self)->declaration.function.ptr());
+  return 0;
+}
+
+// Cycles are broken in the functions, which every cycle goes through.
+PyType_Slot front_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_front)},
+                             {0, nullptr}};
 
 BufferCallbackFront make_buffer_callback(nb::object function, nb::object result_shape_dtypes,
                                          bool has_side_effect,
@@ -96,8 +102,7 @@ BufferCallbackFront make_buffer_callback(nb::object function, nb::object result_
   options.input_output_aliases = to_aliases(aliases, "buffer_callback: input_output_aliases");
   options.command_buffer_compatible = command_buffer_compatible;
   return {
-      declare(CallbackKind::kBuffer, std::move(function), result_shape_dtypes, std::move(options)),
-      nullptr, nullptr};
+      declare(CallbackKind::kBuffer, std::move(function), result_shape_dtypes, std::move(options))};
 }
 
 nb::object call_on_arrays(CallbackKind kind, nb::object function, nb::handle result_shape_dtypes,
@@ -151,7 +156,7 @@ void debug_callback(nb::object function, bool ordered, nb::tuple args, nb::dict 
 void bind_callbacks(nb::module_& module) {
   set_interrupt_check(check_signals);
   bind_buffers(module);
-  nb::class_<BufferCallbackFront>(module, "BufferCallback",
+  nb::class_<BufferCallbackFront>(module, "BufferCallback", nb::type_slots(front_slots),
                                   "A buffer callback with its options; call it with arrays.")
       .def("__call__", &BufferCallbackFront::operator())
       .def("__repr__", [](const BufferCallbackFront& self) {

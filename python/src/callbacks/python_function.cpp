@@ -192,7 +192,7 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // A number of Python's is of the declared dtype where that is no lesser kind. Raises OverflowError
 // for an integer that does not fit.
-Array as_declared(const Array& x, ShapeDtype declared) {
+Array as_declared(const Array& x, ShapeDtype declared, const PythonFunction& f) {
   if (!x.type().weak_type() || declared.rank() != 0) return x;
   const auto kind = [](DType dtype) {
     return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
@@ -203,17 +203,20 @@ Array as_declared(const Array& x, ShapeDtype declared) {
   std::byte element[8];
   if (integer && is_integer(declared.dtype()) &&
       !convert_element(DType::kInt64, integer, declared.dtype(), element)) {
-    throw OverflowError(
-        fmt::format("{} does not fit into {}", *integer, dtype_name(declared.dtype())));
+    throw OverflowError(fmt::format("{}: the result {} does not fit into {}", described(f),
+                                    *integer, dtype_name(declared.dtype())));
   }
   return convert(x, {declared.dtype(), false});
 }
 
-// Whether a result has the declared structure, where a tuple may stand for a list and the reverse.
+// Whether a result has the declared structure. A tuple may stand for a list and the reverse, named
+// tuples too, which numpy.linalg returns; and what has no leaves for anything else that has none.
 bool has_structure(const TreeNode& found, const TreeNode& declared) {
+  using Kind = TreeNode::Kind;
   const auto is_sequence = [](const TreeNode& node) {
-    return node.kind == TreeNode::Kind::kTuple || node.kind == TreeNode::Kind::kList;
+    return node.kind == Kind::kTuple || node.kind == Kind::kList || node.kind == Kind::kNamedTuple;
   };
+  if (found.num_leaves == 0 && declared.num_leaves == 0) return true;
   const bool is_alike = (is_sequence(found) && is_sequence(declared) &&
                          found.children.size() == declared.children.size()) ||
                         is_same_container(found, declared);
@@ -240,7 +243,7 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   for (size_t i = 0; i < found.size(); ++i) {
     results.push_back(as_declared(
         to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i))),
-        f.result_types[i]));
+        f.result_types[i], f));
   }
   return results;
 }

@@ -95,13 +95,16 @@ struct Plan {
   std::vector<PlannedCall> reports;  // of calls here and in children, in program order
 };
 
+// (input, output) pairs.
+using InPlace = std::vector<std::pair<size_t, size_t>>;
+
 struct PlanOptions {
   // The program is the body of a region: every output is written to memory that the region gives.
   bool is_nested = false;
   // Inputs that the plan may overwrite.
   std::vector<bool> donated_inputs = {};
-  // (input, output) of equal types: where nothing is lost, the output lies in the input's memory.
-  std::vector<std::pair<size_t, size_t>> in_place = {};
+  // Of equal types: where nothing is lost, the output lies in the input's memory.
+  InPlace in_place = {};
 };
 
 // Raises what compiling a program raises; see Engine::compile.

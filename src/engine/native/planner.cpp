@@ -52,9 +52,6 @@ std::unique_ptr<const Plan> Planner::run() {
     }
   }
   report_of_.assign(program_.equations.size(), kNever);
-  for (size_t i = 0; i < program_.equations.size(); ++i) {
-    with_location(program_.equations[i], [&] { make_region(i); });
-  }
   share_memory();
   place_fixed();
   for (size_t i = 0; i < program_.equations.size(); ++i) {
@@ -99,7 +96,10 @@ void Planner::share_memory() {
   layouts_.resize(count);
   row_major_copies_.resize(count);
   alias_refusals_.resize(program_.equations.size());
-  for (size_t i = 0; i < program_.equations.size(); ++i) share_equation(i);
+  for (size_t i = 0; i < program_.equations.size(); ++i) {
+    with_location(program_.equations[i], [&] { make_region(i); });
+    share_equation(i);
+  }
 }
 
 void Planner::share_equation(size_t index) {
@@ -128,8 +128,9 @@ void Planner::join(uint32_t variable, uint32_t with) {
 }
 
 // An operand may be written over when its memory is the plan's own, nobody reads it later, and the
-// equation itself reads it through this operand alone.
-std::string Planner::why_not_take_over(const Equation& equation, size_t index, size_t input) const {
+// equation itself reads it through this operand alone, but for reads of copies.
+std::string Planner::why_not_take_over(const Equation& equation, size_t index, size_t input,
+                                       size_t num_copied_reads) const {
   const Atom atom = equation.inputs[input];
   if (!atom.is_variable()) return "the operand is a constant";
   const uint32_t variable = root(atom.index);
@@ -148,10 +149,14 @@ std::string Planner::why_not_take_over(const Equation& equation, size_t index, s
                : fmt::format("the operand is read again by {}",
                              program_.equations[last_use_[variable]].primitive->name);
   }
-  const bool is_read_twice = std::ranges::count_if(equation.inputs, [&](Atom other) {
-                               return other.is_variable() && root(other.index) == variable;
-                             }) > 1;
-  return is_read_twice ? "the call reads the operand twice" : "";
+  return num_reads(equation, variable) > num_copied_reads + 1 ? "the call reads the operand twice"
+                                                              : "";
+}
+
+size_t Planner::num_reads(const Equation& equation, uint32_t representative) const {
+  return static_cast<size_t>(std::ranges::count_if(equation.inputs, [&](Atom atom) {
+    return atom.is_variable() && root(atom.index) == representative;
+  }));
 }
 
 // ---- where memory is ----
@@ -191,7 +196,8 @@ void Planner::try_in_place(size_t input, size_t output) {
       places_[to].kind != Place::Kind::kNone || wanted_input_[to]) {
     return;
   }
-  if (last_use_[from] < defined_at_[to]) {
+  const bool is_read = !consumers_[from].empty() || last_use_[from] == kNever;
+  if (!is_read || last_use_[from] < defined_at_[to]) {
     places_[to] = places_[from];
     is_ours_[from] = false;  // nothing else may lie there
   } else if (last_use_[from] == defined_at_[to]) {

@@ -38,8 +38,12 @@ class Planner {
   void share_memory();
   void share_equation(size_t index);
   void join(uint32_t variable, uint32_t with);
-  // Empty when an equation may write over this operand.
-  std::string why_not_take_over(const Equation& equation, size_t index, size_t input) const;
+  // Empty when an equation may write over this operand. `num_copied_reads`: how often it reads a
+  // copy of the same value, made before it runs.
+  std::string why_not_take_over(const Equation& equation, size_t index, size_t input,
+                                size_t num_copied_reads = 0) const;
+  // How often an equation reads memory that this variable stands for.
+  size_t num_reads(const Equation& equation, uint32_t representative) const;
 
   // ---- layouts (planner_layouts.cpp) ----
 
@@ -92,9 +96,10 @@ class Planner {
 
   // ---- loops and branches (planner_regions.cpp) ----
 
-  // Plans the programs inside, before anything else is known.
+  // Plans the programs inside, when it is known what the equations before share.
   void make_region(size_t index);
-  size_t add_child(const ProgramPtr& program, PlanOptions options);
+  size_t add_child(std::unique_ptr<const Plan> child);
+  InPlace add_branches(size_t index, CondRegion& choice);
   void share_region(size_t index);
   void plan_region(size_t index);
 
@@ -106,8 +111,8 @@ class Planner {
   struct RegionInfo {
     size_t region = 0;  // in plan_->regions
     Instruction::Kind kind = Instruction::Kind::kScan;
-    size_t first_carry = 0;  // operand number of the first carry
     std::vector<Carry> carries;
+    InPlace in_place;                         // operands and results that are in one place inside
     std::pair<size_t, size_t> children = {};  // from, to, in plan_->children
   };
 

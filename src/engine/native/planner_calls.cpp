@@ -49,6 +49,24 @@ void Planner::share_foreign_call(size_t index) {
   const Equation& equation = program_.equations[index];
   const FfiCallParams& params = *foreign_call(index);
   choose_result_layouts(index);
+  // An operand that is aliased twice is handed over once as it is, and once in a copy.
+  std::vector<uint32_t> taken;
+  const auto num_aliases = [&](uint32_t variable) {
+    return static_cast<size_t>(
+        std::ranges::count_if(params.input_output_aliases, [&](const auto& alias) {
+          const Atom operand = equation.inputs[alias.first];
+          return operand.is_variable() && root(operand.index) == variable;
+        }));
+  };
+  const auto why_not = [&](size_t input) -> std::string {
+    const Atom operand = equation.inputs[input];
+    if (!operand.is_variable()) return why_not_take_over(equation, index, input);
+    const uint32_t variable = root(operand.index);
+    if (std::ranges::find(taken, variable) != taken.end()) {
+      return "another result has the operand's memory";
+    }
+    return why_not_take_over(equation, index, input, num_aliases(variable) - 1);
+  };
   for (const auto& [input, output] : params.input_output_aliases) {
     const Atom operand = equation.inputs[input];
     std::string refusal;
@@ -56,9 +74,12 @@ void Planner::share_foreign_call(size_t index) {
     if (!params.result_types[output].is_token()) {
       refusal = is_same_in_memory(params.result_types[output], layout_of(operand),
                                   params.input_layouts[input])
-                    ? why_not_take_over(equation, index, input)
+                    ? why_not(input)
                     : "the operand is copied into another layout";
-      if (refusal.empty()) join(equation.outputs[output], operand.index);
+      if (refusal.empty()) {
+        join(equation.outputs[output], operand.index);
+        taken.push_back(root(operand.index));
+      }
     }
     alias_refusals_[index].push_back(std::move(refusal));
   }

@@ -165,10 +165,16 @@ void CondRegion::run(State& state, void* const* operands) const {
   int32_t wanted;
   std::memcpy(&wanted, operands[0], sizeof(wanted));
   const auto last = static_cast<int32_t>(branches.size()) - 1;
-  State& branch = *state.children[branches[static_cast<size_t>(std::clamp(wanted, 0, last))]];
-  for (size_t i = 0; i < num_operands; ++i) branch.set_input(i, operands[1 + i]);
-  for (size_t i = 0; i < num_results; ++i) branch.set_output(i, operands[1 + num_operands + i]);
+  const auto number = static_cast<size_t>(std::clamp(wanted, 0, last));
+  State& branch = *state.children[branches[number]];
+  void* const* const inputs = operands + 1;
+  void* const* const results = inputs + num_operands;
+  for (size_t i = 0; i < num_operands; ++i) branch.set_input(i, inputs[i]);
+  for (size_t i = 0; i < num_results; ++i) branch.set_output(i, results[i]);
   branch.run();
+  for (const Copy& each : copies[number]) {
+    copy(results[each.result], inputs[each.operand], each.nbytes);
+  }
 }
 
 }  // namespace farcall::native

@@ -51,7 +51,13 @@ struct WhileRegion final : Region {
 
 // Operands: the i32 number of the branch, the branches' operands; then the results.
 struct CondRegion final : Region {
+  // A result that one branch leaves where an operand was, and another one does not.
+  struct Copy {
+    size_t operand, result, nbytes;
+  };
+
   std::vector<size_t> branches;
+  std::vector<std::vector<Copy>> copies;  // by branch
   size_t num_operands = 0, num_results = 0;
 
   void run(State& state, void* const* operands) const;

@@ -8,12 +8,22 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/callback.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
 
 namespace farcall {
 namespace {
 
+// An empty std::function would be found out only when the program runs.
+template <class F>
+void check_function(CallbackKind kind, const CallbackOptions& options, const F& function) {
+  if (function) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} {}: the function is empty", callback_kind_name(kind), options.name));
+}
+
 CallbackPtr make(CallbackKind kind, const CallbackOptions& options, ArrayFunction function) {
+  check_function(kind, options, function);
   return make_program_callback(options.name, on_arrays(kind, options.name, std::move(function)));
 }
 
@@ -58,7 +68,7 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
       if (argument.nbytes() > 0) std::memcpy(copy.data(), argument.data(), argument.nbytes());
       arrays.emplace_back(argument.type(), std::move(copy));
     }
-    const std::vector<Array> results = function(arrays);
+    std::vector<Array> results = function(arrays);
     if (kind == CallbackKind::kDebug) return;
     if (results.size() != call.results.size()) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -67,6 +77,14 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
     }
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype wanted = call.results[i].type().strengthened();
+      if (results[i].is_null()) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("{} {}: result {} was declared as {}, but the function returned an "
+                                "Array that refers to no array",
+                                callback_kind_name(kind), name, i, wanted.to_string()));
+      }
+      // Numbers of C++ take the declared dtype.
+      if (results[i].type().weak_type()) results[i] = convert(results[i], {wanted.dtype(), false});
       const ShapeDtype got = results[i].type().strengthened();
       if (got != wanted) {
         throw Error(
@@ -93,29 +111,31 @@ BufferCallback::BufferCallback(BufferFunction function, std::vector<ShapeDtype> 
       result_types_(std::move(result_types)),
       options_(std::move(options)) {}
 
-std::vector<Array> BufferCallback::operator()(std::span<const Array> operands) const {
+std::vector<Array> BufferCallback::operator()(ListOf<Array> operands) const {
   return bind_callback(CallbackKind::kBuffer, callback_, operands, result_types_, options_);
 }
 
 BufferCallback buffer_callback(BufferFunction function, std::vector<ShapeDtype> result_types,
                                CallbackOptions options) {
+  check_function(CallbackKind::kBuffer, options, function);
   return BufferCallback(std::move(function), std::move(result_types), std::move(options));
 }
 
 std::vector<Array> pure_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
-                                 std::span<const Array> operands, const CallbackOptions& options) {
+                                 ListOf<Array> operands, const CallbackOptions& options) {
   return bind_callback(CallbackKind::kPure, make(CallbackKind::kPure, options, std::move(function)),
                        operands, result_types, options);
 }
 
 std::vector<Array> io_callback(ArrayFunction function, std::vector<ShapeDtype> result_types,
-                               std::span<const Array> operands, const CallbackOptions& options) {
+                               ListOf<Array> operands, const CallbackOptions& options) {
   return bind_callback(CallbackKind::kIo, make(CallbackKind::kIo, options, std::move(function)),
                        operands, result_types, options);
 }
 
-void debug::callback(std::function<void(std::span<const Array>)> function,
-                     std::span<const Array> operands, const CallbackOptions& options) {
+void debug::callback(std::function<void(std::span<const Array>)> function, ListOf<Array> operands,
+                     const CallbackOptions& options) {
+  check_function(CallbackKind::kDebug, options, function);
   const auto discard = [function = std::move(function)](std::span<const Array> arrays) {
     function(arrays);
     return std::vector<Array>();
@@ -124,7 +144,7 @@ void debug::callback(std::function<void(std::span<const Array>)> function,
                 options);
 }
 
-void debug::print(std::string_view format, std::span<const Array> operands, bool is_ordered) {
+void debug::print(std::string_view format, ListOf<Array> operands, bool is_ordered) {
   const auto line = [format = std::string(format)](std::span<const Array> values) {
     fmt::dynamic_format_arg_store<fmt::format_context> fields;
     for (const Array& value : values) add_field(fields, value);

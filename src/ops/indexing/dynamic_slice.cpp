@@ -211,8 +211,8 @@ std::vector<Array> wrap_all(std::span<const Array> starts, const Array& operand)
 
 }  // namespace
 
-Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
-                    std::span<const int64_t> slice_sizes, bool allow_negative_indices) {
+Array dynamic_slice(const Array& operand, ListOf<Array> start_indices, ListOf<int64_t> slice_sizes,
+                    bool allow_negative_indices) {
   if (allow_negative_indices) {
     return dynamic_slice(operand, wrap_all(start_indices, operand), slice_sizes, false);
   }
@@ -220,8 +220,8 @@ Array dynamic_slice(const Array& operand, std::span<const Array> start_indices,
                   with_starts({operand}, start_indices));
 }
 
-Array dynamic_update_slice(const Array& operand, const Array& update,
-                           std::span<const Array> start_indices, bool allow_negative_indices) {
+Array dynamic_update_slice(const Array& operand, const Array& update, ListOf<Array> start_indices,
+                           bool allow_negative_indices) {
   if (allow_negative_indices) {
     return dynamic_update_slice(operand, update, wrap_all(start_indices, operand), false);
   }

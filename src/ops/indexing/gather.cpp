@@ -113,8 +113,8 @@ std::string lax::fill_text(const Array& value, DType dtype) {
 }
 
 Array lax::gather(const Array& operand, const Array& start_indices,
-                  const GatherDimensionNumbers& dimension_numbers,
-                  std::span<const int64_t> slice_sizes, const GatherOptions& options) {
+                  const GatherDimensionNumbers& dimension_numbers, ListOf<int64_t> slice_sizes,
+                  const GatherOptions& options) {
   const Array operands[] = {operand, start_indices};
   return bind_one(
       kGather,

@@ -251,7 +251,7 @@ TEST(CallErrors, OptionsThatTextMayHold) {
   const auto compile = [](const std::string& version, const std::string& config) {
     return testing::compile(
         parse_program("{ lambda ; a:f32[1]. let b:f32[1] = ffi_call["
-                      "attributes={} custom_call_api_version=" +
+                      "attributes={} batched_operands=() custom_call_api_version=" +
                       version +
                       " has_side_effect=False input_layouts=(None,) "
                       "input_output_aliases=() legacy_backend_config=" +
@@ -272,8 +272,9 @@ TEST(CallErrors, OneInputCannotGoToTwoOutputs) {
                         [] {
                           parse_program(
                               "{ lambda ; a:f32[1]. let b:f32[1] c:f32[1] = ffi_call["
-                              "attributes={} custom_call_api_version=4 has_side_effect=False "
-                              "input_layouts=(None,) input_output_aliases=((0, 0), (0, 1)) "
+                              "attributes={} batched_operands=() custom_call_api_version=4 "
+                              "has_side_effect=False input_layouts=(None,) "
+                              "input_output_aliases=((0, 0), (0, 1)) "
                               "legacy_backend_config=None output_layouts=(None, None) "
                               "result_types=(f32[1], f32[1]) target_name=f vmap_method=None] a "
                               "in (b, c) }");

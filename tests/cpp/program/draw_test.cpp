@@ -24,7 +24,8 @@ ProgramPtr sample() {
       "    c:f32[2] = jit[name=f jaxpr={ lambda ; a:f32[2]. let b:f32[2] = mul a 2.0:f32[] in (b,) "
       "}]"
       " b\n"
-      "    d:f32[2] = ffi_call[attributes={} custom_call_api_version=4 has_side_effect=False "
+      "    d:f32[2] = ffi_call[attributes={} batched_operands=() "
+      "custom_call_api_version=4 has_side_effect=False "
       "input_layouts=(None, None) input_output_aliases=() legacy_backend_config=None "
       "output_layouts=(None,) result_types=(f32[2],) target_name=\"a<b\" vmap_method=None] c a\n"
       "  in (d, b) }");

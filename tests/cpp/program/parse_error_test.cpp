@@ -103,11 +103,12 @@ TEST(ParseError, StringsAndAttributes) {
 }
 
 TEST(ParseError, TheVmapMethodOfAForeignCall) {
-  EXPECT_EQ(error_in("{ lambda ;. let = ffi_call[attributes={} custom_call_api_version=4 "
-                     "has_side_effect=False input_layouts=() input_output_aliases=() "
+  EXPECT_EQ(error_in("{ lambda ;. let = ffi_call[attributes={} batched_operands=() "
+                     "custom_call_api_version=4 has_side_effect=False input_layouts=() "
+                     "input_output_aliases=() "
                      "legacy_backend_config=None output_layouts=() result_types=() target_name=f "
                      "vmap_method=quick] in () }"),
-            "program text, line 1, column 224: ffi_call(\"f\"): vmap_method must be one of "
+            "program text, line 1, column 244: ffi_call(\"f\"): vmap_method must be one of "
             "broadcast_all, expand_dims, legacy_vectorized, sequential, sequential_unrolled or "
             "None, got \"quick\"");
 }
@@ -134,7 +135,8 @@ TEST(ParseError, EveryPrefixIsAnError) {
   const std::string text =
       "{ lambda a:c64[1]=[(1.0-2.0j)] ; b:f32[2]*. let\n"
       "    c:f32[2] = ffi_call[\n      attributes={d={e=[1,2]:u4, lambda=\"x\\\"\\n\"}}\n"
-      "      custom_call_api_version=4\n      has_side_effect=True\n      input_layouts=((0,),)\n"
+      "      batched_operands=((0,),)\n      custom_call_api_version=4\n      "
+      "has_side_effect=True\n      input_layouts=((0,),)\n"
       "      input_output_aliases=((0, 0),)\n      legacy_backend_config=None\n"
       "      output_layouts=(None,)\n      result_types=(f32[2],)\n      target_name=\"a-b\"\n"
       "      vmap_method=None\n    ] b\n  in (c, -inf:bf16[], a) }";

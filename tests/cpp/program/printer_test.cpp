@@ -90,6 +90,7 @@ TEST(Printer, EveryParameterOfAForeignCall) {
             "{ lambda ; a:f32[3] b:f32[2,3]. let\n"
             "    c:f32[3] d:f32[2,3] e:token[] = ffi_call[\n"
             "      attributes={eps=1e-05:f32, mode=\"a \\\"b\\\"\", sizes=[1,2]:i64}\n"
+            "      batched_operands=()\n"
             "      custom_call_api_version=4\n"
             "      has_side_effect=True\n"
             "      input_layouts=(None, (1, 0))\n"

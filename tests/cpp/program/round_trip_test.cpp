@@ -86,7 +86,7 @@ const Example kExamples[] = {
     {"", "_:token[] = create_token"},
     {"a:f32[2]",
      "_:f32[2] = ffi_call[attributes={d={e=[1,2]:u4, lambda=\"x\\\"\\n\"}} "
-     "custom_call_api_version=4 "
+     "batched_operands=((0,),) custom_call_api_version=4 "
      "has_side_effect=True input_layouts=((0,),) input_output_aliases=((0, 0),) "
      "legacy_backend_config=None output_layouts=(None,) result_types=(f32[2],) target_name=\"a-b\" "
      "vmap_method=broadcast_all] a"},
@@ -149,7 +149,7 @@ const Example kExamples[] = {
      "_:f32[2] = cond[branches=({ lambda ; a:f32[2]. let in (a,) }, { lambda ; a:f32[2]. let "
      "b:f32[2] "
      "= jit[name=g jaxpr={ lambda ; a:f32[2]. let b:f32[2] = ffi_call[attributes={} "
-     "custom_call_api_version=4 has_side_effect=False input_layouts=(None,) "
+     "batched_operands=() custom_call_api_version=4 has_side_effect=False input_layouts=(None,) "
      "input_output_aliases=() "
      "legacy_backend_config=None output_layouts=(None,) result_types=(f32[2],) target_name=f "
      "vmap_method=None] a in (b,) }] a in (b,) })] a b"},

@@ -404,6 +404,31 @@ TEST(Callbacks, ProgramsReadBackWhileTheFunctionLivesAndAreNotSaved) {
               HasSubstr("no function of this process has this name and number"));
 }
 
+TEST(Callbacks, AnEmptyFunctionIsRefusedWhenItIsGiven) {
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { buffer_callback({}, {}); }),
+            "buffer_callback callback: the function is empty");
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { pure_callback({}, {}, {}); }),
+            "pure_callback callback: the function is empty");
+}
+
+TEST(Callbacks, NumbersTakeTheDeclaredDtypeAndNullArraysAreRefused) {
+  const std::vector<ShapeDtype> type = {ShapeDtype(DType::kFloat64, {})};
+  const auto half = [](std::span<const Array>) { return std::vector<Array>{0.5}; };
+  EXPECT_EQ(pure_callback(half, type, {})[0].item<double>(), 0.5);
+  const auto nothing = [](std::span<const Array>) { return std::vector<Array>(1); };
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { pure_callback(nothing, type, {}); }),
+            "pure_callback callback: result 0 was declared as f64[], but the function returned an "
+            "Array that refers to no array");
+}
+
+TEST(Callbacks, MovedFromTheyStayUsable) {
+  auto call = buffer_callback([](ExecutionContext&, std::span<Buffer> out,
+                                 std::span<const Buffer>) { out[0].values<float>()[0] = 7; },
+                              {ShapeDtype(DType::kFloat32, {})});
+  const auto moved = std::move(call);
+  EXPECT_EQ(call({})[0].item<float>(), 7);
+}
+
 TEST(DebugPrint, WritesALineForEachExecution) {
   const auto f = jit([](const Array& x) {
     debug::print("x = {:.1f} of {}", {x, Array::of<int32_t>({1, 2})});

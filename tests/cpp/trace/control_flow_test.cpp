@@ -6,11 +6,14 @@
 
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/ops/derivatives.h>
+#include <farcall/ops/numpy.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
+#include <farcall/trace/vmap.h>
 
 #include "arrays.h"
 
@@ -311,11 +314,43 @@ TEST(WhileBatch, RunsUntilAllHaveEnded) {
 
 TEST(Collectives, NeedTheirAxis) {
   const std::string name = "rows";
-  EXPECT_EQ(error_of<NameError>(ErrorCode::kNotFound,
-                                [&] {
-                                  lax::psum(number(1), {&name, 1});
-                                }),
+  EXPECT_EQ(error_of<NameError>(ErrorCode::kNotFound, [&] { lax::psum(number(1), name); }),
             "psum: unbound axis name \"rows\": no vmap with an axis_name is around this function");
+}
+
+TEST(Collectives, TakeAxesByName) {
+  const auto f = [](const Array& x) {
+    return std::pair(lax::psum(x, "rows"), lax::axis_index({"rows", "columns"}));
+  };
+  const auto [sums, numbers] = vmap(vmap(f, {.axis_name = "columns"}),
+                                    {.axis_name = "rows"})(Array::of<float>({1, 2, 3, 4}, {2, 2}));
+  EXPECT_THAT(values<float>(sums), ElementsAre(4, 6, 4, 6));
+  EXPECT_THAT(values<int32_t>(numbers), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Collectives, PsumScatterGivesEachElementItsPartOfTheSum) {
+  const Array x = Array::of<float>({1, 2, 3, 4}, {2, 2});
+  const auto mapped = [](auto f) { return vmap(f, {.axis_name = "rows"}); };
+  EXPECT_THAT(values<float>(mapped([](const Array& x) { return lax::psum_scatter(x, "rows"); })(x)),
+              ElementsAre(4, 6));
+  const auto tiled = [](const Array& x) {
+    return lax::psum_scatter(numpy::concatenate({x, -x}), "rows", -1, true);
+  };
+  EXPECT_THAT(values<float>(mapped(tiled)(x)), ElementsAre(4, 6, -4, -6));
+  const auto weighted = [&](const Array& x) {
+    const auto f = [](const Array& row, const Array& weight) {
+      return lax::psum_scatter(row, "rows") * weight;
+    };
+    return numpy::sum(mapped(f)(x, Array::of<float>({10, 20})));
+  };
+  EXPECT_THAT(values<float>(grad(weighted)(x)), ElementsAre(10, 20, 10, 20));
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                     [&] {
+                       mapped([](const Array& x) {
+                         return lax::psum_scatter(numpy::concatenate({x, x}), "rows");
+                       })(x);
+                     }),
+            "psum_scatter: dimension 0 of f32[4] must have the size of axis \"rows\", 2");
 }
 
 TEST(Collectives, InsideALoopAreReplaced) {
@@ -325,7 +360,7 @@ TEST(Collectives, InsideALoopAreReplaced) {
       [&](Inputs x) {
         return lax::scan(
                    [&](Inputs c, Inputs) {
-                     return lax::LoopResults{{lax::psum(c[0], {&name, 1}) + x[0]}, {}};
+                     return lax::LoopResults{{lax::psum(c[0], name) + x[0]}, {}};
                    },
                    x, {}, {.length = 2})
             .carry;

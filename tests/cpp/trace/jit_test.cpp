@@ -131,6 +131,38 @@ TEST(Jit, AnExceptionLeavesItUsable) {
   EXPECT_THAT(values<float>(f(x)), ElementsAre(-1));
 }
 
+// What was moved from is as good as before: these share what they hold.
+TEST(Jit, MovedFromItAndItsProgramsStayUsable) {
+  const auto twice = [](const Array& x) { return x + x; };
+  auto f = jit(twice);
+  auto lowered = f.lower(Array(1.f));
+  auto compiled = lowered.compile();
+  const auto moved = std::tuple(std::move(f), std::move(lowered), std::move(compiled));
+  EXPECT_EQ(f(Array(1.f)).item<float>(), 2);
+  EXPECT_EQ(lowered.compile()(Array(1.f)).item<float>(), 2);
+  EXPECT_EQ(compiled(Array(1.f)).item<float>(), 2);
+  auto [value, pull] = vjp(twice, Array(1.f));
+  const auto taken = std::move(pull);
+  EXPECT_EQ(std::get<0>(pull(1.f)).item<float>(), 2);
+}
+
+TEST(Run, RefusesOtherInputsThanTheProgramTakes) {
+  const auto compiled = jit([](const Array& x, const Array& y) { return x + y; })
+                            .lower(Array::of<float>({1, 2}), Array(1.f))
+                            .compile();
+  const Executable& executable = compiled.executable();
+  const auto run_on = [&](Arrays inputs) { return run(executable, inputs); };
+  EXPECT_THAT(values<float>(run_on({Array::of<float>({1, 2}), Array::scalar(3.f)})[0]),
+              ElementsAre(4, 5));
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { run_on({Array(1.f)}); }),
+            "run: the program takes 2 inputs, got 1");
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
+                     [&] {
+                       run_on({Array(1.f), Array(1.f)});
+                     }),
+            "run: input 0 should be f32[2], got f32[]*");
+}
+
 TEST(Jit, ATracerThatLeaksFromOneCallIsRefusedInAnother) {
   Array kept;
   const auto f = jit([&](const Array& x) {

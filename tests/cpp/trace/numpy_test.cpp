@@ -25,6 +25,32 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // ---- broadcasting ----
 
+TEST(Lists, AreWrittenWhereTheFunctionIsCalled) {
+  const Array x = numpy::reshape(numpy::arange(0, 6), {2, 3});
+  EXPECT_THAT(shape(numpy::zeros({2, 3})), ElementsAre(2, 3));
+  EXPECT_EQ(numpy::ones({}).rank(), 0u);
+  EXPECT_THAT(values<int32_t>(numpy::sum(x, 0)), ElementsAre(3, 5, 7));
+  EXPECT_THAT(values<int32_t>(numpy::sum(x, {0, 1})), ElementsAre(15));
+  EXPECT_THAT(values<int32_t>(numpy::take(x, {numpy::Ellipsis(), 1})), ElementsAre(1, 4));
+  EXPECT_THAT(shape(numpy::concatenate({x, x}, 1)), ElementsAre(2, 6));
+  EXPECT_THAT(values<int32_t>(lax::slice(x, {0, 1}, {2, 2})), ElementsAre(1, 4));
+  const std::vector<int64_t> flat = {6};
+  EXPECT_THAT(shape(numpy::reshape(x, flat)), ElementsAre(6));
+}
+
+TEST(Operators, AreNumpysFunctions) {
+  const Array x = Array::of<int32_t>({1, 2, 3, 4});
+  EXPECT_THAT(values<bool>((x % 2 == 1) | !(x != 4)), ElementsAre(true, false, true, true));
+  EXPECT_THAT(values<int32_t>(((x << 2) >> 1) ^ 1), ElementsAre(3, 5, 7, 9));
+  EXPECT_THAT(values<int32_t>(~x & 6), ElementsAre(6, 4, 4, 2));
+  Array y = x;
+  y += 1;
+  y *= y;
+  y -= x;
+  EXPECT_THAT(values<int32_t>(y), ElementsAre(3, 7, 13, 21));
+  EXPECT_THAT(values<int32_t>(x), ElementsAre(1, 2, 3, 4));
+}
+
 TEST(Broadcasting, ShapesMeet) {
   const auto meet = [](const Shape& a, const Shape& b) {
     return shape(numpy::zeros(a) + numpy::zeros(b));

@@ -67,6 +67,7 @@ StridedCopy::StridedCopy(size_t width, std::span<const int64_t> shape,
                          std::span<const int64_t> source_strides,
                          std::span<const int64_t> target_strides)
     : width_(static_cast<int64_t>(width)) {
+  if (width == 0) return;
   FARCALL_ASSERT(width <= 16 && std::has_single_bit(width));
   FARCALL_ASSERT(shape.size() <= kMaxRank);
   FARCALL_ASSERT(shape.size() == source_strides.size() && shape.size() == target_strides.size());

@@ -18,7 +18,7 @@ namespace farcall::native {
 class StridedCopy {
  public:
   StridedCopy() = default;
-  // `width` is the bytes of an element: 1, 2, 4, 8 or 16.
+  // `width` is the bytes of an element: 1, 2, 4, 8 or 16; 0 for tokens, of which nothing is copied.
   StridedCopy(size_t width, std::span<const int64_t> shape, std::span<const int64_t> source_strides,
               std::span<const int64_t> target_strides);
 

@@ -1,0 +1,31 @@
+// ListOf: how functions take a list of values that they only read.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace farcall {
+
+// A span that can also be written out where the function is called: zeros({2, 3}). A parameter
+// only: it does not keep what it shows.
+template <class T>
+class ListOf : public std::span<const T> {
+  using Span = std::span<const T>;
+
+ public:
+  ListOf() = default;
+  ListOf(std::initializer_list<T> values) : Span(values.begin(), values.size()) {}
+  ListOf(const T* data, size_t size) : Span(data, size) {}
+  template <size_t n>
+  ListOf(const T (&values)[n]) : Span(values) {}
+  template <class Range>
+  requires(std::convertible_to<Range&&, Span> &&
+           !std::derived_from<std::remove_cvref_t<Range>, ListOf>) ListOf(Range&& values)
+      : Span(std::forward<Range>(values)) {}
+};
+
+}  // namespace farcall

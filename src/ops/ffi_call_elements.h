@@ -1,0 +1,15 @@
+// Derivatives of foreign calls on whole batches. Rules are written for the call on one element, and
+// mapped over the batch.
+#pragma once
+
+#include <vector>
+
+#include <farcall/trace/rules.h>
+
+namespace farcall {
+
+// The rules of ffi_call where its parameters name batched_operands.
+JvpResults jvp_by_elements(const JvpCall& call);
+std::vector<Array> transpose_by_elements(const TransposeCall& call);
+
+}  // namespace farcall
