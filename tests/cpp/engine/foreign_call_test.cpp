@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/ops/control_flow.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
@@ -314,6 +315,23 @@ TEST(ForeignCall, AProgramWithForeignCodeIsNotBrief) {
   EXPECT_FALSE(is_brief([](auto x) {
     return std::vector<Array>{testing::call(testing::add_one(), {x[0]}, f32({1}))};
   }));
+}
+
+TEST(Cost, OfLoopsInLoopsStaysTheLargestNumber) {
+  FlatFunction f = [](std::span<const Array> x) { return std::vector<Array>{lax::sin(x[0])}; };
+  for (int depth = 0; depth < 4; ++depth) {
+    f = [inner = f](std::span<const Array> x) {
+      const lax::ScanBody body = [&](std::span<const Array> carry, std::span<const Array>) {
+        return lax::LoopResults{inner(carry), {}};
+      };
+      return lax::scan(body, x, {}, {.length = 1'000'000}).carry;
+    };
+  }
+  const ShapeDtype types[] = {f32({1})};
+  const ProgramPtr program = record(f, types);
+  EXPECT_EQ(program->cost().flops, INT64_MAX);
+  EXPECT_EQ(program->cost().bytes, INT64_MAX);
+  EXPECT_FALSE(testing::compile(program)->is_brief());
 }
 
 }  // namespace
