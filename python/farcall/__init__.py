@@ -5,6 +5,7 @@ from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
 from farcall import debug as debug
 from farcall import dtypes as dtypes
+from farcall import errors as errors
 from farcall import experimental as experimental
 from farcall import ffi as ffi
 from farcall import lax as lax

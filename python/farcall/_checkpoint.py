@@ -32,6 +32,11 @@ def _save_any_names_but_these(*names: str) -> SavePolicy:
     return SavePolicy("save_any_names_but_these", names)
 
 
+def _save_anything_except_these_names(*names: str) -> SavePolicy:
+    """Keeps everything but what checkpoint_name gave one of these names."""
+    return SavePolicy("save_anything_except_these_names", names)
+
+
 _dots = SavePolicy("dots_saveable")
 _dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
 
@@ -46,6 +51,7 @@ checkpoint_policies = types.SimpleNamespace(
     checkpoint_dots_with_no_batch_dims=_dots_without_batch,
     save_only_these_names=_save_only_these_names,
     save_any_names_but_these=_save_any_names_but_these,
+    save_anything_except_these_names=_save_anything_except_these_names,
 )
 
 

@@ -58,6 +58,9 @@ def jit(
     where = f"jit({name})"
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
+    if set(statics[0]) & set(donated[0]) or set(statics[1]) & set(donated[1]):
+        both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
+        raise ValueError(f"{where}: {both} are static and donated; a constant has no memory to use")
     jitted = _core.make_jit(fun, name, *statics, *donated, inline)
     functools.update_wrapper(jitted, fun)
     return jitted
@@ -66,6 +69,11 @@ def jit(
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
     """The program for arguments of these types; ShapeDtypeStructs will do."""
     return _core.jit_lower(self, *args, **kwargs)
+
+
+def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of the results for arguments of these types."""
+    return self.lower(*args, **kwargs).out_info
 
 
 def _clear_cache(self: Any) -> None:
@@ -77,7 +85,7 @@ def _cache_size(self: Any) -> int:
     return _core.jit_cache_size(self)
 
 
-for _method in (_lower, _clear_cache, _cache_size):
+for _method in (_lower, _eval_shape, _clear_cache, _cache_size):
     _name = "_cache_size" if _method is _cache_size else _method.__name__[1:]
     setattr(_core.JitFunction, _name, _method)
 

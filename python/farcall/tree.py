@@ -60,3 +60,13 @@ def reduce(
 def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether all leaves are true."""
     return builtins.all(leaves(tree, is_leaf))
+
+
+def broadcast(
+    prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """Each leaf of ``prefix_tree`` for all the leaves of ``full_tree`` that it stands for."""
+    first, treedef = flatten(prefix_tree, is_leaf)
+    parts = [structure(part, is_leaf) for part in treedef.flatten_up_to(full_tree)]
+    spread = zip(first, parts, strict=True)
+    return treedef.unflatten([part.unflatten([leaf] * part.num_leaves) for leaf, part in spread])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from farcall._tree_paths import (
     name_children,
 )
 from farcall.tree import all as tree_all
+from farcall.tree import broadcast as tree_broadcast
 from farcall.tree import flatten as tree_flatten
 from farcall.tree import flatten_with_path as tree_flatten_with_path
 from farcall.tree import leaves as tree_leaves
@@ -38,13 +40,16 @@ __all__ = [
     "Partial",
     "PyTreeDef",
     "SequenceKey",
+    "all_leaves",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
     "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
     "register_static",
     "tree_all",
+    "tree_broadcast",
     "tree_flatten",
     "tree_flatten_with_path",
     "tree_leaves",
@@ -60,6 +65,13 @@ __all__ = [
 PyTreeDef = _core.PyTreeDef
 # For pickle and copy: the structure of a tree with these leaves.
 PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether none of these is a container."""
+    leaves = list(iterable)
+    flat = tree_leaves(leaves, is_leaf)
+    return len(flat) == len(leaves) and all(map(operator.is_, flat, leaves))
 
 
 def register_pytree_node(
@@ -110,18 +122,47 @@ def register_pytree_node_class(cls: Any) -> Any:
     return cls
 
 
+def register_pytree_with_keys_class(cls: Any) -> Any:
+    """``register_pytree_node_class`` of a class that has ``tree_flatten_with_keys(self)``."""
+    flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(
+        cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten
+    )
+    return cls
+
+
 def register_dataclass(
     nodetype: Any,
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
 ) -> Any:
-    """Makes a dataclass a container; ``meta_fields`` are constants of its structure."""
+    """Makes a dataclass a container.
+
+    Args:
+      data_fields: the children. Left out, with ``meta_fields``: all fields but those whose
+        metadata says ``static=True``.
+      meta_fields: constants of the structure; comparable.
+      drop_fields: fields with a default, which the object made anew then has.
+
+    Raises:
+      ValueError: when these are not the fields that the class takes.
+    """
+    is_dataclass = hasattr(nodetype, "__dataclass_fields__")
+    fields = dataclasses.fields(nodetype) if is_dataclass else ()
+    taken = [field for field in fields if field.init and field.name not in drop_fields]
+    if meta_fields is None:
+        meta_fields = [field.name for field in taken if field.metadata.get("static")]
+        if data_fields is not None:
+            raise TypeError("register_dataclass: give data_fields and meta_fields, or neither")
     if data_fields is None:
-        names = [field.name for field in dataclasses.fields(nodetype) if field.init]
-        meta = tuple(meta_fields or ())
-        data = tuple(name for name in names if name not in meta)
-    else:
-        data, meta = tuple(data_fields), tuple(meta_fields or ())
+        data_fields = [field.name for field in taken if field.name not in meta_fields]
+    data, meta = tuple(data_fields), tuple(meta_fields)
+    if fields and {*data, *meta} != {field.name for field in taken}:
+        raise ValueError(
+            f"register_dataclass: {nodetype.__name__} takes {[field.name for field in taken]}; "
+            f"data_fields {list(data)} and meta_fields {list(meta)} must be these together"
+        )
 
     def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         return tuple(getattr(node, n) for n in data), tuple(getattr(node, n) for n in meta)

@@ -108,7 +108,7 @@ nb::object as_number(PyObject* self) {
 int is_true(PyObject* self) {
   return guarded([&] {
     const Array& array = array_of(self);
-    array.storage();  // raises where values are not known
+    values_for(array, Conversion::kBool);
     if (array.size() != 1) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("the truth value of {} is not defined; use .any() or .all()",
@@ -141,6 +141,7 @@ PyObject* index(PyObject* self) {
       throw TypeError(fmt::format("only an integer scalar can be an index, this array is {}",
                                   array.type().to_string()));
     }
+    values_for(array, Conversion::kIndex);
     return PyNumber_Index(as_number(self).ptr());
   });
 }

@@ -10,6 +10,8 @@
 
 #include <farcall/trace/array.h>
 
+#include "errors.h"
+
 namespace farcall::python {
 
 namespace nb = nanobind;
@@ -35,6 +37,8 @@ void bind_array_type(nb::module_& module);
 
 // ---- protocols (array_protocols.cpp) ----
 
+// The values, for this conversion; raises where they are not known, with what helps there.
+const Storage& values_for(const Array& array, Conversion conversion);
 // Raises for an array that is not concrete. `wanted` is what its values were wanted as: that would
 // be a constant, and an array that is being differentiated would lose its derivative.
 void check_concrete(const Array& array, const char* wanted);

@@ -89,23 +89,58 @@ Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, 
   return Array(type, std::move(storage));
 }
 
+// What happened, and what to write in its place.
+std::pair<const char*, const char*> advice_for(Conversion conversion) {
+  switch (conversion) {
+    case Conversion::kBool:
+      return {"decided over Python's control flow (if, while, and, or, not)",
+              "Use where() or lax.cond in place of if, lax.while_loop in place of while, and &, | "
+              "and ~ in place of and, or and not"};
+    case Conversion::kIndex:
+      return {"used where Python needs a whole number (range, an index of a list, a size)",
+              "Loop with lax.fori_loop, and index arrays, not lists"};
+    case Conversion::kNumpyArray:
+      return {"handed to numpy", "Use farcall.numpy in place of numpy, or pure_callback"};
+  }
+  return {};
+}
+
+std::string lost_derivative(const Array& array, const char* wanted) {
+  return fmt::format(
+      "a traced {} that is being differentiated was made a {}, which would lose its derivative. "
+      "Compute with farcall's operations; for the value alone use .item(), or lax.stop_gradient",
+      array.type().to_string(), wanted);
+}
+
 }  // namespace
+
+const Storage& values_for(const Array& array, Conversion conversion) {
+  try {
+    return array.storage();
+  } catch (const ConcretizationError&) {
+    const auto [what, instead] = advice_for(conversion);
+    throw TracerConversionError(
+        conversion,
+        fmt::format("a traced {} was {}, but its values are not known while the function is "
+                    "recorded or mapped. {}; or make the argument that they come from static "
+                    "(static_argnums), or call this part outside jit and vmap",
+                    array.type().to_string(), what, instead));
+  }
+}
 
 void check_concrete(const Array& array, const char* wanted) {
   if (array.is_concrete()) return;
   array.storage();  // raises where values are not known
-  throw ConcretizationError(
-      fmt::format("a traced {} that is being differentiated was made a {}, which would lose its "
-                  "derivative. Compute with farcall's operations; for the value alone use .item(), "
-                  "or lax.stop_gradient",
-                  array.type().to_string(), wanted));
+  throw ConcretizationError(lost_derivative(array, wanted));
 }
 
 PyObject* as_numpy(PyObject* self) {
   try {
     const Array& array = array_of(self);
-    check_concrete(array, "numpy array");
-    const Storage& storage = array.storage();
+    const Storage& storage = values_for(array, Conversion::kNumpyArray);
+    if (!array.is_concrete()) {
+      throw TracerConversionError(Conversion::kNumpyArray, lost_derivative(array, "numpy array"));
+    }
     storage.mark_exported();
     nb::object descriptor = numpy_dtype(array.dtype());
     PyObject* made = PyArray_NewFromDescr(

@@ -236,16 +236,21 @@ void bind_others(nb::module_& module) {
       nb::arg("min").none(), nb::arg("x").none(), nb::arg("max").none());
   module.def(
       "dot_general",
-      [](nb::handle lhs, nb::handle rhs, nb::tuple dimension_numbers) {
+      [](nb::handle lhs, nb::handle rhs, nb::sequence dimension_numbers, nb::handle,
+         nb::handle preferred_element_type) {
+        std::optional<DType> preferred;
+        if (!preferred_element_type.is_none()) preferred = to_dtype(preferred_element_type);
         const auto part = [&](size_t i, size_t j) {
           return to_sizes(nb::object(nb::object(dimension_numbers[i])[j]),
                           "dot_general: dimension_numbers");
         };
         return wrap_object(lax::dot_general(argument(lhs, "dot_general", "lhs"),
                                             argument(rhs, "dot_general", "rhs"), part(0, 0),
-                                            part(0, 1), part(1, 0), part(1, 1)));
+                                            part(0, 1), part(1, 0), part(1, 1), preferred));
       },
-      nb::arg("lhs").none(), nb::arg("rhs").none(), nb::arg("dimension_numbers"));
+      nb::arg("lhs").none(), nb::arg("rhs").none(), nb::arg("dimension_numbers"),
+      nb::arg("precision").none() = nb::none(),
+      nb::arg("preferred_element_type").none() = nb::none());
   module.def(
       "stop_gradient",
       [](nb::handle x) {

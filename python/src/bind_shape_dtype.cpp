@@ -15,7 +15,8 @@ ShapeDtype make(nb::handle shape, nb::handle dtype, bool weak_type) {
   if (PyUnicode_Check(dtype.ptr()) && PyUnicode_CompareWithASCIIString(dtype.ptr(), "token") == 0) {
     return ShapeDtype(DType::kToken, to_sizes(shape, "ShapeDtypeStruct: shape"));
   }
-  return ShapeDtype(to_dtype(dtype), to_sizes(shape, "ShapeDtypeStruct: shape"), weak_type);
+  return ShapeDtype(to_declared_dtype(dtype), to_sizes(shape, "ShapeDtypeStruct: shape"),
+                    weak_type);
 }
 
 nb::object dtype_of(const ShapeDtype& type) {

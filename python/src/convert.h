@@ -33,6 +33,9 @@ Array to_array(nb::handle object, std::string_view what);
 Array array_from_numpy(PyObject* numpy_array, bool share);
 
 // What numpy.dtype accepts, the scalar types of ml_dtypes included. Raises TypeError.
+DType to_declared_dtype(nb::handle object);
+// The same for an argument that says what to compute in: there Python's int, float and complex
+// stand for the default dtypes, as in JAX, and not for 64 bits, as in numpy.
 DType to_dtype(nb::handle object);
 std::optional<DType> try_to_dtype(nb::handle object);
 // A new reference to the numpy.dtype.

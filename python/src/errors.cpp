@@ -10,6 +10,7 @@ namespace {
 // Owned by the module for the life of the process.
 PyObject* ffi_error_class = nullptr;
 PyObject* concretization_class = nullptr;
+PyObject* conversion_classes[3] = {};  // by Conversion
 PyObject* leaked_tracer_class = nullptr;
 PyObject* boolean_index_class = nullptr;
 
@@ -17,6 +18,9 @@ PyObject* class_of(const Error& error) {
   if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
   if (dynamic_cast<const NameError*>(&error)) return PyExc_NameError;
   if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
+  if (const auto* conversion = dynamic_cast<const TracerConversionError*>(&error)) {
+    return conversion_classes[static_cast<size_t>(conversion->conversion())];
+  }
   if (dynamic_cast<const ConcretizationError*>(&error)) return concretization_class;
   if (dynamic_cast<const LeakedTracerError*>(&error)) return leaked_tracer_class;
   if (dynamic_cast<const NonConcreteBooleanIndexError*>(&error)) return boolean_index_class;
@@ -99,6 +103,16 @@ void bind_errors(nb::module_& module) {
   concretization_class =
       add_class(module, "ConcretizationTypeError", PyExc_TypeError,
                 "The value of a traced array was needed while a function was recorded.");
+  const auto add_conversion = [&](Conversion conversion, const char* name, const char* doc) {
+    conversion_classes[static_cast<size_t>(conversion)] =
+        add_class(module, name, concretization_class, doc);
+  };
+  add_conversion(Conversion::kBool, "TracerBoolConversionError",
+                 "A traced array decided over Python's control flow.");
+  add_conversion(Conversion::kIndex, "TracerIntegerConversionError",
+                 "A traced array was used where Python needs a whole number.");
+  add_conversion(Conversion::kNumpyArray, "TracerArrayConversionError",
+                 "A traced array was handed to numpy.");
   leaked_tracer_class =
       add_class(module, "UnexpectedTracerError", PyExc_RuntimeError,
                 "A traced array was used outside the function that it belongs to.");

@@ -3,11 +3,31 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <type_traits>
+
+#include <farcall/core/error.h>
 
 namespace farcall::python {
 
 namespace nb = nanobind;
+
+// What Python makes of an array only when its values are known.
+enum class Conversion { kBool, kIndex, kNumpyArray };
+
+// A traced array was to be converted. Each conversion has its own exception in Python, as in JAX.
+class TracerConversionError : public ConcretizationError {
+ public:
+  TracerConversionError(Conversion conversion, std::string message)
+      : ConcretizationError(std::move(message)), conversion_(conversion) {}
+  Conversion conversion() const { return conversion_; }
+  [[noreturn]] void raise_with(std::string message) const override {
+    throw TracerConversionError(conversion_, std::move(message));
+  }
+
+ private:
+  Conversion conversion_;
+};
 
 // Adds the exception classes to the module and the translation of farcall::Error.
 void bind_errors(nb::module_& module);

@@ -12,6 +12,13 @@ namespace {
 
 std::optional<int64_t> optional_integer(PyObject* object) {
   if (object == Py_None) return std::nullopt;
+  if (is_array(object) && !array_of(object).has_known_values()) {
+    throw Error(ErrorCode::kOutOfRange,
+                fmt::format("a slice from or to a traced {} would have a size that is not known. "
+                            "Use lax.dynamic_slice, or lax.dynamic_slice_in_dim, which begin "
+                            "anywhere and have a fixed size",
+                            array_of(object).type().to_string()));
+  }
   const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // clips, as slices do
   if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
   return value;

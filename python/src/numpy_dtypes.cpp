@@ -98,6 +98,14 @@ std::optional<DType> try_to_dtype(nb::handle object) {
 }
 
 DType to_dtype(nb::handle object) {
+  const auto is = [&](PyTypeObject& type) { return object.is(reinterpret_cast<PyObject*>(&type)); };
+  if (is(PyLong_Type)) return DType::kInt32;
+  if (is(PyFloat_Type)) return DType::kFloat32;
+  if (is(PyComplex_Type)) return DType::kComplex64;
+  return to_declared_dtype(object);
+}
+
+DType to_declared_dtype(nb::handle object) {
   if (const auto dtype = try_to_dtype(object)) return *dtype;
   throw TypeError(
       fmt::format("{} is not a dtype of farcall; use a numpy or ml_dtypes dtype of bool, "

@@ -165,6 +165,12 @@ Array power(const Array& x, const Array& y) {
     if (is_inexact || (is_integer(x.dtype()) && exponent >= 0)) {
       return lax::integer_pow(x, exponent);
     }
+    if (is_integer(x.dtype())) {
+      throw TypeError(
+          fmt::format("power: {} cannot be raised to the negative power {}, as integers "
+                      "have no inverse; use a float for either",
+                      x.type().to_string(), exponent));
+    }
   }
   const auto [a, b] = promote_counted(x, y, "power");
   return lax::pow(a, b);

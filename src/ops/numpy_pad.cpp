@@ -80,11 +80,17 @@ Array pad(const Array& x, const PadWidths& widths, std::string_view mode) {
                   fmt::format("pad: dimension {} of {} is empty and has nothing to repeat", axis,
                               x.type().to_string()));
     }
+    int64_t count;
+    if (__builtin_add_overflow(before, after, &count) ||
+        __builtin_add_overflow(count, size, &count)) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("pad: dimension {} of the result is too large", axis));
+    }
     std::vector<int32_t> sources;
+    sources.reserve(static_cast<size_t>(count));
     for (int64_t place = -before; place < size + after; ++place) {
       sources.push_back(static_cast<int32_t>(source(place, size)));
     }
-    const auto count = static_cast<int64_t>(sources.size());
     result = take(result, Array::of(std::span<const int32_t>(sources), {&count, 1}),
                   static_cast<int64_t>(axis),
                   {.mode = "promise_in_bounds", .wrap_negative_indices = false});

@@ -16,7 +16,7 @@ using Reduction = Array (*)(const Array&, ListOf<int64_t>);
 Array reduce(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
              std::string_view function) {
   const std::vector<int64_t> which = normalize_axes(axes, x.rank(), function);
-  const Array result = reduction(x, which);
+  const Array result = strengthen(reduction(x, which));
   return keepdims ? expand_dims(result, which) : result;
 }
 

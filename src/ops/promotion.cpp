@@ -119,13 +119,26 @@ Array typed_scalar(T value, DType dtype, bool weak_type) {
   return Array(type, std::move(storage));
 }
 
+// Whether the integer is one of this dtype, or at least of the default one.
+void check_fits(int64_t value, const DTypeInfo& info) {
+  if (info.bits == 64 || value == static_cast<int32_t>(value)) return;
+  const bool is_unsigned = info.kind == DTypeKind::kUnsigned;
+  if (is_unsigned && value >= 0 && value >> info.bits == 0) return;
+  throw OverflowError(
+      fmt::format("the number {} does not fit into {}; convert the array that it "
+                  "meets to a larger integer first",
+                  value, info.name));
+}
+
 Array from_number(const ScalarNode::Number& number, PromotedDType to) {
   const auto* integer = std::get_if<int64_t>(&number);
   if (!integer && !is_floating(to.dtype) && !is_complex(to.dtype)) return {};
   if (to.weak_type) return {};
   if (integer && is_integer(to.dtype)) {
-    // The low bits count, as in an array of integers that is converted.
+    // The low bits count, as in an array of integers that is converted; but what is larger than
+    // the default integer is no small number gone round.
     const auto& info = dtype_info(to.dtype);
+    check_fits(*integer, info);
     const int unused = 64 - info.bits;
     const uint64_t top = static_cast<uint64_t>(*integer) << unused;
     if (info.kind == DTypeKind::kUnsigned) return typed_scalar(top >> unused, to.dtype, false);

@@ -51,6 +51,10 @@ constexpr NamedPolicy kPolicies[] = {
      [](const Equation& equation, const Names& names) {
        return equation.primitive->name == "name" && !is_among(names, equation);
      }},
+    {"save_anything_except_these_names",
+     [](const Equation& equation, const Names& names) {
+       return equation.primitive->name != "name" || !is_among(names, equation);
+     }},
 };
 
 const NamedPolicy& find_policy(std::string_view name) {

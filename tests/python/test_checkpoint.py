@@ -107,6 +107,7 @@ POLICIES = {
     "dots_with_no_batch_dims": lambda p: p.dots_with_no_batch_dims_saveable,
     "only_h": lambda p: p.save_only_these_names("h", "u"),
     "any_but_h": lambda p: p.save_any_names_but_these("h"),
+    "anything_except_h": lambda p: p.save_anything_except_these_names("h"),
 }
 
 

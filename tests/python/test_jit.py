@@ -506,6 +506,17 @@ def test_an_error_counts_static_arguments_too():
         fc.jit(lambda a, b, c: c, static_argnums=(0, 1))(1, 2, {"k": "text"})
 
 
+def test_an_argument_is_static_or_donated():
+    with pytest.raises(ValueError, match=r"\['a'\] are static and donated"):
+        fc.jit(lambda a, b: b, static_argnums=0, donate_argnames="a")
+
+
+def test_eval_shape_of_a_jitted_function_runs_nothing(x):
+    jitted = fc.jit(lambda d, n: {"y": d["x"].astype("bfloat16")[:n]}, static_argnums=1)
+    shape = jitted.eval_shape({"x": x}, 2)["y"]
+    assert (shape.shape, shape.dtype) == ((2,), fnp.bfloat16)
+
+
 def test_copies_of_objects_that_keep_programs_keep_the_same_ones():
     class Model:
         def __init__(self):

@@ -131,3 +131,43 @@ def test_result_type_of_traced_arrays():
     fc.vmap(f)(np.ones(2, "int8"), np.ones(2, "float16"))
     assert found == [np.float16, np.float16]
     assert "convert" not in str(program)
+
+
+@pytest.mark.parametrize("python_type", [bool, int, float, complex])
+def test_types_of_python_are_the_default_dtypes_as_in_jax(python_type):
+    def results(m, root):
+        x = m.arange(3)
+        return [
+            m.ones(2, python_type),
+            m.asarray([1, 2], dtype=python_type),
+            (x > 1).astype(python_type),
+            m.full_like(x, 2, dtype=python_type),
+            m.sum(x, dtype=python_type),
+            root.lax.convert_element_type(x, python_type),
+        ]
+
+    got, wanted = results(fnp, fc), results(jnp, jax)
+    assert [x.dtype for x in got] == [x.dtype for x in wanted]
+
+
+def test_a_number_too_large_for_the_integers_it_meets_is_an_error():
+    with pytest.raises(OverflowError, match="1099511627776 does not fit into int32"):
+        fnp.ones(2, "int32") + 2**40
+    with pytest.raises(OverflowError, match="does not fit into uint8"):
+        fc.jit(lambda x: x * 2**33)(np.ones(2, "uint8"))
+    assert (fnp.ones(2, "uint8") + 300).tolist() == (jnp.ones(2, "uint8") + 300).tolist()
+    assert (fnp.uint32(3) * 2654435761).tolist() == 3 * 2654435761 % 2**32
+    assert (fnp.ones(1, "int64") + 2**40).tolist() == [2**40 + 1]
+    assert (fnp.ones(1) + 2**40).tolist() == [2.0**40]
+
+
+def test_integers_have_no_negative_powers():
+    with pytest.raises(TypeError, match=r"i32\[1\] cannot be raised to the negative power -1"):
+        fnp.array([2]) ** -1
+    assert (fnp.array([2.0]) ** -1).tolist() == [0.5]
+
+
+def test_reductions_of_weak_arrays_are_strong_as_in_jax():
+    for name in ("sum", "prod", "max", "min", "mean", "var", "std"):
+        got, wanted = getattr(fnp, name)(2.0), getattr(jnp, name)(2.0)
+        assert (got.dtype, got.weak_type) == (wanted.dtype, wanted.weak_type), name

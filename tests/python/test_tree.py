@@ -299,3 +299,69 @@ def test_classes_with_names_for_their_children():
 
     assert in_both(texts) == [("[0].x", 1), ("[0]['why'][0]", 2), ("[1].u", 3)]
     assert tree.structure(Static(1)) != tree.structure(Static(2))
+
+
+def test_ordered_and_default_dicts_are_containers_as_in_jax():
+    ordered = collections.OrderedDict([("b", 1), ("a", [2, 3])])
+    default = collections.defaultdict(list, {"z": 4, "y": (5,)})
+    for value in (ordered, default, {"in": [ordered, default]}):
+        assert tree.leaves(value) == jax.tree.leaves(value)
+        paths = [(tree_util.keystr(p), leaf) for p, leaf in tree.leaves_with_path(value)]
+        in_jax = jax.tree.leaves_with_path(value)
+        assert paths == [(jax.tree_util.keystr(p), leaf) for p, leaf in in_jax]
+        assert tree.map(lambda x: -x, value) == jax.tree.map(lambda x: -x, value)
+    assert list(tree.map(abs, ordered)) == ["b", "a"]
+    assert tree.map(abs, default).default_factory is list
+    assert fc.jit(lambda d: d)(ordered) == ordered
+
+
+def test_broadcast_repeats_leaves_as_in_jax():
+    prefix, full = [1, {"k": 2}], [{"q": 1}, {"k": (2, None, [3])}]
+    assert tree.broadcast(prefix, full) == jax.tree.broadcast(prefix, full)
+    assert tree_util.tree_broadcast(0, full) == jax.tree_util.tree_broadcast(0, full)
+    assert tree_util.all_leaves([1, np.ones(2)])
+    assert not tree_util.all_leaves([1, (2,)])
+
+
+def test_fields_whose_metadata_says_static_are_constants():
+    @tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Layer:
+        w: float
+        power: int = dataclasses.field(metadata={"static": True}, default=2)
+
+    assert tree.leaves(Layer(3.0)) == [3.0]
+    gradient = fc.grad(lambda layer: layer.w**layer.power)(Layer(3.0, 3))
+    assert (float(gradient.w), gradient.power) == (27.0, 3)
+
+
+def test_register_dataclass_refuses_fields_that_are_not_those_of_the_class():
+    @dataclasses.dataclass
+    class Pair:
+        a: int
+        b: int = 7
+
+    with pytest.raises(ValueError, match=r"Pair takes \['a', 'b'\]; data_fields \['a'\]"):
+        tree_util.register_dataclass(Pair, ["a"], [])
+    with pytest.raises(TypeError, match="or neither"):
+        tree_util.register_dataclass(Pair, ["a", "b"])
+    tree_util.register_dataclass(Pair, ["a"], [], drop_fields=["b"])
+    assert tree.map(lambda x: x + 1, Pair(1, 2)) == Pair(2, 7)
+
+
+def test_classes_with_keys_are_registered_by_decorator():
+    @tree_util.register_pytree_with_keys_class
+    class Node:
+        def __init__(self, a):
+            self.a = a
+
+        def tree_flatten_with_keys(self):
+            return ((tree_util.GetAttrKey("a"), self.a),), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+    path, leaf = tree.leaves_with_path(Node({"k": 5}))[0]
+    assert (tree_util.keystr(path), leaf) == (".a['k']", 5)
+    assert fc.jit(lambda n: Node(n.a * 2))(Node(2.0)).a == 4.0

@@ -67,9 +67,11 @@ FARCALL_API Array reduce_or(const Array& x, ListOf<int64_t> axes);
 FARCALL_API Array argmax(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 FARCALL_API Array argmin(const Array& x, int64_t axis, DType index_dtype = DType::kInt32);
 
+// The result has the preferred dtype; where that is wider, so are the sums.
 FARCALL_API Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
                               ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch = {},
-                              ListOf<int64_t> rhs_batch = {});
+                              ListOf<int64_t> rhs_batch = {},
+                              std::optional<DType> preferred_element_type = {});
 
 // A fresh token.
 FARCALL_API Array create_token();

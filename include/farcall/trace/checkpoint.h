@@ -20,6 +20,7 @@ namespace farcall {
 //   dots_with_no_batch_dims_saveable  products of matrices that have no batch dimensions
 //   save_only_these_names             what checkpoint_name gave one of `names`
 //   save_any_names_but_these          what checkpoint_name gave another name
+//   save_anything_except_these_names  all but what checkpoint_name gave one of these names
 struct SavePolicy {
   std::string name = "nothing_saveable";
   std::vector<std::string> names = {};

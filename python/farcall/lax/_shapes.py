@@ -114,19 +114,15 @@ def dot(
 ) -> _core.Array:
     """The product of vectors and matrices, or ``dot_general`` where dimensions are given.
 
-    ``precision`` is for programs written for JAX and has no effect; the result is converted to
-    ``preferred_element_type``.
+    ``precision`` is for programs written for JAX and has no effect; ``preferred_element_type`` is
+    as for ``dot_general``.
     """
-    del precision
     lhs, rhs = _array(lhs, "dot", "lhs"), _array(rhs, "dot", "rhs")
     if dimension_numbers is None:
         if not (1 <= lhs.ndim <= 2 and 1 <= rhs.ndim <= 2):
             raise TypeError(f"dot: takes vectors and matrices, got {lhs.aval} and {rhs.aval}")
         dimension_numbers = (([lhs.ndim - 1], [0]), ([], []))
-    result = _lax.dot_general(lhs, rhs, dimension_numbers=dimension_numbers)
-    if preferred_element_type is None:
-        return result
-    return _lax.convert_element_type(result, preferred_element_type)
+    return _lax.dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[_core.Array]:

@@ -1,7 +1,7 @@
 """Array functions with numpy's names and meaning.
 
 Explicit dtypes are honoured; Python numbers take the dtype of the array that they meet. The
-defaults are float32 and int32.
+defaults are float32 and int32, which Python's types float and int stand for as dtypes too.
 """
 
 import ml_dtypes as _ml_dtypes

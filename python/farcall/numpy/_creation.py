@@ -111,7 +111,7 @@ def _from_sequence(value: list[Any], dtype: Any) -> Array:
         result = _f.stack([_make(item, dtype, True) for item in value], 0)
         return _f.astype(result, result.dtype if dtype is None else dtype)
     try:
-        made = np.asarray(value, dtype=dtype)
+        made = np.asarray(value, dtype=None if dtype is None else _core._check_dtype(dtype))
     except ValueError as error:
         raise TypeError(f"array: {error}") from None
     if dtype is None and has_python_numbers_alone:

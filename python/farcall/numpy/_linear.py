@@ -9,17 +9,27 @@ import numpy as np
 
 from farcall import _core
 from farcall._lax_arrays import conv_general_dilated
-from farcall.numpy._common import Array, as_array, normalize_axis, refuse_out, to_inexact
+from farcall.numpy._common import (
+    Array,
+    as_array,
+    is_inexact,
+    normalize_axis,
+    refuse_out,
+    to_inexact,
+)
 
 __all__ = [
     "convolve",
     "correlate",
     "cross",
+    "dot",
     "einsum",
     "einsum_path",
     "inner",
     "kron",
+    "matmul",
     "matvec",
+    "outer",
     "tensordot",
     "trace",
     "vdot",
@@ -28,6 +38,47 @@ __all__ = [
 ]
 
 _f = _core.numpy
+
+
+def _product(function: Any, arrays: Any, preferred_element_type: Any) -> Array:
+    """The product in the preferred dtype; where that is wider, so are the sums."""
+    if preferred_element_type is None:
+        return function(*arrays)
+    preferred = _core._check_dtype(preferred_element_type)
+    wide = [_f.astype(x, preferred) if _is_wider(preferred, x) else x for x in arrays]
+    return _f.astype(function(*wide), preferred)
+
+
+def _is_wider(dtype: np.dtype[Any], x: Array) -> bool:
+    """Whether the dtype has the range of the elements."""
+    return x.dtype.itemsize <= dtype.itemsize and (dtype.kind not in "biu" or not is_inexact(x))
+
+
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    """The products of stacked matrices, or of a matrix and a vector, as operator ``@``.
+
+    Args:
+      precision: without effect, here and in the other products.
+      preferred_element_type: the dtype of the result, and of the sums where it is wider.
+    """
+    if preferred_element_type is None:
+        return _f.matmul(a, b)
+    x, y = as_array(a, "matmul"), as_array(b, "matmul", "b")
+    return _product(_f.matmul, (x, y), preferred_element_type)
+
+
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+    """The sum over the last axis of ``a`` and the last but one of ``b``; options as of matmul."""
+    if preferred_element_type is None:
+        return _f.dot(a, b)
+    x, y = as_array(a, "dot"), as_array(b, "dot", "b")
+    return _product(_f.dot, (x, y), preferred_element_type)
+
+
+def outer(a: Any, b: Any, out: None = None) -> Array:
+    """The products of all elements of ``a`` with all of ``b``, as a matrix."""
+    refuse_out(out, "outer")
+    return _f.outer(a, b)
 
 
 def einsum(
@@ -49,19 +100,19 @@ def einsum(
       optimize: a path of ``einsum_path``, False for left to right; else the pair with the smallest
         product is always multiplied first.
       precision: without effect.
-      preferred_element_type: the dtype to multiply in.
+      preferred_element_type: the dtype of the result, and of the sums where it is wider.
     """
     refuse_out(out, "einsum")
     subscripts, arrays = _with_letters(subscripts, operands)
-    if preferred_element_type is not None:
-        arrays = [_f.astype(array, preferred_element_type) for array in arrays]
     path: Any = None
     if optimize is False:
         path = [[0, 1]] + [[0, len(arrays) - i] for i in range(2, len(arrays))]
         path = path if len(arrays) > 1 else None
     elif not isinstance(optimize, (str, bool)):
         path = [list(step) for step in optimize if not isinstance(step, str)]
-    return _f._einsum(subscripts, arrays, path)
+    return _product(
+        lambda *each: _f._einsum(subscripts, list(each), path), arrays, preferred_element_type
+    )
 
 
 def _letter(number: Any) -> str:
@@ -105,24 +156,22 @@ def tensordot(
     Args:
       axes: a number of axes, the last of ``a`` and the first of ``b``; or the axes of both.
       precision: without effect.
-      preferred_element_type: the dtype to multiply in.
+      preferred_element_type: as for matmul.
     """
     x, y = as_array(a, "tensordot"), as_array(b, "tensordot", "b")
-    if preferred_element_type is not None:
-        x, y = _f.astype(x, preferred_element_type), _f.astype(y, preferred_element_type)
     if hasattr(axes, "__index__"):
         count = operator.index(axes)
         if not 0 <= count <= min(x.ndim, y.ndim):
             raise ValueError(f"tensordot: {count} axes of shapes {x.shape} and {y.shape}")
-        return _f._tensordot(x, y, list(range(x.ndim - count, x.ndim)), list(range(count)))
-    return _f._tensordot(x, y, *axes)
+        axes = list(range(x.ndim - count, x.ndim)), list(range(count))
+    return _product(lambda x, y: _f._tensordot(x, y, *axes), (x, y), preferred_element_type)
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """The product summed over the last axis of both."""
     x, y = as_array(a, "inner"), as_array(b, "inner", "b")
     if x.ndim == 0 or y.ndim == 0:
-        return _f.multiply(x, y)
+        return _product(_f.multiply, (x, y), preferred_element_type)
     return tensordot(x, y, (-1, -1), preferred_element_type=preferred_element_type)
 
 

@@ -15,9 +15,9 @@ _FAMILIES = {
     _reductions: "sum prod max min any all mean var std ptp",
     _order: "cumsum cumprod searchsorted argpartition",
     _elementwise: "round",
-    _linear: "trace",
+    _linear: "dot trace",
     _shapes: "ravel repeat",
-    _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal dot sort squeeze "
+    _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
     "swapaxes take nonzero",
 }
 

@@ -341,7 +341,7 @@ def matrix_power(a: Any, n: int) -> Array:
     return square if result is None else result @ square
 
 
-def multi_dot(arrays: Sequence[Any]) -> Array:
+def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Array:
     """The product of two or more matrices in the order that needs the fewest multiplications.
 
     The first and the last may be vectors.
@@ -403,9 +403,11 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     return _numpy.sum(values if dtype is None else values.astype(dtype), -1)
 
 
-def matmul(x1: Any, x2: Any, /) -> Array:
-    """The product of matrices."""
-    return _numpy.matmul(x1, x2)
+def matmul(
+    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """``numpy.matmul``."""
+    return _linear.matmul(x1, x2, preferred_element_type=preferred_element_type)
 
 
 def outer(x1: Any, x2: Any, /) -> Array:
@@ -413,9 +415,17 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return _numpy.outer(x1, x2)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
     """The sum of ``conj(x1) * x2`` along an axis."""
-    return _numpy.sum(_numpy.multiply(_numpy.conj(x1), x2), axis)
+    return _linear.vecdot(x1, x2, axis=axis, preferred_element_type=preferred_element_type)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
@@ -428,6 +438,14 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     return _linear.cross(a, b, axis=axis)
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
+def tensordot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axes: Any = 2,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
     """``numpy.tensordot``."""
-    return _linear.tensordot(x1, x2, axes)
+    return _linear.tensordot(x1, x2, axes, preferred_element_type=preferred_element_type)
