@@ -197,7 +197,8 @@ Array as_declared(const Array& x, ShapeDtype declared, const PythonFunction& f) 
   const auto kind = [](DType dtype) {
     return is_complex(dtype) ? 3 : is_floating(dtype) ? 2 : dtype == DType::kBool ? 0 : 1;
   };
-  if (kind(x.dtype()) > kind(declared.dtype())) return x;
+  // No longer a number, which would be converted, but an array of another dtype, which is refused.
+  if (kind(x.dtype()) > kind(declared.dtype())) return strengthen(x);
   const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
   const auto* integer = scalar ? std::get_if<int64_t>(&scalar->number()) : nullptr;
   std::byte element[8];
