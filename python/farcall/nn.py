@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as _np
-
 from farcall import _core
 from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
 from farcall.numpy._elementwise import logaddexp
@@ -196,7 +194,8 @@ def logsumexp(
     """
     array = to_inexact(as_array(a, "logsumexp"))
     if b is not None:
-        array, b = _f.add(array, _f.zeros(_np.shape(b), array.dtype)), to_inexact(b + array * 0)
+        b = to_inexact(b + _f.zeros(array.shape, array.dtype))
+        array = _f.add(array, _f.zeros(b.shape, array.dtype))
         array = _f.where(_f.equal(b, 0), _lowest(array), array)
     if where is not None:
         array = _f.where(where, array, _lowest(array))

@@ -2,17 +2,11 @@
 #include <cstdint>
 #include <vector>
 
+#include <farcall/program/cost.h>
 #include <farcall/program/program.h>
 #include <farcall/program/walk.h>
 
 namespace farcall {
-namespace {
-
-// Loops in loops count beyond what 64 bits hold.
-int64_t saturated_sum(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
-
-}  // namespace
-
 Cost Program::cost(const Equation& equation) const {
   const Primitive& primitive = *equation.primitive;
   const Params* params = equation.params.get();
@@ -38,11 +32,7 @@ Cost Program::cost() const {
   // Kept, as many equations may run one program.
   return derived.find_or_make<Cost>("cost", {}, [this] {
     Cost total;
-    for (const Equation& equation : equations) {
-      const Cost each = cost(equation);
-      total.flops = saturated_sum(total.flops, each.flops);
-      total.bytes = saturated_sum(total.bytes, each.bytes);
-    }
+    for (const Equation& equation : equations) total = total + cost(equation);
     return total;
   });
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import struct
 import weakref
@@ -292,3 +293,48 @@ def test_operators_with_numpy_arrays_give_arrays_and_numpy_functions_numpy_array
 def test_a_numpy_function_of_a_traced_array_says_that_its_values_are_not_known():
     with pytest.raises(fc.ConcretizationTypeError, match="are not known while"):
         fc.jit(np.sin)(fnp.ones(2))
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+@pytest.mark.parametrize("offset", [4, 64])  # copied, and shared
+def test_dlpack_memory_may_begin_behind_its_address(offset):
+    memory = (ctypes.c_float * 40)(*range(40))
+    shape = (ctypes.c_int64 * 1)(8)
+    new_capsule = ctypes.pythonapi.PyCapsule_New
+    new_capsule.restype = ctypes.py_object
+    new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+    class Producer:
+        tensor = _Tensor(
+            ctypes.addressof(memory), _Device(1, 0), 1, _DataType(2, 32, 1), shape, None, offset
+        )
+
+        def __dlpack__(self):
+            return new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    found = fnp.from_dlpack(Producer())
+    np.testing.assert_array_equal(found, np.arange(8) + offset // 4)

@@ -322,3 +322,57 @@ def test_an_effect_under_linearize_happens_when_the_value_is_computed():
         return y, pushforward(F32(1)), pushforward(F32(2))
 
     assert same_calls(program)[1] == [[3.0]]
+
+
+def test_effects_stay_in_their_loop_when_it_is_differentiated():
+    calls = Calls()
+
+    def loss(w, x):
+        def step(c, a):
+            b = io_callback(
+                lambda v: (calls(v), np.asarray(v))[1],
+                fc.ShapeDtypeStruct((), F32),
+                fc.lax.stop_gradient(w),
+                ordered=True,
+            )
+            return c * a * w + b, None
+
+        return fc.lax.scan(step, x, np.ones(3, F32))[0]
+
+    fc.jit(fc.grad(loss, 1))(F32(2), F32(1))
+    assert calls == [[2]] * 3
+
+
+def test_a_loop_of_effects_alone_runs_when_its_function_is_differentiated():
+    calls = Calls()
+
+    def square(x):
+        def step(_, a):
+            fc.debug.callback(calls, x * a, ordered=True)
+            return None, None
+
+        fc.lax.scan(step, None, X)
+        return x * x
+
+    for run in (lambda f: f, fc.jit):
+        calls.clear()
+        assert float(run(fc.grad(square))(F32(2))) == 4
+        assert calls == [[0], [2], [4], [6]]
+
+
+def test_effects_of_a_while_loop_do_not_happen_twice_under_linearize():
+    """The known part would run now and again with the tangents; that is refused."""
+    calls = Calls()
+
+    def f(x):
+        def step(c):
+            fc.debug.callback(calls, c[0], ordered=True)
+            return c[0] + 1, c[1] * 2
+
+        return fc.lax.while_loop(lambda c: c[0] < 3, step, (0, x))[1]
+
+    with pytest.raises(NotImplementedError, match="before its derivative is known"):
+        fc.linearize(f, F32(1))
+    assert calls == []
+    assert [float(y) for y in fc.jvp(f, (F32(1),), (F32(1),))] == [8, 8]
+    assert calls == [[0], [1], [2]]

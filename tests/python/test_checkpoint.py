@@ -183,3 +183,19 @@ def test_a_scope_ends_with_an_error():
     assert program.equations[0].location[2] == "<lambda>"
     with pytest.raises(TypeError, match="named_scope: the name must be a str, got 3"):
         fc.named_scope(3)
+
+
+def test_dots_saveable_keeps_convolutions_as_in_jax():
+    image, kernel = np.ones((1, 2, 5), np.float32), np.ones((2, 2, 3), np.float32)
+
+    def convolutions(m, name):
+        policy = getattr(m.root.checkpoint_policies, name)
+        f = m.root.checkpoint(
+            lambda x: m.np.sin(m.lax.conv(x, kernel, (1,), "SAME")), policy=policy
+        )
+        pullback = m.root.vjp(lambda x: f(x).sum(), image)[1]
+        return str(m.root.make_jaxpr(pullback)(np.float32(1))).count("= conv_general_dilated")
+
+    for name in ("dots_saveable", "nothing_saveable"):
+        assert convolutions(FARCALL, name) == convolutions(JAX, name)
+    assert convolutions(FARCALL, "dots_saveable") < convolutions(FARCALL, "nothing_saveable")

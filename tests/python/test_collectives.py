@@ -165,6 +165,11 @@ def test_the_size_is_not_remembered():
     agree(run(np.zeros(2, np.float32)), np.full(2, 2, np.float32))
     agree(run(np.zeros(5, np.float32)), np.full(5, 5, np.float32))
 
+    jitted = fc.jit(lambda a: a + fc.lax.axis_size("i"))
+    for size in (2, 5, 2):
+        x = np.zeros(size, np.float32)
+        agree(fc.vmap(jitted, axis_name="i")(x), np.full(size, size, np.float32))
+
 
 def test_errors():
     with pytest.raises(NameError, match='psum: unbound axis name "i": no vmap with an axis_name'):

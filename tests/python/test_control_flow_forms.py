@@ -183,3 +183,81 @@ def test_callables_that_cannot_be_kept_work_too():
 def test_long_loops():
     step = lambda c, _: (c * 0.999 + 1.0, None)  # noqa: E731
     both(lambda m: lambda s: m.lax.scan(step, s, None, length=3000)[0], S)
+
+
+def test_numbers_that_condition_and_body_get_from_outside():
+    """Calls in jitted functions hand numbers to a loop that has other constants besides."""
+
+    def f(m):
+        table = m.numpy.arange(3.0)
+
+        @m.jit
+        def inner(limit, step, x):
+            def body(c):
+                return c[0] + step, c[1] + table * step
+
+            return m.lax.while_loop(lambda c: c[0] < limit, body, (np.int32(0), x))
+
+        return m.jit(lambda x: inner(5, 2, x))
+
+    both(f, np.ones(3, F32))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_vmap_over_any_axis_of_what_is_scanned(axis):
+    def f(m):
+        def one(xs):
+            start = m.numpy.zeros(xs.shape[1:])
+            return m.lax.scan(lambda c, a: (c + a, a * c), start, xs)
+
+        return m.vmap(one, in_axes=axis)
+
+    both(f, np.arange(24, dtype=F32).reshape(2, 3, 4))
+
+
+def test_what_varies_reaches_the_end_of_a_long_carry():
+    """Each step hands a value on by one place, so that it takes many to know which places vary."""
+
+    def f(m):
+        def last(x):
+            def step(c, _):
+                return (x, *c[:-1]), c[-1]
+
+            return m.lax.scan(step, (F32(1),) * 6, None, length=8)[1]
+
+        def run(x):
+            grad = m.grad(lambda y: last(y).sum())
+            return m.jvp(last, (x,), (x,)), grad(x), m.vmap(last)(m.numpy.stack([x, x + 1]))
+
+        return run
+
+    both(f, F32(3))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_branches_that_depend_on_other_operands(chosen):
+    def f(m):
+        def choose(x, y):
+            return m.lax.cond(
+                chosen,
+                lambda a, b: (a * 2, np.float32(1)),
+                lambda a, b: (np.float32(0), b * a),
+                x,
+                y,
+            )
+
+        def weighted(x, y):
+            first, second = choose(x, y)
+            return first + 3 * second
+
+        def run(x, y):
+            tangents = m.jvp(choose, (x, y), (F32(1), F32(2)))
+            return tangents, m.grad(weighted, (0, 1))(x, y)
+
+        return run
+
+    both(f, F32(2), F32(3))
+
+
+def test_map_over_nothing_in_batches():
+    both(lambda m: lambda x: m.lax.map(lambda v: v * 2, x, batch_size=2), np.zeros((0, 3), F32))

@@ -554,6 +554,48 @@ def test_functions_may_close_over_what_vmap_maps(kind):
     same_as_jax(lambda m: m.root.jit(m.root.vmap(lambda x: outer(m, x)))(x))
 
 
+def test_tangents_of_a_custom_vmap_may_be_mapped_over_another_axis():
+    @custom_batching.custom_vmap
+    def f(x, y):
+        return x * y
+
+    @f.def_vmap
+    def rule(size, in_batched, x, y):
+        return x * y, True
+
+    def tangents(a, b, t):
+        return fc.jvp(lambda u: f(u, b), (a,), (t,))
+
+    t = np.arange(6, dtype=np.float32).reshape(3, 2)
+    out, tangent = fc.vmap(tangents, in_axes=(0, None, 1))(X, np.ones(3, np.float32), t)
+    np.testing.assert_array_equal(out, X)
+    np.testing.assert_array_equal(tangent, t.T)
+
+
+def test_the_cotangent_of_an_argument_that_is_not_mapped_is_a_sum():
+    def f(m):
+        @m.root.custom_vjp
+        def product(x, y):
+            return x * y
+
+        product.defvjp(lambda x, y: (x * y, (x, y)), lambda r, c: (c * r[1] * 3, c * r[0] * 5))
+        mapped = m.root.vmap(product, in_axes=(None, 0))
+        return m.root.grad(lambda x, y: m.np.sum(mapped(x, y) ** 2), (0, 1))
+
+    same_as_jax(lambda m: f(m)(np.float32(2), X[0]))
+    same_as_jax(lambda m: f(m)(X[1], X))
+
+
+def test_keyword_only_arguments_of_a_function_with_rules_are_refused():
+    @fc.custom_jvp
+    def f(x, *, scale):
+        return x * scale
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+    with pytest.raises(TypeError, match="keyword arguments scale cannot be given by position"):
+        f(np.float32(1), scale=2.0)
+
+
 @pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
 @pytest.mark.parametrize("axis_name", [None, "i"])
 def test_functions_that_close_over_what_vmap_maps_take_what_it_does_not(kind, axis_name):

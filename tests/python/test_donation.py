@@ -101,3 +101,39 @@ def test_copies_keep_a_weak_type():
     assert weak.weak_type
     assert weak.copy().weak_type
     assert fnp.array(weak).weak_type
+
+
+def test_two_donated_arguments_serve_two_results(x, y):
+    f = fc.jit(lambda a, b: (a + 1, b * 2), donate_argnums=(0, 1))
+    x, y = x + 0, y + 0
+    memory = f.lower(x, y).compile().memory_analysis()
+    assert memory.alias_size_in_bytes == memory.output_size_in_bytes == 64
+    pointers = [x.unsafe_buffer_pointer(), y.unsafe_buffer_pointer()]
+    results = f(x, y)
+    assert sorted(r.unsafe_buffer_pointer() for r in results) == sorted(pointers)
+    np.testing.assert_array_equal(results[0], np.arange(8) + 1)
+    np.testing.assert_array_equal(results[1], np.full(8, 2))
+
+
+def test_each_call_deletes_what_it_was_given():
+    f = fc.jit(lambda x: x + 1, donate_argnums=0)
+    for i in range(3):
+        given = fnp.ones(8) + i
+        np.testing.assert_array_equal(f(given), np.full(8, 2 + i))
+        assert given.is_deleted()
+
+
+def test_donated_numbers_count_static_arguments_too(x, y):
+    f = fc.jit(lambda s, a, b: a * s + b, static_argnums=0, donate_argnums=2)
+    x, y = x + 0, y + 0
+    f(3, x, y)
+    assert y.is_deleted()
+    assert not x.is_deleted()
+
+
+def test_memory_that_dlpack_gave_away_is_not_used(x):
+    f = fc.jit(lambda a: a + 1, donate_argnums=0)
+    x = x + 0
+    view = np.from_dlpack(x)
+    f(x)
+    np.testing.assert_array_equal(view, np.arange(8))

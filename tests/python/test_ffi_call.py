@@ -448,3 +448,12 @@ def test_untyped_targets_take_an_opaque_string():
         call(a=1)
     with pytest.raises(fc.FfiError, match="It is registered as an untyped target"):
         ffi.ffi_call("untyped_length", number("float32"))()
+
+
+def test_attributes_of_another_byte_order_and_layout_are_understood():
+    def call(value):
+        return fc.make_jaxpr(lambda a: ffi.ffi_call("t", V)(a, v=value))(np.ones(3, np.float32))
+
+    assert call(np.array([1, 2], ">i4")) == call(np.array([1, 2], "<i4"))
+    turned = np.arange(6, dtype=">f8").reshape(2, 3).T
+    assert call(turned) == call(np.array([0.0, 3, 1, 4, 2, 5]))

@@ -492,6 +492,20 @@ def test_threads_record_functions_of_their_own(x):
         np.testing.assert_array_equal(recording.result(), here)
 
 
+def test_a_static_value_by_position_is_not_the_name_of_another():
+    f = fc.jit(lambda x, a="z", b=1: x * {"z": 10, "b": 100}[a] + b, static_argnames=("a", "b"))
+    x = np.float32(1)
+    assert [float(y) for y in (f(x, "b", 3), f(x, b=3), f(x, "b", 3))] == [103, 13, 103]
+
+
+def test_an_error_counts_static_arguments_too():
+    one = np.float32(1)
+    with pytest.raises(TypeError, match="argument 2 is 'text'"):
+        fc.jit(lambda a, b, c: c, static_argnums=0)(1, one, "text")
+    with pytest.raises(TypeError, match=r"argument 2\['k'\] is 'text'"):
+        fc.jit(lambda a, b, c: c, static_argnums=(0, 1))(1, 2, {"k": "text"})
+
+
 def test_an_argument_is_static_or_donated():
     with pytest.raises(ValueError, match=r"\['a'\] are static and donated"):
         fc.jit(lambda a, b: b, static_argnums=0, donate_argnames="a")

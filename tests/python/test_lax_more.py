@@ -141,3 +141,93 @@ def test_what_they_refuse():
     ):
         with pytest.raises((TypeError, ValueError), match=text):
             call()
+
+
+def test_the_bound_of_clamp_that_decides_has_the_derivative():
+    for low in (1.5, 2.0, 3.0):  # below the upper bound, on it and above it
+
+        def f(m, low=low):
+            return m.root.jvp(
+                lambda v: m.lax.clamp(v, np.float32(1), np.float32(2)),
+                (np.float32(low),),
+                (np.float32(1),),
+            )
+
+        same_as_jax(f)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_derivatives_of_cumlogsumexp_stay_finite_at_infinities(reverse):
+    x = np.array([-np.inf, -np.inf, 1, np.inf, 2, -np.inf], np.float32)
+    tangent = fc.jvp(
+        lambda v: lax.cumlogsumexp(v, axis=0, reverse=reverse), (x,), (np.ones(6, np.float32),)
+    )[1]
+    np.testing.assert_allclose(tangent, np.ones(6), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_gradients_of_inverse_transforms_of_even_and_odd_sizes(n):
+    x = (np.arange(n // 2 + 1) - 1j * np.arange(2, n // 2 + 3)).astype(np.complex64)
+    weights = np.arange(n, dtype=np.float32) ** 2
+    same_as_jax(lambda m: m.root.grad(lambda v: (m.np.fft.irfft(v, n) * weights).sum())(x))
+
+
+def test_batched_kernels_of_a_convolution_with_batch_groups():
+    image = np.random.default_rng(0).normal(size=(4, 3, 5)).astype(np.float32)
+    kernels = np.random.default_rng(1).normal(size=(3, 4, 3, 2)).astype(np.float32)
+
+    def f(m):
+        return m.root.vmap(
+            lambda k: m.lax.conv_general_dilated(image, k, (1,), "VALID", batch_group_count=2)
+        )(kernels)
+
+    same_as_jax(f)
+
+
+def test_reduced_precision_rounds_halves_to_even():
+    halves = np.array([1 + 2**-8, 1 + 3 * 2**-8, 1 + 5 * 2**-8, -1 - 2**-8], np.float32)
+    found = lax.reduce_precision(halves, 8, 7)
+    np.testing.assert_array_equal(found, np.array([1, 1 + 2**-6, 1 + 2**-6, -1], np.float32))
+
+
+def test_unsigned_indices_beyond_the_signed_ones_are_clamped_not_negative():
+    x = np.arange(5, dtype=np.float32)
+    for index in (np.array([2**32 - 1, 1], np.uint32), np.uint32(2**31)):
+        found = fc.jit(lambda i: fc.numpy.asarray(x)[i])(index)
+        np.testing.assert_array_equal(found, x[np.minimum(index, 4)])
+
+
+def test_sorting_is_transposed_past_results_of_known_operands():
+    keys = np.array([3, 1, 2], np.float32)
+    known = np.array([7, 8, 9], np.float32)
+    back = fc.linear_transpose(lambda v: lax.sort((keys, known, v), num_keys=1)[1:], X[0, 0, :3])
+    cotangents = np.array([10, 20, 30], np.float32), np.array([1, 2, 3], np.float32)
+    np.testing.assert_array_equal(back(cotangents)[0], [3, 1, 2])
+
+
+def test_a_cumulative_sum_is_batched_over_any_axis():
+    for batch in range(3):
+        for axis in range(2):
+
+            def f(m, batch=batch, axis=axis):
+                return m.root.vmap(lambda v: m.np.cumsum(v, axis=axis), in_axes=batch)(X)
+
+            same_as_jax(f)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_of_equal_elements_in_a_window_the_first_gets_the_cotangent(name):
+    x = np.array([1, 1, 2, 2, 2, 0, 0], np.float32)
+    weights = np.array([1, 10, 100, 1000, 10000], np.float32)
+    start = {"max": -np.inf, "min": np.inf}[name]
+
+    def f(m):
+        def loss(v):
+            windows = m.lax.reduce_window(
+                v, np.float32(start), getattr(m.lax, name), (3,), (1,), "VALID"
+            )
+            return (windows * weights).sum()
+
+        return m.root.grad(loss)(x)
+
+    same_as_jax(f)

@@ -274,3 +274,20 @@ def test_eigenvectors_of_nothing_have_derivatives(shape: tuple[int, ...]) -> Non
     assert [(t.shape, t.dtype) for t in tangents] == [(r.shape, r.dtype) for r in results]
     (cotangent,) = fc.vjp(eigenvectors, x)[1](results)
     assert cotangent.shape == shape
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_unit_diagonal_has_no_tangent(lower):
+    a = np.array([[1.0, 2, 3], [4, 1, 5], [6, 7, 1]])
+    t = np.array([[5.0, 1, 2], [2, 7, 3], [1, 4, 9]])
+    b = np.array([[1.0], [2], [3]])
+
+    def f(m):
+        def solve(u):
+            return m.linalg.triangular_solve(u, b, left_side=True, lower=lower, unit_diagonal=True)
+
+        return solve
+
+    ours, theirs = fc.jvp(f(lax), (a,), (t,)), jax.jvp(f(jlax), (a,), (t,))
+    for x, y in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)

@@ -171,3 +171,12 @@ def test_arrays_are_put_and_got(x):
         fc.device_put(X, "gpu")
     with pytest.raises(TypeError, match="must be an array or a number, got 'a'"):
         fc.device_put("a")
+
+
+def test_one_function_in_batches_of_several_sizes():
+    double = fc.jit(lambda x: fnp.stack([x, x * 2]))
+    for size in (2, 3, 2):
+        x = np.arange(size, dtype=np.float32)
+        wanted = np.stack([x, x * 2], 1)
+        np.testing.assert_array_equal(fc.vmap(double)(x), wanted)
+        np.testing.assert_array_equal(fc.jit(fc.vmap(double))(x), wanted)

@@ -274,3 +274,35 @@ def test_what_is_refused():
     for text, call in refused.items():
         with pytest.raises((ValueError, TypeError, NotImplementedError), match=text):
             call()
+
+
+def test_nearest_quantiles_between_two_elements():
+    q = np.array([1 / 6, 0.5, 5 / 6], np.float32)
+    x = np.arange(4, dtype=np.float32)
+    same_as_jax(lambda m: m.np.quantile(x, q, method="nearest"))
+
+
+def test_interpolation_between_points_that_coincide():
+    x, xp, fp = (np.float32(v) for v in ([0.5, 1, 1.5, 2, 3], [0, 1, 1, 2], [0, 1, 5, 6]))
+    same_as_jax(lambda m: m.np.interp(x, xp, fp))
+    # The last points decide at their place, as in numpy; JAX takes the first of them.
+    np.testing.assert_array_equal(fnp.interp(x, xp[:3], fp[:3]), np.interp(x, xp[:3], fp[:3]))
+
+
+def test_variances_of_too_few_numbers_are_nan():
+    x = np.array([[1, np.nan, np.nan], [1, 3, np.nan], [np.nan] * 3], np.float32)
+    for ddof in (0, 1, 2):
+        same_as_jax(lambda m, ddof=ddof: m.np.nanvar(x, axis=1, ddof=ddof))
+
+
+def test_imaginary_numbers_are_true():
+    x = np.array([1j, 0, 1, -2j], np.complex64)
+    np.testing.assert_array_equal(fnp.logical_not(x), np.logical_not(x))
+    np.testing.assert_array_equal(fnp.where(x, 1, 2), np.where(x, 1, 2))
+    assert int(fnp.count_nonzero(x)) == 3
+
+
+def test_a_wide_number_stays_wide_among_bools():
+    result = fnp.array(2**40) + fnp.array([True])
+    assert result.dtype == np.int64
+    assert result[0] == 2**40 + 1

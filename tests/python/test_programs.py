@@ -238,3 +238,32 @@ def test_a_numpy_array_that_was_written_to_between_two_uses_is_two_constants():
     program = fc.make_jaxpr(f)(x)
     assert len(program.consts) == 3
     np.testing.assert_array_equal(fc.jit(f)(x), np.arange(4) + np.arange(4) + 1)
+
+
+def test_the_cost_of_a_choice_is_that_of_its_dearest_branch(x):
+    def flops(*branches):
+        f = fc.jit(lambda i, a: lax.switch(i, branches, a))
+        return f.lower(np.int32(0), x).cost_analysis()["flops"]
+
+    def dear(a):
+        return fnp.sin(fnp.cos(a))
+
+    costs = {flops(dear, fnp.sin), flops(fnp.sin, dear), flops(fnp.sin, dear, fnp.cos)}
+    assert len(costs) == 1
+    assert costs.pop() > flops(fnp.sin, fnp.cos)
+
+
+@pytest.mark.parametrize(("number", "wanted"), [(-3, 1), (0, 1), (1, -1), (2, 2), (9, 2)])
+def test_the_number_of_a_branch_is_clamped(number, wanted):
+    choice = (
+        "cond[branches=({ lambda ; c:f32[]. let in (c,) },\n"
+        "{ lambda ; d:f32[]. let e:f32[] = neg d in (e,) },\n"
+        "{ lambda ; f:f32[]. let g:f32[] = add f f in (g,) })]"
+    )
+    read = fc.parse_program(f"{{ lambda ; a:i32[] b:f32[]. let h:f32[] = {choice} a b in (h,) }}")
+    known = fc.parse_program(
+        f"{{ lambda ; b:f32[]. let h:f32[] = {choice} {number}:i32[] b in (h,) }}"
+    )
+    one = np.float32(1)
+    assert float(fc.jit(read)(np.int32(number), one)[0]) == wanted
+    assert float(fc.jit(known)(one)[0]) == wanted

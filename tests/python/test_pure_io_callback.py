@@ -412,3 +412,30 @@ def test_pure_callbacks_that_nobody_reads_are_removed():
 def test_sharding_is_accepted():
     assert float(fc.pure_callback(lambda: 1.0, struct(), sharding=None)) == 1
     assert float(io_callback(lambda: 1.0, struct(), sharding=None)) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_number_arrives_as_an_array_of_its_dtype(kind):
+    seen = []
+
+    def look(a):
+        seen.append((a.dtype, a.weak_type))
+        return a
+
+    for run in RUNS.values():
+        run(lambda x: KINDS[kind](look, fc.ShapeDtypeStruct((), F32), x))(2.0)
+    assert seen == [(F32, False)] * len(RUNS)
+
+
+@pytest.mark.skipif(not hasattr(BaseException, "add_note"), reason="exceptions have no notes")
+def test_an_exception_that_is_raised_again_has_its_note_once():
+    error = ValueError("the same each time")
+
+    def fail(a):
+        raise error
+
+    f = fc.jit(lambda x: fc.pure_callback(fail, fc.ShapeDtypeStruct((), F32), x))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="the same each time") as caught:
+            f(F32(1))
+    assert len(caught.value.__notes__) == 1

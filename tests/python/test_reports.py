@@ -188,6 +188,12 @@ def test_who_reads_a_result_row_major_is_told():
     assert copies == [("result 0", "mul reads it row-major, the handler writes another layout")]
 
 
+def test_of_several_results_the_one_that_is_copied_is_named():
+    call = ffi.ffi_call("copy_all", (M, M), output_layouts=[None, (1, 0)])
+    copies = copies_of(lambda x: call(x, x)[1] * 2, M)
+    assert copies == [("result 1", "mul reads it row-major, the handler writes another layout")]
+
+
 # ---- loops ----
 
 

@@ -112,3 +112,15 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=text):
             call()
+
+
+def test_solutions_by_factors_of_complex_matrices():
+    a = R.normal(size=(4, 4)) + 1j * R.normal(size=(4, 4))
+    b = R.normal(size=(4, 2)) + 1j * R.normal(size=(4, 2))
+    for trans, matrix in enumerate((a, a.T, a.conj().T)):
+        found = linalg.lu_solve(linalg.lu_factor(a), b, trans=trans)
+        np.testing.assert_allclose(found, np.linalg.solve(matrix, b), rtol=1e-9)
+    definite = a @ a.conj().T + 4 * np.eye(4)
+    for lower in (False, True):
+        found = linalg.cho_solve(linalg.cho_factor(definite, lower=lower), b)
+        np.testing.assert_allclose(found, np.linalg.solve(definite, b), rtol=1e-9)

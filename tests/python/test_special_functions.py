@@ -197,3 +197,9 @@ def test_gammasgn_and_box_cox():
             np.testing.assert_allclose(ours, getattr(scipy_special, name)(x, exponent), rtol=1e-10)
     x = np.array([3.5, -0.5, -1.5, -2.0, 0.0, -0.0])
     np.testing.assert_array_equal(special.gammasgn(x), scipy_special.gammasgn(x))
+
+
+def test_logsumexp_leaves_out_what_has_the_factor_zero():
+    a, b = np.array([np.inf, 0, 1], np.float32), np.array([0, 1, 2], np.float32)
+    found = special.logsumexp(a, b=b)
+    np.testing.assert_allclose(found, np.log(1 + 2 * np.e), rtol=1e-6)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/cost.h>
 #include <farcall/program/engine.h>
 
 #include "engine/native/passes.h"
@@ -93,7 +94,8 @@ class NativeExecutable final : public Executable {
     constexpr int64_t kBriefBytes = 1 << 14;
     if (plan.has_foreign_code || !is_bounded(plan)) return false;
     const Cost cost = plan.program->cost();
-    return cost.bytes + cost.flops <= kBriefBytes * (1 + num_calls(plan));
+    return saturated_sum(cost.bytes, cost.flops) <=
+           saturated_product(kBriefBytes, saturated_sum(1, num_calls(plan)));
   }
 
   static bool is_bounded(const Plan& plan) {
@@ -111,7 +113,8 @@ class NativeExecutable final : public Executable {
     for (const Instruction& instruction : plan.instructions) {
       if (instruction.kind != Instruction::Kind::kScan) continue;
       const auto& scan = *static_cast<const ScanRegion*>(instruction.data);
-      count += scan.length * num_calls(*plan.children[scan.child]);
+      count = saturated_sum(count,
+                            saturated_product(scan.length, num_calls(*plan.children[scan.child])));
     }
     return count;
   }

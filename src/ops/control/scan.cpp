@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <farcall/primitives/control_flow.h>
+#include <farcall/program/cost.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/derive.h>
@@ -74,8 +75,7 @@ Effects scan_effects(const Params* params) {
 
 Cost scan_cost(const Params* params) {
   const auto& p = params_as<ScanParams>(params);
-  const Cost step = p.jaxpr->cost();
-  return {p.length * step.flops, p.length * step.bytes};
+  return p.length * p.jaxpr->cost();
 }
 
 std::vector<std::string> scan_axis_names(const Params* params) {

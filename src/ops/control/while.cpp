@@ -7,6 +7,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/control_flow.h>
+#include <farcall/program/cost.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/derive.h>
@@ -74,8 +75,7 @@ Effects while_effects(const Params* params) {
 // Of one iteration: how many there are is not known.
 Cost while_cost(const Params* params) {
   const auto& p = params_as<WhileParams>(params);
-  const Cost condition = p.cond_jaxpr->cost(), body = p.body_jaxpr->cost();
-  return {condition.flops + body.flops, condition.bytes + body.bytes};
+  return p.cond_jaxpr->cost() + p.body_jaxpr->cost();
 }
 
 std::vector<std::string> while_axis_names(const Params* params) {

@@ -160,6 +160,20 @@ TEST(Alias, AReshapeSharesItsOperandsMemory) {
             1);
 }
 
+TEST(Alias, AnOperandThatTheCallReadsOnceMoreIsCopied) {
+  static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
+    call.out(0)[0] = call.in(0)[0] + 1;
+    call.out(0)[1] = 10 * call.in(1)[0];  // as it was
+    return nullptr;
+  });
+  const auto body = [](const Array& x) {
+    const Array y = lax::neg(x);
+    return FfiCall(name, {f32({2})}, kAliased)({y, y})[0];
+  };
+  EXPECT_EQ(copies([&](auto x) { return std::vector<Array>{body(x[0])}; }, {f32({2})}), 1);
+  EXPECT_THAT(floats(jit(body)(Array::of<float>({3, 4}))), ElementsAre(-2, -30));
+}
+
 TEST(Alias, TheResultReshapedAndAliasedAgain) {
   const auto f = jit([](const Array& x) {
     const Array a = increment(lax::neg(x));

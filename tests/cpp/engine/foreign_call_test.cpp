@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/ops/control_flow.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
@@ -293,6 +294,44 @@ TEST(ForeignCall, CallsProgramsItself) {
   function = jit([](const Array& x) { return testing::call(name, {x}, f32({})); });
   EXPECT_EQ(function(Array::scalar(40.f)).item<float>(), 820);
   function = nullptr;
+}
+
+TEST(ForeignCall, OneCallTakesAnyNumberOfOperands) {
+  const FfiCall call(testing::add_one(), {f32({1})});
+  const Array x = Array::of<float>({1}), y = Array::of<float>({5});
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(floats(call({x})[0]), (std::vector<float>{2}));
+    EXPECT_EQ(floats(call({y, x})[0]), (std::vector<float>{6}));
+  }
+}
+
+// Fronts keep their lock for brief programs only, and what foreign code does nobody knows.
+TEST(ForeignCall, AProgramWithForeignCodeIsNotBrief) {
+  const ShapeDtype types[] = {f32({1})};
+  const auto is_brief = [&](const FlatFunction& f) {
+    return testing::compile(record(f, types))->is_brief();
+  };
+  EXPECT_TRUE(is_brief([](auto x) { return std::vector<Array>{lax::neg(x[0])}; }));
+  EXPECT_FALSE(is_brief([](auto x) {
+    return std::vector<Array>{testing::call(testing::add_one(), {x[0]}, f32({1}))};
+  }));
+}
+
+TEST(Cost, OfLoopsInLoopsStaysTheLargestNumber) {
+  FlatFunction f = [](std::span<const Array> x) { return std::vector<Array>{lax::sin(x[0])}; };
+  for (int depth = 0; depth < 4; ++depth) {
+    f = [inner = f](std::span<const Array> x) {
+      const lax::ScanBody body = [&](std::span<const Array> carry, std::span<const Array>) {
+        return lax::LoopResults{inner(carry), {}};
+      };
+      return lax::scan(body, x, {}, {.length = 1'000'000}).carry;
+    };
+  }
+  const ShapeDtype types[] = {f32({1})};
+  const ProgramPtr program = record(f, types);
+  EXPECT_EQ(program->cost().flops, INT64_MAX);
+  EXPECT_EQ(program->cost().bytes, INT64_MAX);
+  EXPECT_FALSE(testing::compile(program)->is_brief());
 }
 
 }  // namespace

@@ -139,5 +139,32 @@ TEST(IndexingKernels, PadOfEveryDType) {
   }
 }
 
+// Where padding takes elements away, between others that it puts in.
+TEST(IndexingKernels, PadThatKeepsFewElementsOrNone) {
+  const auto value = TestArray(DType::kFloat32, {-1});
+  const TestArray x(DType::kFloat32, {1, 2, 3});
+  const auto padded = [&](int64_t low, int64_t high, int64_t interior) {
+    const int64_t size = 3 + 2 * interior + low + high;
+    const auto params = make_params(PadParams{{{low, high, interior}}});
+    std::vector<double> found;
+    const TestArray y = run_kernel("pad", {x, value}, {DType::kFloat32, {size}}, params);
+    for (int64_t i = 0; i < size; ++i) found.push_back(y.real(i));
+    return found;
+  };
+  using Values = std::vector<double>;
+  EXPECT_EQ(padded(-1, 0, 1), (Values{-1, 2, -1, 3}));
+  EXPECT_EQ(padded(-1, -2, 1), (Values{-1, 2}));
+  EXPECT_EQ(padded(-3, 0, 3), (Values{-1, 2, -1, -1, -1, 3}));
+  EXPECT_EQ(padded(2, -6, 2), (Values{-1, -1, 1}));
+  EXPECT_EQ(padded(3, -8, 2), (Values{-1, -1}));  // all of x lies behind the end
+  EXPECT_EQ(padded(-7, 2, 2), (Values{-1, -1}));  // and here before the beginning
+
+  // Of rows, what lies behind the end of one would show in the next.
+  const TestArray rows(ShapeDtype(DType::kFloat32, {2, 1}), std::vector<double>{5, 6});
+  const auto params = make_params(PadParams{{{0, 0, 0}, {3, -2, 2}}});
+  const TestArray empty = run_kernel("pad", {rows, value}, {DType::kFloat32, {2, 2}}, params);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(empty.real(i), -1);
+}
+
 }  // namespace
 }  // namespace farcall::native::testing

@@ -203,6 +203,20 @@ TEST(ArgReduceKernels, FirstExtreme) {
   }
 }
 
+TEST(ArgReduceKernels, ExtremesFarFromTheBeginning) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kInt8}) {
+    for (const int64_t place : {511, 512, 1300}) {
+      TestArray x(ShapeDtype(dtype, {1500}));
+      for (int64_t i = 0; i < x.size(); ++i) x.set(i, 1);
+      x.set(place, 2);
+      const auto params = make_params(ArgReduceParams{0, DType::kInt32});
+      EXPECT_EQ(run_kernel("argmax", {x}, {DType::kInt32, {}}, params).real(0), place);
+      x.set(place, 0);
+      EXPECT_EQ(run_kernel("argmin", {x}, {DType::kInt32, {}}, params).real(0), place);
+    }
+  }
+}
+
 TEST(ArgReduceKernels, NanAndIndexDtype) {
   const auto params = make_params(ArgReduceParams{0, DType::kUInt8});
   const auto x = TestArray::of_text(DType::kFloat32, {"1.0", "nan", "5.0", "nan"});

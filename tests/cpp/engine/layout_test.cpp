@@ -141,6 +141,17 @@ TEST(Layouts, InTheMiddleOfAProgram) {
   EXPECT_THAT(floats(f(array_of(iota(6), {2, 3}))), ElementsAre(0, 4, 8, 12, 16, 20));
 }
 
+TEST(Layouts, ARowMajorCopyServesAllItsReaders) {
+  const auto plan = testing::plan_of(
+      [](std::span<const Array> x) {
+        const Array y =
+            testing::call(memory_copy(), {x[0]}, f32({2, 3}), layouts(std::nullopt, Order{1, 0}));
+        return std::vector<Array>{lax::neg(y), lax::exp(y), lax::mul(y, y)};
+      },
+      {f32({2, 3})});
+  EXPECT_EQ(plan->statistics.layout_copies, 1);
+}
+
 TEST(Layouts, ElementsOfEveryWidth) {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     const auto& buffer = call.argument(0);

@@ -120,6 +120,23 @@ TEST_F(Stages, AnErrorOfInstantiateIsOneOfCompiling) {
   EXPECT_EQ(take_events(), "+i1 -i1 ");
 }
 
+TEST(Executions, AnErrorLeavesNoResults) {
+  const std::string fails = testing::add_target([](testing::Call call) -> FARCALL_FFI_Error* {
+    return call.fail(FARCALL_FFI_Error_Code_ABORTED, "on purpose");
+  });
+  const ShapeDtype types[] = {f32({2})};
+  const auto executable = testing::compile(record(
+      [&](std::span<const Array> x) {
+        return std::vector<Array>{lax::neg(x[0]), testing::call(fails, {x[0]}, f32({2}))};
+      },
+      types));
+  const Array x = Array::of<float>({1, 2});
+  const Storage* inputs[] = {&x.storage()};
+  Storage outputs[2];
+  testing::error_of(ErrorCode::kAborted, [&] { executable->execute(inputs, outputs, {}); });
+  for (const Storage& output : outputs) EXPECT_FALSE(output);
+}
+
 TEST_F(Stages, AnErrorLeavesTheExecutableUsableAndNoStateBehind) {
   const auto executable = two_calls();
   take_events();

@@ -145,6 +145,29 @@ TEST(Context, ForgottenScratchIsFreedAndCounted) {
   EXPECT_EQ(invocation.num_leaked_scratch_blocks(), 4u);
 }
 
+TEST(Context, ForgottenScratchOfAStageIsFreedWithTheStage) {
+  const auto forget = [](FARCALL_FFI_CallFrame* frame) -> FARCALL_FFI_Error* {
+    if (!answers_metadata(frame)) allocate(frame, 10, 1);
+    return nullptr;
+  };
+  const auto nothing = [](FARCALL_FFI_CallFrame* frame) -> FARCALL_FFI_Error* {
+    answers_metadata(frame);
+    return nullptr;
+  };
+  const ForeignCall call(
+      {.target = make_target("scratch", HandlerBundle{.initialize = forget, .execute = nothing})});
+  Invocation invocation(call);
+  const ExecutionOptions options;
+  invocation.begin(options);
+  invocation.initialize();
+  EXPECT_EQ(invocation.num_leaked_scratch_blocks(), 1u);
+  EXPECT_EQ(call.scratch_peak(), 10u);
+  invocation.begin(options);
+  invocation.initialize();
+  EXPECT_EQ(invocation.num_leaked_scratch_blocks(), 2u);
+  EXPECT_EQ(call.scratch_peak(), 10u);  // never two at once
+}
+
 TEST(Context, ScratchIsOfTheHostAlone) {
   run_as_handler(
       [](FARCALL_FFI_CallFrame* frame) {
@@ -204,6 +227,46 @@ TEST(Context, CustomOptionsAreNeverNull) {
   EXPECT_EQ(size_of_options({.custom_options = make_custom_options({{"a", 1}, {"b", 2}})}), 2);
 }
 
+TEST(Context, UserDataIsFoundByItsType) {
+  int one = 1, two = 2;
+  const ExecutionOptions options = {.user_data = {{11, &one}, {22, &two}}};
+  run_as_handler(
+      [&](FARCALL_FFI_CallFrame* frame) {
+        const auto ask_for = [&](int64_t id) {
+          FARCALL_FFI_TypeId type = {id};
+          FARCALL_FFI_ExecutionContext_Get_Args args = {sizeof(args), nullptr, frame->ctx, &type,
+                                                        nullptr};
+          return std::pair(text_of(frame->api, frame->api->ExecutionContext_Get(&args)), args.data);
+        };
+        EXPECT_EQ(ask_for(11).second, &one);
+        EXPECT_EQ(ask_for(22).second, &two);
+        EXPECT_EQ(ask_for(33).first, "NOT_FOUND: this execution has no user data of type 33");
+        EXPECT_EQ(ask_for(0).second, nullptr);
+      },
+      options);
+}
+
+TEST(Context, ExtensionsAreFoundAlongTheirList) {
+  const FARCALL_FFI_Extension last = {sizeof(last), {3, 1, 0}, nullptr};
+  const FARCALL_FFI_Extension middle = {sizeof(middle), {2, 1, 0}, &last};
+  const FARCALL_FFI_Extension first = {sizeof(first), {1, 1, 0}, &middle};
+  const ExecutionOptions options = {.extensions = &first};
+  run_as_handler(
+      [&](FARCALL_FFI_CallFrame* frame) {
+        const auto find = [&](int64_t type) {
+          FARCALL_FFI_ExecutionContext_FindExtension_Args args = {sizeof(args), nullptr, frame->ctx,
+                                                                  type, nullptr};
+          EXPECT_EQ(frame->api->ExecutionContext_FindExtension(&args), nullptr);
+          return args.extension;
+        };
+        EXPECT_EQ(find(1), &first);
+        EXPECT_EQ(find(2), &middle);
+        EXPECT_EQ(find(3), &last);
+        EXPECT_EQ(find(4), nullptr);
+      },
+      options);
+}
+
 // ---- errors and futures ----
 
 TEST(Context, ErrorsAreReadAsFarAsTheHandlerKnowsThem) {
@@ -219,6 +282,9 @@ TEST(Context, ErrorsAreReadAsFarAsTheHandlerKnowsThem) {
     EXPECT_EQ(text_of(frame->api, error), "UNKNOWN: text");
     EXPECT_EQ(text_of(frame->api, testing::fail(frame, FARCALL_FFI_Error_Code_OK, "")),
               "UNKNOWN: ");
+    EXPECT_EQ(
+        text_of(frame->api, testing::fail(frame, FARCALL_FFI_Error_Code_UNAUTHENTICATED, "who")),
+        "UNAUTHENTICATED: who");
   });
 }
 
@@ -279,6 +345,44 @@ TEST(Context, AFutureOfThePastIsNotSeenAgain) {
   Invocation invocation(call);
   for (int i = 0; i < 3; ++i) invocation.execute();
   EXPECT_EQ(calls, 3);
+}
+
+void fail_later(const FARCALL_FFI_Api* api, FARCALL_FFI_Future* future, const char* message) {
+  FARCALL_FFI_Error_Create_Args create = {sizeof(create), nullptr, message,
+                                          FARCALL_FFI_Error_Code_DATA_LOSS};
+  FARCALL_FFI_Future_SetError_Args args = {sizeof(args), nullptr, future,
+                                           api->Error_Create(&create)};
+  EXPECT_EQ(api->Future_SetError(&args), nullptr);
+}
+
+TEST(Context, TheErrorThatAHandlerReturnsGoesBeforeThatOfItsFuture) {
+  const auto target = make_target("future", [](FARCALL_FFI_CallFrame* frame) {
+    frame->future = new_future(frame);
+    fail_later(frame->api, frame->future, "later");
+    return testing::fail(frame, FARCALL_FFI_Error_Code_ABORTED, "at once");
+  });
+  EXPECT_EQ(error_of(ErrorCode::kAborted, [&] { call_target(target, {}, {}); }),
+            "ABORTED: at once (ffi target \"future\")");
+}
+
+TEST(Context, AFutureIsForgottenWhenItsHandlerThrows) {
+  int calls = 0;
+  FARCALL_FFI_Future* abandoned = nullptr;
+  const auto target = make_target("future", [&](FARCALL_FFI_CallFrame* frame) {
+    if (calls++ == 0) {
+      frame->future = abandoned = new_future(frame);
+      throw std::runtime_error("after the future was made");
+    }
+    EXPECT_EQ(frame->future, nullptr);
+    return static_cast<FARCALL_FFI_Error*>(nullptr);
+  });
+  const ForeignCall call({.target = target});
+  Invocation invocation(call);
+  EXPECT_THROW(invocation.execute(), std::runtime_error);
+  FARCALL_FFI_Future_SetAvailable_Args args = {sizeof(args), nullptr, abandoned};
+  EXPECT_EQ(ffi_api()->Future_SetAvailable(&args), nullptr);
+  invocation.execute();
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

@@ -42,6 +42,20 @@ TEST(Registry, PlatformsInAnyCaseAndByAlias) {
             "and rocm), tpu, oneapi, metal.");
 }
 
+FARCALL_FFI_Error* recordable(FARCALL_FFI_CallFrame* frame) {
+  answers_metadata(frame, 0, FARCALL_FFI_API_MINOR,
+                   FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
+  return nullptr;
+}
+
+TEST(Registry, TraitsAreThoseOfTheExecuteStage) {
+  const auto traits = [](const HandlerBundle& bundle) {
+    return make_target("registry.traits", bundle)->traits();
+  };
+  EXPECT_EQ(traits({.execute = recordable}), FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
+  EXPECT_EQ(traits({.prepare = recordable, .execute = handler<1>}), 0u);
+}
+
 TEST(Registry, TheSameTwiceIsNothing) {
   const HandlerBundle bundle = {.prepare = handler<2>, .execute = handler<1>};
   register_ffi_target("registry.twice", bundle, "cpu", 1, 1);

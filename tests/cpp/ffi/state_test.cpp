@@ -149,6 +149,24 @@ TEST_F(State, ReadingWhatIsNotThere) {
   });
 }
 
+std::string own_state_text;
+
+TEST_F(State, OfAStageIsForTheStagesAfterIt) {
+  const auto prepare = [](FARCALL_FFI_CallFrame* frame) -> FARCALL_FFI_Error* {
+    if (answers_metadata(frame)) return nullptr;
+    FARCALL_FFI_Error* error = set_state(frame, FARCALL_FFI_ExecutionStage_PREPARE, new char('p'));
+    own_state_text = get_state(frame, FARCALL_FFI_ExecutionStage_PREPARE);
+    return error;
+  };
+  HandlerBundle bundle = kAllStages;
+  bundle.prepare = prepare;
+  call_target(make_target("state", bundle), {}, {});
+  EXPECT_EQ(own_state_text,
+            "FAILED_PRECONDITION: the prepare stage does not offer the state of the prepare stage; "
+            "these do: initialize, execute");
+  EXPECT_EQ(take_events(), "+i+nipn-n-p-i");
+}
+
 std::string wrong_type_text, twice_text, no_deleter_text, no_id_text, early_text;
 
 TEST_F(State, WrongTypesAndOrders) {

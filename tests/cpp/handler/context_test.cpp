@@ -1,6 +1,9 @@
 // Context items: what the runtime gives, what is said where it gives nothing, scratch memory, the
 // thread pool and its parallel loop.
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -151,6 +154,33 @@ TEST(ThreadPool, ParallelForDoesEachIndexOnce) {
     for (int64_t threads : {0, 1, 3, 16}) {
       for (int64_t grain : {0, 1, 10, 5000}) expect_squares(size, threads, grain);
     }
+  }
+}
+
+std::mutex pieces_mutex;
+std::vector<int64_t> pieces;
+void Splits(ffi::ThreadPool pool, int64_t size, int64_t grain) {
+  pool.parallel_for(
+      size,
+      [](int64_t begin, int64_t end) {
+        const std::lock_guard<std::mutex> lock(pieces_mutex);
+        pieces.push_back(end - begin);
+      },
+      grain);
+}
+FARCALL_DEFINE_HANDLER(splits, Splits, "size", "grain");
+
+TEST(ThreadPool, NoPieceButTheLastIsSmallerThanTheGrain) {
+  for (int64_t grain : {1, 7, 10, 100}) {
+    pieces.clear();
+    Frame frame;
+    frame.context.num_threads = 4;
+    frame.attrs.scalar("size", int64_t{95}).scalar("grain", grain);
+    EXPECT_EQ(frame.call(splits), ok());
+    frame.context.join();
+    std::sort(pieces.begin(), pieces.end());
+    EXPECT_EQ(std::accumulate(pieces.begin(), pieces.end(), int64_t{0}), 95);
+    if (pieces.size() > 1) EXPECT_GE(pieces[1], grain);
   }
 }
 

@@ -1,5 +1,5 @@
 // Errors as values, exceptions that leave a handler, futures, and dispatch over dtypes.
-#include <chrono>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -85,6 +85,9 @@ TEST(Handler, ReturnsErrorsAsTheyAreAndExceptionsAsInternal) {
 
 enum class When : int32_t { kBefore, kLater, kNever };
 
+// Held while a handler runs: what comes later waits for its return.
+std::mutex is_running;
+
 ffi::Future Starts(When when, bool fails) {
   ffi::Promise promise;
   ffi::Future future(promise);
@@ -98,7 +101,7 @@ ffi::Future Starts(When when, bool fails) {
   if (when == When::kBefore) finish(promise);
   if (when == When::kLater) {
     std::thread([promise, finish]() mutable {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const std::lock_guard<std::mutex> has_returned(is_running);
       finish(promise);
     }).detach();
   }
@@ -113,6 +116,8 @@ struct Started {
 Started start(When when, bool fails, int minor) {
   Frame frame(minor);
   frame.attrs.scalar("when", static_cast<int32_t>(when)).scalar("fails", fails);
+  std::unique_lock<std::mutex> running(is_running, std::defer_lock);
+  if (minor > 0) running.lock();  // without futures the handler itself waits for the result
   const Outcome outcome = frame.call(starts);
   return {outcome, frame.frame.future};
 }

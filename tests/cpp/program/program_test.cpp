@@ -149,6 +149,18 @@ TEST(ProgramEquality, ValuesCount) {
   EXPECT_TRUE(*affine(nan, true, true) == *affine(nan, false, true));
 }
 
+TEST(ProgramEquality, ConstantsCount) {
+  const auto with_constant = [](std::initializer_list<float> values) {
+    ProgramBuilder builder;
+    const Atom operands[] = {Atom::variable(builder.add_input(kVector)),
+                             Atom::variable(builder.add_constant(kVector, storage_of(values)))};
+    const Atom sum = Atom::variable(builder.add_equation(primitive("add"), nullptr, operands)[0]);
+    return builder.build({&sum, 1});
+  };
+  EXPECT_TRUE(*with_constant({1.f, 2.f, 3.f}) == *with_constant({1.f, 2.f, 3.f}));
+  EXPECT_FALSE(*with_constant({1.f, 2.f, 3.f}) == *with_constant({1.f, 2.f, 4.f}));
+}
+
 TEST(ProgramEquality, WiringCounts) {
   const auto sub = [](bool swapped, bool other_output) {
     ProgramBuilder builder;

@@ -209,5 +209,16 @@ TEST(Save, Files) {
             "save: \"/nowhere/x\" cannot be written");
 }
 
+TEST(Save, UntypedTargetsAreFoundAgainByTheirVersion) {
+  register_legacy_target("save.untyped", reinterpret_cast<void*>(+[](void*, const void**) {}));
+  FfiCallParams params = ffi_call_params("save.untyped", 1, {kVector});
+  params.custom_call_api_version = 2;
+  const ProgramPtr program = program_of("ffi_call", {kVector}, make_params(std::move(params)));
+  const LoadedProgram loaded = deserialize_program(serialize_program(*program));
+  ASSERT_EQ(loaded.targets.size(), 1u);
+  EXPECT_EQ(loaded.targets[0].custom_call_api_version, 2);
+  EXPECT_TRUE(*loaded.program == *program);
+}
+
 }  // namespace
 }  // namespace farcall

@@ -99,6 +99,10 @@ TEST(Verify, ResultsAreThoseOfThePrimitive) {
   EXPECT_EQ(broken([](Program& p) { p.variable_types[2] = ShapeDtype(DType::kFloat32, {4}); }),
             "invalid program: equation 1 (add): result 0 is declared f32[4], its primitive gives "
             "f32[3]");
+  EXPECT_EQ(
+      broken([](Program& p) { p.variable_types[2] = ShapeDtype(DType::kFloat32, {3}, true); }),
+      "invalid program: equation 1 (add): result 0 is declared f32[3]*, its primitive gives "
+      "f32[3]");
 }
 
 TEST(Verify, EffectsAreThoseOfThePrimitive) {

@@ -89,6 +89,20 @@ TEST(Jit, ManyArgumentsAndResults) {
   }
 }
 
+TEST(Jit, MoreOrFewerArgumentsAreAnotherSignature) {
+  const CompiledFunction f([](std::span<const Array> x) {
+    Array sum = x[0];
+    for (const Array& each : x.subspan(1)) sum = sum + each;
+    return Arrays{sum};
+  });
+  const Array one = Array::scalar(1.f);
+  for (int round = 0; round < 2; ++round) {
+    for (const size_t count : {2, 1, 3}) {
+      EXPECT_EQ(f(Arrays(count, one))[0].item<float>(), static_cast<float>(count));
+    }
+  }
+}
+
 TEST(Jit, ANestedOneIsInlined) {
   int recordings = 0;
   const auto inner = jit([&](const Array& x) {
