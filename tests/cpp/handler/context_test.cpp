@@ -180,7 +180,9 @@ TEST(ThreadPool, NoPieceButTheLastIsSmallerThanTheGrain) {
     frame.context.join();
     std::sort(pieces.begin(), pieces.end());
     EXPECT_EQ(std::accumulate(pieces.begin(), pieces.end(), int64_t{0}), 95);
-    if (pieces.size() > 1) EXPECT_GE(pieces[1], grain);
+    if (pieces.size() > 1) {
+      EXPECT_GE(pieces[1], grain);
+    }
   }
 }
 
