@@ -34,6 +34,7 @@ void call_and_wait(FARCALL_FFI_Handler* handler, FARCALL_FFI_CallFrame& frame,
   try {
     error = handler(&frame);
   } catch (...) {
+    if (frame.future != nullptr) std::exchange(frame.future, nullptr)->release();
     runtime::throw_handler_exception(target.name());
   }
   if (frame.future != nullptr) {
@@ -197,7 +198,8 @@ void Invocation::finish(FARCALL_FFI_Error* error) {
 
 void Invocation::handler_threw() {
   num_leaked_ += context_.scratch.clear();
-  frame_.future = nullptr;
+  // Not waited for: nobody may be there to complete it.
+  if (frame_.future != nullptr) std::exchange(frame_.future, nullptr)->release();
   if (call_->target().callable()) throw;
   runtime::throw_handler_exception(call_->target().name());
 }

@@ -15,10 +15,10 @@ struct FARCALL_FFI_Future {
   void complete(FARCALL_FFI_Error* error);
   // Blocks until complete; returns the error and lets go.
   FARCALL_FFI_Error* wait_and_release();
-
- private:
+  // Lets go without waiting.
   void release();
 
+ private:
   std::atomic<int> done_{0};
   std::atomic<int> owners_{2};
   farcall::runtime::ErrorPointer error_;

@@ -24,7 +24,8 @@ using Numbers = std::vector<Number>;
 bool has_derivative(const Array& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
 
 Numbers numbers_of(const Array& x) {
-  const auto values = numpy::astype(x, DType::kComplex128).values<Number>();
+  const Array wide = numpy::astype(x, DType::kComplex128);
+  const auto values = wide.values<Number>();
   return {values.begin(), values.end()};
 }
 

@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
 #include "ops/numpy_support.h"

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <span>
-#include <type_traits>
-#include <utility>
 
 namespace farcall {
 
@@ -23,9 +21,9 @@ class ListOf : public std::span<const T> {
   template <size_t n>
   ListOf(const T (&values)[n]) : Span(values) {}
   template <class Range>
-  requires(std::convertible_to<Range&&, Span> &&
-           !std::derived_from<std::remove_cvref_t<Range>, ListOf>) ListOf(Range&& values)
-      : Span(std::forward<Range>(values)) {}
+  requires(std::convertible_to<const Range&, Span> && !std::derived_from<Range, ListOf>)
+      ListOf(const Range& values)
+      : Span(values) {}
 };
 
 }  // namespace farcall

@@ -210,10 +210,11 @@ InPlace Planner::add_branches(size_t index, CondRegion& choice) {
 
   choice.copies.resize(plans.size());
   InPlace shared;
-  for (const auto& [operand, result] : options.in_place) {
+  for (const auto& pair : options.in_place) {
+    const auto [operand, result] = pair;
     const auto is_in_place = [&](const auto& plan) {
-      const Place place = plan->outputs[result].place;
-      return place.kind == Place::Kind::kInput && place.index == operand;
+      const Place place = plan->outputs[pair.second].place;
+      return place.kind == Place::Kind::kInput && place.index == pair.first;
     };
     if (std::ranges::all_of(plans, is_in_place)) {
       shared.emplace_back(1 + operand, result);
