@@ -58,8 +58,8 @@ def jit(
     where = f"jit({name})"
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
-    if set(statics[0]) & set(donated[0]) or set(statics[1]) & set(donated[1]):
-        both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
+    both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
+    if both:
         raise ValueError(f"{where}: {both} are static and donated; a constant has no memory to use")
     jitted = _core.make_jit(fun, name, *statics, *donated, inline)
     functools.update_wrapper(jitted, fun)

@@ -10,6 +10,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/promotion.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -118,6 +119,12 @@ void bind_products(nb::module_& module) {
             to_sizes(axes_x, "tensordot: axes"), to_sizes(axes_y, "tensordot: axes")));
       },
       nb::arg("a").none(), nb::arg("b").none(), nb::arg("axes_a"), nb::arg("axes_b"));
+  module.def(
+      "_widened",
+      [](nb::handle x, nb::handle preferred) {
+        return wrap_object(widened(argument(x, "product", "operand"), to_dtype(preferred)));
+      },
+      nb::arg("x").none(), nb::arg("preferred"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <farcall/core/layout.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/register.h"
@@ -192,18 +193,13 @@ namespace lax {
 Array dot_general(const Array& lhs, const Array& rhs, ListOf<int64_t> lhs_contracting,
                   ListOf<int64_t> rhs_contracting, ListOf<int64_t> lhs_batch,
                   ListOf<int64_t> rhs_batch, std::optional<DType> preferred_element_type) {
-  const auto widened = [&](const Array& x) {
-    if (!preferred_element_type) return x;
-    const DType to = *preferred_element_type;
-    const auto is_whole = [](DType dtype) { return is_integer(dtype) || dtype == DType::kBool; };
-    const bool is_wider =
-        dtype_info(x.dtype()).bits <= dtype_info(to).bits && (!is_whole(to) || is_whole(x.dtype()));
-    return is_wider ? convert_element_type(x, to) : x;
-  };
   const auto copy = [](std::span<const int64_t> v) {
     return std::vector<int64_t>(v.begin(), v.end());
   };
-  const Array operands[] = {widened(lhs), widened(rhs)};
+  const auto operand = [&](const Array& x) {
+    return preferred_element_type ? widened(x, *preferred_element_type) : x;
+  };
+  const Array operands[] = {operand(lhs), operand(rhs)};
   const Array product =
       bind_one(kDotGeneral,
                make_params(DotGeneralParams{copy(lhs_contracting), copy(rhs_contracting),

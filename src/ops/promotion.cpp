@@ -194,6 +194,13 @@ Array convert(const Array& x, PromotedDType to) {
   return lax::convert_element_type(x, to.dtype, to.weak_type);
 }
 
+Array widened(const Array& x, DType preferred) {
+  const auto is_whole = [](DType dtype) { return is_integer(dtype) || dtype == DType::kBool; };
+  const bool is_wider = dtype_info(x.dtype()).bits <= dtype_info(preferred).bits &&
+                        (!is_whole(preferred) || is_whole(x.dtype()));
+  return is_wider ? lax::convert_element_type(x, preferred) : x;
+}
+
 Array strengthen(const Array& x) {
   if (!x.type().weak_type()) return x;
   if (x.is_concrete()) return Array(x.type().strengthened(), x.storage());

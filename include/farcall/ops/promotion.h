@@ -26,6 +26,10 @@ FARCALL_API PromotedDType promote_to_inexact(std::span<const ShapeDtype> types);
 // nothing is lost on the way; of an integer that does not fit the low bits count.
 FARCALL_API Array convert(const Array& x, PromotedDType to);
 
+// x in the preferred dtype if that has the range of its elements, else x: what products with a
+// preferred dtype are computed from.
+FARCALL_API Array widened(const Array& x, DType preferred);
+
 // The same array without weak type; copies nothing.
 FARCALL_API Array strengthen(const Array& x);
 

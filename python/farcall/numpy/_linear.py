@@ -9,14 +9,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._lax_arrays import conv_general_dilated
-from farcall.numpy._common import (
-    Array,
-    as_array,
-    is_inexact,
-    normalize_axis,
-    refuse_out,
-    to_inexact,
-)
+from farcall.numpy._common import Array, as_array, normalize_axis, refuse_out, to_inexact
 
 __all__ = [
     "convolve",
@@ -44,14 +37,8 @@ def _product(function: Any, arrays: Any, preferred_element_type: Any) -> Array:
     """The product in the preferred dtype; where that is wider, so are the sums."""
     if preferred_element_type is None:
         return function(*arrays)
-    preferred = _core._check_dtype(preferred_element_type)
-    wide = [_f.astype(x, preferred) if _is_wider(preferred, x) else x for x in arrays]
-    return _f.astype(function(*wide), preferred)
-
-
-def _is_wider(dtype: np.dtype[Any], x: Array) -> bool:
-    """Whether the dtype has the range of the elements."""
-    return x.dtype.itemsize <= dtype.itemsize and (dtype.kind not in "biu" or not is_inexact(x))
+    wide = [_f._widened(x, preferred_element_type) for x in arrays]
+    return _f.astype(function(*wide), preferred_element_type)
 
 
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:

@@ -149,14 +149,9 @@ std::string Planner::why_not_take_over(const Equation& equation, size_t index, s
                : fmt::format("the operand is read again by {}",
                              program_.equations[last_use_[variable]].primitive->name);
   }
-  return num_reads(equation, variable) > num_copied_reads + 1 ? "the call reads the operand twice"
-                                                              : "";
-}
-
-size_t Planner::num_reads(const Equation& equation, uint32_t representative) const {
-  return static_cast<size_t>(std::ranges::count_if(equation.inputs, [&](Atom atom) {
-    return atom.is_variable() && root(atom.index) == representative;
-  }));
+  const auto num_reads = static_cast<size_t>(
+      std::ranges::count_if(equation.inputs, [&](Atom other) { return lies_in(other, variable); }));
+  return num_reads > num_copied_reads + 1 ? "the call reads the operand twice" : "";
 }
 
 // ---- where memory is ----

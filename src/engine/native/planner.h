@@ -35,6 +35,10 @@ class Planner {
     while (shares_[variable] != variable) variable = shares_[variable];
     return variable;
   }
+  // Whether the value lies in the memory that this variable stands for.
+  bool lies_in(Atom atom, uint32_t representative) const {
+    return atom.is_variable() && root(atom.index) == representative;
+  }
   void share_memory();
   void share_equation(size_t index);
   void join(uint32_t variable, uint32_t with);
@@ -42,8 +46,6 @@ class Planner {
   // copy of the same value, made before it runs.
   std::string why_not_take_over(const Equation& equation, size_t index, size_t input,
                                 size_t num_copied_reads = 0) const;
-  // How often an equation reads memory that this variable stands for.
-  size_t num_reads(const Equation& equation, uint32_t representative) const;
 
   // ---- layouts (planner_layouts.cpp) ----
 

@@ -52,11 +52,9 @@ void Planner::share_foreign_call(size_t index) {
   // An operand that is aliased twice is handed over once as it is, and once in a copy.
   std::vector<uint32_t> taken;
   const auto num_aliases = [&](uint32_t variable) {
-    return static_cast<size_t>(
-        std::ranges::count_if(params.input_output_aliases, [&](const auto& alias) {
-          const Atom operand = equation.inputs[alias.first];
-          return operand.is_variable() && root(operand.index) == variable;
-        }));
+    return static_cast<size_t>(std::ranges::count_if(
+        params.input_output_aliases,
+        [&](const auto& alias) { return lies_in(equation.inputs[alias.first], variable); }));
   };
   const auto why_not = [&](size_t input) -> std::string {
     const Atom operand = equation.inputs[input];
