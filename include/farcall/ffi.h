@@ -11,6 +11,10 @@
 // change at any time.
 #pragma once
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error "farcall/ffi.h needs C++17 or newer: compile with -std=c++17"
+#endif
+
 #include <farcall/handler/attr_struct.h>
 #include <farcall/handler/buffer.h>
 #include <farcall/handler/context.h>

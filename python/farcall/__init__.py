@@ -1,23 +1,35 @@
 """farcall: array programs that call foreign functions at the cost of a function call."""
 
+from farcall import _docs as _docs
 from farcall import ad_checkpoint as ad_checkpoint
+from farcall import core as core
 from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
 from farcall import debug as debug
+from farcall import dlpack as dlpack
 from farcall import dtypes as dtypes
 from farcall import errors as errors
 from farcall import experimental as experimental
 from farcall import ffi as ffi
+from farcall import flatten_util as flatten_util
+from farcall import image as image
 from farcall import lax as lax
 from farcall import nn as nn
 from farcall import numpy as numpy
+from farcall import ops as ops
+from farcall import random as random
 from farcall import scipy as scipy
+from farcall import sharding as sharding
+from farcall import stages as stages
+from farcall import test_util as test_util
 from farcall import testing as testing
 from farcall import tree as tree
 from farcall import tree_util as tree_util
+from farcall import typing as typing
 from farcall._array import Array as Array
 from farcall._array import ShapeDtypeStruct as ShapeDtypeStruct
 from farcall._array import block_until_ready as block_until_ready
+from farcall._as_jax import as_jax as as_jax
 from farcall._callbacks import buffer_callback as buffer_callback
 from farcall._callbacks import effects_barrier as effects_barrier
 from farcall._callbacks import pure_callback as pure_callback
@@ -26,6 +38,21 @@ from farcall._checkpoint import checkpoint_policies as checkpoint_policies
 from farcall._checkpoint import named_call as named_call
 from farcall._checkpoint import named_scope as named_scope
 from farcall._checkpoint import remat as remat
+from farcall._closures import closure_convert as closure_convert
+from farcall._closures import custom_gradient as custom_gradient
+from farcall._compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from farcall._config import check_tracer_leaks as check_tracer_leaks
+from farcall._config import checking_leaks as checking_leaks
+from farcall._config import config as config
+from farcall._config import debug_infs as debug_infs
+from farcall._config import debug_nans as debug_nans
+from farcall._config import default_matmul_precision as default_matmul_precision
+from farcall._config import disable_jit as disable_jit
+from farcall._config import enable_x64 as enable_x64
+from farcall._config import log_compiles as log_compiles
+from farcall._config import numpy_dtype_promotion as numpy_dtype_promotion
+from farcall._config import numpy_rank_promotion as numpy_rank_promotion
+from farcall._config import transfer_guard as transfer_guard
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import FfiError as FfiError
 from farcall._core import NonConcreteBooleanIndexError as NonConcreteBooleanIndexError
@@ -47,19 +74,53 @@ from farcall._derivatives import value_and_grad as value_and_grad
 from farcall._derivatives import vjp as vjp
 from farcall._devices import Device as Device
 from farcall._devices import default_backend as default_backend
+from farcall._devices import default_device as default_device
 from farcall._devices import device_count as device_count
 from farcall._devices import device_get as device_get
-from farcall._devices import device_put as device_put
 from farcall._devices import devices as devices
+from farcall._devices import host_count as host_count
+from farcall._devices import host_id as host_id
+from farcall._devices import host_ids as host_ids
+from farcall._devices import local_device_count as local_device_count
 from farcall._devices import local_devices as local_devices
+from farcall._devices import process_count as process_count
+from farcall._devices import process_index as process_index
+from farcall._devices import process_indices as process_indices
+from farcall._environment import __version_info__ as __version_info__
+from farcall._environment import print_environment_info as print_environment_info
+from farcall._jit import cache_info as cache_info
 from farcall._jit import clear_caches as clear_caches
 from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
+from farcall._placement import copy_to_host_async as copy_to_host_async
+from farcall._placement import device_put as device_put
+from farcall._placement import make_array_from_callback as make_array_from_callback
+from farcall._placement import (
+    make_array_from_process_local_data as make_array_from_process_local_data,
+)
+from farcall._placement import (
+    make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+)
+from farcall._placement import reshard as reshard
 from farcall._program import Exported as Exported
 from farcall._program import deserialize as deserialize
 from farcall._program import export as export
 from farcall._program import load as load
 from farcall._program import save as save
+from farcall._public import public_names as _public_names
+from farcall._public import show_public_names as _show_public_names
+from farcall._shard_map import pmap as pmap
+from farcall._shard_map import shard_map as shard_map
+from farcall._sharding import NamedSharding as NamedSharding
+from farcall._sharding import P as P
+from farcall._sharding import Shard as Shard
+from farcall._sharding import make_mesh as make_mesh
+from farcall._sharding import set_mesh as set_mesh
+from farcall._types import typeof as typeof
 from farcall._vmap import vmap as vmap
+from farcall.dtypes import float0 as float0
+
+__all__ = [*_public_names(globals()), "__version__"]
+_show_public_names(__name__)

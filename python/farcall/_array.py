@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,15 @@ def _install_methods() -> None:
         """This array: its values are there already."""
         return self
 
+    def same(self: Array, memo: Any = None) -> Array:
+        """This array: arrays do not change."""
+        del memo
+        return self
+
     for function in (copy, tolist):
         setattr(Array, function.__name__, function)
+    for name in ("__copy__", "__deepcopy__"):
+        setattr(Array, name, same)
     Array.block_until_ready = ready
 
     def matrix_transpose(self: Array) -> Array:
@@ -64,4 +71,60 @@ def _install_methods() -> None:
         setattr(Array, name, made)
 
 
+class Format(NamedTuple):
+    """How an array lies in memory: None: row by row, on the one device."""
+
+    layout: Any = None
+    sharding: Any = None
+
+
+def _install_type_attributes() -> None:
+    """What ShapeDtypeStruct has besides the shape, the dtype and the weak type."""
+
+    def like(x: Any) -> ShapeDtypeStruct:
+        """The shape, dtype and weak type of an array, a number, or what has both.
+
+        Raises:
+          TypeError: for anything else.
+        """
+        if isinstance(x, ShapeDtypeStruct):
+            return x
+        if isinstance(x, (bool, int, float, complex)):
+            x = _core.as_array(x)
+        if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+            raise TypeError(
+                "ShapeDtypeStruct.like: expected an array, a number, or an object with shape and "
+                f"dtype, got {x!r} of type {type(x).__name__}"
+            )
+        return ShapeDtypeStruct(x.shape, x.dtype, weak_type=bool(getattr(x, "weak_type", False)))
+
+    def update(self: ShapeDtypeStruct, **changes: Any) -> ShapeDtypeStruct:
+        """The same with other values of ``shape``, ``dtype``, ``weak_type`` and so on.
+
+        Raises:
+          TypeError: for a name that the constructor does not take.
+        """
+        mine = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        return ShapeDtypeStruct(**{**mine, **changes})
+
+    def length(self: ShapeDtypeStruct) -> int:
+        """The size of the first dimension."""
+        if not self.shape:
+            raise TypeError("the ShapeDtypeStruct of a scalar has no len()")
+        return self.shape[0]
+
+    ShapeDtypeStruct.like = staticmethod(like)
+    ShapeDtypeStruct.update = update
+    ShapeDtypeStruct.__len__ = length
+    constants = {
+        "sharding": (None, "None: there is one device."),
+        "format": (Format(), "How it lies in memory."),
+        "is_ref": (False, "False: farcall has no mutable arrays."),
+        "manual_axis_type": (None, "None: there is one device."),
+    }
+    for name, (value, doc) in constants.items():
+        setattr(ShapeDtypeStruct, name, property(lambda _, value=value: value, doc=doc))
+
+
 _install_methods()
+_install_type_attributes()

@@ -11,7 +11,7 @@ from typing import Any
 
 from farcall import _core
 from farcall import tree as _tree
-from farcall._functions import arguments_by_both, check_callable, name_of
+from farcall._functions import P, R, arguments_by_both, check_callable, name_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ _dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
 
 # Policies for checkpoint. They look at the operations of a function and of jitted functions that it
 # calls; loops and branches are computed again as a whole.
-checkpoint_policies = types.SimpleNamespace(
+checkpoint_policies: types.SimpleNamespace = types.SimpleNamespace(
     nothing_saveable=SavePolicy("nothing_saveable"),
     everything_saveable=SavePolicy("everything_saveable"),
     dots_saveable=_dots,
@@ -61,12 +61,12 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 def checkpoint(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     *,
     prevent_cse: bool = True,
     policy: SavePolicy | None = None,
     static_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """``fun``, but reverse mode runs it again in place of keeping what it computed on the way.
 
     Args:
@@ -95,7 +95,7 @@ def checkpoint(
     options = (where, name, numbers, prevent_cse, policy.name, policy.names)
 
     @functools.wraps(fun)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
         return _core.transforms.checkpoint(fun, *options, args, kwargs)
 
     return checkpointed
@@ -104,7 +104,7 @@ def checkpoint(
 remat = checkpoint
 
 
-def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """``fun``, which is one operation of this name in programs that call it.
 
     Args:
@@ -116,7 +116,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     where = f"named_call({name})"
 
     @functools.wraps(fun)
-    def named(*args: Any, **kwargs: Any) -> Any:
+    def named(*args: P.args, **kwargs: P.kwargs) -> R:
         return _core.transforms.named_call(fun, where, name, args, kwargs)
 
     return named

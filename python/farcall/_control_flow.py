@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from farcall import _loops_in_python as _in_python
 from farcall._core import Array
 from farcall._core import control_flow as _core
 
 _MISSING: Any = object()
+
+# What goes from step to step, a slice of the operands, a result of one step.
+Carry = TypeVar("Carry")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
 class _Recorded:
@@ -38,13 +44,13 @@ def _cache(*functions: Any) -> _core.BodyCache:
 
 
 def scan(
-    f: Callable[[Any, Any], tuple[Any, Any]],
+    f: Callable[[Carry, X], tuple[Carry, Y]],
     init: Any,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
-) -> tuple[Any, Any]:
+) -> tuple[Carry, Y]:
     """Calls ``f`` on a carry and one slice after the other, as one operation.
 
     Args:
@@ -63,12 +69,16 @@ def scan(
       TypeError: ``f`` returns no pair, or a carry of another structure or type.
       ValueError: leading dimensions, or ``length``, that do not agree, or are not given at all.
     """
+    if _in_python.wanted():
+        results = _in_python.scan(f, init, xs, length, bool(reverse))
+        if results is not None:
+            return results
     return _core.scan(f, _cache(f), init, xs, length, bool(reverse), unroll)
 
 
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-) -> Any:
+    cond_fun: Callable[[Carry], Any], body_fun: Callable[[Carry], Carry], init_val: Any
+) -> Carry:
     """``body_fun`` of its own result, beginning with ``init_val``, as long as ``cond_fun`` holds.
 
     Under vmap it runs until no element goes on. It can be differentiated in forward mode only.
@@ -77,17 +87,21 @@ def while_loop(
       TypeError: ``cond_fun`` returns no scalar of dtype bool, or ``body_fun`` a value of another
         structure or type than it gets.
     """
+    if _in_python.wanted():
+        value = _in_python.while_loop(cond_fun, body_fun, init_val)
+        if value is not None:
+            return value
     return _core.while_loop(cond_fun, body_fun, _cache(body_fun, cond_fun), init_val)
 
 
 def fori_loop(
     lower: Any,
     upper: Any,
-    body_fun: Callable[[Any, Any], Any],
+    body_fun: Callable[[Any, Carry], Carry],
     init_val: Any,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> Carry:
     """``val = body_fun(i, val)`` for i = lower, …, upper - 1, beginning with ``init_val``.
 
     With bounds that are known when it is called, it can be differentiated in reverse mode.
@@ -96,6 +110,10 @@ def fori_loop(
       TypeError: bounds that are no integers, or a body that returns another structure or type.
       ValueError: ``unroll`` with bounds that are not known.
     """
+    if _in_python.wanted():
+        value = _in_python.fori_loop(lower, upper, body_fun, init_val)
+        if value is not None:
+            return value
     return _core.fori_loop(lower, upper, body_fun, _cache(body_fun), init_val, unroll)
 
 
@@ -176,14 +194,22 @@ def _branches(
         if operands:
             raise TypeError(f"{name}: give operands by position or as operand=, not both")
         operands = (operand,)
+    if _in_python.wanted() and branches:
+        result = _in_python.branch(index, branches, operands, name == "switch")
+        if result is not None:
+            return result[0]
     return _core.run_branches(name, index, branches, _cache(*branches), operands)
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = None) -> Y:
     """``f`` of each slice of ``xs`` along the leading axes, one after the other, stacked.
 
     With ``batch_size`` it takes that many at a time, by vmap.
     """
+    if _in_python.wanted():
+        results = _in_python.scan(lambda _, x: (None, f(x)), None, xs, None, False)
+        if results is not None:
+            return results[1]
     return _core.map_slices(f, _cache(f), xs, batch_size)
 
 

@@ -7,29 +7,29 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from farcall import _control_flow, _core, tree
-from farcall._functions import check_callable, name_of, parameters_of, positional_names
+from farcall._functions import P, R, check_callable, name_of, parameters_of, positional_names
 
 _transforms = _core.transforms
 
 
-class _CustomFunction:
+class _CustomFunction(Generic[P, R]):
     """A function whose arguments are all positional, some of them not differentiable."""
 
-    _kind = ""
+    _kind: str = ""
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
         check_callable(fun, self._kind)
         wrapper: Any = self
         functools.update_wrapper(wrapper, fun)
-        self.fun = fun
+        self.fun: Callable[P, R] = fun
         self._name = name_of(fun)
         self._positional = positional_names(parameters_of(fun))
         numbers = {operator.index(number) for number in nondiff_argnums}
@@ -40,7 +40,7 @@ class _CustomFunction:
                     f"function's arguments are {', '.join(self._positional)}"
                 )
             numbers.add(self._positional.index(name))
-        self.nondiff_argnums = tuple(sorted(numbers))
+        self.nondiff_argnums: tuple[int, ...] = tuple(sorted(numbers))
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments by position, defaults filled in."""
@@ -72,7 +72,7 @@ class _CustomFunction:
         return f"<{self._kind} {self._name}>"
 
 
-class custom_jvp(_CustomFunction):  # noqa: N801
+class custom_jvp(_CustomFunction[P, R]):  # noqa: N801
     """A function whose derivative is given by a rule in forward mode; reverse mode follows from it.
 
     Args:
@@ -86,10 +86,10 @@ class custom_jvp(_CustomFunction):  # noqa: N801
         results and their tangents, of the structure, shapes and dtypes that these have.
     """
 
-    _kind = "custom_jvp"
+    _kind: str = "custom_jvp"
 
     jvp: Callable[..., Any] | None = None
-    symbolic_zeros = False
+    symbolic_zeros: bool = False
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Sets the rule; returns it, so that this is a decorator.
@@ -117,8 +117,10 @@ class custom_jvp(_CustomFunction):  # noqa: N801
                 f"custom_jvp({self._name}): defjvps cannot be used with nondiff_argnums; use defjvp"
             )
 
+        call: Any = self
+
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            result = self(*primals)
+            result = call(*primals)
             total = tree.map(_transforms.zero_from_primal, result)
             for tangent, part in zip(tangents, jvps, strict=False):
                 if part is not None:
@@ -127,20 +129,20 @@ class custom_jvp(_CustomFunction):  # noqa: N801
 
         self.defjvp(rule)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.jvp is None:
             raise AttributeError(
                 f"custom_jvp({self._name}): it has no rule; define one with {self._name}.defjvp"
             )
-        args = self._resolve(args, kwargs)
+        resolved = self._resolve(args, kwargs)
         return _transforms.custom_jvp(
             self.fun,
             self.jvp,
             self._name,
             name_of(self.jvp),
-            self._dynamic(args),
+            self._dynamic(resolved),
             self.symbolic_zeros,
-            args,
+            resolved,
         )
 
 
@@ -148,7 +150,7 @@ def _add(x: Any, y: Any) -> Any:
     return x if getattr(x, "dtype", None) == _transforms.float0 else x + y
 
 
-class custom_vjp(_CustomFunction):  # noqa: N801
+class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
     """A function whose derivative in reverse mode is given by a rule.
 
     Args:
@@ -162,11 +164,11 @@ class custom_vjp(_CustomFunction):  # noqa: N801
       ValueError: for cotangents of another shape or dtype than the arguments.
     """
 
-    _kind = "custom_vjp"
+    _kind: str = "custom_vjp"
 
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
-    symbolic_zeros = False
+    symbolic_zeros: bool = False
 
     def defvjp(
         self,
@@ -190,12 +192,12 @@ class custom_vjp(_CustomFunction):  # noqa: N801
         check_callable(bwd, "defvjp")
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"custom_vjp({self._name}): it has no rule; define one with {self._name}.defvjp"
             )
-        args = self._resolve(args, kwargs)
+        resolved = self._resolve(args, kwargs)
         return _transforms.custom_vjp(
             self.fun,
             self.fwd,
@@ -203,13 +205,13 @@ class custom_vjp(_CustomFunction):  # noqa: N801
             self._name,
             name_of(self.fwd),
             name_of(self.bwd),
-            self._dynamic(args),
+            self._dynamic(resolved),
             self.symbolic_zeros,
-            args,
+            resolved,
         )
 
 
-class custom_vmap(_CustomFunction):  # noqa: N801
+class custom_vmap(_CustomFunction[P, R]):  # noqa: N801
     """A function that brings its own rule for vmap.
 
     Args:
@@ -220,11 +222,11 @@ class custom_vmap(_CustomFunction):  # noqa: N801
       TypeError, ValueError: under vmap, for a rule that does not return what it should.
     """
 
-    _kind = "custom_vmap"
+    _kind: str = "custom_vmap"
 
     vmap_rule: Callable[..., Any] | None = None
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[P, R]) -> None:
         super().__init__(fun)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -240,18 +242,18 @@ class custom_vmap(_CustomFunction):  # noqa: N801
         self.vmap_rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if self.vmap_rule is None:
             raise AttributeError(
                 f"custom_vmap({self._name}): it has no rule; define one with {self._name}.def_vmap"
             )
-        args = self._resolve(args, kwargs)
+        resolved = self._resolve(args, kwargs)
         return _transforms.custom_vmap(
-            self.fun, self.vmap_rule, self._name, name_of(self.vmap_rule), args
+            self.fun, self.vmap_rule, self._name, name_of(self.vmap_rule), resolved
         )
 
 
-def sequential_vmap(fun: Callable[..., Any]) -> custom_vmap:
+def sequential_vmap(fun: Callable[P, R]) -> custom_vmap[P, R]:
     """``fun``, of which vmap is a loop over the batch."""
     mapped = custom_vmap(fun)
 
@@ -267,7 +269,8 @@ def sequential_vmap(fun: Callable[..., Any]) -> custom_vmap:
             chosen = [
                 next(rest) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)
             ]
-            return mapped(*structure.unflatten(chosen))
+            call: Any = mapped
+            return call(*structure.unflatten(chosen))
 
         results = _control_flow.map(one, batched)
         return results, tree.map(lambda _: True, results)

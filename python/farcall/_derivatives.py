@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
-from farcall._functions import argument_numbers, check_callable, name_of
+from farcall._functions import P, argument_numbers, check_callable, name_of
 
 _transforms = _core.transforms
 
@@ -94,12 +94,12 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns ``fun``'s value and its gradient.
 
     Args:
@@ -122,12 +122,12 @@ def value_and_grad(
 
 
 def grad(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the gradient of ``fun``, or ``(gradient, aux)``.
 
     Arguments, results and errors are as for value_and_grad.
@@ -136,22 +136,26 @@ def grad(
 
 
 def _value_and_grad(
-    called: str, fun: Any, argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    called: str,
+    fun: Callable[P, Any],
+    argnums: Any,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+) -> tuple[Callable[P, Any], Callable[P, Any]]:
     check_callable(fun, called)
     where = f"{called}({name_of(fun)})"
     numbers, is_single = argument_numbers(argnums, where)
     options = (where, numbers, is_single, has_aux, holomorphic, allow_int)
-    call = _transforms.value_and_grad
 
     @functools.wraps(fun)
-    def both(*args: Any, **kwargs: Any) -> Any:
-        value, gradient, *aux = call(fun, *options, args, kwargs)
+    def both(*args: P.args, **kwargs: P.kwargs) -> Any:
+        value, gradient, *aux = _transforms.value_and_grad(fun, *options, args, kwargs)
         return ((value, *aux) if aux else value), gradient
 
     @functools.wraps(fun)
-    def gradient_alone(*args: Any, **kwargs: Any) -> Any:
-        _, *rest = call(fun, *options, args, kwargs)
+    def gradient_alone(*args: P.args, **kwargs: P.kwargs) -> Any:
+        _, *rest = _transforms.value_and_grad(fun, *options, args, kwargs)
         return tuple(rest) if has_aux else rest[0]
 
     return both, gradient_alone
@@ -159,30 +163,30 @@ def _value_and_grad(
 
 def _jacobian(
     is_forward: bool,
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int],
     has_aux: bool,
     holomorphic: bool,
     allow_int: bool,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     name = "jacfwd" if is_forward else "jacrev"
     check_callable(fun, name)
     where = f"{name}({name_of(fun)})"
     options = (where, *argument_numbers(argnums, where), has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
-    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         return _transforms.jacobian(is_forward, fun, *options, args, kwargs)
 
     return jacobian_of
 
 
 def jacfwd(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the Jacobian of ``fun``, by forward mode in all directions at once.
 
     Good where there are fewer inputs than outputs.
@@ -206,12 +210,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the Jacobian of ``fun``, by reverse mode for all results at once.
 
     Good where there are fewer outputs than inputs. Arguments, results and errors are as for jacfwd;
@@ -224,11 +228,11 @@ jacobian = jacrev
 
 
 def hessian(
-    fun: Callable[..., Any],
+    fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
-) -> Callable[..., Any]:
+) -> Callable[P, Any]:
     """A function that returns the matrix of second derivatives of ``fun``.
 
     It is ``jacfwd(jacrev(fun))``; arguments and errors are as for these.

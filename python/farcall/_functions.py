@@ -6,14 +6,20 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+# The parameters and the result of a function that is transformed.
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def name_of(function: Callable[..., Any]) -> str:
     """The function's name, or its class's."""
     while isinstance(function, functools.partial):
         function = function.func
-    return getattr(function, "__name__", type(function).__name__)
+    name = getattr(function, "__name__", None)
+    name = name if isinstance(name, str) else type(function).__name__
+    return name.encode(errors="backslashreplace").decode()  # what UTF-8 does not have
 
 
 def check_callable(function: Any, where: str) -> None:
@@ -60,6 +66,18 @@ def positional_names(parameters: list[inspect.Parameter]) -> list[str]:
     """The names of the parameters that can be given by position."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in parameters if p.kind in kinds]
+
+
+def name_of_positional(function: Callable[..., Any], position: int) -> str | None:
+    """How a function calls the argument at a position: ``x``, or ``args[2]``; None: unknown."""
+    for number, parameter in enumerate(parameters_of(function)):
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{position - number}]"
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+            break
+        if number == position:
+            return parameter.name
+    return None
 
 
 def arguments_by_both(

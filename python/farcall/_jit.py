@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
 from farcall import _core
-from farcall._functions import arguments_by_both, check_callable, name_of, share_copies
+from farcall._devices import check_platform
+from farcall._functions import P, R, arguments_by_both, check_callable, name_of, share_copies
+from farcall._placement import check_shardings
+from farcall._sharding import check_sharding
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    class _JitOptions(TypedDict, total=False):
+        static_argnums: int | Sequence[int] | None
+        static_argnames: str | Sequence[str] | None
+        donate_argnums: int | Sequence[int] | None
+        donate_argnames: str | Sequence[str] | None
+        keep_unused: bool
+        inline: bool
+        in_shardings: Any
+        out_shardings: Any
+        device: Any
+        backend: str | None
+        compiler_options: dict[str, Any] | None
+
 
 share_copies(_core.JitFunction, _core.Lowered, _core.Compiled)
+
+
+@overload
+def jit(fun: Callable[P, R], /, **options: Unpack[_JitOptions]) -> _core.JitFunction[P, R]: ...
+@overload
+def jit(
+    fun: None = None, /, **options: Unpack[_JitOptions]
+) -> Callable[[Callable[P, R]], _core.JitFunction[P, R]]: ...
 
 
 def jit(
@@ -22,6 +51,11 @@ def jit(
     donate_argnames: str | Sequence[str] | None = None,
     keep_unused: bool = False,
     inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    device: Any = None,
+    backend: str | None = None,
+    compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """A compiled version of ``fun``.
 
@@ -38,6 +72,11 @@ def jit(
       keep_unused: for programs written for JAX; without effect on results.
       inline: whether a call inside another function that is recorded adds the operations of ``fun``
         to it one by one, in place of one operation ``jit``.
+      in_shardings, out_shardings: how arguments and results lie: Shardings, PartitionSpecs of the
+        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. There is
+        one device, where everything lies in any case; what is wrong is told when it is called.
+      device, backend: the device, or its platform: ``cpu``.
+      compiler_options: for programs written for JAX; without effect.
 
     Raises:
       ValueError: a static argument that the function does not have, or one that is not hashable.
@@ -52,18 +91,73 @@ def jit(
             donate_argnames=donate_argnames,
             keep_unused=keep_unused,
             inline=inline,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
+            device=device,
+            backend=backend,
+            compiler_options=compiler_options,
         )
     check_callable(fun, "jit")
     name = name_of(fun)
     where = f"jit({name})"
+    check_platform(backend, where)
+    check_sharding(device, None, f"{where}: device")
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
     both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
     if both:
         raise ValueError(f"{where}: {both} are static and donated; a constant has no memory to use")
-    jitted = _core.make_jit(fun, name, *statics, *donated, inline)
+    run = fun
+    if in_shardings is not None or out_shardings is not None:
+        run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
+    jitted = _core.make_jit(run, name, *statics, *donated, inline)
     functools.update_wrapper(jitted, fun)
+    jitted._options = {
+        "static_argnums": statics[0],
+        "static_argnames": statics[1],
+        "donate_argnums": donated[0],
+        "donate_argnames": donated[1],
+        "inline": inline,
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
+    }
     return jitted
+
+
+def _rebuild(fun: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return jit(fun, **options)
+
+
+def _reduce(self: Any) -> Any:
+    """For pickle: by name where the function's module has it, else the function and the options."""
+    module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
+    if module != "__main__" and getattr(sys.modules.get(module or ""), name, None) is self:
+        return name
+    return _rebuild, (self.__wrapped__, self._options)
+
+
+_core.JitFunction.__reduce__ = _reduce
+
+
+def _with_checked_shardings(
+    fun: Callable[..., Any],
+    where: str,
+    statics: tuple[list[int], list[str]],
+    in_shardings: Any,
+    out_shardings: Any,
+) -> Callable[..., Any]:
+    """``fun``, which checks the shardings when it is recorded."""
+
+    @functools.wraps(fun)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if in_shardings is not None:
+            dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics[0])
+            check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
+        result = fun(*args, **kwargs)
+        check_shardings(out_shardings, result, f"{where}: out_shardings")
+        return result
+
+    return checked
 
 
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -81,18 +175,33 @@ def _clear_cache(self: Any) -> None:
     _core.jit_clear_cache(self)
 
 
+class CacheInfo(NamedTuple):
+    """What a cache of programs holds."""
+
+    size: int  #: programs that it holds
+    limit: int  #: how many it may hold: the flag ``cache_limit``
+    misses: int  #: programs that were made because it did not hold them
+    evictions: int  #: programs that made room for others: those that were used least recently
+
+
+def _cache_info(self: Any) -> CacheInfo:
+    """What the cache of this function holds. Each combination of types, structure and static
+    arguments has a program of its own."""
+    return CacheInfo(*_core.jit_cache_info(self))
+
+
 def _cache_size(self: Any) -> int:
-    return _core.jit_cache_size(self)
+    return self.cache_info().size
 
 
-for _method in (_lower, _eval_shape, _clear_cache, _cache_size):
+for _method in (_lower, _eval_shape, _clear_cache, _cache_info, _cache_size):
     _name = "_cache_size" if _method is _cache_size else _method.__name__[1:]
     setattr(_core.JitFunction, _name, _method)
 
 
 def make_jaxpr(
-    fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
-) -> Callable[..., Any]:
+    fun: Callable[P, Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[P, Any]:
     """A function that returns the program of ``fun`` for its arguments' types.
 
     Args:
@@ -132,3 +241,17 @@ def clear_caches() -> None:
     Jitted functions keep theirs; each has ``clear_cache()``.
     """
     _core.ffi.clear_caches()
+
+
+class ProcessCaches(NamedTuple):
+    """The caches that all threads share. Each jitted function has one of its own."""
+
+    eager: CacheInfo  #: programs of operations on concrete arrays
+    ffi_calls: CacheInfo  #: ``ffi_call``s by their options
+    num_array_types: int  #: distinct shapes and dtypes, about a hundred bytes each
+
+
+def cache_info() -> ProcessCaches:
+    """What the caches of the process hold. ``jitted.cache_info()`` tells it of one function."""
+    eager, ffi_calls, num_array_types = _core.cache_info()
+    return ProcessCaches(CacheInfo(*eager), CacheInfo(*ffi_calls), num_array_types)

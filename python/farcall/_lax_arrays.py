@@ -111,13 +111,16 @@ def padtype_to_pads(
     padding: str,
 ) -> list[tuple[int, int]]:
     """What ``SAME``, ``SAME_LOWER`` and ``VALID`` stand for: zeros before and behind."""
-    name = padding.upper()
+    name = padding.upper() if isinstance(padding, str) else None
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
     if name not in ("SAME", "SAME_LOWER"):
         raise ValueError(f"padding must be 'SAME', 'SAME_LOWER' or 'VALID', got {padding!r}")
     pads = []
-    for size, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
+    for sizes in zip(in_shape, window_shape, window_strides, strict=True):
+        size, window, stride = map(operator.index, sizes)
+        if stride < 1:
+            raise ValueError(f"window_strides must be positive, got {window_strides}")
         total = max((-(-size // stride) - 1) * stride + window - size, 0)
         small, large = total // 2, total - total // 2
         pads.append((small, large) if name == "SAME" else (large, small))

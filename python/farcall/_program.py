@@ -111,7 +111,7 @@ def export(fun: Any) -> Callable[..., Exported]:
     Args:
       fun: what jit made, or a function, which is then recorded as jit would.
     """
-    jitted = fun if isinstance(fun, _core.JitFunction) else jit(fun)
+    jitted: Any = fun if isinstance(fun, _core.JitFunction) else jit(fun)
 
     def make(*args: Any, **kwargs: Any) -> Exported:
         return jitted.lower(*args, **kwargs).export()
@@ -137,24 +137,27 @@ def deserialize(data: bytes | bytearray | memoryview, strict: bool = True) -> An
         warnings.warn(problem, stacklevel=2)
     if "in_tree" not in metadata:
         return program
-    return Exported(program, _tree(metadata["in_tree"]), _tree(metadata["out_tree"]))
+    in_tree = _saved_tree(metadata, "in_tree", len(program.in_avals))
+    out_tree = _saved_tree(metadata, "out_tree", len(program.out_avals))
+    return Exported(program, in_tree, out_tree)
 
 
 def save(path: str | os.PathLike[str], program: Any) -> None:
-    """Writes a program, an Exported or a lowered function to a file, as a whole or not at all."""
+    """Writes a program, an Exported or a lowered function to a file, as a whole or not at all.
+
+    Whoever reads the file meanwhile sees the old contents or the new ones; of several writers one
+    wins. A file that was there keeps its permissions, and a symbolic link stays a link.
+
+    Raises:
+      OSError: the file cannot be written, or the path is that of something other than a file.
+      TypeError: ``program`` is nothing that can be saved.
+    """
     if not hasattr(program, "serialize"):
         raise TypeError(
             f"save: expected a program, an exported or a lowered function, got {program!r} of type "
             f"{type(program).__name__}; farcall.export(f)(*args) makes one from a function"
         )
-    data = program.serialize()
-    path = pathlib.Path(path)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    _core.replace_file(os.fsencode(path), program.serialize())
 
 
 def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
@@ -179,8 +182,25 @@ def _tree_text(tree: Any) -> str:
     return json.dumps(_encode(tree.unflatten([_LEAF] * tree.num_leaves)))
 
 
-def _tree(text: str) -> Any:
-    return flatten(_decode(json.loads(text)))[1]
+def _saved_tree(metadata: dict[str, Any], name: str, num_leaves: int) -> Any:
+    # Files come from anywhere: whatever is wrong with a structure is one kind of error.
+    text = metadata.get(name)
+    try:
+        tree = flatten(_decode(json.loads(text)))[1]  # type: ignore[arg-type]
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ValueError(f"deserialize: {name} describes no structure: {error}") from error
+    if tree.num_leaves != num_leaves:
+        raise ValueError(
+            f"deserialize: {name} has {tree.num_leaves} leaves, the program {num_leaves} of them"
+        )
+    return tree
 
 
 _LEAF = object()
@@ -210,22 +230,28 @@ def _encode(node: Any) -> Any:
 def _decode(node: Any) -> Any:
     if node in ("*", "None"):
         return _LEAF if node == "*" else None
+    if not isinstance(node, list) or not node:
+        raise ValueError(f"{node!r} is no kind of container")
     kind, *parts = node
     if kind == "dict":
         return {key: _decode(value) for key, value in parts}
     if kind == "namedtuple":
         module, name, *children = parts
         return _named_tuple(module, name)(*map(_decode, children))
-    return {"list": list, "tuple": tuple}[kind](map(_decode, parts))
+    if kind == "list":
+        return [_decode(part) for part in parts]
+    if kind == "tuple":
+        return tuple(_decode(part) for part in parts)
+    raise ValueError(f"{kind!r} is no kind of container")
 
 
 def _named_tuple(module: str, name: str) -> Any:
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    if not (isinstance(found, type) and issubclass(found, tuple)):
+    if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
         raise ValueError(
-            f"deserialize: the function's structure has the namedtuple {module}.{name}, which is "
-            "not there; import its module first"
+            f"the function's structure has the namedtuple {module}.{name}, which is not there; "
+            "import its module first"
         )
     return found

@@ -130,9 +130,16 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
       simple: the keys alone, without brackets and dots.
       separator: between the keys.
     """
+    if not isinstance(separator, str):
+        raise TypeError(f"keystr: separator must be a string, got {separator!r}")
     if not simple:
         return separator.join(map(str, keys))
     return separator.join(str(next(iter(vars(key).values()))) for key in keys)
+
+
+def check_structure(treedef: Any, what: str) -> None:
+    if not isinstance(treedef, _core.PyTreeDef):
+        raise TypeError(f"{what} must be a PyTreeDef, got {treedef!r}")
 
 
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
@@ -146,8 +153,13 @@ def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) 
     Raises:
       TypeError: where it does not have these structures.
     """
+    check_structure(outer_treedef, "transpose: outer_treedef")
     parts = outer_treedef.flatten_up_to(pytree_to_transpose)
-    if inner_treedef is None:
+    if inner_treedef is not None:
+        check_structure(inner_treedef, "transpose: inner_treedef")
+    elif not parts:
+        raise ValueError("transpose: the outer structure has no leaves; give inner_treedef")
+    else:
         inner_treedef = _core.tree_flatten(parts[0])[1]
     rows = [_core.tree_flatten(part) for part in parts]
     if any(structure != inner_treedef for _, structure in rows):

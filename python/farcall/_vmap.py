@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from farcall import _core, tree
-from farcall._functions import check_callable, name_of
+from farcall._functions import P, R, check_callable, name_of
 
 
 def _check_axes(axes: Any, what: str) -> None:
@@ -18,13 +18,13 @@ def _check_axes(axes: Any, what: str) -> None:
 
 
 def vmap(
-    fun: Callable[..., Any],
+    fun: Callable[P, R],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: str | None = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """``fun`` mapped over a dimension of its arguments, as one batched computation.
 
     ``fun`` sees each argument without the mapped dimension; the operations that it calls are
@@ -67,10 +67,12 @@ def vmap(
     _check_axes(in_axes, f"{where}: in_axes")
     _check_axes(out_axes, f"{where}: out_axes")
     mapped_name = "" if axis_name is None else str(axis_name)
-    call = _core.transforms.vmap
 
     @functools.wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        return call(fun, where, in_axes, out_axes, mapped_name, axis_size, args, kwargs)
+    def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        # Not kept by this function, which is pickled with what it closes over.
+        return _core.transforms.vmap(
+            fun, where, in_axes, out_axes, mapped_name, axis_size, args, kwargs
+        )
 
     return mapped

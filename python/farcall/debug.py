@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import builtins
+import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from farcall import _core
+
+__all__ = [
+    "callback",
+    "print",
+]
+
+# numpy's own, whatever the program has set when this module is loaded.
+_DEFAULT_OPTIONS = {
+    **np.get_printoptions(),
+    "edgeitems": 3,
+    "floatmode": "maxprec",
+    "formatter": None,
+    "infstr": "inf",
+    "legacy": False,
+    "linewidth": 75,
+    "nanstr": "nan",
+    "precision": 8,
+    "sign": "-",
+    "suppress": False,
+    "threshold": 1000,
+}
 
 
 def _check_first_of_two(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -82,14 +106,51 @@ class _Checker(string.Formatter):
             )
 
 
+# What str() gives for a traced array.
+_TRACED_TEXT = re.compile(r"Traced<[a-z0-9]+\[[0-9,]*\]>")
+
+
+def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuses a format that str.format would refuse, or that was made from values too early."""
+    found = _TRACED_TEXT.search(fmt)
+    if found:
+        raise ValueError(
+            f"debug.print: the format holds the text of a traced array, {found.group()}: an "
+            "f-string or str() has formatted it before there was a value. Write "
+            'debug.print("{x}", x=x) without the f, so that it is formatted when the program runs'
+        )
+    try:
+        _Checker().vformat(fmt, args, kwargs)
+    except (KeyError, IndexError) as error:
+        raise type(error)(
+            f"debug.print: the format {fmt!r} has a field without a value ({error}). Give the "
+            'value as an argument; text with braces is printed by debug.print("{}", text)'
+        ) from None
+
+
 class _Printer:
+    """Prints a format under numpy's print options: those of its making where the call has none.
+
+    An option that differs from numpy's default when it prints counts more than one that was set
+    when the function was recorded.
+    """
+
     __name__ = "print"
 
     def __init__(self, fmt: str) -> None:
         self._format = fmt
+        options = np.get_printoptions()
+        self._options = None if options == _DEFAULT_OPTIONS else options
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        builtins.print(self._format.format(*args, **kwargs))
+        if self._options is None:
+            builtins.print(self._format.format(*args, **kwargs))
+            return
+        now = np.get_printoptions()
+        set_now = {name: now[name] for name in now if now[name] != _DEFAULT_OPTIONS[name]}
+        with np.printoptions(**{**self._options, **set_now}):
+            text = self._format.format(*args, **kwargs)
+        builtins.print(text)
 
 
 def print(
@@ -105,9 +166,13 @@ def print(
     ``print(ordered=True)(fmt, *args, **kwargs)`` is the same in two calls, where the names of
     options are free for ``kwargs``.
 
+    Arrays are printed with numpy's print options (``numpy.printoptions``): those that hold when the
+    program prints, else those that held when the function was recorded.
+
     Args:
       fmt: a format string of ``str.format``: positional and named fields, format specifications
-        (``{loss:.3f}`` for scalars), ``{{`` and ``}}`` for braces.
+        (``{loss:.3f}`` for scalars), ``{{`` and ``}}`` for braces. No f-string: it would be
+        formatted before there are values.
       *args: values of the fields.
       ordered: prints keep the order of the program among themselves.
       partitioned: for engines with several devices; there is one here.
@@ -118,7 +183,8 @@ def print(
     Raises:
       TypeError: when ``fmt`` is no string.
       IndexError, KeyError: for a field without a value.
-      ValueError: for a value without a field.
+      ValueError: for a value without a field, or a format that an f-string has put the text of a
+        traced array into.
     """
     del partitioned
 
@@ -126,7 +192,7 @@ def print(
         if not isinstance(fmt, str):
             raise TypeError(f"debug.print: fmt must be a string, got {fmt!r}")
         if not skip_format_check:
-            _Checker().vformat(fmt, args, kwargs)
+            _check_format(fmt, args, kwargs)
         _core.callbacks.debug_callback(_Printer(fmt), ordered, args, kwargs)
 
     if fmt is not None:

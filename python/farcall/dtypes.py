@@ -2,11 +2,16 @@
 
 ``bool_`` stands for bool. Types below eight bits take a byte for each element. ``float0``, the
 dtype of derivatives of ints and bools, holds nothing; there are no farcall arrays of it.
+``prng_key`` is the kind of the dtypes of keys of random numbers, and ``extended`` of all dtypes
+that numpy does not have: ``issubdtype(key.dtype, prng_key)``.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import ml_dtypes
+import numpy as np
 
 from farcall import _core
 
@@ -14,10 +19,115 @@ float0 = _core.transforms.float0
 
 names: tuple[str, ...] = tuple(_core._dtype_names())
 
-__all__ = tuple("bool_" if name == "bool" else name for name in names)
+__all__ = (
+    *("bool_" if name == "bool" else name for name in names),
+    "TypePromotionError",
+    "canonicalize_dtype",
+    "extended",
+    "finfo",
+    "iinfo",
+    "issubdtype",
+    "itemsize_bits",
+    "prng_key",
+    "result_type",
+    "scalar_type_of",
+)
 
 for _name in names:
     globals()["bool_" if _name == "bool" else _name] = _core._numpy_dtype(_name)
+
+
+finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
+
+
+class TypePromotionError(ValueError):
+    """There is no dtype in which these meet."""
+
+
+class extended(np.generic):  # noqa: N801
+    """The kind of dtypes that numpy does not have."""
+
+
+class prng_key(extended):  # noqa: N801
+    """The kind of dtypes of keys of random numbers."""
+
+
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
+    """The dtype of an array that is asked for by this dtype: ``float`` stands for float32.
+
+    Args:
+      dtype: what names a dtype.
+      allow_extended_dtype: whether one that is no number is given back as it is.
+
+    Raises:
+      TypeError: for what names no dtype.
+    """
+    if allow_extended_dtype and issubdtype(dtype, extended):
+        return dtype
+    return _core._check_dtype(dtype)
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python type of numbers of an array, number or dtype: bool, int, float or complex."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        dtype = np.dtype(type(x)) if isinstance(x, (bool, int, float, complex)) else np.dtype(x)
+    for kind, python in (
+        (np.bool_, bool),
+        (np.integer, int),
+        (np.floating, float),
+        (np.complexfloating, complex),
+    ):
+        if issubdtype(dtype, kind):
+            return python
+    raise TypeError(f"scalar_type_of: {x!r} is no number")
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """The bits of an element; types below eight bits take a byte in memory nevertheless."""
+    checked = np.dtype(dtype)
+    digits = "".join(c if c.isdigit() else " " for c in checked.name).split()
+    is_narrow = checked.itemsize == 1 and checked.name not in ("bool",) and digits
+    return int(digits[0]) if is_narrow else 8 * checked.itemsize
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype or kind of numbers is of a kind; narrow floats are floats.
+
+    Args:
+      arg1: a dtype, or a kind such as ``numpy.floating``.
+      arg2: a kind, or a dtype, which is the kind of itself.
+
+    Raises:
+      TypeError: for what is neither.
+    """
+    if isinstance(arg2, _core.KeyDType):
+        return arg1 == arg2
+    if isinstance(arg1, _core.KeyDType):
+        arg1 = arg1.type
+    if not isinstance(arg1, type) or not issubclass(arg1, np.generic):
+        arg1 = np.dtype(arg1)
+    if isinstance(arg1, np.dtype) and isinstance(arg2, type) and arg1.kind not in "iufcb":
+        kind = _kind_of_narrow(arg1.name)
+        if kind is not None:
+            return issubclass(kind, arg2)
+    return np.issubdtype(arg1, arg2)
+
+
+def _kind_of_narrow(name: str) -> type | None:
+    """The kind of a dtype that numpy does not know."""
+    if "float" in name:
+        return np.floating
+    if name.startswith("uint"):
+        return np.unsignedinteger
+    return np.signedinteger if name.startswith("int") else None
+
+
+def result_type(*args: Any) -> Any:
+    """The dtype of a sum of these arrays, numbers and dtypes."""
+    from farcall.numpy import _types
+
+    return _types.result_type(*args)
 
 
 def __getattr__(name: str) -> Any:

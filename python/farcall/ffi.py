@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import ctypes
-import os
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, overload
 
 from farcall import _core
-from farcall._array import ShapeDtypeStruct
+from farcall._array import Array, ShapeDtypeStruct
 from farcall._core import FfiError as FfiError
 from farcall._define import Definition as Definition
 from farcall._define import define as define
+from farcall._environment import include_dir as include_dir
+
+__all__ = [
+    "Definition",
+    "FfiCall",
+    "FfiError",
+    "abstract_token",
+    "define",
+    "ffi_call",
+    "include_dir",
+    "is_batch_partitionable",
+    "pycapsule",
+    "register_ffi_target",
+    "register_ffi_target_as_batch_partitionable",
+    "register_ffi_type",
+    "registered_targets",
+]
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _functions = _core.ffi
 _CtypesFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of every ctypes function
 FfiCall = _functions.FfiCall
 
 # Stands for a token among the results of ffi_call.
-abstract_token = ShapeDtypeStruct((), "token")
+abstract_token: ShapeDtypeStruct = ShapeDtypeStruct((), "token")
 
 _OPTIONS = (
     "target_name",
@@ -34,6 +54,40 @@ _OPTIONS = (
 )
 
 
+class _HasType(Protocol):
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
+
+class _Options(TypedDict, total=False):
+    has_side_effect: bool
+    vmap_method: str | None
+    input_layouts: Sequence[Any] | None
+    output_layouts: Any
+    input_output_aliases: Mapping[int, int] | None
+    custom_call_api_version: int
+    legacy_backend_config: str | None
+    vectorized: Any
+
+
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: _HasType, **options: Unpack[_Options]
+) -> FfiCall[Array]: ...
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: list[Any], **options: Unpack[_Options]
+) -> FfiCall[list[Array]]: ...
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: tuple[Any, ...], **options: Unpack[_Options]
+) -> FfiCall[tuple[Array, ...]]: ...
+@overload
+def ffi_call(
+    target_name: str, result_shape_dtypes: Any, **options: Unpack[_Options]
+) -> FfiCall[Any]: ...
 def ffi_call(
     target_name: str,
     result_shape_dtypes: Any,
@@ -195,18 +249,27 @@ def registered_targets(platform: str = "cpu") -> list[str]:
 
 
 def pycapsule(funcptr: Any) -> Any:
-    """A PyCapsule of a ctypes function or a ctypes pointer."""
-    if not isinstance(funcptr, (_CtypesFunction, ctypes.c_void_p)):
+    """A PyCapsule of a function, for register_ffi_target.
+
+    Args:
+      funcptr: a ctypes function, such as ``ctypes.CDLL(path).my_handler``, a ctypes pointer, or the
+        function's address as an int, as cffi, numba and others give it.
+
+    Raises:
+      TypeError: for anything else.
+      ValueError: for a null address, or an int that is no address.
+    """
+    if isinstance(funcptr, (_CtypesFunction, ctypes.c_void_p)):
+        address = ctypes.cast(funcptr, ctypes.c_void_p).value
+    elif isinstance(funcptr, bool) or not hasattr(funcptr, "__index__"):
         raise TypeError(
-            f"pycapsule: expected a ctypes function, such as ctypes.CDLL(path).my_handler, got "
-            f"{funcptr!r}"
+            "pycapsule: expected a ctypes function, such as ctypes.CDLL(path).my_handler, a ctypes "
+            f"pointer or an address as an int, got {funcptr!r}"
         )
-    address = ctypes.cast(funcptr, ctypes.c_void_p).value
+    else:
+        address = operator.index(funcptr)
     if not address:
         raise ValueError("pycapsule: the function's address is null")
+    if not 0 < address < 1 << (8 * ctypes.sizeof(ctypes.c_void_p)):
+        raise ValueError(f"pycapsule: {address} is no address")
     return _functions.pycapsule(address)
-
-
-def include_dir() -> str:
-    """The folder to give to the compiler, where farcall/ffi.h lies."""
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

@@ -17,6 +17,11 @@ from farcall._functions import name_of
 from farcall._vmap import vmap
 from farcall.numpy import asarray
 
+__all__ = [
+    "check_batching",
+    "check_derivatives",
+]
+
 _MODES = ("fwd", "rev")
 
 
@@ -35,7 +40,8 @@ def check_derivatives(
 
     ``f`` is called a few times for each element of the arguments and of the results, so that small
     arrays are best. Differences are taken between float64 values, but ``f`` computes in the dtypes
-    of the arguments: give float64 where it takes it. Complex numbers count as pairs of real ones.
+    of the arguments: give arrays of float64 where it takes them. Complex numbers count as pairs of
+    real ones.
 
     Args:
       f: a function, a definition, or the name of a target that has a shape rule.
@@ -66,7 +72,7 @@ def check_derivatives(
     def flat(*values: Any) -> list[Any]:
         whole = list(leaves)
         for i, value in zip(varying, values, strict=True):
-            whole[i] = value
+            whole[i] = _exact(value)
         results = tree.leaves(function(*structure.unflatten(whole), **attributes))
         return [result for result in results if _has_derivative(result)]
 
@@ -134,6 +140,11 @@ def _named(f: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:
         target = f
         return lambda *args, **attributes: _core.ffi.call_defined(target, *args, **attributes), f
     return f, getattr(f, "target_name", None) or name_of(f)
+
+
+def _exact(value: Any) -> Any:
+    """An array of the value's own dtype, 64-bit ones too; tokens stay."""
+    return asarray(value, value.dtype) if isinstance(value, np.ndarray) else value
 
 
 def _has_derivative(value: Any) -> bool:
@@ -407,7 +418,7 @@ class _Batches:
             return _element(self.args[i], own, sizes)
 
         def result(index: tuple[int, ...]) -> Any:
-            own = [tree.map(asarray, argument(i, index)) for i in range(len(self.args))]
+            own = [tree.map(_exact, argument(i, index)) for i in range(len(self.args))]
             return _numpy(self.function(*own))
 
         arguments = [
@@ -422,7 +433,7 @@ class _Batches:
             f"vmap with in_axes={axes}" for axes in nested
         )
         try:
-            got = _numpy(mapped(*tree.map(asarray, arguments)))
+            got = _numpy(mapped(*tree.map(_exact, arguments)))
         except Exception as error:
             raise AssertionError(f"{where} raised {type(error).__name__}: {error}") from error
         self._compare(where, got, wanted)

@@ -8,10 +8,30 @@ from collections.abc import Callable
 from typing import Any
 
 from farcall import _core
+from farcall._tree_paths import check_structure
 from farcall._tree_paths import flatten_with_path as flatten_with_path
 from farcall._tree_paths import leaves_with_path as leaves_with_path
 from farcall._tree_paths import map_with_path as map_with_path
 from farcall._tree_paths import transpose as transpose
+
+__all__ = [
+    "all",
+    "broadcast",
+    "flatten",
+    "flatten_with_path",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "structure",
+    "transpose",
+    "unflatten",
+]
+
+
+_NOTHING: Any = object()  # an argument that is left out, where None is a value
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
@@ -21,6 +41,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 def unflatten(treedef: Any, leaves: Any) -> Any:
     """The tree of this structure with these leaves; ValueError for another number of them."""
+    check_structure(treedef, "unflatten: treedef")
     return treedef.unflatten(leaves)
 
 
@@ -50,11 +71,22 @@ def map(
 def reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
-    *initializer: Any,
+    initializer: Any = _NOTHING,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """functools.reduce over the leaves."""
-    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
+    """functools.reduce over the leaves.
+
+    Args:
+      function: of what was found so far and the next leaf.
+      tree: the pytree.
+      initializer: what comes before the first leaf; it may be None.
+      is_leaf: of a part of the tree: whether it counts as a leaf.
+
+    Raises:
+      TypeError: for a tree without leaves and without an initializer.
+    """
+    first = () if initializer is _NOTHING else (initializer,)
+    return functools.reduce(function, leaves(tree, is_leaf), *first)
 
 
 def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
@@ -70,3 +102,32 @@ def broadcast(
     parts = [structure(part, is_leaf) for part in treedef.flatten_up_to(full_tree)]
     spread = zip(first, parts, strict=True)
     return treedef.unflatten([part.unflatten([leaf] * part.num_leaves) for leaf, part in spread])
+
+
+def reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = None,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """An associative operation over the leaves, neighbours first: as deep as the logarithm of them.
+
+    Args:
+      operation: takes two leaves.
+      tree: a pytree.
+      identity: what a tree without leaves gives.
+      is_leaf: as for flatten.
+
+    Raises:
+      TypeError: for a tree without leaves where there is no identity.
+    """
+    values = leaves(tree, is_leaf)
+    if not values:
+        if identity is None:
+            raise TypeError("reduce_associative: the tree has no leaves, and identity is not given")
+        return identity
+    while len(values) > 1:
+        pairs = [operation(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = [*pairs, values[-1]] if len(values) % 2 else pairs
+    return values[0]

@@ -16,6 +16,7 @@ from farcall._tree_paths import (
     GetAttrKey,
     KeyPath,
     SequenceKey,
+    check_structure,
     keystr,
     name_children,
 )
@@ -28,6 +29,7 @@ from farcall.tree import leaves_with_path as tree_leaves_with_path
 from farcall.tree import map as tree_map
 from farcall.tree import map_with_path as tree_map_with_path
 from farcall.tree import reduce as tree_reduce
+from farcall.tree import reduce_associative as tree_reduce_associative
 from farcall.tree import structure as tree_structure
 from farcall.tree import transpose as tree_transpose
 from farcall.tree import unflatten as tree_unflatten
@@ -36,11 +38,13 @@ __all__ = [
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyEntry",
     "KeyPath",
     "Partial",
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
@@ -57,14 +61,45 @@ __all__ = [
     "tree_map",
     "tree_map_with_path",
     "tree_reduce",
+    "tree_reduce_associative",
     "tree_structure",
     "tree_transpose",
     "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
 ]
 
 PyTreeDef = _core.PyTreeDef
 # For pickle and copy: the structure of a tree with these leaves.
 PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
+
+
+KeyEntry = Any
+
+
+def treedef_children(treedef: Any) -> list[Any]:
+    """The structures of the parts of a container."""
+    check_structure(treedef, "treedef_children: treedef")
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: Any) -> bool:
+    """Whether the structure is that of a leaf."""
+    return treedef == tree_structure(0)
+
+
+def treedef_tuple(treedefs: Iterable[Any]) -> Any:
+    """The structure of a tuple whose parts have these."""
+    treedefs = list(treedefs)
+    for each in treedefs:
+        check_structure(each, "treedef_tuple: treedefs")
+    return tree_structure(tuple(each.unflatten([0] * each.num_leaves) for each in treedefs))
+
+
+def is_tree_node(node: Any) -> bool:
+    """Whether this is a container."""
+    return not treedef_is_leaf(tree_structure(node))
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
@@ -177,7 +212,7 @@ def register_dataclass(
     return nodetype
 
 
-class Partial(functools.partial):
+class Partial(functools.partial[Any]):
     """functools.partial as a container of its arguments, which jitted functions take and return.
 
     The function is part of the structure and must be comparable and hashable.

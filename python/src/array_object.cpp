@@ -203,7 +203,7 @@ PyObject* get_dtype(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
     if (array.type().is_token()) return PyUnicode_FromString("token");
-    return numpy_dtype(array.dtype()).release().ptr();
+    return dtype_object(array.dtype()).release().ptr();
   });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromSize_t(array_of(self).rank()); }
@@ -241,8 +241,8 @@ PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t narg
       } else if (PyUnicode_CompareWithASCIIString(name, "copy") == 0) {
         copy = args[nargs + i];
       } else {
-        throw TypeError(fmt::format("__array__() got an unexpected keyword argument {}",
-                                    nb::repr(nb::handle(name)).c_str()));
+        throw TypeError(
+            fmt::format("__array__() got an unexpected keyword argument {}", repr_of(name)));
       }
     }
     nb::object made = nb::steal(as_numpy(self));
@@ -259,6 +259,19 @@ PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t narg
   });
 }
 
+// The array of words that lies in the memory of keys.
+Array words_of(const Array& keys) {
+  Shape shape(keys.shape().begin(), keys.shape().end());
+  shape.push_back(2);
+  return Array(ShapeDtype(DType::kUInt32, shape), keys.storage());
+}
+
+PyObject* describe_keys(const Array& keys) {
+  nb::object words = nb::steal(as_numpy(wrap_object(words_of(keys)).ptr()));
+  return PyUnicode_FromFormat("Array(%S, dtype=%s) overlaying:\n%S", to_tuple(keys.shape()).ptr(),
+                              std::string(dtype_name(keys.dtype())).c_str(), words.ptr());
+}
+
 PyObject* representation(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
@@ -269,6 +282,7 @@ PyObject* representation(PyObject* self) {
       return PyUnicode_FromFormat("Traced<%s>", array.type().to_string().c_str());
     }
     if (array.type().is_token()) return PyUnicode_FromString("Array(token)");
+    if (is_key(array.dtype())) return describe_keys(array);
     // numpy's own layout of the numbers, under our name.
     nb::object numpy = nb::module_::import_("numpy");
     nb::object text = numpy.attr("array2string")(nb::steal(as_numpy(self)), "separator"_a = ", ",
@@ -281,7 +295,8 @@ PyObject* representation(PyObject* self) {
 
 PyObject* string(PyObject* self) {
   return guarded([&]() -> PyObject* {
-    if (!array_of(self).is_concrete() || array_of(self).type().is_token()) {
+    const Array& array = array_of(self);
+    if (!array.is_concrete() || array.type().is_token() || is_key(array.dtype())) {
       return representation(self);
     }
     return PyObject_Str(nb::object(nb::steal(as_numpy(self))).ptr());
@@ -292,13 +307,19 @@ PyObject* string(PyObject* self) {
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
-    if (!array.is_concrete() || array.type().is_token()) {
+    if (!PyUnicode_Check(specification)) {
+      throw TypeError(
+          fmt::format("__format__: the specification must be a string, got {} of type {}",
+                      repr_of(specification), Py_TYPE(specification)->tp_name));
+    }
+    if (!array.is_concrete() || array.type().is_token() || is_key(array.dtype())) {
+      if (array.is_concrete()) return PyObject_Str(self);
       if (PyObject_IsTrue(specification) == 1) {
         if (array.is_deleted()) deleted_array(array);
         throw TypeError(
             fmt::format("a traced {} has no value yet that could be formatted as {}; use "
                         "farcall.debug.print, which formats when the program runs",
-                        array.type().to_string(), nb::repr(nb::handle(specification)).c_str()));
+                        array.type().to_string(), repr_of(specification)));
       }
       return PyObject_Str(self);
     }
@@ -310,6 +331,11 @@ PyObject* format(PyObject* self, PyObject* specification) {
 
 PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (is_key(array_of(self).dtype())) {
+      nb::object wrap_words = nb::module_::import_("farcall.random").attr("wrap_key_data");
+      nb::object words = nb::steal(as_numpy(wrap_object(words_of(array_of(self))).ptr()));
+      return nb::make_tuple(wrap_words, nb::make_tuple(words.attr("copy")())).release().ptr();
+    }
     nb::object rebuild = nb::module_::import_("farcall._array").attr("_rebuild");
     nb::object value = nb::steal(as_numpy(self)).attr("copy")();
     const bool weak = array_of(self).type().weak_type();

@@ -41,6 +41,9 @@ void bind_array_type(nb::module_& module);
 const Storage& values_for(const Array& array, Conversion conversion);
 // Raises for an array that is not concrete. `wanted` is what its values were wanted as: that would
 // be a constant, and an array that is being differentiated would lose its derivative.
+// Raises for a traced array where a size or another whole number `what` is needed, saying how it
+// gets known. Nothing else is looked at.
+void check_known_integer(nb::handle object, std::string_view what);
 void check_concrete(const Array& array, const char* wanted);
 // The numpy array that shares this array's memory, read-only; a new reference, or null with an
 // error.

@@ -7,86 +7,59 @@
 
 #include <farcall/core/error.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/origin.h>
 
 #include "array_object.h"
 #include "callbacks/buffer_object.h"
 #include "convert.h"
 #include "dlpack.h"
 #include "errors.h"
+#include "interpreter_lock.h"
 
 namespace farcall::python {
 namespace {
 
 // ---- import ----
 
-DType dtype_of_dlpack(DLDataType type) {
-  for (const DTypeInfo& info : all_dtypes()) {
-    if (info.dlpack_code == type.code && info.bits == type.bits && type.lanes == 1) {
-      return info.dtype;
-    }
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("from_dlpack: no dtype has DLPack code {}, {} bits and {} lanes",
-                          type.code, type.bits, type.lanes));
-}
-
-bool is_dense(const DLTensor& tensor) {
-  if (!tensor.strides) return true;
-  int64_t stride = 1;
-  for (int32_t i = tensor.ndim; i-- > 0;) {
-    if (tensor.shape[i] != 1 && tensor.strides[i] != stride) return false;
-    stride *= tensor.shape[i];
-  }
-  return true;
-}
-
-void copy_strided(const DLTensor& tensor, size_t width, int32_t axis, const std::byte* from,
-                  std::byte*& to) {
-  if (axis == tensor.ndim) {
-    std::memcpy(to, from, width);
+void copy_strided(const DLPackContents& from, size_t axis, const std::byte* at, std::byte*& to) {
+  const size_t width = byte_width(from.type.dtype());
+  if (axis == from.type.rank()) {
+    std::memcpy(to, at, width);
     to += width;
     return;
   }
-  for (int64_t i = 0; i < tensor.shape[axis]; ++i) {
-    copy_strided(tensor, width, axis + 1,
-                 from + i * tensor.strides[axis] * static_cast<int64_t>(width), to);
+  for (int64_t i = 0; i < from.type.shape()[axis]; ++i) {
+    copy_strided(from, axis + 1, at + i * from.strides[axis], to);
   }
 }
 
 template <class Managed>
+void release_tensor(void* managed) {
+  auto* taken = static_cast<Managed*>(managed);
+  with_interpreter([&] {
+    if (taken->deleter) taken->deleter(taken);
+  });
+}
+
+template <class Managed>
 Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, bool share) {
-  const DLTensor& tensor = managed->tensor;
-  if (tensor.device.device_type != kDLCPU) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("from_dlpack: the array is on DLPack device type {}; copy it to the CPU "
-                    "first",
-                    tensor.device.device_type));
+  const DLPackContents from = check_dlpack_tensor(managed->tensor);
+  const bool is_bool = from.type.dtype() == DType::kBool;
+  if (share && from.is_dense && is_aligned(from.data) && from.type.nbytes() > 0 &&
+      (!is_bool || are_bools({static_cast<const std::byte*>(from.data), from.type.nbytes()}))) {
+    if (PyCapsule_SetName(capsule, used_name) != 0) nb::raise_python_error();  // ours from now on
+    return Array(from.type,
+                 Storage::adopt(from.data, from.type.nbytes(), release_tensor<Managed>, managed));
   }
-  const ShapeDtype type(dtype_of_dlpack(tensor.dtype),
-                        std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim)));
-  auto* data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
-  if (share && is_dense(tensor) && is_aligned(data) && type.nbytes() > 0) {
-    PyCapsule_SetName(capsule, used_name);  // the tensor is ours now
-    return Array(type, Storage::adopt(
-                           data, type.nbytes(),
-                           [](void* context) {
-                             auto* taken = static_cast<Managed*>(context);
-                             if (!taken->deleter || !Py_IsInitialized()) return;
-                             const PyGILState_STATE state = PyGILState_Ensure();
-                             taken->deleter(taken);
-                             PyGILState_Release(state);
-                           },
-                           managed));
-  }
-  Storage storage = Storage::allocate(type.nbytes());
-  if (type.nbytes() > 0 && is_dense(tensor)) {
-    std::memcpy(storage.data(), data, type.nbytes());
-  } else if (type.nbytes() > 0) {
+  Storage storage = Storage::allocate(from.type.nbytes());
+  if (from.type.nbytes() > 0 && from.is_dense) {
+    std::memcpy(storage.data(), from.data, from.type.nbytes());
+  } else if (from.type.nbytes() > 0) {
     auto* to = static_cast<std::byte*>(storage.data());
-    copy_strided(tensor, byte_width(type.dtype()), 0, data, to);
+    copy_strided(from, 0, static_cast<const std::byte*>(from.data), to);
   }
-  return Array(type, std::move(storage));
+  if (is_bool) normalize_bools({static_cast<std::byte*>(storage.data()), from.type.nbytes()});
+  return Array(from.type, std::move(storage));
 }
 
 // What happened, and what to write in its place.
@@ -120,12 +93,20 @@ const Storage& values_for(const Array& array, Conversion conversion) {
   } catch (const ConcretizationError&) {
     const auto [what, instead] = advice_for(conversion);
     throw TracerConversionError(
-        conversion,
-        fmt::format("a traced {} was {}, but its values are not known while the function is "
-                    "recorded or mapped. {}; or make the argument that they come from static "
-                    "(static_argnums), or call this part outside jit and vmap",
-                    array.type().to_string(), what, instead));
+        conversion, fmt::format("a traced {} was {}, but {}. {}; or {}", array.type().to_string(),
+                                what, why_unknown(array), instead, how_to_know(array)));
   }
+}
+
+void check_known_integer(nb::handle object, std::string_view what) {
+  if (!is_array(object.ptr()) || array_of(object.ptr()).has_known_values()) return;
+  const Array& array = array_of(object.ptr());
+  if (array.is_deleted()) deleted_array(array);
+  throw TracerConversionError(
+      Conversion::kIndex,
+      fmt::format("{} must be known when the function is traced, got a traced {}: {}. To mend it, "
+                  "{}",
+                  what, array.type().to_string(), why_unknown(array), how_to_know(array)));
 }
 
 void check_concrete(const Array& array, const char* wanted) {
@@ -197,6 +178,10 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 Array from_dlpack(nb::handle object, std::optional<bool> copy) {
+  if (!nb::hasattr(object, "__dlpack__")) {
+    throw TypeError(fmt::format("from_dlpack: the argument must have __dlpack__, got {} of type {}",
+                                repr_of(object), Py_TYPE(object.ptr())->tp_name));
+  }
   nb::object capsule;
   try {
     capsule = object.attr("__dlpack__")("max_version"_a = nb::make_tuple(1, 0));
@@ -208,7 +193,7 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
   if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {
     auto* managed =
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));
-    if (managed->major != 1) {
+    if (managed->major != kDLMajorVersion) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("from_dlpack: version {}.{} of DLPack is not known here",
                               managed->major, managed->minor));

@@ -12,6 +12,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "recursion.h"
 
 namespace farcall::python {
 namespace {
@@ -24,7 +25,7 @@ namespace {
                   "bool, int, float, complex, str, bytes, numpy scalars and arrays, lists of "
                   "numbers, and dicts of "
                   "these{}",
-                  name, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name, hint));
+                  name, repr_of(value), Py_TYPE(value.ptr())->tp_name, hint));
 }
 
 Attribute from_int(PyObject* value, const std::string& name) {
@@ -38,7 +39,7 @@ Attribute from_int(PyObject* value, const std::string& name) {
   if (overflow < 0 || PyErr_Occurred()) {
     PyErr_Clear();
     throw OverflowError(fmt::format("attribute \"{}\" is {}, which does not fit into 64 bits", name,
-                                    nb::repr(nb::handle(value)).c_str()));
+                                    repr_of(value)));
   }
   return wide;
 }
@@ -116,10 +117,7 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
   if (PyArray_Check(raw)) return from_numpy(raw, name);
   // Before numpy's scalars: numpy's strings are strings.
   if (PyUnicode_Check(raw)) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(raw, &size);
-    if (!text) nb::raise_python_error();
-    return std::string(text, static_cast<size_t>(size));
+    return to_name(value, fmt::format("attribute \"{}\"", name));
   }
   if (PyBytes_Check(raw)) {
     return std::string(PyBytes_AS_STRING(raw), static_cast<size_t>(PyBytes_GET_SIZE(raw)));
@@ -146,19 +144,18 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
 }
 
 Attributes to_attributes(nb::handle dict, const std::string& where) {
-  if (Py_EnterRecursiveCall(" in the attributes of a foreign call")) nb::raise_python_error();
-  struct Leave {
-    ~Leave() { Py_LeaveRecursiveCall(); }
-  } leave;
+  const Recursion recursion(" in the attributes of a foreign call");
   std::vector<std::pair<std::string, Attribute>> entries;
-  PyObject *key = nullptr, *value = nullptr;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(dict.ptr(), &position, &key, &value)) {
-    if (!PyUnicode_Check(key)) {
+  // A copy, because converting a value may call Python, which may change the dict.
+  const nb::object items = nb::steal(PyDict_Items(dict.ptr()));
+  if (!items.is_valid()) nb::raise_python_error();
+  for (nb::handle item : items) {
+    const nb::object key = item[0], value = item[1];
+    if (!PyUnicode_Check(key.ptr())) {
       throw TypeError(fmt::format("attribute \"{}\": the keys of a dict must be strings, got {}",
-                                  where, nb::repr(nb::handle(key)).c_str()));
+                                  where, repr_of(key)));
     }
-    std::string name = nb::cast<std::string>(nb::handle(key));
+    std::string name = to_name(key, "the name of an attribute");
     Attribute attribute = to_attribute(value, where.empty() ? name : where + "." + name);
     entries.emplace_back(std::move(name), std::move(attribute));
   }
@@ -190,7 +187,7 @@ nb::object from_attribute(const Attribute& attribute) {
 
 nb::dict from_attributes(const Attributes& attributes) {
   nb::dict dict;
-  for (const auto& [name, value] : attributes) dict[name.c_str()] = from_attribute(value);
+  for (const auto& [name, value] : attributes) dict[from_text(name)] = from_attribute(value);
   return dict;
 }
 

@@ -2,10 +2,12 @@
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/promotion.h>
+#include <farcall/trace/origin.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -21,8 +23,13 @@ void bind_arrays(nb::module_& module) {
       nb::arg("x"), nb::arg("copy").none() = nb::none());
   module.def("as_array", [](nb::handle object) { return wrap_object(to_array(object, "value")); });
   module.def("promoted_dtype", [](const std::vector<ShapeDtype>& types) {
-    return numpy_dtype(promote_types(types).dtype);
+    return dtype_object(promote_types(types).dtype);
   });
+  // Why the values of a traced array are not known, and what makes them known: for messages.
+  module.def("_why_unknown",
+             [](nb::handle array) { return why_unknown(to_array(array, "array")); });
+  module.def("_how_to_know",
+             [](nb::handle array) { return how_to_know(to_array(array, "array")); });
   // For unpickling: the same values, weakly typed or not.
   module.def("with_weak_type", [](nb::handle object, bool weak_type) {
     const Array array = to_array(object, "with_weak_type: array");

@@ -7,6 +7,7 @@
 #include <farcall/trace/call.h>
 #include <farcall/trace/checkpoint.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/origin.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -22,9 +23,11 @@ nb::object call_checkpoint(nb::handle function, const std::string& where, const 
   const CallArguments arguments = sort_arguments(
       where, {std::move(static_numbers), {}, /*must_be_hashable=*/false}, args, kwargs);
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
   TreeDefPtr tree;
   const std::vector<Array> results = checkpoint(
       [&](std::span<const Array> arrays) {
+        const TracedCallScope scope(where, arrays, named);
         FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
         tree = std::move(result.tree);
         return std::move(result.arrays);
@@ -43,9 +46,11 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
   }
   const CallArguments arguments = all_arguments(args, kwargs);
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
   TreeDefPtr tree;
   const Recording recording = record_closure(
       [&](std::span<const Array> arrays) {
+        const TracedCallScope scope(where, arrays, named);
         FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
         tree = std::move(result.tree);
         return std::move(result.arrays);

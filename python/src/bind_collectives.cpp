@@ -19,7 +19,8 @@ namespace {
 
 lax::AxisNames axis_names(nb::handle object, const char* function) {
   lax::AxisNames names;
-  if (nb::isinstance<nb::str>(object)) return {nb::cast<std::string>(object)};
+  if (nb::isinstance<nb::str>(object))
+    return {to_name(object, fmt::format("{}: axis_name", function))};
   if ((PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) && nb::len(object) > 0) {
     for (nb::handle item : nb::borrow<nb::sequence>(object)) {
       names.push_back(to_option<std::string>(item, fmt::format("{}: axis_name", function),
@@ -28,7 +29,7 @@ lax::AxisNames axis_names(nb::handle object, const char* function) {
     return names;
   }
   throw TypeError(fmt::format("{}: axis_name must be a string or a tuple of strings, got {}",
-                              function, nb::repr(object).c_str()));
+                              function, repr_of(object)));
 }
 
 template <class F>

@@ -11,9 +11,11 @@
 #include <farcall/ops/control_flow.h>
 #include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/origin.h>
 
 #include "array_object.h"
 #include "body_cache.h"
+#include "callbacks/python_function.h"
 #include "convert.h"
 #include "float0.h"
 #include "traced_function.h"
@@ -49,14 +51,20 @@ lax::LeafName paths(std::string root, const TreeDefPtr& tree) {
 
 void check_callable(nb::handle f, std::string_view what) {
   if (PyCallable_Check(f.ptr())) return;
-  throw TypeError(fmt::format("{} must be a function, got {} of type {}", what, nb::repr(f).c_str(),
+  throw TypeError(fmt::format("{} must be a function, got {} of type {}", what, repr_of(f),
                               Py_TYPE(f.ptr())->tp_name));
 }
 
-nb::object call(nb::handle f, std::initializer_list<nb::object> arguments) {
-  nb::list list;
-  for (const nb::object& argument : arguments) list.append(argument);
-  nb::object result = nb::steal(PyObject_CallObject(f.ptr(), nb::tuple(list).ptr()));
+// Calls `f` for the loop or branch `what`.
+nb::object call(std::string_view what, nb::handle f, nb::tuple arguments) {
+  const CallArguments sorted = all_arguments(arguments, nb::dict());
+  std::vector<Array> inputs;
+  for (const nb::object& leaf : sorted.leaves) {
+    inputs.push_back(is_array(leaf.ptr()) ? array_of(leaf.ptr()) : Array());
+  }
+  const TracedCallScope names(fmt::format("{}({})", what, name_of_function(f)), inputs,
+                              [&](size_t leaf) { return describe_parameter(f, sorted, leaf); });
+  nb::object result = nb::steal(PyObject_CallObject(f.ptr(), arguments.ptr()));
   if (!result.is_valid()) nb::raise_python_error();
   return result;
 }
@@ -86,11 +94,12 @@ auto run_recorded(const Run& run) {
 // An optional whole number; None and, for unroll, a bool stand for others.
 std::optional<int64_t> to_count(nb::handle value, const char* what) {
   if (value.is_none()) return std::nullopt;
+  check_known_integer(value, what);
   nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
     throw TypeError(fmt::format("{} must be a whole number, got {} of type {}", what,
-                                nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+                                repr_of(value), Py_TYPE(value.ptr())->tp_name));
   }
   return nb::cast<int64_t>(index);
 }
@@ -108,12 +117,13 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
   RecordedBody body;
   const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
     nb::object result =
-        call(f, {unflatten_arrays(*init.tree, carry), unflatten_arrays(*xs.tree, x)});
+        call("scan", f,
+             nb::make_tuple(unflatten_arrays(*init.tree, carry), unflatten_arrays(*xs.tree, x)));
     const bool is_pair =
         (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
     if (!is_pair) {
       throw TypeError(fmt::format("scan: f must return a pair (carry, y), got {} of type {}",
-                                  nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+                                  repr_of(result), Py_TYPE(result.ptr())->tp_name));
     }
     FlatTree ys = flatten_arrays(nb::object(result[1]), "scan: the y that f returns");
     body.result_tree = ys.tree;
@@ -151,8 +161,8 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   const FlatTree slices = flatten_arrays(xs, "map: xs");
   TreeDefPtr tree;
   const FlatFunction flat = [&](Arrays x) {
-    FlatTree result =
-        flatten_arrays(call(f, {unflatten_arrays(*slices.tree, x)}), "map: f's result");
+    FlatTree result = flatten_arrays(
+        call("map", f, nb::make_tuple(unflatten_arrays(*slices.tree, x))), "map: f's result");
     tree = result.tree;
     return std::move(result.arrays);
   };
@@ -177,7 +187,9 @@ nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64
   check_callable(fn, "associative_scan: fn");
   const FlatTree all = flatten_arrays(elems, "associative_scan: elems");
   const lax::Combine flat = [&](Arrays a, Arrays b) {
-    nb::object result = call(fn, {unflatten_arrays(*all.tree, a), unflatten_arrays(*all.tree, b)});
+    nb::object result =
+        call("associative_scan", fn,
+             nb::make_tuple(unflatten_arrays(*all.tree, a), unflatten_arrays(*all.tree, b)));
     return returned_carry("associative_scan", *all.tree, result);
   };
   return unflatten_arrays(*all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
@@ -206,8 +218,9 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
   const FlatTree init = flatten_arrays(init_val, "while_loop: init_val");
   const auto body = cache.find_or_record(BodyKey("while", {init.tree}, init.types()), [&] {
     const FlatFunction cond = [&](Arrays carry) {
-      FlatTree decision = flatten_arrays(call(cond_fun, {unflatten_arrays(*init.tree, carry)}),
-                                         "while_loop: what cond_fun returns");
+      FlatTree decision = flatten_arrays(
+          call("while_loop", cond_fun, nb::make_tuple(unflatten_arrays(*init.tree, carry))),
+          "while_loop: what cond_fun returns");
       if (!decision.tree->is_leaf()) {
         throw TypeError(
             fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
@@ -217,8 +230,9 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
       return std::move(decision.arrays);
     };
     const FlatFunction step = [&](Arrays carry) {
-      return returned_carry("while_loop", *init.tree,
-                            call(body_fun, {unflatten_arrays(*init.tree, carry)}));
+      return returned_carry(
+          "while_loop", *init.tree,
+          call("while_loop", body_fun, nb::make_tuple(unflatten_arrays(*init.tree, carry))));
     };
     return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
   });
@@ -235,12 +249,14 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
                                                 to_array(upper, "fori_loop: upper"), factor);
   if (bounds.trip_count) factor = to_unroll(unroll, *bounds.trip_count, "fori_loop: unroll");
   std::vector<ShapeDtype> types{bounds.lower.type(), bounds.upper.type()};
-  for (const ShapeDtype type : init.types()) types.push_back(type);
+  for (const ShapeDtype& type : init.types()) types.push_back(type);
   const BodyKey key(bounds.trip_count ? "fori, known" : "fori", {init.tree}, std::move(types));
   const auto body = cache.find_or_record(key, [&] {
     const lax::ForBody step = [&](const Array& i, Arrays carry) {
-      return returned_carry("fori_loop", *init.tree,
-                            call(body_fun, {wrap_object(i), unflatten_arrays(*init.tree, carry)}));
+      return returned_carry(
+          "fori_loop", *init.tree,
+          call("fori_loop", body_fun,
+               nb::make_tuple(wrap_object(i), unflatten_arrays(*init.tree, carry))));
     };
     return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
   });
@@ -257,8 +273,7 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
   for (nb::handle branch : branches) {
     const FlatFunction flat = [&](Arrays inputs) {
       nb::object arguments = unflatten_arrays(*operands.tree, inputs);
-      nb::object value = nb::steal(PyObject_CallObject(branch.ptr(), arguments.ptr()));
-      if (!value.is_valid()) nb::raise_python_error();
+      nb::object value = call(function, branch, nb::borrow<nb::tuple>(arguments));
       const std::string name = lax::branch_name(function, body.programs.size());
       FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
       if (body.result_tree && !(*result.tree == *body.result_tree)) {
@@ -308,6 +323,15 @@ void bind_control_flow(nb::module_& module) {
   module.def("scan", scan, nb::arg("f").none(), nb::arg("cache"), nb::arg("init").none(),
              nb::arg("xs").none(), nb::arg("length").none(), nb::arg("reverse"),
              nb::arg("unroll").none());
+  // How many steps a scan takes.
+  module.def(
+      "scan_length",
+      [](nb::handle xs, nb::handle length) {
+        const FlatTree slices = flatten_arrays(xs, "scan: xs");
+        return lax::scan_length("scan", slices.arrays, {.length = to_count(length, "scan: length")},
+                                paths("xs", slices.tree));
+      },
+      nb::arg("xs").none(), nb::arg("length").none());
   module.def("map_slices", map_slices, nb::arg("f").none(), nb::arg("cache"), nb::arg("xs").none(),
              nb::arg("batch_size").none());
   module.def("associative_scan", associative_scan, nb::arg("fn").none(), nb::arg("elems").none(),

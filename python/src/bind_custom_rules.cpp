@@ -16,6 +16,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "interpreter_lock.h"
 #include "tangents.h"
 #include "traced_function.h"
 #include "tree.h"
@@ -26,11 +27,8 @@ namespace {
 // A shared object with Python references in it. Programs hold it, and die on any thread.
 template <class T>
 std::shared_ptr<T> share(T value) {
-  return std::shared_ptr<T>(new T(std::move(value)), [](T* object) {
-    if (!Py_IsInitialized()) return;  // the interpreter has gone, and what it owned with it
-    const nb::gil_scoped_acquire lock;
-    delete object;
-  });
+  return std::shared_ptr<T>(new T(std::move(value)),
+                            [](T* object) { with_interpreter([object] { delete object; }); });
 }
 
 // One call of a function with custom rules.
@@ -69,7 +67,7 @@ bool is_pair(nb::handle object) {
 
 std::string describe_types(std::span<const ShapeDtype> types) {
   std::string text;
-  for (const ShapeDtype type : types) {
+  for (const ShapeDtype& type : types) {
     text += (text.empty() ? "" : ", ") + type.strengthened().to_string();
   }
   return "(" + text + ")";
@@ -128,7 +126,7 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   if (!is_pair(pair)) {
     throw TypeError(
         fmt::format("{} must return a pair (primal results, tangent results), got {} of type {}",
-                    rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+                    rule, repr_of(pair), Py_TYPE(pair.ptr())->tp_name));
   }
   FlatResult result = flatten_result(rule, pair[0]);
   const std::vector<ShapeDtype> types = types_of(result.arrays);
@@ -169,7 +167,7 @@ void flatten_cotangent(const TreeNode& argument, nb::handle given, const std::st
   if (!is_same_container(argument, flatten_one_level(given, children)->root())) {
     throw TypeError(
         fmt::format("{} must have the structure of its argument, {}, or be None; got {}", what,
-                    TreeDef(argument).to_string(), nb::repr(given).c_str()));
+                    TreeDef(argument).to_string(), repr_of(given)));
   }
   for (size_t i = 0; i < children.size(); ++i) {
     flatten_cotangent(argument.children[i], children[i], what, leaves);
@@ -205,7 +203,7 @@ struct Backward {
       throw TypeError(fmt::format(
           "{} must return a tuple with a cotangent, or None, for each of the {} differentiable "
           "arguments; got {} of type {}",
-          rule, arguments.children.size(), nb::repr(given).c_str(), Py_TYPE(given.ptr())->tp_name));
+          rule, arguments.children.size(), repr_of(given), Py_TYPE(given.ptr())->tp_name));
     }
     std::vector<nb::object> leaves;
     for (size_t i = 0; i < arguments.children.size(); ++i) {
@@ -238,7 +236,7 @@ ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<cons
   nb::object pair = call_with_leaves(custom->rule, custom->arguments, leaves);
   if (!is_pair(pair)) {
     throw TypeError(fmt::format("{} must return a pair (results, residuals), got {} of type {}",
-                                rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+                                rule, repr_of(pair), Py_TYPE(pair.ptr())->tp_name));
   }
   FlatResult result = flatten_result(rule, pair[0]);
   std::vector<ShapeDtype> types = types_of(result.arrays);
@@ -274,7 +272,7 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
   if (!is_pair(pair)) {
     throw TypeError(
         fmt::format("{} must return a pair (results, which of them are batched), got {} of type {}",
-                    rule, nb::repr(pair).c_str(), Py_TYPE(pair.ptr())->tp_name));
+                    rule, repr_of(pair), Py_TYPE(pair.ptr())->tp_name));
   }
   FlatResult result = flatten_result(rule, pair[0]);
   std::vector<nb::object> batched;

@@ -19,6 +19,7 @@
 #include "attributes.h"
 #include "convert.h"
 #include "float0.h"
+#include "interpreter_lock.h"
 #include "tangents.h"
 
 namespace farcall::python {
@@ -29,11 +30,8 @@ using Function = std::shared_ptr<nb::object>;
 
 Function share(nb::handle function) {
   if (function.is_none()) return nullptr;
-  return Function(new nb::object(nb::borrow(function)), [](nb::object* object) {
-    if (!Py_IsInitialized()) return;
-    const nb::gil_scoped_acquire lock;
-    delete object;
-  });
+  return Function(new nb::object(nb::borrow(function)),
+                  [](nb::object* object) { with_interpreter([object] { delete object; }); });
 }
 
 // What rules are told of the call: a copy, so that Python may keep it.
@@ -94,8 +92,8 @@ void check_count(const std::string& what, size_t wanted, size_t got) {
 
 std::pair<nb::object, nb::object> pair_of(nb::handle object, const std::string& what) {
   if (!(PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) || nb::len(object) != 2) {
-    throw TypeError(fmt::format("{} must return a pair, got {} of type {}", what,
-                                nb::repr(object).c_str(), Py_TYPE(object.ptr())->tp_name));
+    throw TypeError(fmt::format("{} must return a pair, got {} of type {}", what, repr_of(object),
+                                Py_TYPE(object.ptr())->tp_name));
   }
   return {nb::object(object[0]), nb::object(object[1])};
 }
@@ -109,7 +107,7 @@ std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attribu
   return [function, target](std::span<const ShapeDtype> operands, const Attributes& attributes) {
     const nb::gil_scoped_acquire lock;
     nb::list args;
-    for (const ShapeDtype type : operands) args.append(nb::cast(type));
+    for (const ShapeDtype& type : operands) args.append(nb::cast(type));
     nb::object result = nb::steal(
         PyObject_Call(function->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
     if (!result.is_valid()) nb::raise_python_error();
@@ -238,7 +236,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
                                                    const Attributes& attributes) {
       const nb::gil_scoped_acquire lock;
       nb::list args;
-      for (const ShapeDtype type : operands) args.append(nb::cast(type));
+      for (const ShapeDtype& type : operands) args.append(nb::cast(type));
       nb::object bytes = nb::steal(
           PyObject_Call(rule->ptr(), nb::tuple(args).ptr(), from_attributes(attributes).ptr()));
       if (!bytes.is_valid()) nb::raise_python_error();
@@ -273,7 +271,7 @@ void define(const std::string& target, nb::dict parts) {
                     share(part("batch")),
                     share(part("workspace"))};
   TargetDefinition definition = make_definition(target, rules);
-  if (is_signature) definition.shape = shape_signature(nb::cast<std::string>(shape));
+  if (is_signature) definition.shape = shape_signature(to_name(shape, "define: shape"));
   if (const nb::object attributes = part("attributes"); !attributes.is_none()) {
     definition.default_attributes = to_attributes(attributes, {});
   }
@@ -322,7 +320,7 @@ void bind_define(nb::module_& module) {
       .def_prop_ro("target_name", [](const Call& self) { return self.params.target_name; })
       .def_prop_ro("result_shape_dtypes", [](const Call& self) {
         nb::list types;
-        for (const ShapeDtype type : self.params.result_types) types.append(nb::cast(type));
+        for (const ShapeDtype& type : self.params.result_types) types.append(nb::cast(type));
         return nb::tuple(types);
       });
   module.def("define", define, nb::arg("target_name"), nb::arg("parts"));

@@ -41,6 +41,11 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
         where, primal_tree->to_string(), tangent_tree->to_string()));
   }
   const CallArguments arguments = all_arguments(nb::tuple(primals), nb::dict());
+  if (arguments.leaves.size() != tangent_leaves.size()) {
+    // A user's flatten function gave others the second time.
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("{}: the primals changed while they were read", where));
+  }
   Differentiable differentiable(function, where, arguments, has_aux);
   const std::vector<Array>& inputs = differentiable.leaves();
   std::vector<Array> directions;

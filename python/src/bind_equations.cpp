@@ -99,7 +99,7 @@ nb::object effects_set(Effects effects) {
 
 std::string type_texts(std::span<const ShapeDtype> types) {
   std::vector<std::string> texts;
-  for (const ShapeDtype type : types) texts.push_back(type.to_string());
+  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
   return fmt::format("({})", fmt::join(texts, ", "));
 }
 
@@ -175,7 +175,7 @@ Atom replacement(Program& program, const ProgramPtr& original, const Variable& v
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("substitute: a variable of type {} cannot become {} of type {}; give "
                               "another variable, or for a scalar a number of its dtype",
-                              type.to_string(), nb::repr(value).c_str(), array.type().to_string()));
+                              type.to_string(), repr_of(value), array.type().to_string()));
     }
     Literal literal{type, {}};
     std::memcpy(literal.bytes.data(), array.storage().data(), type.nbytes());
@@ -190,7 +190,7 @@ std::shared_ptr<Program> substitute_variables(const ProgramPtr& self, nb::dict r
   for (auto [key, value] : replacements) {
     if (!nb::isinstance<Variable>(key)) {
       throw TypeError(fmt::format("substitute: the keys must be variables of the program, got {}",
-                                  nb::repr(key).c_str()));
+                                  repr_of(key)));
     }
     const Variable& variable = own_variable(self, nb::cast<const Variable&>(key), "substitute");
     atoms[variable.index] = replacement(program, self, variable, value);
@@ -233,7 +233,7 @@ void bind_atoms(nb::module_& module) {
                    })
       .def("__repr__", [](const ProgramLiteral& self) {
         nb::object value = wrap_object(to_array(self.program->literals[self.index]));
-        return fmt::format("Literal({})", nb::str(value).c_str());
+        return fmt::format("Literal({})", display(nb::str(value)));
       });
 }
 

@@ -22,7 +22,7 @@ void* capsule_pointer(nb::handle capsule, const std::string& what) {
     throw TypeError(
         fmt::format("{} must be a PyCapsule, got {} of type {}. Make one of a ctypes "
                     "function with farcall.ffi.pycapsule",
-                    what, nb::repr(capsule).c_str(), Py_TYPE(capsule.ptr())->tp_name));
+                    what, repr_of(capsule), Py_TYPE(capsule.ptr())->tp_name));
   }
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
   if (!pointer) nb::raise_python_error();
@@ -48,7 +48,7 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
       {"record", &bundle.record},
   }};
   for (auto [key, value] : nb::borrow<nb::dict>(fn)) {
-    const std::string stage = nb::str(key).c_str();
+    const std::string stage = display(nb::str(key));
     const auto found = std::find_if(stages.begin(), stages.end(),
                                     [&](const auto& entry) { return stage == entry.first; });
     if (found == stages.end()) {

@@ -39,7 +39,7 @@ std::vector<Array> to_starts(nb::handle starts, std::string_view function) {
   if (!iterator.is_valid()) {
     PyErr_Clear();
     throw TypeError(fmt::format("{}: start_indices must be a sequence of integers, got {}",
-                                function, nb::repr(starts).c_str()));
+                                function, repr_of(starts)));
   }
   while (PyObject* item = PyIter_Next(iterator.ptr())) {
     result.push_back(argument(nb::steal(item), function, "start_indices"));
@@ -61,7 +61,7 @@ Array like(nb::handle object, const Array& operand, std::string_view function, c
 std::vector<int64_t> field_of(nb::handle numbers, const char* name, std::string_view function) {
   if (!nb::hasattr(numbers, name)) {
     throw TypeError(fmt::format("{}: dimension_numbers must have an attribute {}, got {}", function,
-                                name, nb::repr(numbers).c_str()));
+                                name, repr_of(numbers)));
   }
   return to_sizes(numbers.attr(name), fmt::format("{}: {}", function, name));
 }
@@ -113,7 +113,7 @@ PaddingConfig to_padding(nb::handle config) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("pad: padding_config must have (low, high, interior) for each "
                               "dimension, got {}",
-                              nb::repr(config).c_str()));
+                              repr_of(config)));
     }
     result.push_back({numbers[0], numbers[1], numbers[2]});
   }

@@ -186,8 +186,9 @@ void bind_others(nb::module_& module) {
   module.def(
       "convert_element_type",
       [](nb::handle x, nb::handle dtype) {
-        return wrap_object(
-            convert(argument(x, "convert_element_type", "operand"), {to_dtype(dtype), false}));
+        const Array operand =
+            to_array(x, "convert_element_type: argument operand", {.keeps_64_bits = true});
+        return wrap_object(convert(operand, {to_dtype(dtype), false}));
       },
       nb::arg("operand").none(), nb::arg("new_dtype").none());
   module.def(

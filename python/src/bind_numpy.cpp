@@ -1,4 +1,4 @@
-// farcall.numpy: the array functions.
+// farcall.numpy and farcall.scipy.special: the array functions.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -8,8 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_statistics.h>
+#include <farcall/ops/special_cases.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -23,6 +26,12 @@ using Reduction = Array (*)(const Array&, const numpy::Axes&, bool);
 
 Array argument(nb::handle object, const std::string& function, const char* name) {
   return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
+std::optional<Array> optional_argument(nb::handle object, const std::string& function,
+                                       const char* name) {
+  if (object.is_none()) return std::nullopt;
+  return argument(object, function, name);
 }
 
 numpy::Axes to_axes(nb::handle axes, const std::string& function) {
@@ -39,13 +48,14 @@ void def_unary(nb::module_& module, const char* name, Unary function) {
       nb::arg("x").none());
 }
 
-void def_binary(nb::module_& module, const char* name, Binary function) {
+void def_binary(nb::module_& module, const char* name, Binary function, const char* first = "x",
+                const char* second = "y") {
   module.def(
       name,
-      [name = std::string(name), function](nb::handle x, nb::handle y) {
-        return wrap_object(function(argument(x, name, "x"), argument(y, name, "y")));
+      [name = std::string(name), function, first, second](nb::handle x, nb::handle y) {
+        return wrap_object(function(argument(x, name, first), argument(y, name, second)));
       },
-      nb::arg("x").none(), nb::arg("y").none());
+      nb::arg(first).none(), nb::arg(second).none());
 }
 
 void def_reduction(nb::module_& module, const char* name, Reduction function) {
@@ -72,6 +82,8 @@ void bind_elementwise(nb::module_& module) {
       {"exp2", numpy::exp2},
       {"expm1", numpy::expm1},
       {"log", numpy::log},
+      {"log2", numpy::log2},
+      {"log10", numpy::log10},
       {"log1p", numpy::log1p},
       {"sqrt", numpy::sqrt},
       {"cbrt", numpy::cbrt},
@@ -87,6 +99,7 @@ void bind_elementwise(nb::module_& module) {
       {"arcsinh", numpy::arcsinh},
       {"arccosh", numpy::arccosh},
       {"arctanh", numpy::arctanh},
+      {"sinc", numpy::sinc},
       {"isfinite", numpy::isfinite},
       {"isnan", numpy::isnan},
       {"isinf", numpy::isinf},
@@ -112,6 +125,8 @@ void bind_elementwise(nb::module_& module) {
       {"maximum", numpy::maximum},
       {"minimum", numpy::minimum},
       {"arctan2", numpy::arctan2},
+      {"gcd", numpy::gcd},
+      {"lcm", numpy::lcm},
       {"equal", numpy::equal},
       {"not_equal", numpy::not_equal},
       {"less", numpy::less},
@@ -131,6 +146,12 @@ void bind_elementwise(nb::module_& module) {
       {"outer", numpy::outer},
   };
   for (const auto& [name, function] : binary) def_binary(module, name, function);
+  const std::pair<const char*, Binary> numbered[] = {
+      {"hypot", numpy::hypot},
+      {"logaddexp", numpy::logaddexp},
+      {"logaddexp2", numpy::logaddexp2},
+  };
+  for (const auto& [name, function] : numbered) def_binary(module, name, function, "x1", "x2");
   module.def(
       "where",
       [](nb::handle condition, nb::handle x, nb::handle y) {
@@ -141,35 +162,69 @@ void bind_elementwise(nb::module_& module) {
   module.def(
       "clip",
       [](nb::handle x, nb::handle low, nb::handle high) {
-        const auto bound = [](nb::handle value, const char* name) -> std::optional<Array> {
-          if (value.is_none()) return std::nullopt;
-          return argument(value, "clip", name);
-        };
-        return wrap_object(
-            numpy::clip(argument(x, "clip", "arr"), bound(low, "min"), bound(high, "max")));
+        return wrap_object(numpy::clip(argument(x, "clip", "arr"),
+                                       optional_argument(low, "clip", "min"),
+                                       optional_argument(high, "clip", "max")));
       },
       nb::arg("arr").none(), nb::arg("min").none() = nb::none(),
       nb::arg("max").none() = nb::none());
 }
 
+numpy::MeanOptions mean_options(const std::string& function, bool keepdims, nb::handle dtype,
+                                nb::handle where) {
+  numpy::MeanOptions options{.keepdims = keepdims};
+  if (!dtype.is_none()) options.dtype = to_dtype(dtype);
+  options.where = optional_argument(where, function, "where");
+  return options;
+}
+
+using Spread = Array (*)(const Array&, const numpy::Axes&, const numpy::VarOptions&);
+
+void def_spread(nb::module_& module, const char* name, Spread function) {
+  module.def(
+      name,
+      [name = std::string(name), function](nb::handle x, nb::handle axis, double ddof,
+                                           bool keepdims, nb::handle dtype, nb::handle where,
+                                           nb::handle mean) {
+        const numpy::VarOptions options{mean_options(name, keepdims, dtype, where), ddof,
+                                        optional_argument(mean, name, "mean")};
+        return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), options));
+      },
+      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
+      nb::arg("keepdims") = false, nb::arg("dtype").none() = nb::none(),
+      nb::arg("where").none() = nb::none(), nb::arg("mean").none() = nb::none());
+}
+
+void bind_statistics(nb::module_& module) {
+  module.def(
+      "mean",
+      [](nb::handle x, nb::handle axis, bool keepdims, nb::handle dtype, nb::handle where) {
+        return wrap_object(numpy::mean(argument(x, "mean", "a"), to_axes(axis, "mean"),
+                                       mean_options("mean", keepdims, dtype, where)));
+      },
+      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false,
+      nb::arg("dtype").none() = nb::none(), nb::arg("where").none() = nb::none());
+  def_spread(module, "var", numpy::var);
+  def_spread(module, "std", numpy::std);
+  module.def(
+      "average",
+      [](nb::handle x, nb::handle axis, nb::handle weights, bool keepdims) {
+        const numpy::Average found =
+            numpy::average(argument(x, "average", "a"), to_axes(axis, "average"),
+                           optional_argument(weights, "average", "weights"), keepdims);
+        return nb::make_tuple(wrap_object(found.mean), wrap_object(found.weight));
+      },
+      nb::arg("a").none(), nb::arg("axis").none() = nb::none(),
+      nb::arg("weights").none() = nb::none(), nb::arg("keepdims") = false);
+}
+
 void bind_reductions(nb::module_& module) {
   const std::pair<const char*, Reduction> reductions[] = {
-      {"sum", numpy::sum}, {"prod", numpy::prod}, {"max", numpy::max},   {"min", numpy::min},
-      {"any", numpy::any}, {"all", numpy::all},   {"mean", numpy::mean},
+      {"sum", numpy::sum}, {"prod", numpy::prod}, {"max", numpy::max},
+      {"min", numpy::min}, {"any", numpy::any},   {"all", numpy::all},
   };
   for (const auto& [name, function] : reductions) def_reduction(module, name, function);
-  const auto def_spread = [&](const char* name, auto function) {
-    module.def(
-        name,
-        [name = std::string(name), function](nb::handle x, nb::handle axis, double ddof,
-                                             bool keepdims) {
-          return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), keepdims, ddof));
-        },
-        nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
-        nb::arg("keepdims") = false);
-  };
-  def_spread("var", numpy::var);
-  def_spread("std", numpy::std);
+  bind_statistics(module);
   const auto def_position = [&](const char* name, auto function) {
     module.def(
         name,
@@ -186,13 +241,19 @@ void bind_reductions(nb::module_& module) {
 std::vector<Array> to_arrays(nb::handle arrays, const std::string& function) {
   if (is_array(arrays.ptr()) || !PySequence_Check(arrays.ptr())) {
     throw TypeError(fmt::format("{}: argument arrays must be a sequence of arrays, got {}",
-                                function, nb::repr(arrays).c_str()));
+                                function, repr_of(arrays)));
   }
   std::vector<Array> result;
   for (nb::handle array : nb::borrow<nb::sequence>(arrays)) {
     result.push_back(to_array(array, fmt::format("{}: arrays[{}]", function, result.size())));
   }
   return result;
+}
+
+// A conversion from all bits that there are, for the dtype is asked for.
+Array cast(nb::handle object, DType dtype) {
+  const Array x = to_array(object, "astype: argument x", {.keeps_64_bits = true});
+  return numpy::astype(x, dtype);
 }
 
 void bind_shapes(nb::module_& module) {
@@ -263,9 +324,7 @@ void bind_shapes(nb::module_& module) {
       nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(
       "astype",
-      [](nb::handle x, nb::handle dtype) {
-        return wrap_object(numpy::astype(argument(x, "astype", "x"), to_dtype(dtype)));
-      },
+      [](nb::handle x, nb::handle dtype) { return wrap_object(cast(x, to_dtype(dtype))); },
       nb::arg("x").none(), nb::arg("dtype").none());
 }
 
@@ -278,14 +337,14 @@ void bind_creation(nb::module_& module) {
       "zeros",
       [](nb::handle shape, nb::handle dtype) {
         return wrap_object(
-            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, DType::kFloat32)));
+            numpy::zeros(to_sizes(shape, "zeros: shape"), dtype_or(dtype, default_float())));
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "ones",
       [](nb::handle shape, nb::handle dtype) {
         return wrap_object(
-            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, DType::kFloat32)));
+            numpy::ones(to_sizes(shape, "ones: shape"), dtype_or(dtype, default_float())));
       },
       nb::arg("shape").none(), nb::arg("dtype").none() = nb::none());
   module.def(
@@ -293,25 +352,38 @@ void bind_creation(nb::module_& module) {
       [](nb::handle shape, nb::handle value, nb::handle dtype) {
         std::optional<DType> as;
         if (!dtype.is_none()) as = to_dtype(dtype);
-        return wrap_object(
-            numpy::full(to_sizes(shape, "full: shape"), argument(value, "full", "fill_value"), as));
+        const Array array = to_array(value, "full: argument fill_value", {.keeps_64_bits = !!as});
+        return wrap_object(numpy::full(to_sizes(shape, "full: shape"), array, as));
       },
       nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "eye",
       [](int64_t rows, std::optional<int64_t> columns, nb::handle dtype) {
-        return wrap_object(numpy::eye(rows, columns, dtype_or(dtype, DType::kFloat32)));
+        return wrap_object(numpy::eye(rows, columns, dtype_or(dtype, default_float())));
       },
       nb::arg("N"), nb::arg("M").none() = nb::none(), nb::arg("dtype").none() = nb::none());
-  // A numpy array as an array, sharing memory where that can be done, or never.
+  // A numpy array as an array of its very dtype, sharing memory where that can be done, or never.
   module.def("array_from_numpy", [](nb::handle array, bool share) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
-    return wrap_object(array_from_numpy(array.ptr(), share));
+    return wrap_object(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));
   });
+  // What is no list as an array, of a dtype if one is given.
+  module.def(
+      "make_array",
+      [](nb::handle object, nb::handle dtype, bool share) {
+        constexpr const char* kWhat = "array: argument object";
+        return wrap_object(dtype.is_none() ? to_array(object, kWhat, {.may_share = share})
+                                           : to_array_of(to_dtype(dtype), object, kWhat, share));
+      },
+      nb::arg("object").none(), nb::arg("dtype").none(), nb::arg("share"));
   module.def(
       "as_array",
       [](nb::handle object, const std::string& what) {
-        return wrap_object(to_array(object, what));
+        Array array = to_array(object, what);
+        if (array.type().is_token()) {
+          throw TypeError(fmt::format("{} must be an array or a number, got a token", what));
+        }
+        return wrap_object(std::move(array));
       },
       nb::arg("object").none(), nb::arg("what"));
 }
@@ -323,6 +395,14 @@ void bind_numpy(nb::module_& module) {
   bind_reductions(module);
   bind_shapes(module);
   bind_creation(module);
+}
+
+void bind_special_cases(nb::module_& module) {
+  def_unary(module, "entr", special::entr);
+  def_binary(module, "xlogy", special::xlogy);
+  def_binary(module, "xlog1py", special::xlog1py);
+  def_binary(module, "boxcox", special::boxcox, "x", "lmbda");
+  def_binary(module, "boxcox1p", special::boxcox1p, "x", "lmbda");
 }
 
 }  // namespace farcall::python

@@ -1,10 +1,13 @@
 // Programs as Python values.
 #include "bind.h"
 
+#include <cerrno>
+
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <farcall/core/file.h>
 #include <farcall/program/draw.h>
 #include <farcall/program/program.h>
 #include <farcall/program/save.h>
@@ -23,7 +26,7 @@ namespace {
 
 nb::list type_list(std::span<const ShapeDtype> types) {
   nb::list list;
-  for (const ShapeDtype type : types) list.append(nb::cast(type));
+  for (const ShapeDtype& type : types) list.append(nb::cast(type));
   return list;
 }
 
@@ -48,6 +51,15 @@ nb::tuple deserialize(nb::bytes bytes, bool strict) {
   LoadedProgram loaded = deserialize_program({bytes.c_str(), bytes.size()}, {strict});
   return nb::make_tuple(std::const_pointer_cast<Program>(loaded.program),
                         from_attributes(loaded.metadata), loaded.problems);
+}
+
+void replace_file_or_raise(nb::bytes path, nb::bytes data) {
+  const std::error_code error =
+      replace_file({path.c_str(), path.size()}, {data.c_str(), data.size()});
+  if (!error) return;
+  errno = error.value();
+  PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+  nb::raise_python_error();
 }
 
 }  // namespace
@@ -108,6 +120,7 @@ void bind_program(nb::module_& module) {
     for (const Primitive* primitive : all_primitives()) names.emplace_back(primitive->name);
     return names;
   });
+  module.def("replace_file", replace_file_or_raise, nb::arg("path"), nb::arg("data"));
   module.def("deserialize_program", deserialize, nb::arg("data"), nb::arg("strict"));
   module.def("parse_program", [](const std::string& text) {
     return std::const_pointer_cast<Program>(parse_program(text));

@@ -20,13 +20,12 @@ ShapeDtype make(nb::handle shape, nb::handle dtype, bool weak_type) {
 }
 
 nb::object dtype_of(const ShapeDtype& type) {
-  return type.is_token() ? nb::object(nb::str("token")) : numpy_dtype(type.dtype());
+  return type.is_token() ? nb::object(nb::str("token")) : dtype_object(type.dtype());
 }
 
 std::string describe(const ShapeDtype& type) {
-  return fmt::format("ShapeDtypeStruct(shape={}, dtype={}{})",
-                     nb::repr(to_tuple(type.shape())).c_str(), dtype_name(type.dtype()),
-                     type.weak_type() ? ", weak_type=True" : "");
+  return fmt::format("ShapeDtypeStruct(shape={}, dtype={}{})", repr_of(to_tuple(type.shape())),
+                     dtype_name(type.dtype()), type.weak_type() ? ", weak_type=True" : "");
 }
 
 }  // namespace
@@ -38,16 +37,20 @@ void bind_shape_dtype(nb::module_& module) {
                          "  shape: a whole number or a sequence of them.\n"
                          "  dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or "
                          "``\"token\"``.\n"
-                         "  weak_type: whether the dtype gives way in promotion.\n\n"
+                         "  weak_type: whether the dtype gives way in promotion.\n"
+                         "  sharding, manual_axis_type, is_ref: for programs written for JAX; "
+                         "without effect.\n\n"
                          "Raises:\n"
                          "  TypeError: for a dtype that farcall does not have.\n"
                          "  ValueError: without a dtype, or for a negative size.")
       .def(
           "__init__",
-          [](ShapeDtype* self, nb::handle shape, nb::handle dtype, bool weak_type) {
-            new (self) ShapeDtype(make(shape, dtype, weak_type));
-          },
-          nb::arg("shape"), nb::arg("dtype").none(), nb::kw_only(), nb::arg("weak_type") = false)
+          [](ShapeDtype* self, nb::handle shape, nb::handle dtype, nb::handle /*sharding*/,
+             bool weak_type, nb::handle /*manual_axis_type*/,
+             bool /*is_ref*/) { new (self) ShapeDtype(make(shape, dtype, weak_type)); },
+          nb::arg("shape"), nb::arg("dtype").none(), nb::kw_only(),
+          nb::arg("sharding").none() = nb::none(), nb::arg("weak_type") = false,
+          nb::arg("manual_axis_type").none() = nb::none(), nb::arg("is_ref") = false)
       .def_prop_ro("shape", [](const ShapeDtype& self) { return to_tuple(self.shape()); })
       .def_prop_ro("dtype", dtype_of)
       .def_prop_ro("weak_type", &ShapeDtype::weak_type)

@@ -12,6 +12,7 @@
 #include <farcall/trace/vmap.h>
 
 #include "python_call.h"
+#include "text.h"
 #include "traced_function.h"
 #include "tree.h"
 
@@ -38,11 +39,11 @@ void spread_axes(nb::handle prefix, const TreeNode& node, const std::string& wha
   }
   std::vector<nb::object> children;
   const TreeDefPtr top = flatten_one_level(prefix, children);
-  if (!is_same_container(top->root(), node)) {
+  if (top->is_leaf() || !is_same_container(top->root(), node)) {
     raise(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
-                    what, nb::repr(prefix).c_str(), TreeDef(node).to_string()));
+                    what, repr_of(prefix), TreeDef(node).to_string()));
   }
   for (size_t i = 0; i < children.size(); ++i) {
     spread_axes(children[i], node.children[i], what, axes);
@@ -54,10 +55,10 @@ std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
   const TreeNode& positional = arguments.tree->root().children[0];
   if (PyTuple_Check(in_axes.ptr()) &&
       nb::len(in_axes) != static_cast<size_t>(positional.children.size())) {
-    raise(fmt::format(
-        "{}: in_axes {} has {} entries, but {} positional arguments were given; it "
-        "must be an int, None, or a tuple with an entry for each of them",
-        where, nb::repr(in_axes).c_str(), nb::len(in_axes), positional.children.size()));
+    raise(
+        fmt::format("{}: in_axes {} has {} entries, but {} positional arguments were given; it "
+                    "must be an int, None, or a tuple with an entry for each of them",
+                    where, repr_of(in_axes), nb::len(in_axes), positional.children.size()));
   }
   std::vector<GivenAxis> axes;
   spread_axes(in_axes, positional, where + ": in_axes", axes);

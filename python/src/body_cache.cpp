@@ -11,17 +11,25 @@ BodyKey::BodyKey(std::string kind, std::vector<TreeDefPtr> trees, std::vector<Sh
 }
 
 bool BodyKey::operator==(const BodyKey& other) const {
-  return kind == other.kind && types == other.types && axes == other.axes &&
+  return config == other.config && kind == other.kind && types == other.types &&
+         axes == other.axes &&
          std::equal(trees.begin(), trees.end(), other.trees.begin(), other.trees.end(),
                     [](const TreeDefPtr& a, const TreeDefPtr& b) { return *a == *b; });
 }
 
-RecordedBodyPtr BodyCache::find(const BodyKey& key) const {
+size_t BodyKey::hash() const {
+  size_t hash = std::hash<std::string>()(kind);
+  for (const TreeDefPtr& tree : trees) detail::mix(hash, tree->hash());
+  for (const ShapeDtype& type : types) detail::mix(hash, type.hash());
+  return hash;
+}
+
+RecordedBodyPtr BodyCache::find(size_t hash, const BodyKey& key) {
   // Comparing structures may run Python code, which may add entries.
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].first.types != key.types) continue;
-    const auto entry = entries_[i];
-    if (entry.first == key) return entry.second;
+  for (const auto& candidate : entries_.candidates(hash)) {
+    if (!(candidate->key == key)) continue;
+    entries_.touch(hash, candidate);
+    return candidate->body;
   }
   return nullptr;
 }

@@ -19,18 +19,38 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/trace/array.h>
 
+#include "text.h"
+
 namespace farcall::python {
 
 namespace nb = nanobind;
 
+// How data of others comes in.
+struct Intake {
+  // numpy's 64-bit data stays so, because a dtype was asked for; else it becomes 32-bit unless the
+  // flag enable_x64 is on.
+  bool keeps_64_bits = false;
+  // The array may lie in memory that the caller can write to: where that is dense and aligned, and
+  // operations happen at once. Else it is copied.
+  bool may_share = false;
+};
+
 // Arrays; numbers of Python (weakly typed); numpy arrays and scalars; whatever has __array__ or
-// __dlpack__. Not lists. The memory of a numpy array is shared where it is aligned and dense and
-// where operations happen at once, else copied. Null when the object is no array.
-Array try_to_array(nb::handle object);
+// __dlpack__. Not lists. Null when the object is no array.
+Array try_to_array(nb::handle object, Intake intake = {});
 // Raises TypeError naming `what`.
-Array to_array(nb::handle object, std::string_view what);
-// Never shares memory unless `share`.
-Array array_from_numpy(PyObject* numpy_array, bool share);
+Array to_array(nb::handle object, std::string_view what, Intake intake = {});
+// The same in a dtype that was asked for, from which nothing is lost on the way. Raises what
+// scalar_of raises for a number that the dtype does not have.
+Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share = false);
+// Warns of integers that do not fit into 32 bits.
+Array array_from_numpy(PyObject* numpy_array, Intake intake);
+// The dtype that 64-bit data comes in as: that of 32 bits, unless the flag enable_x64 is on.
+DType incoming_dtype(DType dtype);
+bool is_64_bit(DType dtype);
+// Bytes of bools that come from elsewhere: all but 0 count as 1.
+void normalize_bools(std::span<std::byte> elements);
+bool are_bools(std::span<const std::byte> elements);
 
 // What numpy.dtype accepts, the scalar types of ml_dtypes included. Raises TypeError.
 DType to_declared_dtype(nb::handle object);
@@ -38,8 +58,10 @@ DType to_declared_dtype(nb::handle object);
 // stand for the default dtypes, as in JAX, and not for 64 bits, as in numpy.
 DType to_dtype(nb::handle object);
 std::optional<DType> try_to_dtype(nb::handle object);
-// A new reference to the numpy.dtype.
+// A new reference to the numpy.dtype. Raises TypeError for dtypes that numpy does not have.
 nb::object numpy_dtype(DType dtype);
+// What arrays show as their dtype: the numpy.dtype, or the dtype of keys of random numbers.
+nb::object dtype_object(DType dtype);
 int numpy_type_number(DType dtype);
 DType dtype_of_number(int type_number);  // kInvalid when there is none
 
@@ -63,8 +85,8 @@ template <class T>
 T to_option(nb::handle value, std::string_view what, const char* expected) {
   T result;
   if (nb::try_cast(value, result)) return result;
-  throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected,
-                              nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+  throw TypeError(fmt::format("{} must be {}, got {} of type {}", what, expected, repr_of(value),
+                              Py_TYPE(value.ptr())->tp_name));
 }
 
 void bind_dtypes(nb::module_& module);

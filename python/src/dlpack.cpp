@@ -3,6 +3,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,10 +14,14 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 
+#include "text.h"
+
 namespace farcall::python {
 namespace {
 
 namespace nb = nanobind;
+
+constexpr uint8_t kNoCode = 255;  // of dtypes that DLPack does not have
 
 template <class Managed>
 struct Exported {
@@ -26,7 +33,7 @@ struct Exported {
 template <class Managed>
 Managed* export_tensor(DLPackExport what) {
   const DTypeInfo& info = dtype_info(what.type.dtype());
-  if (info.dlpack_code == 255) {
+  if (info.dlpack_code == kNoCode) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("DLPack has no type for {}", dtype_name(what.type.dtype())));
   }
@@ -54,7 +61,87 @@ void destroy_unused(PyObject* capsule, const char* name) {
   managed->deleter(managed);
 }
 
+[[noreturn]] void refuse(std::string_view why) {
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("from_dlpack: {}", why));
+}
+
+DType dtype_of(DLDataType type) {
+  for (const DTypeInfo& info : all_dtypes()) {
+    const bool is_known = info.dlpack_code != kNoCode && info.dlpack_code == type.code;
+    if (is_known && info.bits == type.bits && type.lanes == 1) return info.dtype;
+  }
+  refuse(fmt::format("no dtype has DLPack code {}, {} bits and {} lanes", type.code, type.bits,
+                     type.lanes));
+}
+
+ShapeDtype type_of(const DLTensor& tensor) {
+  if (tensor.ndim < 0 || static_cast<size_t>(tensor.ndim) > kMaxRank) {
+    refuse(
+        fmt::format("the tensor has {} dimensions; 0 to {} are possible", tensor.ndim, kMaxRank));
+  }
+  if (tensor.ndim > 0 && !tensor.shape) {
+    refuse(fmt::format("the tensor has {} dimensions but no shape", tensor.ndim));
+  }
+  const DType dtype = dtype_of(tensor.dtype);
+  try {
+    return {dtype, std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim))};
+  } catch (const Error& error) {
+    refuse(error.message());
+  }
+}
+
+// The strides in bytes; nothing where they overflow.
+std::optional<std::vector<int64_t>> byte_strides(const DLTensor& tensor, ShapeDtype type) {
+  const auto width = static_cast<int64_t>(byte_width(type.dtype()));
+  std::vector<int64_t> strides = strides_of(type.shape(), row_major(type.rank()));
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    // The stride of a dimension of size 1 leads nowhere and may be anything.
+    if (tensor.strides && type.shape()[axis] > 1) strides[axis] = tensor.strides[axis];
+    if (__builtin_mul_overflow(strides[axis], width, &strides[axis])) return std::nullopt;
+  }
+  return strides;
+}
+
+// Whether all elements of a tensor that has some lie within as many bytes, counted from its
+// address, as a process can have.
+bool is_addressable(const DLTensor& tensor, ShapeDtype type, std::span<const int64_t> strides) {
+  constexpr int64_t kMost = int64_t{1} << 56;
+  if (!tensor.data || tensor.byte_offset > static_cast<uint64_t>(kMost)) return false;
+  auto lowest = static_cast<int64_t>(tensor.byte_offset);
+  int64_t highest = lowest + static_cast<int64_t>(byte_width(type.dtype()));
+  for (size_t axis = 0; axis < strides.size(); ++axis) {
+    int64_t extent = 0;
+    if (__builtin_mul_overflow(strides[axis], type.shape()[axis] - 1, &extent)) return false;
+    int64_t& end = extent < 0 ? lowest : highest;
+    if (__builtin_add_overflow(end, extent, &end)) return false;
+  }
+  return lowest >= -kMost && highest <= kMost;
+}
+
 }  // namespace
+
+DLPackContents check_dlpack_tensor(const DLTensor& tensor) {
+  if (tensor.device.device_type != kDLCPU) {
+    refuse(fmt::format("the array is on DLPack device type {}; copy it to the CPU first",
+                       tensor.device.device_type));
+  }
+  const ShapeDtype type = type_of(tensor);
+  if (type.nbytes() == 0) return {type, nullptr, std::vector<int64_t>(type.rank()), true};
+  auto strides = byte_strides(tensor, type);
+  if (!strides || !is_addressable(tensor, type, *strides)) {
+    refuse(
+        fmt::format("the elements of {} at address {} plus {} bytes, with {}, lie outside the "
+                    "memory that a process can have",
+                    type.to_string(), fmt::ptr(tensor.data), tensor.byte_offset,
+                    tensor.strides ? "strides " + shape_to_string({tensor.strides, type.rank()})
+                                   : "dense strides"));
+  }
+  std::vector<int64_t> dense = strides_of(type.shape(), row_major(type.rank()));
+  for (int64_t& stride : dense) stride *= static_cast<int64_t>(byte_width(type.dtype()));
+  const bool is_dense = *strides == dense;
+  return {type, static_cast<std::byte*>(tensor.data) + tensor.byte_offset, std::move(*strides),
+          is_dense};
+}
 
 DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
@@ -68,15 +155,22 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
                 "__dlpack__: the CPU has no streams; stream must be None");
   }
   if (device != Py_None) {
-    const auto [type, id] = nb::cast<std::pair<int, int>>(nb::handle(device));
-    if (type != kDLCPU || id != 0) {
+    std::pair<int, int> type_and_id;
+    if (!nb::try_cast(nb::handle(device), type_and_id)) {
+      throw TypeError(fmt::format("__dlpack__: dl_device must be a pair of whole numbers, got {}",
+                                  repr_of(device)));
+    }
+    if (type_and_id != std::pair(kDLCPU, 0)) {
       PyErr_SetString(PyExc_BufferError, "__dlpack__: this array is on the CPU, device (1, 0)");
       nb::raise_python_error();
     }
   }
-  const bool is_versioned = PyTuple_Check(max_version) && PyTuple_GET_SIZE(max_version) > 0 &&
-                            PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;
-  return {is_versioned, copy == Py_True, copy == Py_False};
+  std::pair<int64_t, int64_t> version;
+  if (max_version != Py_None && !nb::try_cast(nb::handle(max_version), version)) {
+    throw TypeError(fmt::format("__dlpack__: max_version must be a pair of whole numbers, got {}",
+                                repr_of(max_version)));
+  }
+  return {version.first >= kDLMajorVersion, copy == Py_True, copy == Py_False};
 }
 
 PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned) {
@@ -88,7 +182,7 @@ PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned) {
   const uint64_t flags =
       (exported.is_read_only ? kDLReadOnly : 0) | (exported.is_copied ? kDLIsCopied : 0);
   auto* managed = export_tensor<DLManagedTensorVersioned>(std::move(exported));
-  managed->major = 1;
+  managed->major = kDLMajorVersion;
   managed->minor = 0;
   managed->flags = flags;
   return PyCapsule_New(managed, kNewName, [](PyObject* capsule) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <farcall/core/shape_dtype.h>
 
@@ -40,6 +41,7 @@ struct DLManagedTensorVersioned {
   DLTensor tensor;
 };
 inline constexpr int32_t kDLCPU = 1;
+inline constexpr uint32_t kDLMajorVersion = 1;
 inline constexpr uint64_t kDLReadOnly = 1;
 inline constexpr uint64_t kDLIsCopied = 2;
 inline constexpr const char* kOldName = "dltensor";
@@ -54,6 +56,17 @@ struct DLPackRequest {
 // Raises TypeError for other arguments, ValueError for a stream, BufferError for another device
 // than the CPU.
 DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs);
+
+// What a tensor from elsewhere holds.
+struct DLPackContents {
+  ShapeDtype type;
+  void* data = nullptr;          // of the first element
+  std::vector<int64_t> strides;  // in bytes
+  bool is_dense = false;         // and row-major
+};
+// Raises INVALID_ARGUMENT for a tensor that is not on the CPU, is of no dtype or shape that there
+// is here, or whose elements would lie outside the addresses of the process.
+DLPackContents check_dlpack_tensor(const DLTensor& tensor);
 
 // A dense, row-major tensor.
 struct DLPackExport {

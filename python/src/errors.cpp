@@ -1,8 +1,13 @@
 #include "errors.h"
 
 #include <new>
+#include <stdexcept>
+#include <typeinfo>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/debug_checks.h>
+
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -14,10 +19,13 @@ PyObject* conversion_classes[3] = {};  // by Conversion
 PyObject* leaked_tracer_class = nullptr;
 PyObject* boolean_index_class = nullptr;
 
+constexpr const char* kNoMemory = "there is not enough memory";
+
 PyObject* class_of(const Error& error) {
   if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
   if (dynamic_cast<const NameError*>(&error)) return PyExc_NameError;
   if (dynamic_cast<const OverflowError*>(&error)) return PyExc_OverflowError;
+  if (dynamic_cast<const FloatingPointError*>(&error)) return PyExc_FloatingPointError;
   if (const auto* conversion = dynamic_cast<const TracerConversionError*>(&error)) {
     return conversion_classes[static_cast<size_t>(conversion->conversion())];
   }
@@ -38,21 +46,13 @@ PyObject* class_of(const Error& error) {
   }
 }
 
-// The text may hold whatever bytes a handler put into it.
-nb::object decode(std::string_view text) {
-  nb::object decoded =
-      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  if (!decoded.is_valid()) nb::raise_python_error();
-  return decoded;
-}
-
 void set_ffi_error(const FfiError& error) {
   try {
-    nb::object value = nb::handle(ffi_error_class)(decode(error.message()));
+    nb::object value = nb::handle(ffi_error_class)(from_text(error.message()));
     const std::string_view code = error_code_name(error.code());
     value.attr("code") = nb::str(code.data(), code.size());
-    value.attr("target_name") = decode(error.target_name());
-    value.attr("message") = decode(error.detail());
+    value.attr("target_name") = from_text(error.target_name());
+    value.attr("message") = from_text(error.detail());
     PyErr_SetObject(ffi_error_class, value.ptr());
   } catch (nb::python_error& raised) {
     raised.restore();
@@ -62,7 +62,7 @@ void set_ffi_error(const FfiError& error) {
 void set_error(const Error& error) {
   if (const auto* ffi = dynamic_cast<const FfiError*>(&error)) return set_ffi_error(*ffi);
   try {
-    PyErr_SetObject(class_of(error), decode(error.message()).ptr());
+    PyErr_SetObject(class_of(error), from_text(error.message()).ptr());
   } catch (nb::python_error& raised) {
     raised.restore();
   }
@@ -86,7 +86,11 @@ void set_python_error() {
   } catch (const Error& error) {
     set_error(error);
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, kNoMemory);
+  } catch (const std::length_error&) {
+    PyErr_SetString(PyExc_MemoryError, kNoMemory);  // a container larger than there can be
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "an object is of another type than is wanted here");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {
@@ -125,6 +129,12 @@ void bind_errors(nb::module_& module) {
           std::rethrow_exception(pointer);
         } catch (const Error& error) {
           set_error(error);
+        } catch (const std::bad_alloc&) {
+          set_python_error();
+        } catch (const std::length_error&) {
+          set_python_error();
+        } catch (const std::bad_cast&) {
+          set_python_error();
         }
       },
       nullptr);

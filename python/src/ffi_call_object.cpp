@@ -14,6 +14,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/promotion.h>
+#include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 
 #include "attributes.h"
@@ -38,7 +39,7 @@ FfiCallObject* object_of(PyObject* self) { return reinterpret_cast<FfiCallObject
 Attributes keyword_attributes(PyObject* const* values, PyObject* kwnames) {
   std::vector<std::pair<std::string, Attribute>> entries;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
-    std::string name = nb::cast<std::string>(nb::handle(PyTuple_GET_ITEM(kwnames, i)));
+    std::string name = to_name(PyTuple_GET_ITEM(kwnames, i), "the name of an attribute");
     Attribute value = to_attribute(values[i], name);
     entries.emplace_back(std::move(name), std::move(value));
   }
@@ -60,7 +61,7 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
         kwnames ? keyword_attributes(args + nargs, kwnames) : Attributes();
     std::vector<Array> operands;
     operands.reserve(nargs);
-    const bool evaluating = is_evaluating();
+    const bool evaluating = is_evaluating() && !checks_results();
     bool is_concrete = true;
     for (size_t i = 0; i < nargs; ++i) {
       Array operand = is_array(args[i])
@@ -120,19 +121,22 @@ int clear(PyObject* self) {
 }
 
 PyObject* get_target_name(PyObject* self, void*) {
-  return PyUnicode_FromString(object_of(self)->call.target_name().c_str());
+  return guarded([&] { return from_text(object_of(self)->call.target_name()).release().ptr(); });
 }
 PyObject* get_result_shape_dtypes(PyObject* self, void*) {
   return Py_NewRef(object_of(self)->result_shape_dtypes);
 }
 PyObject* representation(PyObject* self) {
-  return PyUnicode_FromFormat("<ffi_call \"%s\">", object_of(self)->call.target_name().c_str());
+  return guarded([&] {
+    const std::string text = fmt::format("<ffi_call \"{}\">", object_of(self)->call.target_name());
+    return from_text(text).release().ptr();
+  });
 }
 
 // ---- the options, in Python's form ----
 
 nb::object optional_string(const std::optional<std::string>& text) {
-  return text ? nb::object(nb::str(text->c_str())) : nb::none();
+  return text ? from_text(*text) : nb::none();
 }
 nb::object layouts(const std::optional<std::vector<MajorToMinor>>& given) {
   if (!given) return nb::none();
@@ -210,7 +214,7 @@ std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, std::str
   if (layouts.is_none()) return std::nullopt;
   if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) {
     throw TypeError(fmt::format("{} must be a sequence with one layout for each array, got {}",
-                                what, nb::repr(layouts).c_str()));
+                                what, repr_of(layouts)));
   }
   std::vector<MajorToMinor> result;
   for (nb::handle layout : nb::borrow<nb::sequence>(layouts)) {

@@ -58,15 +58,16 @@ numpy::Index to_index(PyObject* object, bool in_tuple) {
     throw TypeError(
         fmt::format("an array cannot be indexed by a list; got {}. Make one array of "
                     "it with farcall.numpy.array",
-                    nb::repr(nb::handle(object)).c_str()));
+                    repr_of(object)));
   }
   const nb::object made = PyList_Check(object) ? array_of_list(object) : nb::borrow(object);
-  Array array = try_to_array(made.ptr());
+  // Places in an array of more than 2^31 elements need all bits.
+  Array array = try_to_array(made.ptr(), {.keeps_64_bits = true});
   if (array.is_null() || (array.dtype() != DType::kBool && !is_integer(array.dtype()))) {
     throw TypeError(
         fmt::format("an array can be indexed by integers, slices, None, ... and arrays of integers "
                     "or bools; got {} of type {}",
-                    nb::repr(nb::handle(object)).c_str(), Py_TYPE(object)->tp_name));
+                    repr_of(object), Py_TYPE(object)->tp_name));
   }
   return array;
 }

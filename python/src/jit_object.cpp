@@ -8,19 +8,25 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/core/lru_cache.h>
+#include <farcall/program/donation.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
+#include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/origin.h>
 #include <farcall/trace/record.h>
 
+#include "caches.h"
 #include "call.h"
 #include "callbacks/owned_functions.h"
 #include "convert.h"
@@ -69,17 +75,18 @@ std::vector<std::pair<std::string, int64_t>> mapped_axes() {
   return axes;
 }
 
-// What tells signatures apart: structure, types of the leaves, values of static arguments.
+// What tells signatures apart: structure, types of the leaves, values of static arguments, flags.
 struct Key {
   TreeDefPtr tree;
   std::vector<ShapeDtype> types;
   std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
   size_t num_positional = 0;        // of the static ones
   std::vector<std::pair<std::string, int64_t>> axes;
+  uint64_t config = config_key();
 
   bool operator==(const Key& other) const {
-    return types == other.types && num_positional == other.num_positional && axes == other.axes &&
-           *tree == *other.tree &&
+    return config == other.config && types == other.types &&
+           num_positional == other.num_positional && axes == other.axes && *tree == *other.tree &&
            std::equal(statics.begin(), statics.end(), other.statics.begin(), other.statics.end(),
                       [](const nb::object& a, const nb::object& b) {
                         return same_static(a.ptr(), b.ptr());
@@ -89,7 +96,8 @@ struct Key {
 
 size_t hash_of(const Key& key) {
   size_t hash = key.tree->hash();
-  for (const ShapeDtype type : key.types) detail::mix(hash, type.hash());
+  detail::mix(hash, key.config);
+  for (const ShapeDtype& type : key.types) detail::mix(hash, type.hash());
   for (const nb::object& object : key.statics) {
     const Py_hash_t value = PyObject_Hash(object.ptr());
     if (value == -1) nb::raise_python_error();
@@ -112,7 +120,8 @@ using EntryPtr = std::shared_ptr<const Entry>;
 // A signature of arrays alone, found by comparing addresses of interned types.
 struct FastEntry {
   size_t nargs;
-  const void* types[kMaxFastArguments];
+  uint64_t config;
+  std::array<ShapeDtype, kMaxFastArguments> types;
   const Executable* executable;
   ResultForm form;
   EntryPtr owner;  // of the executable
@@ -128,9 +137,10 @@ struct JitState {
   std::vector<int64_t> donated_numbers;
   std::vector<std::string> donated_names;
   bool is_inline = false;
-  std::unordered_multimap<size_t, EntryPtr> entries;  // by hash of the key
+  LruCache<const Entry> entries;
   std::vector<FastEntry> fast;
-  // Fast calls under way hold no reference to their executable: a cleared cache waits for them.
+  size_t next_fast = 0;  // the one that is replaced when there are too many
+  // Fast calls under way hold no reference to their executable: what leaves `fast` waits for them.
   size_t num_running = 0;
   std::vector<EntryPtr> cleared;
 };
@@ -177,13 +187,12 @@ Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
   return key;
 }
 
-EntryPtr find(const JitState& state, size_t hash, const Key& key) {
-  // Comparing keys may call Python's __eq__, so not while walking the table.
-  std::vector<EntryPtr> candidates;
-  const auto [begin, end] = state.entries.equal_range(hash);
-  for (auto it = begin; it != end; ++it) candidates.push_back(it->second);
-  for (EntryPtr& candidate : candidates) {
-    if (candidate->key == key) return std::move(candidate);
+EntryPtr find(JitState& state, size_t hash, const Key& key) {
+  // Comparing keys may call Python's __eq__, which may change the cache.
+  for (EntryPtr& candidate : state.entries.candidates(hash)) {
+    if (!(candidate->key == key)) continue;
+    state.entries.touch(hash, candidate);
+    return std::move(candidate);
   }
   return nullptr;
 }
@@ -234,48 +243,68 @@ EntryPtr find_or_trace(JitState& state, const CallArguments& arguments,
   if (!captured.empty()) return std::make_shared<const Entry>(std::move(entry));
   if (EntryPtr found = find(state, hash, key)) return found;  // another thread was faster
   entry.key = std::move(key);
-  return state.entries.emplace(hash, std::make_shared<const Entry>(std::move(entry)))->second;
+  auto made = std::make_shared<const Entry>(std::move(entry));
+  const auto dying = state.entries.insert(hash, made);
+  return made;
 }
 
-void compile_entry(const Entry& entry, std::vector<bool> donated) {
+void compile_entry(const std::string& where, const Entry& entry, const std::vector<bool>& donated) {
   if (entry.executable) return;
-  auto executable = default_engine().compile(entry.program, {std::move(donated)});
-  if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
+  // Checks run the program again on its arguments, which it must not write over.
+  auto executable =
+      default_engine().compile(entry.program, {checks_results() ? std::vector<bool>() : donated});
+  if (entry.executable) return;  // another thread was faster
+  entry.executable = std::move(executable);
+  warn_of_unusable_donations(where, *entry.program, donated);
 }
 
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry) {
   constexpr size_t kMaxFastEntries = 16;
   const auto& overwrites = entry->executable->overwrites();
-  if (entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
-      std::ranges::find(overwrites, true) != overwrites.end() ||
-      state.fast.size() >= kMaxFastEntries) {
+  if (checks_results() || entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
+      std::ranges::find(overwrites, true) != overwrites.end()) {
     return;
   }
-  FastEntry fast{nargs, {}, entry->executable.get(), entry->form, entry};
+  FastEntry fast{nargs, entry->key.config, {}, entry->executable.get(), entry->form, entry};
   for (size_t i = 0; i < nargs; ++i) {
     if (!is_array(args[i])) return;
-    fast.types[i] = array_of(args[i]).type().id();
+    fast.types[i] = array_of(args[i]).type();
   }
-  state.fast.push_back(std::move(fast));
+  if (state.fast.size() < kMaxFastEntries) {
+    state.fast.push_back(std::move(fast));
+    return;
+  }
+  std::swap(state.fast[state.next_fast++ % kMaxFastEntries], fast);
+  if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
 }
 
 constexpr std::string_view kMakeStatic =
     ". Name it in static_argnums or static_argnames if it is to be a constant";
 
+// With the flag disable_jit the function itself is called.
+PyObject* plain_call(const JitState& state, PyObject* const* args, size_t nargs,
+                     PyObject* kwnames) {
+  const nb::object function = state.function;  // the call may clear the state
+  return PyObject_Vectorcall(function.ptr(), args, nargs, kwnames);
+}
+
 PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
+  if (is_on(Flag::kDisableJit)) return plain_call(state, args, nargs, kwnames);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_concrete()) continue;
     if (inputs[i].is_deleted()) deleted_array(inputs[i]);
-    throw LeakedTracerError(
-        fmt::format("{}: {} is a leaked traced array {}: the function that it belongs to has ended",
-                    state.where, describe_leaf(arguments, i), inputs[i].type().to_string()));
+    const std::string origin = origin_of_leak(inputs[i]);
+    throw LeakedTracerError(fmt::format(
+        "{}: {} is a leaked traced array {}: the function that it belongs to has ended{}",
+        state.where, describe_parameter(state.function, arguments, i), inputs[i].type().to_string(),
+        origin.empty() ? "" : "; " + origin));
   }
   std::vector<Array> captured;
   const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), captured);
-  compile_entry(*entry, donated_leaves(state, arguments));
+  compile_entry(state.where, *entry, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
   return run_executable(*entry->executable, *entry->result_tree, inputs).release().ptr();
@@ -284,6 +313,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
 // A call inside another function is one operation there.
 PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
+  if (is_on(Flag::kDisableJit)) return plain_call(state, args, nargs, kwnames);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   std::vector<Array> operands;
@@ -301,10 +331,11 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (!is_evaluating()) return nested_call(self, args, nargs, kwnames);
     const Storage* storages[kMaxFastArguments];
     if (!kwnames && nargs <= kMaxFastArguments && collect(args, nargs, storages)) {
+      const uint64_t config = config_key();
       for (const FastEntry& entry : state.fast) {
-        if (entry.nargs != nargs) continue;
+        if (entry.nargs != nargs || entry.config != config) continue;
         size_t i = 0;
-        while (i < nargs && array_of(args[i]).type().id() == entry.types[i]) ++i;
+        while (i < nargs && array_of(args[i]).type() == entry.types[i]) ++i;
         if (i < nargs) continue;
         const Executable& executable = *entry.executable;
         const ResultForm form = entry.form;
@@ -331,12 +362,12 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   if (!object->state) return 0;
   Py_VISIT(object->state->function.ptr());
   std::vector<HeldProgram> held;
-  for (const auto& [hash, entry] : object->state->entries) {
-    if (!entry->program->holds_callback) continue;
+  object->state->entries.for_each([&](const EntryPtr& entry) {
+    if (!entry->program->holds_callback) return;
     // A call that is under way holds the entry too.
     const auto ours = 1 + std::ranges::count(object->state->fast, entry, &FastEntry::owner);
     if (entry.use_count() == ours) held.push_back({entry->program, entry->executable});
-  }
+  });
   return held.empty() ? 0 : visit_owned_functions(held, visit, arg);
 }
 
@@ -346,7 +377,7 @@ int clear(PyObject* self) {
   if (!object->state) return 0;
   object->state->function.reset();
   // Dying objects may come back to this one.
-  const auto entries = std::exchange(object->state->entries, {});
+  const auto entries = object->state->entries.clear();
   const auto fast = std::exchange(object->state->fast, {});
   return 0;
 }
@@ -368,7 +399,8 @@ PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
 }
 
 PyObject* representation(PyObject* self) {
-  return PyUnicode_FromFormat("<jitted %s>", state_of(self).name.c_str());
+  return guarded(
+      [&] { return from_text(fmt::format("<jitted {}>", state_of(self).name)).release().ptr(); });
 }
 
 PyMemberDef members[] = {
@@ -429,12 +461,14 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   if (!traced.captured.empty()) {
     leaked_array(traced.captured[0], fmt::format("while {} was lowered", state.where));
   }
+  std::vector<bool> donated = donated_leaves(state, arguments);
+  warn_of_unusable_donations(state.where, *traced.program, donated);
   return {std::move(traced.program),
           std::move(traced.result_tree),
           state.where,
           state.statics,
           arguments.tree,
-          donated_leaves(state, arguments)};
+          std::move(donated)};
 }
 
 }  // namespace
@@ -454,10 +488,11 @@ void bind_jit(nb::module_& module) {
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
              nb::arg("inline"));
-  module.def("jit_cache_size", [](nb::handle f) { return checked_state(f).entries.size(); });
+  module.def("jit_cache_info",
+             [](nb::handle f) { return to_tuple(checked_state(f).entries.info()); });
   module.def("jit_clear_cache", [](nb::handle f) {
     JitState& state = checked_state(f);
-    const auto entries = std::exchange(state.entries, {});
+    const auto entries = state.entries.clear();
     const auto fast = std::exchange(state.fast, {});
     if (state.num_running == 0) return;
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);

@@ -8,13 +8,15 @@
 
 #include <farcall/trace/interpreter.h>
 
+#include "text.h"
+
 namespace farcall::python {
 namespace {
 
 const std::string& package_folder() {
   static const auto* folder = new std::string([] {
     nb::object file = nb::module_::import_("farcall").attr("__file__");
-    const std::string path = nb::cast<std::string>(file);
+    const std::string path = display(file);
     return path.substr(0, path.rfind('/') + 1);
   }());
   return *folder;
@@ -23,34 +25,41 @@ const std::string& package_folder() {
 // The names of the scopes that are open on this thread, each followed by a slash.
 thread_local std::vector<std::string> scopes;
 
-SourceLocationPtr locate() {
-  if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
+// Calls `use(frame, code, level)` with the user's frame; its result, or `otherwise` without one.
+template <class T, class Use>
+T with_user_frame(T otherwise, const Use& use) {
   PyFrameObject* frame = PyEval_GetFrame();  // borrowed
   Py_XINCREF(frame);
-  while (frame) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    const char* file = PyUnicode_AsUTF8(code->co_filename);
-    if (file && std::string_view(file).find(package_folder()) != 0) {
-      auto where = std::make_shared<SourceLocation>();
-      where->file = file;
-      where->line = PyFrame_GetLineNumber(frame);
-      const char* name = PyUnicode_AsUTF8(code->co_name);
-      for (const std::string& scope : scopes) where->function += scope;
-      where->function += name ? name : "?";
-      Py_DECREF(code);
-      Py_DECREF(frame);
-      return where;
-    }
+  for (int level = 1; frame; ++level) {
+    const nb::object owner = nb::steal(reinterpret_cast<PyObject*>(frame));
+    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    auto* const raw = reinterpret_cast<PyCodeObject*>(code.ptr());
+    const char* file = PyUnicode_AsUTF8(raw->co_filename);
     if (!file) PyErr_Clear();
-    Py_DECREF(code);
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
+    if (file && std::string_view(file).find(package_folder()) != 0) return use(frame, raw, level);
+    frame = PyFrame_GetBack(frame);
   }
-  return nullptr;
+  return otherwise;
+}
+
+SourceLocationPtr locate() {
+  if (!Py_IsInitialized() || !PyGILState_Check()) return nullptr;
+  return with_user_frame(SourceLocationPtr(),
+                         [](PyFrameObject* frame, PyCodeObject* code, int) -> SourceLocationPtr {
+                           auto where = std::make_shared<SourceLocation>();
+                           where->file = PyUnicode_AsUTF8(code->co_filename);
+                           where->line = PyFrame_GetLineNumber(frame);
+                           for (const std::string& scope : scopes) where->function += scope;
+                           where->function += display(code->co_name);
+                           return where;
+                         });
 }
 
 }  // namespace
+
+int user_stack_level() {
+  return with_user_frame(1, [](PyFrameObject*, PyCodeObject*, int level) { return level; });
+}
 
 void bind_location(nb::module_& module) {
   set_location_provider(locate);

@@ -11,4 +11,7 @@ namespace nb = nanobind;
 // named scopes.
 void bind_location(nb::module_& module);
 
+// How many frames up the user's line is, counted from 1 as warnings count.
+int user_stack_level();
+
 }  // namespace farcall::python

@@ -12,6 +12,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/debug_checks.h>
 
 #include "array_object.h"
 #include "bind_program.h"
@@ -77,7 +78,7 @@ std::string as_text(const Lowered& self, const std::optional<std::string>& diale
 
 nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> types) {
   std::vector<nb::object> leaves;
-  for (const ShapeDtype type : types) leaves.push_back(nb::cast(type));
+  for (const ShapeDtype& type : types) leaves.push_back(nb::cast(type));
   return tree.unflatten(leaves);
 }
 
@@ -137,11 +138,16 @@ nb::object run_executable(const Executable& executable, const TreeDef& result_tr
   for (size_t i = 0; i < consumed.size(); ++i) {
     if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
   }
-  std::vector<nb::object> leaves;
+  std::vector<Array> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    leaves.push_back(wrap_object(Array(types[i], std::move(outputs[i]))));
+    results.emplace_back(types[i], std::move(outputs[i]));
   }
-  return result_tree.unflatten(leaves);
+  if (checks_results() && consumed.empty()) {
+    check_results(executable.program(), inputs, results);
+  } else if (checks_results()) {  // its arguments are gone, so that it cannot run again
+    check_results(executable.program().name, results);
+  }
+  return unflatten_arrays(result_tree, results);
 }
 
 void bind_lowered(nb::module_& module) {

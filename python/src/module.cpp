@@ -4,9 +4,11 @@
 #include <farcall/core/error.h>
 #include <farcall/version.h>
 
+#include "argument_errors.h"
 #include "array_object.h"
 #include "bind.h"
 #include "convert.h"
+#include "documented_function.h"
 #include "errors.h"
 #include "ffi_call_object.h"
 #include "jit_object.h"
@@ -32,9 +34,12 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   module.attr("__version__") = FARCALL_VERSION;
   export_library_symbols();
+  nanobind::module_ config = module.def_submodule("config");
+  bind_config(config);
   bind_dtypes(module);
   bind_errors(module);
   bind_array_type(module);
+  bind_documented_function(module);
   bind_arrays(module);
   bind_shape_dtype(module);
   bind_tree(module);
@@ -46,8 +51,10 @@ NB_MODULE(_core, module) {
   bind_vmap(transforms);
   bind_derivatives(transforms);
   bind_jacobians(transforms);
+  bind_caches(module);
   bind_checkpoint(transforms);
   bind_custom_rules(transforms);
+  bind_mesh(transforms);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
   nanobind::module_ control_flow = module.def_submodule("control_flow");
@@ -57,10 +64,19 @@ NB_MODULE(_core, module) {
   nanobind::module_ linalg = module.def_submodule("linalg");
   bind_linalg(linalg);
   bind_lax_indexing(lax);
+  nanobind::module_ random = module.def_submodule("random");
+  bind_random(random);
   nanobind::module_ numpy = module.def_submodule("numpy");
   bind_numpy(numpy);
   bind_numpy_arrays(numpy);
   bind_numpy_indexing(numpy);
+  bind_numpy_ranges(numpy);
+  nanobind::module_ special = module.def_submodule("special");
+  bind_special(special);
+  bind_special_cases(special);
+  nanobind::module_ nn = module.def_submodule("nn");
+  bind_nn(nn);
+  bind_attention(nn);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_define(ffi);
@@ -68,4 +84,5 @@ NB_MODULE(_core, module) {
   bind_callbacks(callbacks);
   bind_ffi_call(ffi);
   bind_location(module);
+  explain_argument_errors(module);
 }

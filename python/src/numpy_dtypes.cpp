@@ -8,12 +8,42 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 
 #include "convert.h"
 
 namespace farcall::python {
 namespace {
+
+// The dtype of keys of random numbers, which is no numpy.dtype.
+struct KeyDType {
+  DType dtype;
+};
+
+void bind_key_dtype(nb::module_& module) {
+  nb::class_<KeyDType>(module, "KeyDType",
+                       "The dtype of keys of random numbers. Its abstract types are "
+                       "``farcall.dtypes.prng_key`` and ``farcall.dtypes.extended``.")
+      .def_prop_ro("name", [](const KeyDType& self) { return std::string(dtype_name(self.dtype)); })
+      .def_prop_ro("itemsize", [](const KeyDType& self) { return byte_width(self.dtype); })
+      .def_prop_ro("kind", [](const KeyDType&) { return "V"; })
+      .def_prop_ro(
+          "type",
+          [](const KeyDType&) { return nb::module_::import_("farcall.dtypes").attr("prng_key"); })
+      .def(
+          "__eq__",
+          [](const KeyDType& self, nb::handle other) {
+            return nb::isinstance<KeyDType>(other) && nb::cast<KeyDType>(other).dtype == self.dtype;
+          },
+          nb::arg("other").none())
+      .def("__hash__", [](const KeyDType& self) { return static_cast<size_t>(self.dtype); })
+      .def("__repr__", [](const KeyDType& self) { return std::string(dtype_name(self.dtype)); })
+      .def("__reduce__", [](const KeyDType&) {
+        return nb::make_tuple(nb::module_::import_("farcall.random").attr("key_dtype"),
+                              nb::make_tuple());
+      });
+}
 
 // By DType; owned for the life of the process. Null for tokens, which numpy does not have.
 std::array<PyArray_Descr*, kNumDTypes> descriptors{};
@@ -51,6 +81,12 @@ void load_descriptors() {
 
 nb::object numpy_dtype(DType dtype) {
   PyArray_Descr* descriptor = descriptors[static_cast<size_t>(dtype)];
+  if (!descriptor && is_key(dtype)) {
+    throw TypeError(fmt::format(
+        "arrays of keys ({}) have no form in numpy; farcall.random.key_data(keys) gives their "
+        "words as an array of uint32",
+        dtype_name(dtype)));
+  }
   if (!descriptor) {
     throw TypeError(fmt::format("numpy has no dtype for {}{}", dtype_name(dtype),
                                 dtype == DType::kToken ? "" : "; a newer ml_dtypes may have it"));
@@ -82,7 +118,12 @@ void extend_signs(DType dtype, std::span<std::byte> elements) {
   }
 }
 
+nb::object dtype_object(DType dtype) {
+  return is_key(dtype) ? nb::cast(KeyDType{dtype}) : numpy_dtype(dtype);
+}
+
 std::optional<DType> try_to_dtype(nb::handle object) {
+  if (nb::isinstance<KeyDType>(object)) return nb::cast<KeyDType>(object).dtype;
   // numpy reads None as float64, which nobody means who leaves a dtype out.
   if (object.is_none()) return std::nullopt;
   PyArray_Descr* descriptor = nullptr;
@@ -99,9 +140,9 @@ std::optional<DType> try_to_dtype(nb::handle object) {
 
 DType to_dtype(nb::handle object) {
   const auto is = [&](PyTypeObject& type) { return object.is(reinterpret_cast<PyObject*>(&type)); };
-  if (is(PyLong_Type)) return DType::kInt32;
-  if (is(PyFloat_Type)) return DType::kFloat32;
-  if (is(PyComplex_Type)) return DType::kComplex64;
+  if (is(PyLong_Type)) return default_int();
+  if (is(PyFloat_Type)) return default_float();
+  if (is(PyComplex_Type)) return default_complex();
   return to_declared_dtype(object);
 }
 
@@ -110,12 +151,13 @@ DType to_declared_dtype(nb::handle object) {
   throw TypeError(
       fmt::format("{} is not a dtype of farcall; use a numpy or ml_dtypes dtype of bool, "
                   "integers, floats or complex numbers",
-                  nb::repr(object).c_str()));
+                  repr_of(object)));
 }
 
 void bind_dtypes(nb::module_& module) {
   if (_import_array() < 0) nb::raise_python_error();
   load_descriptors();
+  bind_key_dtype(module);
   module.def("_dtype_names", [] {
     nb::list names;
     for (const DTypeInfo& info : all_dtypes()) {
@@ -129,6 +171,12 @@ void bind_dtypes(nb::module_& module) {
   module.def(
       "_check_dtype", [](nb::handle dtype) { return numpy_dtype(to_dtype(dtype)); },
       nb::arg("dtype").none());
+  // The dtype that data of this one comes in as when none is asked for.
+  module.def("_incoming_dtype", [](nb::handle dtype) {
+    return numpy_dtype(incoming_dtype(to_declared_dtype(dtype)));
+  });
+  module.def("_default_dtype",
+             [](nb::handle python_type) { return numpy_dtype(to_dtype(python_type)); });
   module.def("_numpy_dtype", [](const std::string& name) {
     const auto dtype = parse_dtype(name);
     if (!dtype) throw TypeError(fmt::format("there is no dtype \"{}\"", name));

@@ -6,6 +6,7 @@
 #include <farcall/trace/differentiate.h>
 
 #include "array_object.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -41,7 +42,7 @@ std::vector<Array> Differentiable::run(std::span<const Array> inputs) {
       throw TypeError(
           fmt::format("{}: with has_aux=True the function must return a pair (result, auxiliary "
                       "data), got {} of type {}",
-                      where(), nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+                      where(), repr_of(result), Py_TYPE(result.ptr())->tp_name));
     }
     aux_ = without_tangents(result[1]);
     result = result[0];

@@ -24,6 +24,9 @@ class PythonCall : public detail::LeafCall {
       : LeafCall(std::move(where), std::move(leaves)), function_(function), arguments_(arguments) {}
 
   std::string argument_name(size_t leaf) const override { return describe_leaf(arguments_, leaf); }
+  std::string parameter_name(size_t leaf) const override {
+    return describe_parameter(function_, arguments_, leaf);
+  }
   std::string result_name(size_t leaf) const override {
     return "result" + leaf_path(*result_tree_, leaf);
   }

@@ -53,15 +53,14 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
   if (is_nothing != !has_tangent(type)) {
     raise_mismatch(
         fmt::format("{} should be {}, as the value is {}; got {}{}", what, tangent_name(type),
-                    type.strengthened().to_string(),
-                    is_nothing ? "float0" : nb::repr(object).c_str(),
+                    type.strengthened().to_string(), is_nothing ? "float0" : repr_of(object),
                     is_nothing ? ""
                                : ". Values that are neither floats nor complex numbers take "
                                  "numpy.zeros(shape, farcall.dtypes.float0)"),
         dtype_is_type_error);
   }
   if (is_nothing) return {};
-  Array tangent = to_array(object, what);
+  Array tangent = to_array(object, what, {.keeps_64_bits = is_64_bit(type.dtype())});
   if (tangent.dtype() != type.dtype()) {
     // A float of Python goes for any dtype of floats.
     const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());

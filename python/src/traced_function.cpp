@@ -3,16 +3,19 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/origin.h>
 #include <farcall/trace/record.h>
 
 #include "array_object.h"
 #include "convert.h"
 #include "float0.h"
 #include "known_arrays.h"
+#include "recursion.h"
 
 namespace farcall::python {
 namespace {
@@ -23,7 +26,7 @@ void check_hashable(const std::string& where, nb::handle value, const std::strin
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: static argument {} must be hashable, as the compiled program is "
                           "kept by its value; got {} of type {}. Use a tuple instead of a list",
-                          where, which, nb::repr(value).c_str(), Py_TYPE(value.ptr())->tp_name));
+                          where, which, repr_of(value), Py_TYPE(value.ptr())->tp_name));
 }
 
 // Null for what is no array.
@@ -55,7 +58,7 @@ CallArguments sort_arguments(const std::string& where, const StaticArguments& st
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     nb::handle key = PyTuple_GET_ITEM(kwnames, i);
     nb::handle value = args[nargs + static_cast<size_t>(i)];
-    const std::string text = nb::cast<std::string>(key);
+    const std::string text = to_name(key, where + ": the name of an argument");
     if (std::ranges::find(statics.names, text) != statics.names.end()) {
       check_hashable(where, value, '"' + text + '"');
       result.static_keywords[key] = value;
@@ -104,18 +107,45 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs) {
   return result;
 }
 
-std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
+namespace {
+
+// Where a leaf stands. The tree of arguments is ((positional…), {keywords}).
+struct LeafPlace {
+  std::optional<size_t> position;  // nothing: a keyword argument, which the path begins with
+  std::string path;                // in the argument
+};
+
+LeafPlace place_of_leaf(const CallArguments& arguments, size_t leaf) {
   const std::string path = leaf_path(*arguments.tree, leaf);
-  // The tree is ((positional…), {keywords}).
-  if (path.starts_with("[0]")) {
-    const size_t end = path.find(']', 3);
-    size_t position = static_cast<size_t>(std::stoul(path.substr(4, end - 4)));
-    for (size_t i = 0; i <= position && i < arguments.is_static.size(); ++i) {
-      if (arguments.is_static[i]) ++position;
-    }
-    return fmt::format("argument {}{}", position, path.substr(end + 1));
+  if (!path.starts_with("[0]")) return {std::nullopt, path.substr(3)};
+  const size_t end = path.find(']', 3);
+  size_t position = static_cast<size_t>(std::stoul(path.substr(4, end - 4)));
+  for (size_t i = 0; i <= position && i < arguments.is_static.size(); ++i) {
+    if (arguments.is_static[i]) ++position;
   }
-  return "keyword argument " + path.substr(3);
+  return {position, path.substr(end + 1)};
+}
+
+}  // namespace
+
+std::string describe_leaf(const CallArguments& arguments, size_t leaf) {
+  const LeafPlace place = place_of_leaf(arguments, leaf);
+  return place.position ? fmt::format("argument {}{}", *place.position, place.path)
+                        : "keyword argument " + place.path;
+}
+
+std::string describe_parameter(nb::handle function, const CallArguments& arguments, size_t leaf) {
+  const LeafPlace place = place_of_leaf(arguments, leaf);
+  try {
+    if (place.position) {
+      const nb::object name = nb::module_::import_("farcall._functions")
+                                  .attr("name_of_positional")(function, *place.position);
+      if (!name.is_none()) return fmt::format("argument {}{}", nb::str(name).c_str(), place.path);
+    }
+  } catch (nb::python_error&) {
+    // A function that does not tell its signature.
+  }
+  return describe_leaf(arguments, leaf);
 }
 
 Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
@@ -124,7 +154,7 @@ Array leaf_to_array(std::string_view where, const CallArguments& arguments, size
   Array array = leaf_to_array(object);
   if (!array.is_null()) return array;
   throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
-                              describe_leaf(arguments, leaf), nb::repr(object).c_str(),
+                              describe_leaf(arguments, leaf), repr_of(object),
                               Py_TYPE(object.ptr())->tp_name, remedy));
 }
 
@@ -152,6 +182,7 @@ std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArgume
 
 nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
                             std::span<const nb::object> leaves) {
+  const Recursion recursion(" in a function that is transformed");
   const KnownArraysScope scope;
   nb::object dynamic = arguments.tree->unflatten(leaves);
   nb::object positional = dynamic[0];
@@ -188,11 +219,10 @@ FlatResult flatten_result(std::string_view where, nb::handle result) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     Array output = leaf_to_array(leaves[i]);
     if (output.is_null()) {
-      throw TypeError(
-          fmt::format("{}: the function returned {} of type {} at result{}; results must be "
-                      "arrays, numbers, or containers of these",
-                      where, nb::repr(leaves[i]).c_str(), Py_TYPE(leaves[i].ptr())->tp_name,
-                      leaf_path(*flat.tree, i)));
+      throw TypeError(fmt::format(
+          "{}: the function returned {} of type {} at result{}; results must be "
+          "arrays, numbers, or containers of these",
+          where, repr_of(leaves[i]), Py_TYPE(leaves[i].ptr())->tp_name, leaf_path(*flat.tree, i)));
     }
     flat.arrays.push_back(std::move(output));
   }
@@ -203,8 +233,10 @@ TracedProgram trace(nb::handle function, const std::string& where, const std::st
                     const CallArguments& arguments, std::span<const ShapeDtype> types) {
   const KnownArraysScope scope;
   TracedProgram traced;
+  const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
   Recording recording = record_with_constants(
       [&](std::span<const Array> inputs) {
+        const TracedCallScope names(where, inputs, named);
         FlatResult result = flatten_result(where, call_function(function, arguments, inputs));
         traced.result_tree = std::move(result.tree);
         return std::move(result.arrays);

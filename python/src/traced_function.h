@@ -47,6 +47,8 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs);
 
 // "argument 0['a']": names a leaf for messages.
 std::string describe_leaf(const CallArguments& arguments, size_t leaf);
+// The same with the parameter's name where the function tells it: "argument weights[0]".
+std::string describe_parameter(nb::handle function, const CallArguments& arguments, size_t leaf);
 
 // A leaf, or all, as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
 Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,

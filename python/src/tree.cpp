@@ -9,6 +9,9 @@
 #include <farcall/core/error.h>
 
 #include "float0.h"
+#include "iterate.h"
+#include "recursion.h"
+#include "text.h"
 
 namespace farcall::python {
 namespace {
@@ -29,41 +32,57 @@ bool is_named_tuple(nb::handle object) {
 
 nb::list sorted_keys(nb::handle dict) {
   nb::object keys = nb::steal(PyDict_Keys(dict.ptr()));
+  if (!keys.is_valid()) nb::raise_python_error();
   if (PyList_Sort(keys.ptr()) < 0) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
     PyErr_Clear();
     throw TypeError(
         fmt::format("the keys of a dict in a pytree must be comparable to one another, got "
                     "{}",
-                    nb::repr(keys).c_str()));
+                    repr_of(keys)));
   }
   return nb::borrow<nb::list>(keys);
 }
 
+// Deeper trees would not fit on the stack of another thread, whatever this one has.
+constexpr size_t kMaxDepth = 5000;
+
+// As Python's `if` takes what a function returns: None, numpy's bools and numbers too.
+bool is_true(nb::handle object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) nb::raise_python_error();
+  return truth != 0;
+}
+
+// Functions of users, which is_leaf, __lt__, __hash__ and flatten functions are, may change or drop
+// any container while it is walked: whatever is looked at is held.
 class Flattener {
  public:
   // What lies below `depth` levels of containers are leaves.
   Flattener(std::vector<nb::object>& leaves, nb::handle is_leaf, size_t depth = SIZE_MAX)
       : leaves_(leaves), is_leaf_(is_leaf), depth_(depth) {}
 
+  // The caller holds a reference.
   TreeNode flatten(nb::handle object) {
-    if (Py_EnterRecursiveCall(" while flattening a pytree")) nb::raise_python_error();
+    if (level_ == kMaxDepth) {
+      PyErr_Format(PyExc_RecursionError, "a pytree is nested more than %zu levels deep", kMaxDepth);
+      nb::raise_python_error();
+    }
+    const Recursion recursion(" while flattening a pytree");
+    ++level_;
     struct Leave {
-      ~Leave() { Py_LeaveRecursiveCall(); }
-    } leave;
-    if (is_leaf_.is_valid() && !is_leaf_.is_none() && nb::cast<bool>(is_leaf_(object))) {
+      ~Leave() { --level; }
+      size_t& level;
+    } leave{level_};
+    if (is_leaf_.is_valid() && !is_leaf_.is_none() && is_true(is_leaf_(object))) {
       return leaf(object);
     }
-    if (depth_ == 0) return leaf(object);
-    --depth_;
-    struct Climb {
-      ~Climb() { ++depth; }
-      size_t& depth;
-    } climb{depth_};
+    if (level_ > depth_) return leaf(object);
     PyObject* const raw = object.ptr();
     if (raw == Py_None) return finish({Kind::kNone, {}, {}, {}, 0});
     if (PyTuple_CheckExact(raw)) return sequence(Kind::kTuple, object);
     if (PyList_CheckExact(raw)) return sequence(Kind::kList, object);
-    if (PyDict_CheckExact(raw)) return dict(object, {});
+    if (PyDict_CheckExact(raw)) return dict(object);
     nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(raw));
     if (registry().contains(type)) return custom(object, type);
     if (is_named_tuple(object)) {
@@ -86,15 +105,22 @@ class Flattener {
   }
   TreeNode sequence(Kind kind, nb::handle object) {
     TreeNode node{kind, {}, {}, {}, 0};
-    for (nb::handle item : nb::borrow<nb::sequence>(object)) node.children.push_back(flatten(item));
+    add_children(object, node);
     return finish(std::move(node));
   }
-  TreeNode dict(nb::handle object, nb::object type) {
+  TreeNode dict(nb::handle object) {
     nb::list keys = sorted_keys(object);
-    TreeNode node{Kind::kDict, std::move(type), keys, {}, 0};
-    for (nb::handle key : keys) {
-      PyObject* value = PyDict_GetItemWithError(object.ptr(), key.ptr());
-      if (!value) nb::raise_python_error();
+    TreeNode node{Kind::kDict, {}, keys, {}, 0};
+    for (size_t i = 0; i < nb::len(keys); ++i) {
+      const nb::object key = keys[i];
+      nb::object value = nb::borrow(PyDict_GetItemWithError(object.ptr(), key.ptr()));
+      if (!value.is_valid()) {
+        // As when a loop over a dict finds this.
+        if (!PyErr_Occurred()) {
+          PyErr_SetString(PyExc_RuntimeError, "dictionary keys changed during iteration");
+        }
+        nb::raise_python_error();
+      }
       node.children.push_back(flatten(value));
     }
     return finish(std::move(node));
@@ -105,16 +131,23 @@ class Flattener {
       throw TypeError(
           fmt::format("the flatten function registered for {} must return a pair (children, "
                       "auxiliary data), got {}",
-                      nb::repr(type).c_str(), nb::repr(parts).c_str()));
+                      repr_of(type), repr_of(parts)));
     }
     TreeNode node{Kind::kCustom, nb::borrow(type), nb::object(parts[1]), {}, 0};
-    for (nb::handle child : nb::object(parts[0])) node.children.push_back(flatten(child));
+    add_children(nb::object(parts[0]), node);
     return finish(std::move(node));
+  }
+  void add_children(nb::handle iterable, TreeNode& node) {
+    for_each_item(iterable, [&](const nb::object& child) {
+      node.children.push_back(flatten(child));
+      return true;
+    });
   }
 
   std::vector<nb::object>& leaves_;
   nb::handle is_leaf_;
   size_t depth_;
+  size_t level_ = 0;  // of what is being flattened; the top has 1
 };
 
 nb::object build(const TreeNode& node, std::span<const nb::object>& leaves) {
@@ -169,16 +202,15 @@ std::string describe(const TreeNode& node) {
       std::string text = "{";
       size_t i = 0;
       for (nb::handle key : node.data) {
-        text += (i > 0 ? ", " : "") + std::string(nb::repr(key).c_str()) + ": " +
-                describe(node.children[i]);
+        text += (i > 0 ? ", " : "") + repr_of(key) + ": " + describe(node.children[i]);
         ++i;
       }
       return text + "}";
     }
     default: {
-      const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
+      const std::string name = display(nb::str(nb::object(node.type.attr("__name__"))));
       std::string aux = node.kind == Kind::kCustom && !node.data.is_none()
-                            ? fmt::format("[{}]", nb::repr(node.data).c_str())
+                            ? fmt::format("[{}]", repr_of(node.data))
                             : "";
       return list(name + aux + "(", ")");
     }
@@ -200,6 +232,13 @@ size_t hash_node(const TreeNode& node) {
   return hash;
 }
 
+// ".x" for a child of a named tuple, whose class may have lost its fields since.
+std::string field_path(const TreeNode& node, size_t child) {
+  const nb::object fields = nb::getattr(node.type, "_fields", nb::none());
+  if (!PyTuple_Check(fields.ptr()) || child >= nb::len(fields)) return fmt::format("[{}]", child);
+  return fmt::format(".{}", display(nb::str(nb::object(fields[child]))));
+}
+
 // Appends the path to leaf number `leaf` below this node.
 void append_path(const TreeNode& node, size_t leaf, std::string& path) {
   for (size_t i = 0; i < node.children.size(); ++i) {
@@ -208,9 +247,9 @@ void append_path(const TreeNode& node, size_t leaf, std::string& path) {
       continue;
     }
     if (node.kind == Kind::kDict) {
-      path += fmt::format("[{}]", nb::repr(nb::object(node.data[i])).c_str());
+      path += fmt::format("[{}]", repr_of(nb::object(node.data[i])));
     } else if (node.kind == Kind::kNamedTuple) {
-      path += fmt::format(".{}", nb::str(nb::object(node.type.attr("_fields")[i])).c_str());
+      path += field_path(node, i);
     } else {
       path += fmt::format("[{}]", i);
     }
@@ -226,9 +265,9 @@ void flatten_up_to(const TreeNode& node, nb::handle tree, std::vector<nb::object
   }
   std::vector<nb::object> children;
   if (!is_same_container(node, flatten_one_level(tree, children)->root())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("expected a pytree of structure {}, got {}", describe(node),
-                            nb::repr(tree).c_str()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("expected a pytree of structure {}, got {}", describe(node), repr_of(tree)));
   }
   for (size_t i = 0; i < node.children.size(); ++i) {
     flatten_up_to(node.children[i], children[i], parts);
@@ -273,9 +312,17 @@ void bind_tree(nb::module_& module) {
                       "The structure of a pytree: its containers, not its leaves.")
       .def_prop_ro("num_leaves", &TreeDef::num_leaves)
       .def("unflatten",
-           [](const TreeDef& self, nb::iterable leaves) {
+           [](const TreeDef& self, nb::object leaves) {
              std::vector<nb::object> all;
-             for (nb::handle leaf : leaves) all.push_back(nb::borrow(leaf));
+             for_each_item(leaves, [&](nb::object leaf) {
+               if (all.size() == self.num_leaves()) {
+                 throw Error(ErrorCode::kInvalidArgument,
+                             fmt::format("{} has {} leaves, got more", self.to_string(),
+                                         self.num_leaves()));
+               }
+               all.push_back(std::move(leaf));
+               return true;
+             });
              return self.unflatten(all);
            })
       .def(
@@ -317,7 +364,7 @@ void bind_tree(nb::module_& module) {
       [](nb::type_object type, nb::callable flatten, nb::callable unflatten) {
         if (registry().contains(type)) {
           throw Error(ErrorCode::kInvalidArgument,
-                      fmt::format("{} is registered as a pytree already", nb::repr(type).c_str()));
+                      fmt::format("{} is registered as a pytree already", repr_of(type)));
         }
         registry()[type] = nb::make_tuple(flatten, unflatten);
       },

@@ -53,6 +53,11 @@ constexpr DTypeInfo kRows[] = {
      kDLFloat8E8M0FNU},
 };
 
+// What only farcall has.
+constexpr DTypeInfo kOwnRows[] = {
+    {D::kThreefryKey, K::kKey, 64, 8, "key<fry>", "key<fry>", "ui64", kDLNone},
+};
+
 constexpr DTypeInfo kInvalidRow = {D::kInvalid, K::kInvalid, 0,         0,
                                    "invalid",   "invalid",   "invalid", kDLNone};
 
@@ -60,6 +65,7 @@ constexpr auto kByCode = [] {
   std::array<DTypeInfo, kNumDTypes> table{};
   for (auto& row : table) row = kInvalidRow;
   for (const auto& row : kRows) table[static_cast<size_t>(row.dtype)] = row;
+  for (const auto& row : kOwnRows) table[static_cast<size_t>(row.dtype)] = row;
   return table;
 }();
 
@@ -73,8 +79,9 @@ const DTypeInfo& dtype_info(DType dtype) {
 std::span<const DTypeInfo> all_dtypes() { return kRows; }
 
 std::optional<DType> parse_dtype(std::string_view name) {
-  for (const auto& row : kRows) {
-    if (row.name == name || row.short_name == name) return row.dtype;
+  for (const auto& row : kByCode) {
+    const bool has_name = row.name == name || row.short_name == name;
+    if (has_name && row.dtype != D::kInvalid) return row.dtype;
   }
   return std::nullopt;
 }
@@ -85,5 +92,6 @@ bool is_integer(DType dtype) {
 }
 bool is_floating(DType dtype) { return dtype_info(dtype).kind == K::kFloat; }
 bool is_complex(DType dtype) { return dtype_info(dtype).kind == K::kComplex; }
+bool is_key(DType dtype) { return dtype_info(dtype).kind == K::kKey; }
 
 }  // namespace farcall

@@ -1,5 +1,6 @@
 #include <farcall/core/element_text.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -124,9 +125,19 @@ bool is_in_range(const DTypeInfo& info, int64_t value) {
   return value < int64_t{1} << info.bits;
 }
 
+// ---- keys of random numbers: as the 64-bit seed that gives them
+
+using KeyWords = std::array<uint32_t, 2>;
+
+uint64_t seed_of(KeyWords words) { return static_cast<uint64_t>(words[0]) << 32 | words[1]; }
+KeyWords key_of(uint64_t seed) {
+  return {static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(seed)};
+}
+
 }  // namespace
 
 std::string format_element(DType dtype, const void* element) {
+  if (is_key(dtype)) return format_value(seed_of(load<KeyWords>(element)));
   return visit_dtype(dtype, [&](auto sample) -> std::string {
     using T = decltype(sample);
     if constexpr (std::is_same_v<T, bool>) return format_value(load<uint8_t>(element) != 0);
@@ -135,6 +146,11 @@ std::string format_element(DType dtype, const void* element) {
 }
 
 void parse_element(DType dtype, std::string_view text, void* element) {
+  if (is_key(dtype)) {
+    uint64_t seed = 0;
+    if (!parse_value(text, seed)) not_a_value(dtype, text);
+    return store(key_of(seed), element);
+  }
   visit_dtype(dtype, [&](auto sample) {
     using T = decltype(sample);
     T value{};

@@ -1,7 +1,6 @@
 #include <farcall/core/shape_dtype.h>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <mutex>
 #include <shared_mutex>
@@ -45,7 +44,7 @@ const ShapeDtype::Record ShapeDtype::kInvalidRecord{};
 struct ShapeDtype::Interner {
   std::shared_mutex mutex;
   std::unordered_multimap<size_t, const Record*> by_hash;
-  std::deque<Record> records;
+  int64_t last_id = 0;
 
   static Interner& instance() {
     // Never destroyed: arrays may outlive static destructors.
@@ -53,18 +52,45 @@ struct ShapeDtype::Interner {
     return *interner;
   }
 
+  // With a handle counted for the caller. Under the lock, shared or not, no record dies.
   const Record* find(size_t hash, DType dtype, std::span<const int64_t> shape, bool weak) const {
     const auto [begin, end] = by_hash.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
       const Record& record = *it->second;
       if (record.dtype == dtype && record.weak_type == weak &&
           std::equal(shape.begin(), shape.end(), record.shape.begin(), record.shape.end())) {
+        if (record.is_counted) record.num_handles.fetch_add(1, std::memory_order_relaxed);
         return &record;
       }
     }
     return nullptr;
   }
 };
+
+// The last handle is given up under the lock, where no lookup can make another one.
+void ShapeDtype::release(const Record* record) noexcept {
+  uint32_t count = record->num_handles.load(std::memory_order_relaxed);
+  while (count > 1) {
+    if (record->num_handles.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  Interner& interner = Interner::instance();
+  const std::unique_lock lock(interner.mutex);
+  if (record->num_handles.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  const size_t hash = hash_type(record->dtype, record->shape, record->weak_type);
+  const auto [begin, end] = interner.by_hash.equal_range(hash);
+  interner.by_hash.erase(
+      std::find_if(begin, end, [&](const auto& entry) { return entry.second == record; }));
+  delete record;
+}
+
+size_t ShapeDtype::num_interned() {
+  Interner& interner = Interner::instance();
+  const std::shared_lock lock(interner.mutex);
+  return interner.by_hash.size();
+}
 
 ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_type) {
   const size_t hash = hash_type(dtype, shape, weak_type);
@@ -107,9 +133,17 @@ ShapeDtype::ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_ty
     record_ = found;
     return;
   }
-  record_ = &interner.records.emplace_back(
-      Record{dtype, weak_type, Shape(shape.begin(), shape.end()), size, size * byte_width(dtype)});
-  interner.by_hash.emplace(hash, record_);
+  const bool is_counted = interner.by_hash.size() >= kNumPermanent;
+  auto* record = new Record{dtype,
+                            weak_type,
+                            Shape(shape.begin(), shape.end()),
+                            size,
+                            static_cast<size_t>(size) * byte_width(dtype),
+                            ++interner.last_id,
+                            is_counted,
+                            is_counted ? 1U : 0U};
+  interner.by_hash.emplace(hash, record);
+  record_ = record;
 }
 
 std::string ShapeDtype::to_string() const {

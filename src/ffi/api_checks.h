@@ -11,7 +11,13 @@
 
 namespace farcall::runtime {
 
-inline void check_size(std::string_view function, size_t got, size_t needed) {
+// Every struct of arguments begins with its size.
+template <class Args>
+void check_args(std::string_view function, const Args* args, size_t needed) {
+  if (args == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: the arguments are null", function));
+  }
+  const size_t got = args->struct_size;
   if (got >= needed) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: the arguments take {} bytes at least, got {}. The handler was not "
@@ -20,8 +26,7 @@ inline void check_size(std::string_view function, size_t got, size_t needed) {
 }
 
 // The arguments reach up to and including `last_field`.
-#define FARCALL_CHECK_ARGS(function, type, last_field)        \
-  ::farcall::runtime::check_size(function, args->struct_size, \
-                                 FARCALL_FFI_STRUCT_SIZE(type, last_field))
+#define FARCALL_CHECK_ARGS(function, type, last_field) \
+  ::farcall::runtime::check_args(function, args, FARCALL_FFI_STRUCT_SIZE(type, last_field))
 
 }  // namespace farcall::runtime

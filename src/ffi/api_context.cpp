@@ -106,6 +106,10 @@ FARCALL_FFI_Error* thread_pool_num_threads(FARCALL_FFI_ThreadPool_NumThreads_Arg
     FARCALL_CHECK_ARGS("ThreadPool_NumThreads", FARCALL_FFI_ThreadPool_NumThreads_Args,
                        num_threads);
     check_offer(args->ctx, Offer::kThreadPool);
+    if (args->num_threads == nullptr) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "ThreadPool_NumThreads: num_threads, where the answer goes, is null");
+    }
     *args->num_threads = pool_of(args->ctx).num_threads();
   });
 }

@@ -16,7 +16,8 @@ FARCALL_FFI_Error* error_create(FARCALL_FFI_Error_Create_Args* args) {
 }
 
 void error_get_details(FARCALL_FFI_Error_GetDetails_Args* args) {
-  if (args->struct_size < FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_GetDetails_Args, message)) {
+  if (args == nullptr ||
+      args->struct_size < FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_GetDetails_Args, message)) {
     return;
   }
   args->message = args->error ? args->error->message.c_str() : "";
@@ -28,7 +29,10 @@ void error_get_details(FARCALL_FFI_Error_GetDetails_Args* args) {
 }
 
 void error_destroy(FARCALL_FFI_Error_Destroy_Args* args) {
-  if (args->struct_size < FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error)) return;
+  if (args == nullptr ||
+      args->struct_size < FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Destroy_Args, error)) {
+    return;
+  }
   delete args->error;
 }
 

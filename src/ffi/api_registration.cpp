@@ -8,7 +8,13 @@
 namespace farcall::runtime {
 namespace {
 
-std::string_view as_text(FARCALL_FFI_ByteSpan span) { return {span.ptr, span.len}; }
+std::string_view as_text(FARCALL_FFI_ByteSpan span) {
+  if (span.ptr == nullptr && span.len > 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("registry: a name of {} bytes is null", span.len));
+  }
+  return {span.ptr, span.len};
+}
 
 // Up to version 0.3 the bundle ends after `execute`, and the traits lie where `record` is now.
 struct RegisterArgs_0_3 {
@@ -24,8 +30,7 @@ struct RegisterArgs_0_3 {
 
 FARCALL_FFI_Error* handler_register(FARCALL_FFI_Handler_Register_Args* args) {
   return guard([&] {
-    check_size("Handler_Register", args->struct_size,
-               FARCALL_FFI_STRUCT_SIZE(RegisterArgs_0_3, traits));
+    check_args("Handler_Register", args, FARCALL_FFI_STRUCT_SIZE(RegisterArgs_0_3, traits));
     HandlerBundle bundle = {args->bundle.instantiate, args->bundle.prepare, args->bundle.initialize,
                             args->bundle.execute, nullptr};
     FARCALL_FFI_Handler_Traits traits;

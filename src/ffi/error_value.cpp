@@ -15,12 +15,25 @@ FARCALL_FFI_Error* make_error(ErrorCode code, std::string message) {
   return new FARCALL_FFI_Error{code, std::move(message)};
 }
 
-void throw_ffi_error(FARCALL_FFI_Error* error, std::string_view target) {
-  const ErrorPointer owned(error);
-  throw FfiError(owned->code, std::string(target), owned->message);
+namespace {
+
+std::string with_line(const std::string& message, std::string_view where) {
+  return fmt::format("{}\n  at {}", message, where);
 }
 
-void throw_handler_exception(std::string_view target) {
+[[noreturn]] void raise(const FfiError& error, std::string_view where) {
+  if (!where.empty()) error.raise_with(with_line(error.message(), where));
+  throw error;
+}
+
+}  // namespace
+
+void throw_ffi_error(FARCALL_FFI_Error* error, std::string_view target, std::string_view where) {
+  const ErrorPointer owned(error);
+  raise(FfiError(owned->code, std::string(target), owned->message), where);
+}
+
+void throw_handler_exception(std::string_view target, std::string_view where) {
   std::string text = "an exception of unknown type";
   try {
     throw;
@@ -30,8 +43,21 @@ void throw_handler_exception(std::string_view target) {
     text = exception.what();
   } catch (...) {
   }
-  throw FfiError(ErrorCode::kInternal, std::string(target),
-                 fmt::format("the handler threw: {}", text));
+  raise(FfiError(ErrorCode::kInternal, std::string(target),
+                 fmt::format("the handler threw: {}", text)),
+        where);
+}
+
+void rethrow_with_line(std::string_view where) {
+  if (where.empty()) throw;
+  try {
+    throw;
+  } catch (const Error& error) {
+    // That of a call inside the callable is more exact.
+    if (error.message().find("\n  at ") != std::string::npos) throw;
+    error.raise_with(with_line(error.message(), where));
+    throw;  // not reached; raise_with does not return
+  }
 }
 
 }  // namespace farcall::runtime

@@ -37,9 +37,14 @@ FARCALL_FFI_Error* guard(Body&& body) noexcept {
   }
 }
 
-[[noreturn]] void throw_ffi_error(FARCALL_FFI_Error* error, std::string_view target);
+// `where` is the user's line, which the message ends with; it may be empty.
+[[noreturn]] void throw_ffi_error(FARCALL_FFI_Error* error, std::string_view target,
+                                  std::string_view where);
 // From within a catch block: a handler let an exception out. It becomes an INTERNAL error with its
 // text.
-[[noreturn]] void throw_handler_exception(std::string_view target);
+[[noreturn]] void throw_handler_exception(std::string_view target, std::string_view where);
+// From within a catch block: a callable of this process let an exception out, which stays what it
+// is.
+[[noreturn]] void rethrow_with_line(std::string_view where);
 
 }  // namespace farcall::runtime

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 
 #include "ffi/attribute_frame.h"
 #include "ffi/check_spec.h"
@@ -29,19 +30,19 @@ FARCALL_FFI_CallFrame attribute_frame(Stage stage, const Target& target,
 
 // Calls a handler where speed does not matter, and waits for it. Raises what it reports.
 void call_and_wait(FARCALL_FFI_Handler* handler, FARCALL_FFI_CallFrame& frame,
-                   const Target& target) {
+                   const ForeignCallSpec& spec) {
   FARCALL_FFI_Error* error = nullptr;
   try {
     error = handler(&frame);
   } catch (...) {
     if (frame.future != nullptr) std::exchange(frame.future, nullptr)->release();
-    runtime::throw_handler_exception(target.name());
+    runtime::throw_handler_exception(spec.target->name(), spec.where);
   }
   if (frame.future != nullptr) {
     runtime::ErrorPointer late(std::exchange(frame.future, nullptr)->wait_and_release());
     if (error == nullptr) error = late.release();
   }
-  if (error != nullptr) runtime::throw_ffi_error(error, target.name());
+  if (error != nullptr) runtime::throw_ffi_error(error, spec.target->name(), spec.where);
 }
 
 template <typename Type>
@@ -87,7 +88,7 @@ void ForeignCall::instantiate() {
   context.stage = Stage::kInstantiate;
   context.instantiate_state = &state_;
   auto frame = attribute_frame(Stage::kInstantiate, target, &context, attributes_->attrs());
-  call_and_wait(handler, frame, target);
+  call_and_wait(handler, frame, spec_);
 }
 
 // ---- Invocation ----
@@ -176,7 +177,7 @@ void Invocation::run_stage(Stage stage) {
       self.num_leaked_ += self.context_.scratch.clear();
     }
   } restore{*this};
-  call_and_wait(handler, frame, target);
+  call_and_wait(handler, frame, call_->spec());
 }
 
 void Invocation::end() noexcept {
@@ -193,15 +194,18 @@ void Invocation::finish(FARCALL_FFI_Error* error) {
     if (owned == nullptr) owned = std::move(late);
   }
   num_leaked_ += context_.scratch.clear();
-  if (owned != nullptr) runtime::throw_ffi_error(owned.release(), call_->target().name());
+  if (owned != nullptr) {
+    rethrow_kept_interrupt();
+    runtime::throw_ffi_error(owned.release(), call_->target().name(), call_->spec().where);
+  }
 }
 
 void Invocation::handler_threw() {
   num_leaked_ += context_.scratch.clear();
   // Not waited for: nobody may be there to complete it.
   if (frame_.future != nullptr) std::exchange(frame_.future, nullptr)->release();
-  if (call_->target().callable()) throw;
-  runtime::throw_handler_exception(call_->target().name());
+  if (call_->target().callable()) runtime::rethrow_with_line(call_->spec().where);
+  runtime::throw_handler_exception(call_->target().name(), call_->spec().where);
 }
 
 // ---- call_target ----

@@ -1,8 +1,7 @@
 #include <farcall/ffi/thread_pool.h>
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/task_arena.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,9 @@
 namespace farcall {
 namespace {
 
+// The processors that this process may use. Older releases of TBB have no other function for it.
+int default_concurrency() { return tbb::task_arena().max_concurrency(); }
+
 // How many threads oneTBB may have in all. Of the limits in force it takes the least, so that there
 // is one for all pools: their threads together, and the rest of the program as many as it would
 // have.
@@ -23,7 +25,7 @@ class ThreadBudget {
   void add(int num_threads) {
     const std::lock_guard lock(mutex_);
     num_threads_ += num_threads;
-    const auto others = static_cast<size_t>(tbb::info::default_concurrency());
+    const auto others = static_cast<size_t>(default_concurrency());
     const size_t limit = others + static_cast<size_t>(num_threads_);
     auto control =
         std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, limit);
@@ -83,7 +85,7 @@ void ThreadPool::schedule(Task* task, void* data) {
 
 ThreadPool& ThreadPool::shared() {
   // Never destroyed: a task may still run while the process ends.
-  static auto* pool = new ThreadPool(std::max(1, tbb::info::default_concurrency()));
+  static auto* pool = new ThreadPool(std::max(1, default_concurrency()));
   return *pool;
 }
 

@@ -15,10 +15,13 @@ struct XlaCustomCallStatus {
   std::optional<std::string> failure;
 };
 
-void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status) { status->failure.reset(); }
+void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status) {
+  if (status != nullptr) status->failure.reset();
+}
 
 void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
                                    size_t message_length) {
+  if (status == nullptr) return;
   status->failure.emplace(message ? message : "", message ? strnlen(message, message_length) : 0);
 }
 

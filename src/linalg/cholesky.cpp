@@ -13,15 +13,17 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"}, {"result l", Of::kMatrix, "nn", 0}};
+
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int n = stack->rows;
-  if (ffi::Error error = check_result(*l, a, {n, n}); error.failure()) return error;
-  return for_lapack_type(a.element_type(), [&]<class T>() {
+  const ffi::AnyBuffer buffers[] = {a, *l};
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int n = (*sizes)['n'];
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     copy_unless_same(a.reinterpret_data<T>(), l->reinterpret_data<T>(), a.element_count());
-    T* matrix = l->reinterpret_data<T>();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
+    return for_each_matrix(sizes->count, [&](int64_t i) {
+      T* matrix = l->reinterpret_data<T>() + i * n * n;
       // The upper factor of the transpose is the lower one of the matrix.
       const bool is_definite = lapack::potrf('U', n, matrix, std::max(1, n)) == 0;
       for (int row = 0; row < n; ++row) {
@@ -29,7 +31,7 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
         if (!is_definite) fill_nan(begin, row + 1);
         std::fill(begin + row + 1, begin + n, T(0));
       }
-    }
+    });
   });
 }
 

@@ -1,4 +1,6 @@
 // det and slogdet.
+#include <array>
+
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
@@ -34,45 +36,76 @@ Array minor_of_three(const Array& x, int64_t j, int64_t k) {
   return element(x, 1, j) * element(x, 2, k) - element(x, 1, k) * element(x, 2, j);
 }
 
-// adj(U) c for upper triangular U, of which only the last element on the diagonal may be 0: with
-// the determinant d of the block before it, the last row is d c_n, and the rows before solve U_1
-// y_1 = det(U) c_1 - u y_n.
-Array adjugate_times(const Array& u, const Array& c) {
-  const int64_t n = rows(u);
-  const Array values = diagonal(u);
-  const auto size = static_cast<int64_t>(values.rank());
-  std::vector<int64_t> starts(values.rank(), 0), ends(values.shape().begin(), values.shape().end());
-  --ends[static_cast<size_t>(size - 1)];
-  const Array before = product(lax::slice(values, starts, ends));
-  const Array all = product(values);
-
-  const auto per_matrix = [](const Array& x) { return as_column(as_column(x)); };
-  const Array last = row_block(c, n - 1, n) * per_matrix(before);
-  const Array sides = row_block(c, 0, n - 1) * per_matrix(all) -
-                      matmul(row_block(column_block(u, n - 1, n), 0, n - 1), last);
-  const Array first =
-      triangular_solve(row_block(column_block(u, 0, n - 1), 0, n - 1), sides, {.left_side = true});
-  const Array parts[] = {first, last};
-  return numpy::concatenate(parts, -2);
+Array factored_det(const LuFactors& factors) {
+  return product(diagonal(factors.lu)) * parity(factors.pivots, factors.lu.dtype());
 }
 
-struct Factored {
-  LuFactors factors;
-  Array det;
+// ---- the derivative of det
+
+// So many pivots may be zero for det to have its first so many derivatives; they are all zero where
+// there are more.
+constexpr int64_t kMostZeros = 4;
+
+// The determinant of matrices of kMostZeros rows, as a polynomial.
+Array small_det(const Array& x) {
+  const auto minor = [&](int64_t row, int64_t j, int64_t k) {
+    return element(x, row, j) * element(x, row + 1, k) -
+           element(x, row, k) * element(x, row + 1, j);
+  };
+  return minor(0, 0, 1) * minor(2, 2, 3) - minor(0, 0, 2) * minor(2, 1, 3) +
+         minor(0, 0, 3) * minor(2, 1, 2) + minor(0, 1, 2) * minor(2, 0, 3) -
+         minor(0, 1, 3) * minor(2, 0, 2) + minor(0, 2, 3) * minor(2, 0, 1);
+}
+
+// A regular matrix B = A + U V^T near A, which may be singular: what is added makes the pivots of A
+// that are nearly zero large. All but A are constants.
+struct Regularized {
+  Array matrix;  // B
+  Array added;   // U, kMostZeros columns
+  Array chosen;  // V, of which each column chooses one of the least pivots
+  Array factor;  // 1, or 0 where so many pivots are zero that all derivatives are
 };
-Factored factored_det(const Array& a) {
-  const LuFactors factors = factor_lu(a);
-  return {factors, product(diagonal(factors.lu)) * parity(factors.pivots, a.dtype())};
+Regularized regularized(const Array& a) {
+  const int64_t n = rows(a);
+  const DType real = real_dtype(a.dtype());
+  const auto [lu, pivots] = factor_lu(lax::stop_gradient(a));
+  const Array sizes = numpy::absolute(diagonal(lu));
+  const Array largest = numpy::max(sizes, kLastAxis, /*keepdims=*/true);
+  const Array scale =
+      numpy::where(numpy::equal(largest, number(0, real)), number(1, real), largest);
+  const double tolerance = real == DType::kFloat64 ? 1e-8 : 1e-4;
+  const Array is_zero = numpy::less_equal(sizes, scale * number(tolerance, real));
+  const Array shifts = numpy::astype(numpy::where(is_zero, scale, number(0, real)), a.dtype());
+
+  // P^T L, by whose columns the pivots change.
+  const Array lower = numpy::tril(lu, -1) + eye(n, a.dtype());
+  const Array columns_of_pivots = exchange_rows(lower, pivots, /*inverse=*/true) * as_row(shifts);
+
+  const Array order = column_block(as_row(numpy::argsort(sizes, -1)), 0, kMostZeros);
+  const Array places = as_column(lax::iota(DType::kInt32, std::array{n}, 0));
+  const Array chosen = numpy::astype(numpy::equal(places, order), a.dtype());
+  const Array count = numpy::sum(is_zero, kLastAxis);
+  const Array factor =
+      numpy::astype(numpy::less_equal(count, number(kMostZeros, DType::kInt32)), a.dtype());
+  return {a + columns_of_pivots, matmul(columns_of_pivots, chosen), chosen, factor};
 }
 
-// d det = tr(adj(A) dA), and adj(A) = +-adj(U) L^-1 P.
+// det A = det(B) det(S) with S = 1 - V^T B^-1 U, by the matrix determinant lemma; B is regular, so
+// that this can be differentiated as often as one likes.
 JvpResults det_jvp(std::span<const Array> primals, std::span<const Array> tangents) {
-  const Array& a = primals[0];
-  const auto [factors, value] = factored_det(a);
-  const Array c = triangular_solve(factors.lu, exchange_rows(tangents[0], factors.pivots),
-                                   {.left_side = true, .lower = true, .unit_diagonal = true});
-  const Array tangent = trace(adjugate_times(factors.lu, c)) * parity(factors.pivots, a.dtype());
-  return {{value}, {tangent}};
+  const auto [b, added, chosen, factor] = regularized(primals[0]);
+  const LuFactors factors = factor_lu(lax::stop_gradient(b));
+  const Array x = solve_factored(b, factors, added, /*transpose=*/false);
+  const Array change = solve_factored(b, factors, tangents[0], /*transpose=*/false);
+  const Array v = transposed(chosen);
+  const Array s[] = {eye(kMostZeros, b.dtype()) - matmul(v, x)};
+  const Array change_of_s[] = {matmul(v, matmul(change, x))};
+  const FlatFunction small = [](std::span<const Array> inputs) {
+    return std::vector<Array>{small_det(inputs[0])};
+  };
+  const JvpResults of_s = jvp(small, s, change_of_s);
+  const Array tangent = det(b) * (trace(change) * of_s.primals[0] + of_s.tangents[0]) * factor;
+  return {{det(primals[0])}, {tangent}};
 }
 
 std::vector<Array> slogdet_of(const Array& a) {
@@ -113,7 +146,7 @@ Array det(const Array& a) {
     auto call = std::make_shared<CustomCall>();
     call->name = "det";
     call->function = [](std::span<const Array> x) {
-      return std::vector<Array>{factored_det(x[0]).det};
+      return std::vector<Array>{factored_det(factor_lu(x[0]))};
     };
     call->jvp = det_jvp;
     return call;

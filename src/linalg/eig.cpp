@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
@@ -35,15 +36,16 @@ template <class T>
 using Complex = std::complex<lapack::Real<T>>;
 
 template <class T>
-ffi::Error decompose_all(const Stack& stack, const T* in, Complex<T>* values,
+ffi::Error decompose_all(const Sizes& sizes, const T* in, Complex<T>* values,
                          std::array<Complex<T>*, 2> outs, ffi::ScratchAllocator& allocator) {
-  const int n = stack.rows;
+  const int n = sizes['n'];
+  const int64_t size = int64_t{n} * n;
   Scratch scratch(allocator);
-  T* matrix = scratch.take<T>(stack.elements());
+  T* matrix = scratch.take<T>(size);
   T* parts = scratch.take<T>(2 * int64_t{n});
   std::array<T*, 2> packed = {};
   for (size_t side = 0; side < 2; ++side) {
-    if (outs[side]) packed[side] = scratch.take<T>(stack.elements());
+    if (outs[side]) packed[side] = scratch.take<T>(size);
   }
   const auto run = [&](const lapack::Work<T>& work) {
     return lapack::geev(outs[0] ? 'V' : 'N', outs[1] ? 'V' : 'N', n, matrix, std::max(1, n), parts,
@@ -51,9 +53,9 @@ ffi::Error decompose_all(const Stack& stack, const T* in, Complex<T>* values,
   };
   const auto work = scratch.work<T>(2 * int64_t{n}, 0, run);
   if (scratch.error().failure()) return scratch.error();
-  for (int64_t i = 0; i < stack.count; ++i, in += stack.elements(), values += n) {
-    std::copy_n(in, stack.elements(), matrix);
-    const bool done = all_finite(matrix, stack.elements()) && run(work) == 0;
+  return for_each_matrix(sizes.count, [&](int64_t) {
+    std::copy_n(in, size, matrix);
+    const bool done = all_finite(matrix, size) && run(work) == 0;
     for (int64_t j = 0; j < n && done; ++j) {
       if constexpr (lapack::kIsComplex<T>) {
         values[j] = parts[j];
@@ -65,40 +67,45 @@ ffi::Error decompose_all(const Stack& stack, const T* in, Complex<T>* values,
     for (size_t side = 0; side < 2; ++side) {
       if (!outs[side]) continue;
       if (!done) {
-        fill_nan(outs[side], stack.elements());
+        fill_nan(outs[side], size);
       } else if constexpr (lapack::kIsComplex<T>) {
-        std::copy_n(packed[side], stack.elements(), outs[side]);
+        std::copy_n(packed[side], size, outs[side]);
       } else {
         unpack(packed[side], parts + n, n, outs[side]);
       }
-      outs[side] += stack.elements();
+      outs[side] += size;
     }
-  }
-  return {};
+    in += size;
+    values += n;
+  });
 }
+
+// The vectors are those of the sides that are asked for, the left ones first.
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
+                              {"result w", Of::kComplex, "n"},
+                              {"result 1, the vectors,", Of::kComplex, "nn"},
+                              {"result 2, the right vectors,", Of::kComplex, "nn"}};
 
 // Matrices are column-major here.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::RemainingRets vectors,
                      ffi::ScratchAllocator allocator, bool left, bool right) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int n = stack->rows;
-  if (ffi::Error error = check_result(*w, a, {n}); error.failure()) return error;
   if (vectors.size() != size_t{left} + size_t{right}) {
     return ffi::Error::InvalidArgument(
         "the results are the eigenvalues and the vectors of each side that is asked for");
   }
+  std::vector<ffi::AnyBuffer> buffers = {a, *w};
   std::array<void*, 2> data = {};
-  size_t index = 0;
   for (const auto& [side, wanted] : {std::pair(0, left), std::pair(1, right)}) {
     if (!wanted) continue;
-    const auto result = vectors.get<ffi::AnyBuffer>(index++);
+    const auto result = vectors.get<ffi::AnyBuffer>(buffers.size() - 2);
     if (result.has_error()) return result.error();
-    if (ffi::Error error = check_result(**result, a, {n, n}); error.failure()) return error;
+    buffers.push_back(**result);
     data[static_cast<size_t>(side)] = (**result).untyped_data();
   }
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
-    return decompose_all<T>(*stack, a.reinterpret_data<T>(), w->reinterpret_data<Complex<T>>(),
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
+    return decompose_all<T>(*sizes, a.reinterpret_data<T>(), w->reinterpret_data<Complex<T>>(),
                             {static_cast<Complex<T>*>(data[0]), static_cast<Complex<T>*>(data[1])},
                             allocator);
   });

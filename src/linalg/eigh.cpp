@@ -28,14 +28,18 @@ void adjoint_in_place(T* matrix, int64_t n) {
   }
 }
 
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
+                              {"result v", Of::kMatrix, "nn", 0},
+                              {"result w", Of::kReal, "n"}};
+
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> v, ffi::Result<ffi::AnyBuffer> w,
                      ffi::ScratchAllocator allocator, bool lower) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int n = stack->rows;
-  if (ffi::Error error = check_result(*v, a, {n, n}); error.failure()) return error;
-  if (ffi::Error error = check_result(*w, a, {n}); error.failure()) return error;
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+  const ffi::AnyBuffer buffers[] = {a, *v, *w};
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int n = (*sizes)['n'];
+  const int64_t elements = int64_t{n} * n;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrix = v->reinterpret_data<T>();
     auto* values = w->reinterpret_data<lapack::Real<T>>();
     copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
@@ -47,15 +51,16 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> v, ffi::Resul
     const int64_t size = n;
     const auto work = scratch.work<T>(1 + 5 * size + 2 * size * size, 3 + 5 * size, run);
     if (scratch.error().failure()) return scratch.error();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), values += n) {
-      if (all_finite(matrix, stack->elements()) && run(work) == 0) {
+    return for_each_matrix(sizes->count, [&](int64_t) {
+      if (all_finite(matrix, elements) && run(work) == 0) {
         adjoint_in_place(matrix, n);
       } else {
-        fill_nan(matrix, stack->elements());
+        fill_nan(matrix, elements);
         fill_nan(values, n);
       }
-    }
-    return {};
+      matrix += elements;
+      values += n;
+    });
   });
 }
 

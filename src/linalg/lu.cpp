@@ -16,23 +16,30 @@ namespace {
 
 // Matrices are column-major here: exchanges of columns of the transpose would be another
 // factorisation.
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
+                              {"result lu", Of::kMatrix, "mn", 0},
+                              {"result pivots", Of::kInt32, "p"}};
+
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> lu,
                   ffi::ResultBuffer<ffi::S32> pivots) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int m = stack->rows, n = stack->columns, k = std::min(m, n);
-  if (ffi::Error error = check_result(*lu, a, {m, n}); error.failure()) return error;
-  if (ffi::Error error = check_result(*pivots, a, {k}); error.failure()) return error;
-  return for_lapack_type(a.element_type(), [&]<class T>() {
-    T* matrix = lu->reinterpret_data<T>();
-    copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
-    if (k == 0) return;
-    int32_t* pivot = pivots->typed_data();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), pivot += k) {
+  const ffi::AnyBuffer buffers[] = {a, *lu, *pivots};
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], n = (*sizes)['n'], k = (*sizes)['p'];
+  const int64_t size = int64_t{m} * n;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
+    T* matrices = lu->reinterpret_data<T>();
+    copy_unless_same(a.reinterpret_data<T>(), matrices, static_cast<int64_t>(a.element_count()));
+    return for_each_matrix(sizes->count, [&](int64_t i) {
+      T* matrix = matrices + i * size;
+      int32_t* pivot = pivots->typed_data() + i * k;
       // A zero on the diagonal of U, the other failure, is a result.
-      if (lapack::getrf(m, n, matrix, m, pivot) < 0) fill_nan(matrix, stack->elements());
+      if (lapack::getrf(m, n, matrix, m, pivot) < 0) {
+        fill_nan(matrix, size);
+        std::fill_n(pivot, k, 1);
+      }
       for (int row = 0; row < k; ++row) --pivot[row];
-    }
+    });
   });
 }
 

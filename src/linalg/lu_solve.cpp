@@ -17,34 +17,40 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
+                              {"operand lu", Of::kMatrix, "nn"},
+                              {"operand pivots", Of::kInt32, "n"},
+                              {"operand b", Of::kMatrix, "nk"},
+                              {"result x", Of::kMatrix, "nk", 3}};
+
 // Takes the matrix itself for its derivative only.
-ffi::Error solve_with_factors(ffi::AnyBuffer, ffi::AnyBuffer lu, ffi::Buffer<ffi::S32> pivots,
+ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<ffi::S32> pivots,
                               ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x, bool transpose) {
-  const auto matrices = stack_of(lu), sides = stack_of(b);
-  if (matrices.has_error()) return matrices.error();
-  if (sides.has_error()) return sides.error();
-  const int n = sides->rows, k = sides->columns;
-  if (ffi::Error error = check_result(lu, b, {n, n}); error.failure()) return error;
-  if (ffi::Error error = check_result(pivots, b, {n}); error.failure()) return error;
-  if (ffi::Error error = check_result(*x, b, {n, k}); error.failure()) return error;
+  const ffi::AnyBuffer buffers[] = {a, lu, pivots, b, *x};
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  if (ffi::Error error = check_indices("operand pivots", elements_of(pivots), (*sizes)['n']);
+      error.failure()) {
+    return error;
+  }
+  const int n = (*sizes)['n'], k = (*sizes)['k'];
   const auto op = transpose ? CblasTrans : CblasNoTrans;
   const lapack::Triangle lower = {CblasLeft, CblasLower, op, CblasUnit};
   const lapack::Triangle upper = {CblasLeft, CblasUpper, op, CblasNonUnit};
-  return for_lapack_type(b.element_type(), [&]<class T>() {
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* out = x->reinterpret_data<T>();
     copy_unless_same(b.reinterpret_data<T>(), out, static_cast<int64_t>(b.element_count()));
-    if (b.element_count() == 0) return;
     const T* matrix = lu.reinterpret_data<T>();
     const int32_t* pivot = pivots.typed_data();
-    for (int64_t i = 0; i < sides->count; ++i) {
+    return for_each_matrix(sizes->count, [&](int64_t) {
       if (!transpose) exchange_rows(out, k, pivot, n, false);
       lapack::trsm(transpose ? upper : lower, n, k, matrix, n, out, k);
       lapack::trsm(transpose ? lower : upper, n, k, matrix, n, out, k);
       if (transpose) exchange_rows(out, k, pivot, n, true);
-      out += sides->elements();
-      matrix += matrices->elements();
+      out += int64_t{n} * k;
+      matrix += int64_t{n} * n;
       pivot += n;
-    }
+    });
   });
 }
 

@@ -2,7 +2,6 @@
 #include <farcall/ffi.h>
 
 #include <numeric>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -16,70 +15,53 @@
 namespace farcall::linalg {
 namespace {
 
-// Pivots and the rows that they exchange, for as many lists of pivots as there are.
-struct Exchanges {
-  const int32_t* pivots;
-  int64_t count, per_list;
-};
-
-ffi::ErrorOr<Exchanges> exchanges_of(const ffi::Buffer<ffi::S32>& pivots, int64_t rows) {
-  const auto dims = pivots.dimensions();
-  if (dims.empty()) return ffi::Error::InvalidArgument("wanted a list of pivots, got a scalar");
-  const int64_t per_list = dims.back();
-  if (per_list > rows) {
-    return ffi::Error::InvalidArgument(std::to_string(per_list) + " pivots for " +
-                                       std::to_string(rows) + " rows");
+// Each pivot exchanges a row of its own with the row that it names.
+ffi::Error check_pivots(const ffi::Buffer<ffi::S32>& pivots, int64_t count, int64_t rows) {
+  if (count > rows) {
+    return ffi::Error::InvalidArgument(fmt::format("{} pivots for {} rows", count, rows));
   }
-  const int32_t* data = pivots.typed_data();
-  for (size_t i = 0; i < pivots.element_count(); ++i) {
-    if (data[i] < 0 || data[i] >= rows) {
-      return ffi::Error::InvalidArgument("pivot " + std::to_string(data[i]) + " is outside [0, " +
-                                         std::to_string(rows) + ")");
-    }
-  }
-  int64_t count = 1;
-  for (size_t i = 0; i + 1 < dims.size(); ++i) count *= dims[i];
-  return Exchanges{data, count, per_list};
+  return check_indices("operand pivots", elements_of(pivots), rows);
 }
+
+constexpr Wanted kPermutationWanted[] = {{"operand pivots", Of::kInt32, "k"},
+                                         {"result permutation", Of::kInt32, "r"}};
 
 ffi::Error permutation_from(ffi::Buffer<ffi::S32> pivots, ffi::ResultBuffer<ffi::S32> permutation,
                             int32_t permutation_size) {
-  const auto all = exchanges_of(pivots, permutation_size);
-  if (all.has_error()) return all.error();
-  const auto got = permutation->dimensions();
-  if (got.empty() || got.back() != permutation_size ||
-      static_cast<int64_t>(permutation->element_count()) != all->count * permutation_size) {
-    return ffi::Error::InvalidArgument("the result must have the dimensions of pivots, the last " +
-                                       std::to_string(permutation_size));
+  const ffi::AnyBuffer buffers[] = {pivots, *permutation};
+  const auto sizes = check_buffers(kPermutationWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int count = (*sizes)['k'], rows = (*sizes)['r'];
+  if (rows != permutation_size) {
+    return ffi::Error::InvalidArgument(fmt::format(
+        "result permutation has lists of {}, permutation_size is {}", rows, permutation_size));
   }
-  int32_t* order = permutation->typed_data();
-  const int32_t* pivot = all->pivots;
-  for (int64_t i = 0; i < all->count; ++i, order += permutation_size, pivot += all->per_list) {
-    std::iota(order, order + permutation_size, 0);
-    for (int64_t row = 0; row < all->per_list; ++row) std::swap(order[row], order[pivot[row]]);
-  }
-  return ffi::Error::Success();
+  if (ffi::Error error = check_pivots(pivots, count, rows); error.failure()) return error;
+  return for_each_matrix(sizes->count, [&](int64_t i) {
+    int32_t* order = permutation->typed_data() + i * rows;
+    const int32_t* pivot = pivots.typed_data() + i * count;
+    std::iota(order, order + rows, 0);
+    for (int row = 0; row < count; ++row) std::swap(order[row], order[pivot[row]]);
+  });
 }
+
+constexpr Wanted kExchangeWanted[] = {{"operand x", Of::kMatrix, "mn"},
+                                      {"operand pivots", Of::kInt32, "k"},
+                                      {"result y", Of::kMatrix, "mn", 0}};
 
 ffi::Error exchange(ffi::AnyBuffer x, ffi::Buffer<ffi::S32> pivots, ffi::Result<ffi::AnyBuffer> y,
                     bool inverse) {
-  const auto stack = stack_of(x);
-  if (stack.has_error()) return stack.error();
-  const auto all = exchanges_of(pivots, stack->rows);
-  if (all.has_error()) return all.error();
-  if (all->count != stack->count) {
-    return ffi::Error::InvalidArgument("x and pivots differ in their leading dimensions");
-  }
-  if (ffi::Error error = check_result(*y, x, {stack->rows, stack->columns}); error.failure()) {
-    return error;
-  }
-  return for_lapack_type(x.element_type(), [&]<class T>() {
-    T* matrix = y->reinterpret_data<T>();
-    copy_unless_same(x.reinterpret_data<T>(), matrix, static_cast<int64_t>(x.element_count()));
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
-      exchange_rows(matrix, stack->columns, all->pivots + i * all->per_list, all->per_list,
-                    inverse);
-    }
+  const ffi::AnyBuffer buffers[] = {x, pivots, *y};
+  const auto sizes = check_buffers(kExchangeWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int64_t m = (*sizes)['m'], n = (*sizes)['n'], count = (*sizes)['k'];
+  if (ffi::Error error = check_pivots(pivots, count, m); error.failure()) return error;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
+    T* matrices = y->reinterpret_data<T>();
+    copy_unless_same(x.reinterpret_data<T>(), matrices, static_cast<int64_t>(x.element_count()));
+    return for_each_matrix(sizes->count, [&](int64_t i) {
+      exchange_rows(matrices + i * m * n, n, pivots.typed_data() + i * count, count, inverse);
+    });
   });
 }
 

@@ -17,16 +17,19 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kFactorWanted[] = {{"operand a", Of::kMatrix, "mn"},
+                                    {"result qr", Of::kMatrix, "mn", 0},
+                                    {"result taus", Of::kMatrix, "p"}};
+
 // The LQ factors of the transpose are the QR factors of the matrix, the reflections' factors
 // conjugated.
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr,
                   ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int m = stack->rows, n = stack->columns, k = std::min(m, n);
-  if (ffi::Error error = check_result(*qr, a, {m, n}); error.failure()) return error;
-  if (ffi::Error error = check_result(*taus, a, {k}); error.failure()) return error;
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+  const ffi::AnyBuffer buffers[] = {a, *qr, *taus};
+  const auto sizes = check_buffers(kFactorWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], n = (*sizes)['n'], k = (*sizes)['p'];
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrix = qr->reinterpret_data<T>();
     T* tau = taus->reinterpret_data<T>();
     copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
@@ -37,28 +40,32 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr,
     };
     const lapack::Work<T> work = scratch.work<T>(0, 0, run);
     if (scratch.error().failure()) return scratch.error();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), tau += k) {
+    return for_each_matrix(sizes->count, [&](int64_t) {
       run(work);
       std::transform(tau, tau + k, tau, conj<T>);
-    }
-    return {};
+      matrix += int64_t{m} * n;
+      tau += k;
+    });
   });
 }
 
+constexpr Wanted kProductWanted[] = {{"operand a", Of::kMatrix, "mn"},
+                                     {"operand taus", Of::kMatrix, "k"},
+                                     {"result q", Of::kMatrix, "mn", 0}};
+
 ffi::Error product(ffi::AnyBuffer a, ffi::AnyBuffer taus, ffi::Result<ffi::AnyBuffer> q,
                    ffi::ScratchAllocator allocator) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int m = stack->rows, n = stack->columns;
-  const auto count = taus.dimensions().empty() ? 0 : taus.dimensions().back();
-  if (ffi::Error error = check_result(taus, a, {count}); error.failure()) return error;
-  if (ffi::Error error = check_result(*q, a, {m, n}); error.failure()) return error;
-  if (n > m || count > n) {
+  const ffi::AnyBuffer buffers[] = {a, taus, *q};
+  const auto sizes = check_buffers(kProductWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], n = (*sizes)['n'], k = (*sizes)['k'];
+  if (n > m || k > n) {
     return ffi::Error::InvalidArgument(
-        "there can be no more reflections than columns, and no more columns than rows");
+        fmt::format("there can be no more reflections than columns, and no more columns than rows; "
+                    "got {} reflections for {} rows and {} columns",
+                    k, m, n));
   }
-  const int k = static_cast<int>(count);
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrix = q->reinterpret_data<T>();
     copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
     if (n == 0) return {};
@@ -70,11 +77,12 @@ ffi::Error product(ffi::AnyBuffer a, ffi::AnyBuffer taus, ffi::Result<ffi::AnyBu
     const lapack::Work<T> work = scratch.work<T>(0, 0, run);
     if (scratch.error().failure()) return scratch.error();
     const T* given = taus.reinterpret_data<T>();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements(), given += k) {
+    return for_each_matrix(sizes->count, [&](int64_t) {
       std::transform(given, given + k, tau, conj<T>);
       run(work);
-    }
-    return {};
+      matrix += int64_t{m} * n;
+      given += k;
+    });
   });
 }
 

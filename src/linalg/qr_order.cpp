@@ -2,6 +2,7 @@
 #include <farcall/ffi.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
@@ -13,32 +14,39 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
+                              {"result columns", Of::kInt32, "n"}};
+
 // Matrices are column-major here, and factored in scratch memory.
 ffi::Error order(ffi::AnyBuffer a, ffi::ResultBuffer<ffi::S32> columns,
                  ffi::ScratchAllocator allocator) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int m = stack->rows, n = stack->columns;
-  if (ffi::Error error = check_result(*columns, a, {n}); error.failure()) return error;
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
-    int32_t* numbers = columns->typed_data();
+  const ffi::AnyBuffer buffers[] = {a, *columns};
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], n = (*sizes)['n'];
+  const int64_t size = int64_t{m} * n;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     if (n == 0) return {};
     Scratch scratch(allocator);
-    T* matrix = scratch.take<T>(stack->elements());
+    T* matrix = scratch.take<T>(size);
     T* tau = scratch.take<T>(std::min(m, n));
+    int32_t* numbers = columns->typed_data();
     const auto run = [&](const lapack::Work<T>& w) {
       return lapack::geqp3(m, n, matrix, std::max(1, m), numbers, tau, w);
     };
     const lapack::Work<T> work = scratch.work<T>(2 * int64_t{n}, 0, run);
     if (scratch.error().failure()) return scratch.error();
     const T* given = a.reinterpret_data<T>();
-    for (int64_t i = 0; i < stack->count; ++i, given += stack->elements(), numbers += n) {
-      std::copy_n(given, stack->elements(), matrix);
+    return for_each_matrix(sizes->count, [&](int64_t) {
+      std::copy_n(given, size, matrix);
       std::fill_n(numbers, n, 0);  // any column may go anywhere
       run(work);
+      // Of matrices without rows LAPACK leaves the columns as they are, without saying so.
+      if (m == 0) std::iota(numbers, numbers + n, 1);
       for (int column = 0; column < n; ++column) --numbers[column];
-    }
-    return {};
+      given += size;
+      numbers += n;
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 #include <farcall/ffi.h>
 
 #include <optional>
+#include <vector>
 
 #include <farcall/linalg/linalg.h>
 
@@ -12,18 +13,21 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
+                              {"result t", Of::kMatrix, "nn", 0},
+                              {"result q", Of::kMatrix, "nn"}};
+
 // Matrices are column-major here.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
                      std::optional<ffi::Result<ffi::AnyBuffer>> q,
                      ffi::ScratchAllocator allocator) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int n = stack->rows;
-  if (ffi::Error error = check_result(*t, a, {n, n}); error.failure()) return error;
-  if (q) {
-    if (ffi::Error error = check_result(**q, a, {n, n}); error.failure()) return error;
-  }
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+  std::vector<ffi::AnyBuffer> buffers = {a, *t};
+  if (q) buffers.push_back(**q);
+  const auto sizes = check_buffers(kWanted, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int n = (*sizes)['n'];
+  const int64_t size = int64_t{n} * n;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* matrix = t->reinterpret_data<T>();
     T* vectors = q ? (*q)->reinterpret_data<T>() : nullptr;
     copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
@@ -35,14 +39,14 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> t,
     };
     const auto work = scratch.work<T>(n, 0, run);
     if (scratch.error().failure()) return scratch.error();
-    for (int64_t i = 0; i < stack->count; ++i, matrix += stack->elements()) {
-      if (!all_finite(matrix, stack->elements()) || run(work) != 0) {
-        fill_nan(matrix, stack->elements());
-        if (q) fill_nan(vectors, stack->elements());
+    return for_each_matrix(sizes->count, [&](int64_t) {
+      if (!all_finite(matrix, size) || run(work) != 0) {
+        fill_nan(matrix, size);
+        if (q) fill_nan(vectors, size);
       }
-      if (q) vectors += stack->elements();
-    }
-    return {};
+      matrix += size;
+      if (q) vectors += size;
+    });
   });
 }
 

@@ -1,4 +1,4 @@
-// What the handlers share: matrices stacked along leading dimensions, and scratch memory.
+// What the handlers share: loops over a batch of matrices, and scratch memory.
 #pragma once
 
 #include <farcall/ffi.h>
@@ -6,25 +6,25 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <initializer_list>
+#include <cstdint>
 #include <limits>
 
+#include <farcall/core/interrupt.h>
+
+#include "linalg/contract.h"
 #include "linalg/lapack.h"
 
 namespace farcall::linalg {
 
-// The matrices of a buffer: its last two dimensions, as often as the dimensions before say.
-struct Stack {
-  int64_t count = 0;
-  int rows = 0;
-  int columns = 0;
-  int64_t elements() const { return static_cast<int64_t>(rows) * columns; }
-};
-ffi::ErrorOr<Stack> stack_of(const ffi::AnyBuffer& buffer);
-
-// An error unless the buffer has the dimensions of `like` with the last two replaced by `last`.
-ffi::Error check_result(const ffi::AnyBuffer& result, const ffi::AnyBuffer& like,
-                        std::initializer_list<int64_t> last);
+// Calls step(i) for each matrix of a batch, and asks in between whether to stop.
+template <class Step>
+ffi::Error for_each_matrix(int64_t count, Step&& step) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (poll_interrupt_and_keep()) return ffi::Error(ffi::ErrorCode::kCancelled, "interrupted");
+    step(i);
+  }
+  return {};
+}
 
 // Scratch memory whose failure is looked at once, after all was taken.
 class Scratch {
@@ -35,8 +35,9 @@ class Scratch {
   template <class T>
   T* take(int64_t count) {
     if (error_.failure()) return nullptr;
-    const int64_t bytes = std::max<int64_t>(count, 1) * static_cast<int64_t>(sizeof(T));
-    ffi::ErrorOr<void*> memory = allocator_.try_allocate(static_cast<size_t>(bytes), 64);
+    const auto elements = static_cast<size_t>(std::max<int64_t>(count, 1));
+    if (elements > PTRDIFF_MAX / sizeof(T)) return too_large<T>();
+    ffi::ErrorOr<void*> memory = allocator_.try_allocate(elements * sizeof(T), 64);
     if (memory.has_value()) return static_cast<T*>(memory.value());
     error_ = memory.error();
     return nullptr;
@@ -48,19 +49,46 @@ class Scratch {
     T best{};
     lapack::Real<T> best_real{};
     int best_whole = 0;
-    routine(lapack::Work<T>{&best, -1, &best_real, -1, &best_whole, -1});
     lapack::Work<T> w;
-    w.size = std::max(1, static_cast<int>(std::real(best)));
+    if (error_.failure()) return w;
+    routine(lapack::Work<T>{&best, -1, &best_real, -1, &best_whole, -1});
+    w.size = count_for<T>(wanted_by(std::real(best)));
     w.work = take<T>(w.size);
-    w.real_size = static_cast<int>(std::max<int64_t>(1, real));
+    w.real_size = count_for<lapack::Real<T>>(real);
     if constexpr (lapack::kIsComplex<T>) w.real = take<lapack::Real<T>>(w.real_size);
-    w.whole_size = static_cast<int>(std::max<int64_t>(1, whole));
+    w.whole_size = count_for<int>(whole);
     w.whole = take<int>(w.whole_size);
     return w;
   }
   const ffi::Error& error() const { return error_; }
 
  private:
+  // LAPACK answers with a float, which may have been rounded down, or with a number below zero that
+  // has wrapped.
+  template <class R>
+  static int64_t wanted_by(R best) {
+    constexpr R kLimit = static_cast<R>(int64_t{1} << 40);
+    if (!(best >= 0 && best < kLimit)) return int64_t{1} << 40;
+    return static_cast<int64_t>(std::nextafter(best, kLimit)) + (best < (1 << 20) ? 0 : 1);
+  }
+  // 1 at least, and 1 after an error.
+  template <class T>
+  int count_for(int64_t count) {
+    if (count <= std::numeric_limits<int>::max())
+      return static_cast<int>(std::max<int64_t>(1, count));
+    too_large<T>();
+    return 1;
+  }
+  template <class T>
+  T* too_large() {
+    if (error_.success()) {
+      error_ = ffi::Error(ffi::ErrorCode::kInvalidArgument,
+                          "the matrices are too large: LAPACK, which counts in 32 bits, would need "
+                          "a larger workspace for them");
+    }
+    return nullptr;
+  }
+
   ffi::ScratchAllocator& allocator_;
   ffi::Error error_;
 };

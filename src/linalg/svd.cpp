@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,37 +24,44 @@ void fill_identity(T* matrix, int64_t size) {
   for (int64_t i = 0; i < size; ++i) matrix[i * size + i] = T(1);
 }
 
+constexpr Wanted kWantedFull[] = {{"operand a", Of::kMatrix, "mn"},
+                                  {"result s", Of::kReal, "p"},
+                                  {"result u", Of::kMatrix, "mm"},
+                                  {"result vh", Of::kMatrix, "nn"}};
+constexpr Wanted kWantedThin[] = {{"operand a", Of::kMatrix, "mn"},
+                                  {"result s", Of::kReal, "p"},
+                                  {"result u", Of::kMatrix, "mp"},
+                                  {"result vh", Of::kMatrix, "pn"}};
+
 // Of the transpose, U and V change places and both come out transposed: row-major as wanted.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
                      std::optional<ffi::Result<ffi::AnyBuffer>> u,
                      std::optional<ffi::Result<ffi::AnyBuffer>> vh, ffi::ScratchAllocator allocator,
                      bool full_matrices, bool compute_uv) {
-  const auto stack = stack_of(a);
-  if (stack.has_error()) return stack.error();
-  const int m = stack->rows, n = stack->columns, k = std::min(m, n);
-  const int left = full_matrices ? m : k, right = full_matrices ? n : k;
-  if (ffi::Error error = check_result(*s, a, {k}); error.failure()) return error;
-  if (compute_uv != (u && vh)) {
+  if (compute_uv != u.has_value() || compute_uv != vh.has_value()) {
     return ffi::Error::InvalidArgument("the results are s, and with compute_uv also u and vh");
   }
-  if (compute_uv) {
-    if (ffi::Error error = check_result(**u, a, {m, left}); error.failure()) return error;
-    if (ffi::Error error = check_result(**vh, a, {right, n}); error.failure()) return error;
-  }
-  return for_lapack_type(a.element_type(), [&]<class T>() -> ffi::Error {
+  std::vector<ffi::AnyBuffer> buffers = {a, *s};
+  if (compute_uv) buffers.insert(buffers.end(), {**u, **vh});
+  const auto sizes = check_buffers(full_matrices ? kWantedFull : kWantedThin, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], n = (*sizes)['n'], k = (*sizes)['p'];
+  const int left = full_matrices ? m : k, right = full_matrices ? n : k;
+  const int64_t size = int64_t{m} * n;
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     const T* in = a.reinterpret_data<T>();
     auto* values = s->reinterpret_data<lapack::Real<T>>();
     T* of_u = compute_uv ? (*u)->reinterpret_data<T>() : nullptr;
     T* of_vh = compute_uv ? (*vh)->reinterpret_data<T>() : nullptr;
     if (k == 0) {
-      for (int64_t i = 0; i < stack->count && compute_uv && full_matrices; ++i) {
+      if (!compute_uv || !full_matrices) return {};
+      return for_each_matrix(sizes->count, [&](int64_t i) {
         fill_identity(of_u + i * m * m, m);
         fill_identity(of_vh + i * n * n, n);
-      }
-      return {};
+      });
     }
     Scratch scratch(allocator);
-    T* matrix = scratch.take<T>(stack->elements());
+    T* matrix = scratch.take<T>(size);
     const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
     const auto run = [&](const lapack::Work<T>& work) {
       return lapack::gesdd(job, n, m, matrix, n, values, of_vh, n, of_u, left, work);
@@ -63,19 +71,18 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
         scratch.work<T>(small * std::max(5 * small + 7, 2 * large + 2 * small + 1), 8 * small, run);
     if (scratch.error().failure()) return scratch.error();
     const int64_t size_u = int64_t{m} * left, size_vh = int64_t{right} * n;
-    for (int64_t i = 0; i < stack->count; ++i) {
-      std::copy_n(in, stack->elements(), matrix);
-      if (!all_finite(matrix, stack->elements()) || run(work) != 0) {
+    return for_each_matrix(sizes->count, [&](int64_t) {
+      std::copy_n(in, size, matrix);
+      if (!all_finite(matrix, size) || run(work) != 0) {
         fill_nan(values, k);
         if (compute_uv) fill_nan(of_u, size_u);
         if (compute_uv) fill_nan(of_vh, size_vh);
       }
-      in += stack->elements();
+      in += size;
       values += k;
       if (compute_uv) of_u += size_u;
       if (compute_uv) of_vh += size_vh;
-    }
-    return {};
+    });
   });
 }
 

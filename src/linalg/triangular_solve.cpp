@@ -13,40 +13,38 @@
 namespace farcall::linalg {
 namespace {
 
+constexpr Wanted kWantedLeft[] = {{"operand a", Of::kMatrix, "mm"},
+                                  {"operand b", Of::kMatrix, "mk"},
+                                  {"result x", Of::kMatrix, "mk", 1}};
+constexpr Wanted kWantedRight[] = {{"operand a", Of::kMatrix, "kk"},
+                                   {"operand b", Of::kMatrix, "mk"},
+                                   {"result x", Of::kMatrix, "mk", 1}};
+
 ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x,
                             bool left_side, bool lower, bool transpose_a, bool conjugate_a,
                             bool unit_diagonal) {
-  const auto triangles = stack_of(a), sides = stack_of(b);
-  if (triangles.has_error()) return triangles.error();
-  if (sides.has_error()) return sides.error();
-  const int n = triangles->rows, m = sides->rows, k = sides->columns;
-  if (ffi::Error error = check_result(a, b, {left_side ? m : k, left_side ? m : k});
-      error.failure()) {
-    return error;
-  }
-  if (ffi::Error error = check_result(*x, b, {m, k}); error.failure()) return error;
-  if (a.element_type() != b.element_type() || b.element_type() != x->element_type()) {
-    return ffi::Error::InvalidArgument("a, b and the result must have one dtype");
-  }
+  const ffi::AnyBuffer buffers[] = {a, b, *x};
+  const auto sizes = check_buffers(left_side ? kWantedLeft : kWantedRight, buffers);
+  if (sizes.has_error()) return sizes.error();
+  const int m = (*sizes)['m'], k = (*sizes)['k'], n = left_side ? m : k;
   const lapack::Triangle how = {left_side ? CblasLeft : CblasRight, lower ? CblasLower : CblasUpper,
                                 !transpose_a  ? CblasNoTrans
                                 : conjugate_a ? CblasConjTrans
                                               : CblasTrans,
                                 unit_diagonal ? CblasUnit : CblasNonUnit};
-  return for_lapack_type(a.element_type(), [&]<class T>() {
+  return for_lapack_type(sizes->dtype, [&]<class T>() -> ffi::Error {
     T* out = x->reinterpret_data<T>();
     const auto count = static_cast<int64_t>(b.element_count());
     copy_unless_same(b.reinterpret_data<T>(), out, count);
-    if (count == 0) return;
     // BLAS has no conjugate without transposition: conj(a)^-1 b is the conjugate of a^-1 conj(b).
     const bool around = lapack::kIsComplex<T> && conjugate_a && !transpose_a;
     if (around) std::transform(out, out + count, out, conj<T>);
     const T* matrix = a.reinterpret_data<T>();
-    for (int64_t i = 0; i < sides->count; ++i) {
-      lapack::trsm(how, m, k, matrix + i * triangles->elements(), n, out + i * sides->elements(),
-                   k);
-    }
+    ffi::Error error = for_each_matrix(sizes->count, [&](int64_t i) {
+      lapack::trsm(how, m, k, matrix + i * n * n, n, out + i * m * k, k);
+    });
     if (around) std::transform(out, out + count, out, conj<T>);
+    return error;
   });
 }
 

@@ -80,12 +80,21 @@ Array bind(const Primitive& primitive, P params, const Array& x) {
   return bind_one(primitive, make_params(std::move(params)), {&x, 1});
 }
 
+// The program was made for an axis of this size.
+void check_axis_size(const BatchAxis& axis, int64_t wanted) {
+  if (axis.size == wanted) return;
+  type_error(fmt::format("is made for an axis \"{}\" of size {}, and is mapped over one of size {}",
+                         axis.name, wanted, axis.size));
+}
+
 // ---- psum, pmax, pmin ----
 
 std::vector<ShapeDtype> reduce_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   if (params_as<ReduceAxesParams>(params).axes.empty()) type_error("expected at least one axis");
-  if (inputs[0].is_token()) type_error("a token has no elements to compute with");
+  if (inputs[0].is_token() || is_key(inputs[0].dtype())) {
+    type_error(fmt::format("{} has no elements to compute with", inputs[0].to_string()));
+  }
   return {inputs[0].strengthened()};
 }
 
@@ -175,6 +184,7 @@ BatchResults all_to_all_batch(const BatchCall& call) {
     return {{bind(call.primitive, std::move(p), x)}, {0}};
   }
   const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+  check_axis_size(call.axis, x.shape()[static_cast<size_t>(p.split_axis + 1)]);
   const Array split_in_front = numpy::moveaxis(x, p.split_axis + 1, 0);
   return {{numpy::moveaxis(split_in_front, 1, p.concat_axis + 1)}, {0}};
 }
@@ -212,6 +222,7 @@ std::vector<ShapeDtype> all_gather_rule(std::span<const ShapeDtype> inputs, cons
 BatchResults all_gather_batch(const BatchCall& call) {
   AllGatherParams p = params_as<AllGatherParams>(call.params.get());
   if (p.axis_name == call.axis.name) {
+    check_axis_size(call.axis, p.axis_size);
     return {{move_axis(call.inputs[0], call.axes[0], p.all_gather_dimension, call.axis.size)},
             {kNotBatched}};
   }
@@ -250,7 +261,13 @@ std::vector<ShapeDtype> same_type_rule(std::span<const ShapeDtype> inputs, const
 Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm) {
   const int64_t size = x.shape()[0];
   std::vector<int64_t> sources(static_cast<size_t>(size), -1);
-  for (const auto& [from, to] : perm) sources[static_cast<size_t>(to)] = from;
+  for (const auto& [from, to] : perm) {
+    if (from < 0 || from >= size || to < 0 || to >= size) {
+      type_error(
+          fmt::format("perm has the pair ({}, {}), and the axis has size {}", from, to, size));
+    }
+    sources[static_cast<size_t>(to)] = from;
+  }
   std::vector<Array> parts;
   for (int64_t begin = 0; begin < size;) {
     // Neighbours that stay neighbours, or get nothing, move as one.

@@ -17,11 +17,21 @@ void check_number(ShapeDtype type) {
   if (type.is_token()) type_error("a token has no elements to compute with");
 }
 
+// Keys of random numbers are no numbers, and numbers no keys.
+void check_no_key(DType from, DType to) {
+  if (!is_key(from) && !is_key(to)) return;
+  throw TypeError(
+      fmt::format("{} does not become {}; random.key_data gives the words of a key, and "
+                  "random.wrap_key_data makes a key of words",
+                  dtype_name(from), dtype_name(to)));
+}
+
 std::vector<ShapeDtype> convert_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   check_number(inputs[0]);
   const auto& p = params_as<ConvertElementTypeParams>(params);
   if (p.new_dtype == DType::kToken) type_error("an array cannot become a token");
+  if (p.new_dtype != inputs[0].dtype()) check_no_key(inputs[0].dtype(), p.new_dtype);
   return {inputs[0].with_dtype(p.new_dtype, p.weak_type)};
 }
 
@@ -30,6 +40,7 @@ std::vector<ShapeDtype> bitcast_rule(std::span<const ShapeDtype> inputs, const P
   check_number(inputs[0]);
   const DType to = params_as<BitcastConvertTypeParams>(params).new_dtype;
   const DType from = inputs[0].dtype();
+  check_no_key(from, to);
   if (dtype_info(from).bits != dtype_info(to).bits) {
     type_error(fmt::format("the dtypes must be of one width; got {} ({} bits) and {} ({} bits)",
                            dtype_short_name(from), dtype_info(from).bits, dtype_short_name(to),

@@ -58,8 +58,9 @@ void check_counts(const ConvParams& p, size_t num_spatial) {
 void check_features(const ConvParams& p, ShapeDtype lhs, ShapeDtype rhs) {
   const int64_t batch = lhs.shape()[p.lhs_spec[0]], features = lhs.shape()[p.lhs_spec[1]];
   const int64_t out_features = rhs.shape()[p.rhs_spec[0]], depth = rhs.shape()[p.rhs_spec[1]];
+  // One of them is 1.
   const int64_t groups = p.feature_group_count * p.batch_group_count;
-  if (features != depth * p.feature_group_count) {
+  if (features != checked_product(depth, p.feature_group_count)) {
     type_error(fmt::format("the {} features of {} are not {} times the {} of {}", features,
                            lhs.to_string(), p.feature_group_count, depth, rhs.to_string()));
   }
@@ -89,13 +90,13 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   shape[p.out_spec[0]] = lhs.shape()[p.lhs_spec[0]] / p.batch_group_count;
   shape[p.out_spec[1]] = rhs.shape()[p.rhs_spec[0]];
   for (size_t i = 0; i + 2 < rank; ++i) {
-    const int64_t size = dilated(lhs.shape()[p.lhs_spec[i + 2]], p.lhs_dilation[i]) +
-                         p.padding[i].first + p.padding[i].second;
+    const int64_t size =
+        padded(dilated(lhs.shape()[p.lhs_spec[i + 2]], p.lhs_dilation[i]), p.padding[i]);
     const int64_t window = dilated(rhs.shape()[p.rhs_spec[i + 2]], p.rhs_dilation[i]);
     shape[p.out_spec[i + 2]] = num_windows(size, window, p.window_strides[i]);
   }
   const ShapeDtype type = common_dtype(inputs, shape);
-  if (type.is_token() || type.dtype() == DType::kBool) {
+  if (type.is_token() || type.dtype() == DType::kBool || is_key(type.dtype())) {
     type_error(fmt::format("is not defined for {}", describe(inputs)));
   }
   return {type};
@@ -104,7 +105,8 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
 int64_t conv_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
                    const Params* params) {
   const int64_t features = inputs[1].shape()[params_as<ConvParams>(params).rhs_spec[0]];
-  return features == 0 ? 0 : 2 * outputs[0].size() * (inputs[1].size() / features);
+  if (features == 0) return 0;
+  return saturated_product(saturated_product(2, outputs[0].size()), inputs[1].size() / features);
 }
 
 // ---- reshaping
@@ -121,7 +123,7 @@ Array split_dimension(const Array& x, int64_t dimension, int64_t count) {
 Array merge_dimension(const Array& x, int64_t from, int64_t to) {
   const Array moved = move_axis(x, from, to, x.shape()[from]);
   Shape shape = to_shape(moved.shape());
-  shape[to] *= shape[to + 1];
+  shape[to] = checked_product(shape[to], shape[to + 1]);
   shape.erase(shape.begin() + to + 1);
   return lax::reshape(moved, shape);
 }
@@ -176,8 +178,10 @@ Array transpose_lhs(const TransposeCall& call, const ConvParams& p) {
   back.rhs_spec = exchanged(p.rhs_spec);
   back.out_spec = p.lhs_spec;
   for (size_t i = 0; i < extents.lhs.size(); ++i) {
-    const int64_t before = extents.rhs[i] - p.padding[i].first - 1;
-    back.padding[i] = {before, extents.lhs[i] + extents.rhs[i] - 1 - extents.out[i] - before};
+    const int64_t before = checked_difference(extents.rhs[i], checked_sum(p.padding[i].first, 1));
+    const int64_t around =
+        checked_difference(checked_sum(extents.lhs[i], extents.rhs[i] - 1), extents.out[i]);
+    back.padding[i] = {before, checked_difference(around, before)};
   }
   Array rhs = call.inputs[1];
   if (groups > 1) {
@@ -203,7 +207,9 @@ Array transpose_rhs(const TransposeCall& call, const ConvParams& p) {
   back.out_spec = exchanged(p.rhs_spec);
   for (size_t i = 0; i < extents.lhs.size(); ++i) {
     const int64_t before = p.padding[i].first;
-    back.padding[i].second = extents.out[i] - extents.lhs[i] + extents.rhs[i] - before - 1;
+    const int64_t around =
+        checked_sum(checked_difference(extents.out[i], extents.lhs[i]), extents.rhs[i] - 1);
+    back.padding[i].second = checked_difference(around, before);
   }
   return lax::conv_general_dilated(call.inputs[0], call.cotangents[0], std::move(back));
 }
@@ -234,7 +240,8 @@ BatchResults batch_both(const BatchCall& call, ConvParams p) {
   const auto& [lhs, rhs] = std::pair(call.inputs[0], call.inputs[1]);
   const int64_t size = call.axis.size;
   const bool by_batch = p.batch_group_count > 1;
-  (by_batch ? p.batch_group_count : p.feature_group_count) *= size;
+  int64_t& groups = by_batch ? p.batch_group_count : p.feature_group_count;
+  groups = checked_product(groups, size);
   const Array result =
       lax::conv_general_dilated(merge_dimension(lhs, call.axes[0], p.lhs_spec[by_batch ? 0 : 1]),
                                 merge_dimension(rhs, call.axes[1], p.rhs_spec[0]), p);

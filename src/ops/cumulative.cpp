@@ -5,6 +5,7 @@
 
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/special_cases.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/rules.h>
 
@@ -81,16 +82,6 @@ Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
   return lax::concatenate(pieces, axis);
 }
 
-// log(exp(x) + exp(y)). Where both are one infinity their difference is no number, and is taken as
-// 0. Greatest and least share their derivatives where both are equal, and so does this.
-Array log_add_exp(const Array& x, const Array& y) {
-  const Array largest = lax::max(x, y);
-  const Array difference = lax::sub(lax::min(x, y), largest);
-  const Array cases[] = {difference, broadcast_scalar(scalar_of(x.dtype(), 0), x.shape())};
-  const Array known = lax::select_n(lax::ne(difference, difference), cases);
-  return lax::add(largest, lax::log1p(lax::exp(known)));
-}
-
 template <Combine combine>
 JvpResults jvp_by_pairs(const JvpCall& call) {
   const auto& p = params_as<CumulativeParams>(call.params.get());
@@ -135,7 +126,7 @@ FARCALL_REGISTER_PRIMITIVE(kCummax);
 const Primitive kCummin = cumulative("cummin", cumulative_rule<is_ordered>, kPairRules<lax::min>);
 FARCALL_REGISTER_PRIMITIVE(kCummin);
 const Primitive kCumlogsumexp =
-    cumulative("cumlogsumexp", cumulative_rule<is_floating>, kPairRules<log_add_exp>);
+    cumulative("cumlogsumexp", cumulative_rule<is_floating>, kPairRules<numpy::logaddexp>);
 FARCALL_REGISTER_PRIMITIVE(kCumlogsumexp);
 
 }  // namespace

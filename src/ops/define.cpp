@@ -60,7 +60,7 @@ std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDef
 
 std::string text(std::span<const ShapeDtype> types) {
   std::vector<std::string> texts;
-  for (const ShapeDtype type : types) texts.push_back(type.to_string());
+  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/core/sizes.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
@@ -68,7 +69,9 @@ std::vector<ShapeDtype> dot_rule(std::span<const ShapeDtype> inputs, const Param
     if (!rhs_used[i]) shape.push_back(rhs.shape()[i]);
   }
   const ShapeDtype type = common_dtype(inputs, shape);
-  if (type.is_token()) type_error(fmt::format("is not defined for {}", describe(inputs)));
+  if (type.is_token() || is_key(type.dtype())) {
+    type_error(fmt::format("is not defined for {}", describe(inputs)));
+  }
   return {type};
 }
 
@@ -76,9 +79,9 @@ int64_t dot_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype
                   const Params* params) {
   int64_t contracted = 1;
   for (const int64_t dimension : params_as<DotGeneralParams>(params).lhs_contracting) {
-    contracted *= inputs[0].shape()[dimension];
+    contracted = saturated_product(contracted, inputs[0].shape()[dimension]);
   }
-  return 2 * outputs[0].size() * contracted;
+  return saturated_product(saturated_product(2, outputs[0].size()), contracted);
 }
 
 // ---- transformation rules

@@ -14,7 +14,7 @@
 namespace farcall {
 namespace {
 
-enum Kinds : unsigned { B = 1, S = 2, U = 4, F = 8, C = 16 };
+enum Kinds : unsigned { B = 1, S = 2, U = 4, F = 8, C = 16, K = 32 };
 enum class Result { kSame, kBool, kReal, kComplex };
 using enum Result;
 
@@ -51,17 +51,17 @@ unsigned kind_bit(DType dtype) {
       return F;
     case DTypeKind::kComplex:
       return C;
+    case DTypeKind::kKey:
+      return K;
     default:
       return 0;
   }
 }
 
 std::string describe_kinds(unsigned kinds) {
-  constexpr std::pair<unsigned, std::string_view> kNames[] = {{B, "bool"},
-                                                              {S, "signed integers"},
-                                                              {U, "unsigned integers"},
-                                                              {F, "floats"},
-                                                              {C, "complex numbers"}};
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {
+      {B, "bool"},   {S, "signed integers"}, {U, "unsigned integers"},
+      {F, "floats"}, {C, "complex numbers"}, {K, "keys"}};
   std::string text;
   for (const auto& [bit, name] : kNames) {
     if (!(kinds & bit)) continue;

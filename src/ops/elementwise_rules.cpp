@@ -54,6 +54,15 @@ Array twice(A x) { return mul(x, like(x, 2)); }
 Array one_plus(A x) { return add(x, like(x, 1)); }
 Array one_minus(A x) { return sub(like(x, 1), x); }
 
+// 1 - x^2. Near one the product of its factors has more digits, but its derivatives divide a zero
+// by a zero where a factor is zero.
+Array one_minus_square(A x) {
+  const Array factors = mul(one_minus(x), one_plus(x));
+  if (is_complex(x.dtype())) return factors;
+  const Array difference = one_minus(square(x));
+  return add(difference, stop_gradient(sub(factors, difference)));
+}
+
 // The share of x in the derivative of the greater, or the lesser, of x and y: all, none, or half
 // where they are equal.
 Array share(A x, A y, A r) {
@@ -67,8 +76,11 @@ Array abs_derivative(A t, A x, A r) {
   return real(mul(t, div(conj(x), length)));
 }
 
+// Outside of the bounds the exponential is 0. Its derivatives are too, and not 0 times an infinite
+// square.
 Array erf_slope(A x, double scale) {
-  return mul(like(x, scale * 2 * std::numbers::inv_sqrtpi), exp(neg(square(x))));
+  const Array inside = clamp(like(x, -40), x, like(x, 40));
+  return mul(like(x, scale * 2 * std::numbers::inv_sqrtpi), exp(neg(square(inside))));
 }
 
 // i0e(x) - (sign(x) + 1 / x) i1e(x); a half at zero.
@@ -78,6 +90,16 @@ Array bessel_i1e_derivative(A t, A x, A r) {
   const Array slope = sub(bessel_i0e(x), mul(r, add(sign(x), div(like(x, 1), safe))));
   return mul(t, select(is_zero, slope, like(x, 0.5)));
 }
+
+// i0(x) - i1(x) / x; at zero the quotient is its series, so that further derivatives are right.
+Array bessel_i1_derivative(A t, A x, A r) {
+  const Array is_zero = eq(x, like(x, 0));
+  const Array series = add(like(x, 0.5), mul(square(x), like(x, 1.0 / 16)));
+  const Array quotient = select(is_zero, div(r, zero_replaced_by_one(x)), series);
+  return mul(t, sub(bessel_i0(x), quotient));
+}
+
+constexpr double kDensityOfNormal = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 
 constexpr UnaryRow kUnary[] = {
     {"neg", "stablehlo.negate", [](A t, A, A) { return neg(t); }, neg},
@@ -91,6 +113,8 @@ constexpr UnaryRow kUnary[] = {
     {"exp2", "", [](A t, A, A r) { return mul(t, mul(r, like(r, std::numbers::ln2))); }},
     {"expm1", "stablehlo.exponential_minus_one", [](A t, A, A r) { return mul(t, one_plus(r)); }},
     {"log", "stablehlo.log", [](A t, A x, A) { return div(t, x); }},
+    {"log2", "", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln2))); }},
+    {"log10", "", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln10))); }},
     {"log1p", "stablehlo.log_plus_one", [](A t, A x, A) { return div(t, one_plus(x)); }},
     {"sqrt", "stablehlo.sqrt", [](A t, A, A r) { return mul(t, div(like(r, 0.5), r)); }},
     {"rsqrt", "stablehlo.rsqrt",
@@ -100,8 +124,8 @@ constexpr UnaryRow kUnary[] = {
     {"sin", "stablehlo.sine", [](A t, A x, A) { return mul(t, cos(x)); }},
     {"cos", "stablehlo.cosine", [](A t, A x, A) { return mul(t, neg(sin(x))); }},
     {"tan", "stablehlo.tan", [](A t, A, A r) { return mul(t, one_plus(square(r))); }},
-    {"asin", "chlo.asin", [](A t, A x, A) { return mul(t, rsqrt(one_minus(square(x)))); }},
-    {"acos", "chlo.acos", [](A t, A x, A) { return mul(t, neg(rsqrt(one_minus(square(x))))); }},
+    {"asin", "chlo.asin", [](A t, A x, A) { return mul(t, rsqrt(one_minus_square(x))); }},
+    {"acos", "chlo.acos", [](A t, A x, A) { return mul(t, neg(rsqrt(one_minus_square(x)))); }},
     {"atan", "chlo.atan", [](A t, A x, A) { return div(t, one_plus(square(x))); }},
     {"sinh", "chlo.sinh", [](A t, A x, A) { return mul(t, cosh(x)); }},
     {"cosh", "chlo.cosh", [](A t, A x, A) { return mul(t, sinh(x)); }},
@@ -110,7 +134,7 @@ constexpr UnaryRow kUnary[] = {
     // Not rsqrt(x² - 1), which for complex x lies on the wrong branch in half of the plane.
     {"acosh", "chlo.acosh",
      [](A t, A x, A) { return mul(t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(one_plus(x)))); }},
-    {"atanh", "chlo.atanh", [](A t, A x, A) { return div(t, mul(one_minus(x), one_plus(x))); }},
+    {"atanh", "chlo.atanh", [](A t, A x, A) { return div(t, one_minus_square(x)); }},
     {"logistic", "stablehlo.logistic", [](A t, A, A r) { return mul(t, mul(r, one_minus(r))); }},
     {"erf", "chlo.erf", [](A t, A x, A) { return mul(t, erf_slope(x, 1)); }},
     {"erfc", "chlo.erfc", [](A t, A x, A) { return mul(t, erf_slope(x, -1)); }},
@@ -118,8 +142,34 @@ constexpr UnaryRow kUnary[] = {
      [](A t, A, A r) {
        return mul(t, mul(like(r, 0.5 / std::numbers::inv_sqrtpi), exp(square(r))));
      }},
+    {"erfcx", "",
+     [](A t, A x, A r) {
+       return mul(t, sub(mul(twice(x), r), like(x, 2 * std::numbers::inv_sqrtpi)));
+     }},
+    {"ndtr", "",
+     [](A t, A x, A) {
+       const Array inside = clamp(like(x, -40), x, like(x, 40));
+       return mul(t, mul(like(x, kDensityOfNormal), exp(mul(square(inside), like(x, -0.5)))));
+     }},
+    // The density over the distribution, both times what keeps them from vanishing.
+    {"log_ndtr", "",
+     [](A t, A x, A) {
+       const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
+       return mul(t, div(like(x, 2 * kDensityOfNormal), scaled));
+     }},
+    {"ndtri", "",
+     [](A t, A, A r) {
+       return mul(t, mul(like(r, 1 / kDensityOfNormal), exp(mul(square(r), like(r, 0.5)))));
+     }},
+    {"logit", "", [](A t, A x, A) { return div(t, mul(x, one_minus(x))); }},
+    {"sinpi", "", [](A t, A x, A) { return mul(t, mul(cospi(x), like(x, std::numbers::pi))); }},
+    {"cospi", "", [](A t, A x, A) { return mul(t, mul(sinpi(x), like(x, -std::numbers::pi))); }},
+    {"gamma", "", [](A t, A x, A r) { return mul(t, mul(r, digamma(x))); }},
+    {"factorial", "", [](A t, A x, A r) { return mul(t, mul(r, digamma(one_plus(x)))); }},
     {"lgamma", "chlo.lgamma", [](A t, A x, A) { return mul(t, digamma(x)); }},
     {"digamma", "chlo.digamma", [](A t, A x, A) { return mul(t, polygamma(like(x, 1), x)); }},
+    {"bessel_i0", "", [](A t, A x, A) { return mul(t, bessel_i1(x)); }},
+    {"bessel_i1", "", bessel_i1_derivative},
     {"bessel_i0e", "chlo.bessel_i0e",
      [](A t, A x, A r) { return mul(t, sub(bessel_i1e(x), mul(sign(x), r))); }},
     {"bessel_i1e", "chlo.bessel_i1e", bessel_i1e_derivative},
@@ -145,13 +195,39 @@ Array no_derivative(A, A, A, A) {
 }
 constexpr const char* kOrder = "polygamma: has no derivative with respect to its order m";
 constexpr const char* kSecond = "igamma_grad_a: has no derivatives";
+constexpr const char* kSampleSecond = "random_gamma_grad: has no derivatives";
 constexpr const char* kExponent = "zeta: has no derivative with respect to its exponent x";
 constexpr auto no_derivative_by_order = no_derivative<kOrder>;
 
 // x^(a - 1) e^-x / Gamma(a)
 Array gamma_density(A a, A x) {
-  return exp(sub(sub(mul(sub(a, like(a, 1)), log(x)), x), lgamma(a)));
+  const Array exponent = sub(a, like(a, 1));
+  const auto [logarithm, at_zero] = power_in_parts(x, exponent);
+  return mul(at_zero, exp(sub(sub(logarithm, x), lgamma(a))));
 }
+
+// x^y. A zeroth power is constant, at zero too, where x^(y - 1) is infinite.
+Array pow_by_base(A t, A x, A y, A) {
+  const Array is_constant = bitwise_and(eq(x, like(x, 0)), eq(y, like(y, 0)));
+  const Array exponent = sub(select(is_constant, y, like(y, 1)), like(y, 1));
+  return mul(t, mul(y, pow(x, exponent)));
+}
+
+// The derivatives of atan2, y / (x^2 + y^2) and -x / (x^2 + y^2), after division by a length that
+// keeps squares in the range of numbers. It counts as constant, as it cancels out.
+struct Direction {
+  Array x, y, square_length;  // of the vector divided by `length`; the square times `length`
+};
+Direction direction_of(A x, A y) {
+  const Array longest = stop_gradient(max(abs(x), abs(y)));
+  const Array is_length = bitwise_and(is_finite(longest), ne(longest, like(x, 0)));
+  const Array length = select(is_length, like(x, 1), longest);
+  const Array a = div(x, length), b = div(y, length);
+  return {a, b, mul(length, add(square(a), square(b)))};
+}
+
+// The derivative of the logarithm of beta(x, y) by x.
+Array betaln_slope(A x, A y) { return sub(digamma(x), digamma(add(x, y))); }
 
 constexpr BinaryRow kBinary[] = {
     {"add", "stablehlo.add", kFirst, kFirst, kSame, kSame},
@@ -160,24 +236,24 @@ constexpr BinaryRow kBinary[] = {
     {"mul", "stablehlo.multiply", [](A t, A, A y, A) { return mul(t, y); },
      [](A t, A x, A, A) { return mul(t, x); }, kProduct, kProduct},
     {"div", "stablehlo.divide", [](A t, A, A y, A) { return div(t, y); },
-     [](A t, A x, A y, A) { return mul(t, neg(mul(x, integer_pow(y, -2)))); },
+     // Not by the square of y, which leaves the range of numbers first.
+     [](A t, A, A y, A r) { return mul(t, neg(div(r, y))); },
      [](A ct, A other) { return div(ct, other); }},
     {"rem", "stablehlo.remainder", kFirst,
-     [](A t, A x, A y, A) {
-       const Array quotient = div(x, y);
-       return mul(t, neg(mul(sign(quotient), floor(abs(quotient)))));
-     }},
+     [](A t, A x, A y, A r) { return mul(t, round(div(sub(r, x), y), 1)); }},
     {"max", "stablehlo.maximum", kShareX, kShareY},
     {"min", "stablehlo.minimum", kShareX, kShareY},
-    {"pow", "stablehlo.power",
-     // A zeroth power is constant, at zero too, where y - 1 would make an infinity.
-     [](A t, A x, A y, A) {
-       return mul(t, mul(y, pow(x, sub(zero_replaced_by_one(y), like(y, 1)))));
-     },
+    {"pow", "stablehlo.power", pow_by_base,
      [](A t, A x, A, A r) { return mul(t, mul(log(zero_replaced_by_one(x)), r)); }},
     {"atan2", "stablehlo.atan2",
-     [](A t, A x, A y, A) { return mul(t, div(y, add(square(x), square(y)))); },
-     [](A t, A x, A y, A) { return mul(t, neg(div(x, add(square(x), square(y))))); }},
+     [](A t, A x, A y, A) {
+       const Direction d = direction_of(x, y);
+       return mul(t, div(d.y, d.square_length));
+     },
+     [](A t, A x, A y, A) {
+       const Direction d = direction_of(x, y);
+       return mul(t, neg(div(d.x, d.square_length)));
+     }},
     {"nextafter", "chlo.next_after", kFirst},
     {"polygamma", "chlo.polygamma", no_derivative_by_order,
      [](A t, A m, A x, A) { return mul(t, polygamma(one_plus(m), x)); }},
@@ -186,8 +262,14 @@ constexpr BinaryRow kBinary[] = {
     {"igammac", "", [](A t, A a, A x, A) { return mul(t, neg(igamma_grad_a(a, x))); },
      [](A t, A a, A x, A) { return mul(t, neg(gamma_density(a, x))); }},
     {"igamma_grad_a", "", no_derivative<kSecond>, no_derivative<kSecond>},
+    {"beta", "", [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(x, y))); },
+     [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(y, x))); }},
+    {"betaln", "", [](A t, A x, A y, A) { return mul(t, betaln_slope(x, y)); },
+     [](A t, A x, A y, A) { return mul(t, betaln_slope(y, x)); }},
+    {"random_gamma_grad", "", no_derivative<kSampleSecond>, no_derivative<kSampleSecond>},
     {"zeta", "chlo.zeta", no_derivative<kExponent>,
      [](A t, A x, A q, A) { return mul(t, neg(mul(x, zeta(one_plus(x), q)))); }},
+    {"gcd", ""},
     {"and", "stablehlo.and"},
     {"or", "stablehlo.or"},
     {"xor", "stablehlo.xor"},

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <farcall/core/layout.h>
+#include <farcall/core/lru_cache.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 
@@ -77,7 +78,7 @@ void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> 
       fail(p.target_name, "batched_operands names operand {}, which has no such dimension", i);
     }
   }
-  for (const ShapeDtype type : p.result_types) {
+  for (const ShapeDtype& type : p.result_types) {
     if (type.is_token() || type.rank() >= p.batched_operands.size()) continue;
     fail(p.target_name, "batched_operands has {} entries, but a result is {}",
          p.batched_operands.size(), type.to_string());
@@ -88,6 +89,11 @@ std::string called(std::string_view target) { return fmt::format("ffi_call(\"{}\
 
 std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
+  if (p.custom_call_api_version < 0 || p.custom_call_api_version > 4) {
+    fail(p.target_name, "custom_call_api_version must be 0 to 4, got {}",
+         p.custom_call_api_version);
+  }
+  check_no_keys(called(p.target_name), inputs, p.result_types);
   check_layouts(p.target_name, "input_layouts", "operand", p.input_layouts, inputs);
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
   check_aliases(called(p.target_name), p.input_output_aliases, inputs, p.result_types);
@@ -160,10 +166,9 @@ struct FfiCall::Shared {
     Node* next = nullptr;
   };
 
-  // Beyond so many different attributes, or types of operands for each, the evaluator's cache,
-  // which is bounded, serves the call.
+  // Beyond so many different attributes the evaluator's cache, which is bounded, serves the call.
+  // So it does where a node's cache is full.
   static constexpr size_t kMaxNodes = 64;
-  static constexpr size_t kMaxSignatures = 256;
 
   const std::string target_name;
   const std::vector<ShapeDtype> result_types;
@@ -247,8 +252,8 @@ struct FfiCall::Shared {
     for (const Array& operand : operands) {
       inputs.push_back(Atom::variable(builder.add_input(operand.type())));
     }
-    for (const uint32_t output :
-         builder.add_equation(kFfiCall, params, inputs, current_location())) {
+    // Calls from other lines find this program too, so that it has none.
+    for (const uint32_t output : builder.add_equation(kFfiCall, params, inputs)) {
       outputs.push_back(Atom::variable(output));
     }
     return default_engine().compile(builder.build(outputs, target_name), {});
@@ -262,30 +267,33 @@ class FfiCall::Known {
                                        std::vector<ShapeDtype> result_types,
                                        FfiCallOptions options) {
     size_t hash = std::hash<std::string>()(target_name);
-    for (const ShapeDtype type : result_types) detail::mix(hash, type.hash());
+    for (const ShapeDtype& type : result_types) detail::mix(hash, type.hash());
+    // Those in use live on with their users. Handlers' states die outside the lock: what frees them
+    // is foreign code.
+    std::vector<std::shared_ptr<Shared>> dying;
     const std::lock_guard lock(mutex_);
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-      const Shared& known = *it->second;
-      if (known.target_name == target_name && known.result_types == result_types &&
-          known.options == options) {
-        return it->second;
-      }
+    if (auto found = calls_.find(hash, [&](const Shared& known) {
+          return known.target_name == target_name && known.result_types == result_types &&
+                 known.options == options;
+        })) {
+      return found;
     }
     check_options(target_name, result_types, options);
-    // Those in use live on with their users.
-    if (by_hash_.size() >= kMaxCalls) by_hash_.clear();
     auto made = std::make_shared<Shared>(std::move(target_name), std::move(result_types),
                                          std::move(options));
-    by_hash_.emplace(hash, made);
+    dying = calls_.insert(hash, made);
     return made;
   }
 
   void clear() {
-    // Handlers' states die outside the lock: what frees them is foreign code.
-    decltype(by_hash_) dying;
+    std::vector<std::shared_ptr<Shared>> dying;
     const std::lock_guard lock(mutex_);
-    dying.swap(by_hash_);
+    dying = calls_.clear();
+  }
+
+  CacheInfo info() {
+    const std::lock_guard lock(mutex_);
+    return calls_.info();
   }
 
   static Known& instance() {
@@ -294,10 +302,8 @@ class FfiCall::Known {
   }
 
  private:
-  static constexpr size_t kMaxCalls = 1024;
-
   std::mutex mutex_;
-  std::unordered_multimap<size_t, std::shared_ptr<Shared>> by_hash_;
+  LruCache<Shared> calls_;
 };
 
 FfiCall::FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
@@ -310,22 +316,62 @@ void clear_caches() {
   clear_evaluator_cache();
 }
 
+ProcessCaches cache_info() {
+  return {evaluator_cache_info(), FfiCall::Known::instance().info(), ShapeDtype::num_interned()};
+}
+
 const std::string& FfiCall::target_name() const { return shared_->target_name; }
 const std::vector<ShapeDtype>& FfiCall::result_types() const { return shared_->result_types; }
 const FfiCallOptions& FfiCall::options() const { return shared_->options; }
 
-std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes) const {
+namespace {
+
+[[noreturn]] void raise_with_line(const FfiError& error, const SourceLocationPtr& line) {
+  if (!line || error.message().find("\n  at ") != std::string::npos) throw;
+  error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*line)));
+  throw;  // not reached; raise_with does not return
+}
+
+// The caller's line. A front end knows it better than the compiler does; null for calls of
+// farcall's own where there is none.
+SourceLocationPtr line_of(const std::source_location& where) {
+  if (const SourceLocationPtr known = current_location()) return known;
+  constexpr std::string_view kThisFile = "src/ops/ffi_call.cpp", kHere = __FILE__;
+  constexpr std::string_view kRoot =
+      kHere.substr(0, kHere.ends_with(kThisFile) ? kHere.size() - kThisFile.size() : 0);
+  std::string_view file = where.file_name();
+  if (file.starts_with(kRoot)) {
+    file.remove_prefix(kRoot.size());
+    for (const std::string_view own : {"src/", "python/src/", "include/farcall/"}) {
+      if (file.starts_with(own)) return nullptr;
+    }
+  }
+  return std::make_shared<const SourceLocation>(
+      SourceLocation{where.file_name(), static_cast<int>(where.line()), where.function_name()});
+}
+
+}  // namespace
+
+std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes,
+                                       std::source_location where) const {
   // To a foreign function a weak scalar is a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
     for (Array& operand : strong) operand = strengthen(operand);
-    return (*this)(strong, attributes);
+    return (*this)(strong, attributes, where);
   }
   if (is_evaluating() && std::ranges::all_of(operands, &Array::is_concrete)) {
-    if (const Executable* compiled = executable(operands, attributes)) {
-      return run(*compiled, operands);
+    // The program of one call serves callers from many lines.
+    try {
+      if (const Executable* compiled = executable(operands, attributes)) {
+        return run(*compiled, operands);
+      }
+    } catch (const FfiError& error) {
+      raise_with_line(error, line_of(where));
     }
   }
+  const SourceLocationPtr line = is_evaluating() ? nullptr : line_of(where);
+  const LocationScope location(line);
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   shared_->check_sharding(operands);
   return bind_primitive(
@@ -336,13 +382,18 @@ const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& 
   Shared::Node* node = shared_->find_or_add(attributes, operands.size());
   if (!node) return nullptr;
   if (const Executable* known = node->cache.find(operands)) return known;
-  if (node->cache.size() >= Shared::kMaxSignatures) return nullptr;
-  return node->cache.insert(shared_->compile(node->params, operands));
+  if (node->cache.size() >= SignatureCache::kMaxSize) return nullptr;
+  try {
+    return node->cache.insert(shared_->compile(node->params, operands));
+  } catch (const FfiError& error) {
+    raise_with_line(error, current_location());
+  }
 }
 
 Array ffi_call(const std::string& target_name, ShapeDtype result_type, ListOf<Array> operands,
-               const Attributes& attributes, const FfiCallOptions& options) {
-  return FfiCall(target_name, {result_type}, options)(operands, attributes)[0];
+               const Attributes& attributes, const FfiCallOptions& options,
+               std::source_location where) {
+  return FfiCall(target_name, {result_type}, options)(operands, attributes, where)[0];
 }
 
 }  // namespace farcall

@@ -113,7 +113,7 @@ ProgramPtr forward_program(const TargetDefinition& definition, const ParamsPtr& 
   const auto by_transposing = [&](std::span<const Array> all) {
     std::vector<ShapeDtype> cotangents;
     std::vector<bool> has;
-    for (const ShapeDtype type : outputs) {
+    for (const ShapeDtype& type : outputs) {
       has.push_back(has_tangent(type));
       if (has_tangent(type)) cotangents.push_back(type.strengthened());
     }

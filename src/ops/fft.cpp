@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/sizes.h>
 #include <farcall/ops/fft.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
@@ -71,9 +72,12 @@ std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Param
 
 int64_t fft_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                   const Params* params) {
-  uint64_t size = 1;
-  for (const int64_t n : params_as<FftParams>(params).fft_lengths) size *= static_cast<uint64_t>(n);
-  return 5 * inputs[0].size() * (std::bit_width(size) - 1);
+  int64_t size = 1;
+  for (const int64_t n : params_as<FftParams>(params).fft_lengths) {
+    size = saturated_product(size, n);
+  }
+  const int steps = std::bit_width(static_cast<uint64_t>(size)) - 1;
+  return saturated_product(saturated_product(5, inputs[0].size()), std::max(0, steps));
 }
 
 // ---- rules

@@ -26,7 +26,7 @@ bool is_aliased(const ForeignSite& site, size_t input) {
 
 std::vector<int64_t> result_axes(std::span<const ShapeDtype> results) {
   std::vector<int64_t> axes;
-  for (const ShapeDtype type : results) axes.push_back(type.is_token() ? kNotBatched : 0);
+  for (const ShapeDtype& type : results) axes.push_back(type.is_token() ? kNotBatched : 0);
   return axes;
 }
 
@@ -55,7 +55,7 @@ BatchResults batch_at_once(const BatchCall& call, const ForeignSite& site,
     is_widened[i] = true;
   }
   std::vector<ShapeDtype> results;
-  for (const ShapeDtype type : site.result_types) {
+  for (const ShapeDtype& type : site.result_types) {
     results.push_back(with_leading(type, call.axis.size));
   }
   std::vector<int64_t> axes = result_axes(results);

@@ -24,6 +24,21 @@ void check_vmap_method(std::string_view what, std::string_view method) {
                          fmt::join(kVmapMethods, ", "), method));
 }
 
+void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
+                   std::span<const ShapeDtype> outputs) {
+  const auto check = [&](std::string_view which, std::span<const ShapeDtype> types) {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!is_key(types[i].dtype())) continue;
+      throw TypeError(fmt::format(
+          "{}: {} {} is {}; foreign functions have no keys. Give random.key_data(key), and make a "
+          "key of a result with random.wrap_key_data",
+          what, which, i, types[i].to_string()));
+    }
+  };
+  check("argument", inputs);
+  check("result", outputs);
+}
+
 void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,
                    std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs) {
   std::vector<bool> is_taken(outputs.size(), false), is_given(inputs.size(), false);

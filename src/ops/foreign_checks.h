@@ -14,6 +14,10 @@ namespace farcall {
 // "ffi_call("f")".
 void check_vmap_method(std::string_view what, std::string_view method);
 
+// Raises TypeError for arrays of keys of random numbers, of which other libraries do not know.
+void check_no_keys(std::string_view what, std::span<const ShapeDtype> inputs,
+                   std::span<const ShapeDtype> outputs);
+
 // Raises INVALID_ARGUMENT for a mapping (input, output) out of range, one that is named twice, or
 // one between different types.
 void check_aliases(std::string_view what, std::span<const std::pair<int64_t, int64_t>> aliases,

@@ -1,4 +1,6 @@
 // regularized_incomplete_beta.
+#include <array>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -25,8 +27,16 @@ std::vector<ShapeDtype> type_of_result(std::span<const ShapeDtype> inputs, const
 Array density(const Array& a, const Array& b, const Array& x) {
   using namespace lax;
   const Array one = scalar_of(x.dtype(), 1);
-  const Array powers = add(mul(sub(a, one), log(x)), mul(sub(b, one), log1p(neg(x))));
-  return exp(add(powers, sub(lgamma(add(a, b)), add(lgamma(a), lgamma(b)))));
+  const auto [from_below, at_zero] = power_in_parts(x, sub(a, one));
+  // The same of 1 - x, whose logarithm has more digits when it is taken of x.
+  const Array is_one = eq(x, one);
+  const Array ones = broadcast_scalar(one, x.shape());
+  const Array zeros = broadcast_scalar(scalar_of(x.dtype(), 0), x.shape());
+  const Array inside = select_n(is_one, std::array{x, zeros});
+  const Array from_above = mul(sub(b, one), log1p(neg(inside)));
+  const Array at_one = pow(select_n(is_one, std::array{ones, sub(one, x)}), sub(b, one));
+  const Array factor = sub(lgamma(add(a, b)), add(lgamma(a), lgamma(b)));
+  return mul(mul(at_zero, at_one), exp(add(add(from_below, from_above), factor)));
 }
 
 JvpResults beta_jvp(const JvpCall& call) {

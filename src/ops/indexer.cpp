@@ -9,6 +9,7 @@
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/trace/origin.h>
 
 #include "ops/numpy_support.h"
 
@@ -51,10 +52,10 @@ size_t consumed(const Index& index) {
 // The places of the true elements stand for a mask.
 void expand_mask(const Array& x, const Array& mask, size_t& dim, std::vector<IndexItem>& items) {
   if (!mask.has_known_values()) {
-    throw NonConcreteBooleanIndexError(
-        fmt::format("indexing {}: the mask {} is traced, so that the shape of the result is not "
-                    "known. Use farcall.numpy.where(mask, x, y), or nonzero with a size",
-                    x.type().to_string(), mask.type().to_string()));
+    throw NonConcreteBooleanIndexError(fmt::format(
+        "indexing {}: the mask {} is traced, so that the shape of the result is not "
+        "known: {}. Use where(mask, x, y), or nonzero with size=, or {}",
+        x.type().to_string(), mask.type().to_string(), why_unknown(mask), how_to_know(mask)));
   }
   if (!std::ranges::equal(mask.shape(), x.shape().subspan(dim, mask.rank()))) {
     index_error(

@@ -1,10 +1,13 @@
 // numpy's elementwise functions.
 #include <algorithm>
 #include <array>
+#include <numbers>
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/core/message.h>
 #include <farcall/ops/lax.h>
 
 #include "ops/numpy_support.h"
@@ -16,6 +19,25 @@ Array broadcast_all_scalars(const Array& x, std::span<const int64_t> shape) {
   return x.rank() == 0 && !shape.empty() ? lax::broadcast_in_dim(x, shape, {}) : x;
 }
 
+// What the flag numpy_rank_promotion says of operands of different ranks, scalars aside.
+void check_ranks(std::span<const std::span<const int64_t>> shapes, std::string_view function) {
+  if (!is_on(Flag::kNumpyRankPromotion)) return;
+  size_t rank = 0;
+  for (const std::span<const int64_t> shape : shapes) {
+    if (rank == 0) rank = shape.size();
+    if (shape.empty() || shape.size() == rank) continue;
+    std::string text;
+    for (const auto each : shapes) text += (text.empty() ? "" : ", ") + shape_to_string(each);
+    const auto rule = static_cast<RankPromotion>(flag_value(Flag::kNumpyRankPromotion));
+    const std::string message = fmt::format(
+        "operands of shapes {} have different ranks, and the flag numpy_rank_promotion is \"{}\". "
+        "Make the ranks equal with reshape or expand_dims",
+        text, rule == RankPromotion::kRaise ? "raise" : "warn");
+    if (rule == RankPromotion::kRaise) throw Error(ErrorCode::kInvalidArgument, message);
+    return send_message(MessageKind::kWarning, fmt::format("{}: {}", function, message));
+  }
+}
+
 std::pair<Array, Array> meet(const Array& x, const Array& y, std::string_view function,
                              PromotedDType (*promoted)(std::span<const ShapeDtype>)) {
   return with_error_prefix(function, [&]() -> std::pair<Array, Array> {
@@ -24,6 +46,7 @@ std::pair<Array, Array> meet(const Array& x, const Array& y, std::string_view fu
     const Array a = convert(x, to), b = convert(y, to);
     if (a.rank() == 0 || b.rank() == 0 || std::ranges::equal(a.shape(), b.shape())) return {a, b};
     const std::span<const int64_t> shapes[] = {a.shape(), b.shape()};
+    check_ranks(shapes, function);
     const Shape shape = broadcast_shapes(shapes);
     return {broadcast_operand(a, shape), broadcast_operand(b, shape)};
   });
@@ -79,7 +102,7 @@ Array as_bool(const Array& x) {
 }
 
 Array counted(const Array& x) {
-  return x.dtype() == DType::kBool ? lax::convert_element_type(x, DType::kInt32) : x;
+  return x.dtype() == DType::kBool ? lax::convert_element_type(x, default_int()) : x;
 }
 
 Array broadcast_operand(const Array& x, std::span<const int64_t> shape) {
@@ -162,7 +185,7 @@ Array floor_divide(const Array& x, const Array& y) {
 Array power(const Array& x, const Array& y) {
   // A whole number of the host language is a chain of products.
   if (const auto* scalar = dynamic_cast<const ScalarNode*>(&y.node());
-      scalar && std::holds_alternative<int64_t>(scalar->number())) {
+      scalar && y.type().weak_type() && std::holds_alternative<int64_t>(scalar->number())) {
     const int64_t exponent = std::get<int64_t>(scalar->number());
     const bool is_inexact = is_floating(x.dtype()) || is_complex(x.dtype());
     if (is_inexact || (is_integer(x.dtype()) && exponent >= 0)) {
@@ -209,11 +232,28 @@ Array rint(const Array& x) {
   return lax::round(promote_inexact(x, "rint"), 1);
 }
 
+namespace {
+
+// The logarithm to another base: of complex numbers in units of that of the base, a part each.
+template <auto op>
+Array log_by(const Array& x, double unit, std::string_view function) {
+  const Array a = promote_inexact(x, function);
+  if (!is_complex(a.dtype())) return op(a);
+  const Array logarithm = lax::log(a);
+  const Array parts[] = {lax::real(logarithm), lax::imag(logarithm)};
+  return lax::complex(lax::div(parts[0], constant_like(parts[0], unit)),
+                      lax::div(parts[1], constant_like(parts[1], unit)));
+}
+
+}  // namespace
+
 Array exp(const Array& x) { return unary_inexact<lax::exp>(x, "exp"); }
 Array exp2(const Array& x) { return unary_inexact<lax::exp2>(x, "exp2"); }
 Array expm1(const Array& x) { return unary_inexact<lax::expm1>(x, "expm1"); }
 Array log(const Array& x) { return unary_inexact<lax::log>(x, "log"); }
 Array log1p(const Array& x) { return unary_inexact<lax::log1p>(x, "log1p"); }
+Array log2(const Array& x) { return log_by<lax::log2>(x, std::numbers::ln2, "log2"); }
+Array log10(const Array& x) { return log_by<lax::log10>(x, std::numbers::ln10, "log10"); }
 Array sqrt(const Array& x) { return unary_inexact<lax::sqrt>(x, "sqrt"); }
 Array cbrt(const Array& x) { return unary_inexact<lax::cbrt>(x, "cbrt"); }
 Array sin(const Array& x) { return unary_inexact<lax::sin>(x, "sin"); }
@@ -290,11 +330,37 @@ Array right_shift(const Array& x, const Array& y) {
                                                             : lax::shift_right_arithmetic(a, b);
 }
 
+namespace {
+
+std::pair<Array, Array> whole_numbers(const Array& x, const Array& y, std::string_view function) {
+  const auto [a, b] = promote(x, y, function);
+  if (is_integer(a.dtype())) return {a, b};
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: takes integers, got {} and {}", function, dtype_info(x.dtype()).name,
+                          dtype_info(y.dtype()).name));
+}
+
+}  // namespace
+
+Array gcd(const Array& x, const Array& y) {
+  const auto [a, b] = whole_numbers(x, y, "gcd");
+  return lax::gcd(a, b);
+}
+
+Array lcm(const Array& x, const Array& y) {
+  const auto [a, b] = whole_numbers(x, y, "lcm");
+  const Array divisor = lax::max(lax::gcd(a, b), integer_like(a, 1));
+  return lax::abs(lax::mul(lax::div(a, divisor), b));
+}
+
 Array where(const Array& condition, const Array& x, const Array& y) {
   const auto [a, b] = promote(x, y, "where");
   const Array chosen = as_bool(condition);
   const std::span<const int64_t> shapes[] = {chosen.shape(), a.shape(), b.shape()};
-  const Shape shape = with_error_prefix("where", [&] { return broadcast_shapes(shapes); });
+  const Shape shape = with_error_prefix("where", [&] {
+    check_ranks(shapes, "where");
+    return broadcast_shapes(shapes);
+  });
   const Array cases[] = {broadcast_operand(b, shape), broadcast_operand(a, shape)};
   return lax::select_n(broadcast_operand(chosen, shape), cases);
 }

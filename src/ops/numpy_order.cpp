@@ -1,6 +1,7 @@
 // numpy's functions of order: sorting and cumulative ones.
 #include <limits>
 
+#include <farcall/core/config.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_arrays.h>
@@ -40,7 +41,7 @@ Array argsort(const Array& x, std::optional<int64_t> axis, bool descending) {
   const auto [flat, which] = along(x, axis, "argsort");
   const std::span<const int64_t> axes(&which, 1);
   const bool is_long = flat.shape()[which] > std::numeric_limits<int32_t>::max();
-  const DType dtype = is_long ? DType::kInt64 : DType::kInt32;
+  const DType dtype = is_long ? DType::kInt64 : default_int();
   Array operands[] = {flat, lax::iota(dtype, flat.shape(), which)};
   // Turned round before and after, so that equal elements keep their order.
   if (descending) {

@@ -164,7 +164,8 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
   }
   const std::vector<Shift> shifts = shifts_of(shift);
   Array result = x;
-  for (int64_t i = 0; i < std::max(num_shifts, num_axes); ++i) {
+  const int64_t count = num_shifts == 1 ? num_axes : num_shifts;  // none where either is none
+  for (int64_t i = 0; i < count; ++i) {
     const int64_t axis = normalize_axis((*axes)[num_axes == 1 ? 0 : i], x.rank(), "roll");
     result = roll_one(result, shifts[num_shifts == 1 ? 0 : i], axis);
   }

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/numpy_statistics.h>
 
 #include "ops/numpy_support.h"
 
@@ -37,11 +39,46 @@ Array with_range(const Array& x) {
   const bool is_narrow = is_floating(x.dtype()) && dtype_info(x.dtype()).bits < 32;
   return is_narrow ? lax::convert_element_type(x, DType::kFloat32) : x;
 }
-Array in_dtype_of(const Array& x, const Array& result) {
-  return x.dtype() == result.dtype() ? result : lax::convert_element_type(result, x.dtype());
+Array in_dtype(const Array& x, DType dtype) { return lax::convert_element_type(x, dtype); }
+
+Array arg_extreme(Array (*position)(const Array&, int64_t, DType), const Array& x,
+                  std::optional<int64_t> axis, bool keepdims, std::string_view function) {
+  if (axis) {
+    const int64_t which = normalize_axis(*axis, x.rank(), function);
+    const Array result = position(x, which, default_int());
+    return keepdims ? expand_dims(result, std::span(&which, 1)) : result;
+  }
+  const Array result = position(ravel(x), 0, default_int());
+  return keepdims ? reshape(result, Shape(x.rank(), 1)) : result;
 }
 
-double count(const Array& x, const Axes& axes, std::string_view function) {
+// Sums of bools and of narrow integers need room: numpy counts in the default integer.
+Array widened(const Array& x) {
+  const auto& info = dtype_info(x.dtype());
+  const bool is_small = info.bits < dtype_info(default_int()).bits;
+  if (info.kind == DTypeKind::kBool || (info.kind == DTypeKind::kSigned && is_small)) {
+    return lax::convert_element_type(x, default_int());
+  }
+  if (info.kind == DTypeKind::kUnsigned && is_small) {
+    return lax::convert_element_type(x, default_uint());
+  }
+  return x;
+}
+
+// ---- means
+
+Array elements_of(const Array& x, const MeanOptions& options, std::string_view function) {
+  return options.dtype ? astype(x, *options.dtype) : promote_inexact(x, function);
+}
+
+// The sum of the elements that count.
+Array sum_of(const Array& x, const Axes& axes, const MeanOptions& options,
+             std::string_view function) {
+  const Array taken = options.where ? where(*options.where, x, zeros({}, x.dtype())) : x;
+  return reduce(lax::reduce_sum, widened(taken), axes, options.keepdims, function);
+}
+
+double num_elements(const Array& x, const Axes& axes, std::string_view function) {
   double size = 1;
   for (const int64_t axis : normalize_axes(axes, x.rank(), function)) {
     size *= static_cast<double>(x.shape()[axis]);
@@ -49,27 +86,54 @@ double count(const Array& x, const Axes& axes, std::string_view function) {
   return size;
 }
 
-Array arg_extreme(Array (*position)(const Array&, int64_t, DType), const Array& x,
-                  std::optional<int64_t> axis, bool keepdims, std::string_view function) {
-  if (axis) {
-    const int64_t which = normalize_axis(*axis, x.rank(), function);
-    const Array result = position(x, which, DType::kInt32);
-    return keepdims ? expand_dims(result, std::span(&which, 1)) : result;
+// How many elements count in each result.
+Array count(const Array& x, const Axes& axes, const MeanOptions& options,
+            std::string_view function) {
+  if (options.where) {
+    const Array chosen = with_error_prefix(
+        function, [&] { return broadcast_to(as_bool(*options.where), x.shape()); });
+    return sum(chosen, axes, options.keepdims);
   }
-  const Array result = position(ravel(x), 0, DType::kInt32);
-  return keepdims ? reshape(result, Shape(x.rank(), 1)) : result;
+  return num_elements(x, axes, function);
 }
 
-// Sums of bools and of narrow integers need room: numpy counts in the default integer.
-Array widened(const Array& x) {
-  const auto& info = dtype_info(x.dtype());
-  if (info.kind == DTypeKind::kBool || (info.kind == DTypeKind::kSigned && info.bits < 32)) {
-    return lax::convert_element_type(x, DType::kInt32);
+struct Spread {
+  Array variance;  // in the dtype in which it was computed
+  DType dtype;     // of the result
+};
+Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
+                 std::string_view function) {
+  if (options.dtype && is_complex(x.dtype()) && !is_complex(*options.dtype)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: dtype must be complex as {} is, got {}", function,
+                            x.type().to_string(), dtype_short_name(*options.dtype)));
   }
-  if (info.kind == DTypeKind::kUnsigned && info.bits < 32) {
-    return lax::convert_element_type(x, DType::kUInt32);
+  const Array degrees = subtract(count(x, axes, options, function), options.ddof);
+  const Array elements = promote_inexact(elements_of(x, options, function), function);
+  const Array wide = with_range(elements);
+  const MeanOptions kept{.keepdims = true, .dtype = {}, .where = options.where};
+  const Array center = options.mean ? *options.mean : mean(wide, axes, kept);
+  const Array centered = subtract(wide, center);
+  const Array squares = is_complex(centered.dtype())
+                            ? lax::real(lax::mul(centered, lax::conj(centered)))
+                            : lax::integer_pow(centered, 2);
+  const Array total = sum_of(squares, axes, options, function);
+  const DType dtype = is_complex(elements.dtype()) ? squares.dtype() : elements.dtype();
+  return {divide(total, maximum(degrees, 0.0)), dtype};
+}
+
+// The weights in the shape of x.
+Array weights_of(const Array& x, const Axes& axes, const Array& weights) {
+  if (std::ranges::equal(weights.shape(), x.shape())) return weights;
+  const std::vector<int64_t> which = normalize_axes(axes, x.rank(), "average");
+  if (!axes || which.size() != 1 || weights.rank() != 1 ||
+      weights.shape()[0] != x.shape()[which[0]]) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("average: weights must have the shape of {} or be a vector of the size "
+                            "of the one axis, got {}",
+                            x.type().to_string(), weights.type().to_string()));
   }
-  return x;
+  return lax::broadcast_in_dim(weights, x.shape(), which);
 }
 
 }  // namespace
@@ -93,26 +157,50 @@ Array all(const Array& x, const Axes& axes, bool keepdims) {
   return reduce(lax::reduce_and, as_bool(x), axes, keepdims, "all");
 }
 
+Array mean(const Array& x, const Axes& axes, const MeanOptions& options) {
+  const Array elements = elements_of(x, options, "mean");
+  const Array size = count(x, axes, options, "mean");
+  const Array total = sum_of(with_range(elements), axes, options, "mean");
+  return in_dtype(divide(total, size), elements.dtype());
+}
+
+Array var(const Array& x, const Axes& axes, const VarOptions& options) {
+  const Spread spread = spread_of(x, axes, options, "var");
+  return in_dtype(spread.variance, spread.dtype);
+}
+
+Array std(const Array& x, const Axes& axes, const VarOptions& options) {
+  const Spread spread = spread_of(x, axes, options, "std");
+  // That of one element is its own root, which has no derivative at zero.
+  const bool is_of_one = !options.mean && num_elements(x, axes, "std") == 1;
+  const Array root = is_of_one ? spread.variance : lax::sqrt(spread.variance);
+  return in_dtype(root, spread.dtype);
+}
+
+Average average(const Array& x, const Axes& axes, const std::optional<Array>& weights,
+                bool keepdims) {
+  if (!weights) {
+    const MeanOptions options{.keepdims = keepdims};
+    const Array result = mean(x, axes, options);
+    const Array size = in_dtype(count(x, axes, options, "average"), result.dtype());
+    return {result, broadcast_to(size, result.shape())};
+  }
+  const auto [elements, factors] = promote_inexact(x, weights_of(x, axes, *weights), "average");
+  const Array wide = with_range(factors);
+  const Array total = sum_of(wide, axes, {keepdims}, "average");
+  const Array sum = sum_of(multiply(with_range(elements), wide), axes, {keepdims}, "average");
+  const DType dtype = elements.dtype();
+  return {in_dtype(divide(sum, total), dtype), in_dtype(total, dtype)};
+}
+
 Array mean(const Array& x, const Axes& axes, bool keepdims) {
-  const Array inexact = promote_inexact(x, "mean");
-  const Array total = reduce(lax::reduce_sum, with_range(inexact), axes, keepdims, "mean");
-  return in_dtype_of(inexact, divide(total, count(x, axes, "mean")));
+  return mean(x, axes, MeanOptions{.keepdims = keepdims});
 }
-
 Array var(const Array& x, const Axes& axes, bool keepdims, double ddof) {
-  const Array inexact = promote_inexact(x, "var");
-  const Array wide = with_range(inexact);
-  const Array centered = subtract(wide, mean(wide, axes, /*keepdims=*/true));
-  const Array squares = is_complex(centered.dtype())
-                            ? lax::real(lax::mul(centered, lax::conj(centered)))
-                            : lax::integer_pow(centered, 2);
-  const Array variance = divide(reduce(lax::reduce_sum, squares, axes, keepdims, "var"),
-                                std::max(count(x, axes, "var") - ddof, 0.0));
-  return is_complex(inexact.dtype()) ? variance : in_dtype_of(inexact, variance);
+  return var(x, axes, VarOptions{{.keepdims = keepdims}, ddof, {}});
 }
-
 Array std(const Array& x, const Axes& axes, bool keepdims, double ddof) {
-  return lax::sqrt(var(x, axes, keepdims, ddof));
+  return std(x, axes, VarOptions{{.keepdims = keepdims}, ddof, {}});
 }
 
 Array argmax(const Array& x, std::optional<int64_t> axis, bool keepdims) {

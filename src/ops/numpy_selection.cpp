@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/trace/origin.h>
 
 #include "ops/numpy_support.h"
 
@@ -108,18 +110,19 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
 
 // ---- nonzero ----
 
+template <class Index>
 std::vector<Array> unravelled(std::span<const int64_t> flat, std::span<const int64_t> shape) {
-  std::vector<std::vector<int32_t>> places(shape.size(), std::vector<int32_t>(flat.size()));
+  std::vector<std::vector<Index>> places(shape.size(), std::vector<Index>(flat.size()));
   for (size_t i = 0; i < flat.size(); ++i) {
     int64_t rest = flat[i];
     for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
-      places[d][i] = static_cast<int32_t>(rest % shape[d]);
+      places[d][i] = static_cast<Index>(rest % shape[d]);
     }
   }
   std::vector<Array> result;
   const auto count = static_cast<int64_t>(flat.size());
   for (const auto& each : places) {
-    result.push_back(Array::of(std::span<const int32_t>(each), {&count, 1}));
+    result.push_back(Array::of(std::span<const Index>(each), {&count, 1}));
   }
   return result;
 }
@@ -179,9 +182,9 @@ Array put_along_axis(const Array& x, const Array& indices, const Array& values,
 std::vector<Array> nonzero(const Array& x) {
   if (!x.has_known_values()) {
     throw ConcretizationError(
-        fmt::format("nonzero: how many elements of {} are not zero is not known while the function "
-                    "is recorded. Give a size",
-                    x.type().to_string()));
+        fmt::format("nonzero: how many elements of a traced {} are not zero is not known: {}. Give "
+                    "size=, or {}",
+                    x.type().to_string(), why_unknown(x), how_to_know(x)));
   }
   const Array mask = as_bool(x);
   const auto values =
@@ -190,7 +193,7 @@ std::vector<Array> nonzero(const Array& x) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i]) flat.push_back(static_cast<int64_t>(i));
   }
-  return unravelled(flat, x.shape());
+  return is_x64() ? unravelled<int64_t>(flat, x.shape()) : unravelled<int32_t>(flat, x.shape());
 }
 
 std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_values) {
@@ -203,26 +206,27 @@ std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_valu
                 fmt::format("nonzero: {} fill values were given for {} dimensions",
                             fill_values.size(), x.rank()));
   }
-  constexpr PromotedDType kInt = {DType::kInt32, false};
+  const PromotedDType as_index = {default_int(), false};
   const Array mask = ravel(as_bool(x));
-  const Array count = lax::cumsum(lax::convert_element_type(mask, DType::kInt32), 0);
+  const Array count = lax::cumsum(lax::convert_element_type(mask, as_index.dtype), 0);
   // Each true element writes its place where its turn is; the others write outside.
-  const Array turn = where(mask, lax::sub(count, convert(1, kInt)), convert(Array(size), kInt));
+  const Array turn =
+      where(mask, lax::sub(count, convert(1, as_index)), convert(Array(size), as_index));
   const int64_t total = mask.size();
   const Array flat =
-      total == 0 ? zeros({&size, 1}, DType::kInt32)
-                 : lax::scatter(zeros({&size, 1}, DType::kInt32), with_last_dimension(turn),
-                                lax::iota(DType::kInt32, {&total, 1}, 0),
+      total == 0 ? zeros({&size, 1}, as_index.dtype)
+                 : lax::scatter(zeros({&size, 1}, as_index.dtype), with_last_dimension(turn),
+                                lax::iota(as_index.dtype, {&total, 1}, 0),
                                 {.inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}});
-  const Array is_found = lax::lt(lax::iota(DType::kInt32, {&size, 1}, 0),
-                                 sum(lax::convert_element_type(mask, DType::kInt32)));
+  const Array is_found = lax::lt(lax::iota(as_index.dtype, {&size, 1}, 0),
+                                 sum(lax::convert_element_type(mask, as_index.dtype)));
   std::vector<Array> result(x.rank());
   int64_t inner = 1;
   for (size_t d = x.rank(); d-- > 0;) {
     const int64_t extent = std::max<int64_t>(x.shape()[d], 1);
     const Array place = remainder(floor_divide(flat, inner), extent);
     const Array fill = fill_values.empty() ? Array(0) : fill_values[d];
-    result[d] = where(is_found, place, convert(fill, kInt));
+    result[d] = where(is_found, place, convert(fill, as_index));
     inner *= extent;
   }
   return result;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/message.h>
 #include <farcall/ops/lax.h>
 
 #include "ops/numpy_support.h"
@@ -80,6 +81,13 @@ Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes) {
 }
 
 Array astype(const Array& x, DType dtype) {
+  if (is_complex(x.dtype()) && !is_complex(dtype) && dtype != DType::kBool) {
+    send_message(
+        MessageKind::kWarning,
+        fmt::format("astype: {} becomes {}, which drops the imaginary parts. Take the real "
+                    "parts with real() first if that is meant",
+                    x.type().to_string(), dtype_name(dtype)));
+  }
   return dtype == DType::kBool && is_complex(x.dtype()) ? as_bool(x) : convert(x, {dtype, false});
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/element_text.h>
 #include <farcall/ops/lax.h>
 
@@ -79,19 +80,19 @@ size_t node_of(ShapeDtype type, bool strong) {
 }
 
 PromotedDType dtype_of_node(size_t node, std::span<const ShapeDtype> types) {
-  if (node == kWeakFloat) return {DType::kFloat32, true};
-  if (node == kWeakComplex) return {DType::kComplex64, true};
+  if (node == kWeakFloat) return {default_float(), true};
+  if (node == kWeakComplex) return {default_complex(), true};
   if (node != kWeakInt) return {static_cast<DType>(node), false};
-  for (const ShapeDtype type : types) {
+  for (const ShapeDtype& type : types) {
     if (type.dtype() == DType::kInt64) return {DType::kInt64, true};
   }
-  return {DType::kInt32, true};
+  return {default_int(), true};
 }
 
 // The least type that all can be promoted to; raises when there is none.
 size_t join(std::span<const ShapeDtype> types, bool strong) {
   NodeSet common = NodeSet().set();
-  for (const ShapeDtype type : types) {
+  for (const ShapeDtype& type : types) {
     if (!type.is_token()) {
       common &= reachable()[node_of(type, strong)];
       continue;
@@ -102,7 +103,13 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
     if (common[i] && reachable()[i] == common) return i;
   }
   std::string text;
-  for (const ShapeDtype type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  if (std::ranges::any_of(types, is_key, &ShapeDtype::dtype)) {
+    throw TypeError(
+        fmt::format("operands ({}) have no common dtype: keys of random numbers are no numbers; "
+                    "random.key_data gives their words",
+                    text));
+  }
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("operands ({}) have no common dtype: narrow types are not promoted to one "
@@ -172,7 +179,37 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
 
 }  // namespace
 
+namespace {
+
+// 0 for bool, then integers, floats, complex numbers: a number of the host language meets arrays of
+// its kind and of higher ones.
+int kind_of(DType dtype) {
+  if (is_complex(dtype)) return 3;
+  if (is_floating(dtype)) return 2;
+  return dtype == DType::kBool ? 0 : 1;
+}
+
+// With numpy_dtype_promotion="strict": arrays are of one dtype, and numbers fit into it.
+void check_strict(std::span<const ShapeDtype> types) {
+  const auto strong = std::ranges::find(types, false, &ShapeDtype::weak_type);
+  if (strong == types.end()) return;
+  const bool is_allowed = std::ranges::all_of(types, [&](ShapeDtype type) {
+    if (!type.weak_type()) return type.dtype() == strong->dtype();
+    return strong->dtype() != DType::kBool && kind_of(type.dtype()) <= kind_of(strong->dtype());
+  });
+  if (is_allowed) return;
+  std::string text;
+  for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("operands ({}) have different dtypes, and the flag numpy_dtype_promotion "
+                          "is \"strict\". Convert them with astype first",
+                          text));
+}
+
+}  // namespace
+
 PromotedDType promote_types(std::span<const ShapeDtype> types) {
+  if (is_on(Flag::kNumpyDtypePromotion)) check_strict(types);
   // Numbers among themselves meet as arrays of their dtypes would, and stay weak.
   if (std::ranges::all_of(types, &ShapeDtype::weak_type)) {
     const DType dtype = dtype_of_node(join(types, /*strong=*/true), types).dtype;
@@ -184,11 +221,14 @@ PromotedDType promote_types(std::span<const ShapeDtype> types) {
 PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {
   const PromotedDType to = promote_types(types);
   const bool is_exact = to.dtype == DType::kBool || is_integer(to.dtype);
-  return is_exact ? PromotedDType{DType::kFloat32, to.weak_type} : to;
+  if (!is_exact) return to;
+  return {byte_width(to.dtype) == 8 ? default_float() : DType::kFloat32, to.weak_type};
 }
 
 Array convert(const Array& x, PromotedDType to) {
-  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node())) {
+  // A strong scalar of this dtype is what its storage says.
+  const bool is_there = x.dtype() == to.dtype && !x.type().weak_type();
+  if (const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node()); scalar && !is_there) {
     if (Array exact = from_number(scalar->number(), to); !exact.is_null()) return exact;
   }
   return lax::convert_element_type(x, to.dtype, to.weak_type);

@@ -41,8 +41,7 @@ Shape window_shape(ShapeDtype x, const Window& p) {
   }
   Shape shape;
   for (size_t i = 0; i < x.rank(); ++i) {
-    const int64_t size =
-        dilated(x.shape()[i], p.base_dilation[i]) + p.padding[i].first + p.padding[i].second;
+    const int64_t size = padded(dilated(x.shape()[i], p.base_dilation[i]), p.padding[i]);
     shape.push_back(num_windows(size, dilated(p.window_dimensions[i], p.window_dilation[i]),
                                 p.window_strides[i]));
   }
@@ -96,8 +95,10 @@ template <class Window>
 int64_t window_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
                      const Params* params) {
   int64_t window = 1;
-  for (const int64_t size : params_as<Window>(params).window_dimensions) window *= size;
-  return std::min(inputs.back().size(), outputs[0].size()) * window;
+  for (const int64_t size : params_as<Window>(params).window_dimensions) {
+    window = saturated_product(window, size);
+  }
+  return saturated_product(std::min(inputs.back().size(), outputs[0].size()), window);
 }
 
 // ---- rules
@@ -134,8 +135,9 @@ std::vector<Array> sum_transpose(const TransposeCall& call) {
     const int64_t size = dilated(call.types[0].shape()[i], p.base_dilation[i]);
     const int64_t window = dilated(p.window_dimensions[i], p.window_dilation[i]);
     const int64_t windows = dilated(cotangent.shape()[i], p.window_strides[i]);
-    const int64_t before = window - p.padding[i].first - 1;
-    back.padding[i] = {before, size + window - 1 - windows - before};
+    const int64_t before = checked_difference(window, checked_sum(p.padding[i].first, 1));
+    const int64_t around = checked_difference(checked_sum(size, window - 1), windows);
+    back.padding[i] = {before, checked_difference(around, before)};
   }
   if (cotangent.size() == 0) return std::vector<Array>(1);
   return {lax::reduce_window_sum(cotangent, std::move(back))};
@@ -162,7 +164,7 @@ JvpResults prod_jvp(const JvpCall& call) {
   Array tangent;
   const Array& x = call.primals[0];
   int64_t places = 1;
-  for (const int64_t size : p.window_dimensions) places *= size;
+  for (const int64_t size : p.window_dimensions) places = checked_product(places, size);
   // Each place alone, as a sum over a window that is one element large and moved there.
   const auto place = [&](int64_t index) {
     ReduceWindowParams one = p;

@@ -1,6 +1,7 @@
 #include "ops/rules_support.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -68,6 +69,14 @@ JvpResults with_tangent(const Array& result, std::initializer_list<Array> terms)
   for (const Array& term : terms) tangent = add_tangents(tangent, term);
   if (!tangent.is_null()) tangent = broadcast_scalar(tangent, result.shape());
   return {{result}, {tangent}};
+}
+
+PowerInParts power_in_parts(const Array& x, const Array& y) {
+  const Array one = broadcast_scalar(scalar_of(x.dtype(), 1), x.shape());
+  const Array is_zero = lax::eq(x, scalar_of(x.dtype(), 0));
+  const Array zero_or_one = lax::select_n(is_zero, std::array{one, x});
+  const Array other = lax::select_n(is_zero, std::array{x, one});
+  return {lax::mul(y, lax::log(other)), lax::pow(zero_or_one, y)};
 }
 
 JvpResults linear_jvp(const JvpCall& call) {

@@ -34,6 +34,14 @@ Shape to_shape(std::span<const int64_t> sizes);
 // elements.
 JvpResults with_tangent(const Array& result, std::initializer_list<Array> terms);
 
+// x^y for x of zero or more, as at_zero * exp(logarithm): a power where x is 0, and elsewhere the
+// exponential, which other exponents can be added to before it leaves the range of numbers. Unlike
+// exp(y log(x)) it has all derivatives at zero.
+struct PowerInParts {
+  Array logarithm, at_zero;
+};
+PowerInParts power_in_parts(const Array& x, const Array& y);
+
 // The rule of an operation that is linear in its one operand: its tangent goes the same way.
 JvpResults linear_jvp(const JvpCall& call);
 // The rule of an operation whose derivative is zero wherever it has one.

@@ -34,7 +34,7 @@ std::vector<ShapeDtype> select_rule(std::span<const ShapeDtype> inputs, const Pa
 std::vector<ShapeDtype> clamp_rule(std::span<const ShapeDtype> inputs, const Params*) {
   check_operand_count(inputs, 3);
   const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
-  if (is_complex(type.dtype()) || type.is_token()) {
+  if (is_complex(type.dtype()) || type.is_token() || is_key(type.dtype())) {
     type_error(fmt::format("takes ordered numbers; got {}", describe(inputs)));
   }
   return {type};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/sizes.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/batch.h>
@@ -28,11 +29,16 @@ std::vector<ShapeDtype> sort_rule(std::span<const ShapeDtype> inputs, const Para
   if (p.dimension < 0 || p.dimension >= static_cast<int64_t>(inputs[0].rank())) {
     type_error(fmt::format("dimension {} does not lie in {}", p.dimension, inputs[0].to_string()));
   }
-  for (const ShapeDtype input : inputs) {
+  for (const ShapeDtype& input : inputs) {
     if (!std::ranges::equal(input.shape(), inputs[0].shape())) {
       type_error(fmt::format("operands must have one shape; got {}", describe(inputs)));
     }
     if (input.is_token()) type_error("a token has no elements to sort");
+  }
+  for (const ShapeDtype& input : inputs.first(static_cast<size_t>(p.num_keys))) {
+    if (is_key(input.dtype())) {
+      type_error(fmt::format("keys of random numbers have no order; got {}", input.to_string()));
+    }
   }
   return {inputs.begin(), inputs.end()};
 }
@@ -41,7 +47,7 @@ int64_t sort_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtyp
                    const Params* params) {
   const auto length =
       static_cast<uint64_t>(inputs[0].shape()[params_as<SortParams>(params).dimension]);
-  return inputs[0].size() * std::bit_width(length);
+  return saturated_product(inputs[0].size(), std::bit_width(length));
 }
 
 std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& params);

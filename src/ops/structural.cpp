@@ -91,7 +91,7 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
   }
   Shape shape = to_shape(inputs[0].shape());
   shape[dimension] = 0;
-  for (const ShapeDtype input : inputs) {
+  for (const ShapeDtype& input : inputs) {
     Shape rest = to_shape(input.shape());
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {

@@ -30,7 +30,7 @@ void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view wha
 
 std::string describe(std::span<const ShapeDtype> types) {
   std::string text;
-  for (const ShapeDtype type : types) {
+  for (const ShapeDtype& type : types) {
     if (!text.empty()) text += ", ";
     text += type.to_string();
   }
@@ -39,7 +39,7 @@ std::string describe(std::span<const ShapeDtype> types) {
 
 std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
   std::span<const int64_t> shape = inputs[0].shape();
-  for (const ShapeDtype input : inputs) {
+  for (const ShapeDtype& input : inputs) {
     if (input.rank() == 0) continue;
     if (shape.empty()) {
       shape = input.shape();
@@ -53,7 +53,7 @@ std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs) {
 
 ShapeDtype common_dtype(std::span<const ShapeDtype> inputs, std::span<const int64_t> shape) {
   bool weak = true;
-  for (const ShapeDtype input : inputs) {
+  for (const ShapeDtype& input : inputs) {
     if (input.dtype() != inputs[0].dtype()) {
       type_error(
           fmt::format("operands must have one dtype; got {}. Convert them with "

@@ -17,12 +17,12 @@ Cost Program::cost(const Equation& equation) const {
   int64_t elements = 0;
   for (const Atom atom : equation.inputs) {
     in.push_back(type_of(atom));
-    cost.bytes += static_cast<int64_t>(in.back().nbytes());
+    cost.bytes = saturated_sum(cost.bytes, static_cast<int64_t>(in.back().nbytes()));
   }
   for (const uint32_t output : equation.outputs) {
     out.push_back(variable_types[output]);
-    cost.bytes += static_cast<int64_t>(out.back().nbytes());
-    elements += out.back().size();
+    cost.bytes = saturated_sum(cost.bytes, static_cast<int64_t>(out.back().nbytes()));
+    elements = saturated_sum(elements, out.back().size());
   }
   cost.flops = primitive.flops ? primitive.flops(in, out, params) : elements;
   return cost;

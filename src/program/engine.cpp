@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/text.h>
 
 namespace farcall {
 namespace {
@@ -76,10 +77,7 @@ std::string to_text(std::span<const ForeignCallReport> reports) {
   std::string text;
   for (const ForeignCallReport& report : reports) {
     text += fmt::format("ffi_call(\"{}\")", report.target_name);
-    if (report.where) {
-      text += fmt::format(" at {}:{} ({})", report.where->file, report.where->line,
-                          report.where->function);
-    }
+    if (report.where) text += " at " + to_text(*report.where);
     text += '\n';
     if (report.copies.empty()) text += "  copies: none\n";
     for (const ForeignCallReport::Copy& copy : report.copies) {

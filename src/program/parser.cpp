@@ -6,9 +6,10 @@
 //   equation := binder* "=" name [ "[" (name "=" value)* "]" ] atom*
 //   atom     := name | element ":" type
 //   value    := None | True | False | number | name | string | type | list | attributes | program
-//             | reference
+//             | reference | reference "=" program
 //
-// References ("@" number) are explained in text_form.h. Whitespace and "#" comments may stand
+// References ("@" number) name a program whose text stands before them; those of saved programs are
+// explained in text_form.h. Whitespace and "#" comments may stand
 // between any two tokens.
 #include <algorithm>
 #include <array>
@@ -22,6 +23,7 @@
 
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 
@@ -31,9 +33,13 @@
 namespace farcall {
 namespace {
 
+// The programs in one text that have a number.
+using NumberedPrograms = std::unordered_map<int64_t, ProgramPtr>;
+
 class Parser {
  public:
-  Parser(Scanner& scanner, LoadedParts* parts) : in_(scanner), parts_(parts) {}
+  Parser(Scanner& scanner, LoadedParts* parts, NumberedPrograms& numbered)
+      : in_(scanner), parts_(parts), numbered_(numbered) {}
 
   ProgramPtr parse(std::string name) {
     in_.expect('{');
@@ -72,7 +78,7 @@ class Parser {
 
  private:
   ShapeDtype type() {
-    const std::string_view name = in_.name();
+    const std::string_view name = in_.dtype_name();
     const auto dtype = parse_dtype(name);
     if (!dtype) in_.fail(fmt::format("\"{}\" is not a dtype", name));
     in_.expect('[');
@@ -184,6 +190,7 @@ class Parser {
   }
 
   void equation() {
+    poll_interrupt();
     std::vector<std::pair<std::string, ShapeDtype>> outputs;
     while (!in_.accept('=')) outputs.push_back(binder());
     const std::string_view name = in_.name();
@@ -213,6 +220,9 @@ class Parser {
     if (in_.accept('[')) {
       while (!in_.accept(']')) {
         std::string name(in_.name());
+        if (std::ranges::find(fields, name, &NamedValue::name) != fields.end()) {
+          in_.fail(fmt::format("parameter \"{}\" is given twice", name));
+        }
         in_.expect('=');
         fields.push_back({std::move(name), value()});
       }
@@ -221,7 +231,20 @@ class Parser {
       if (!fields.empty()) in_.fail(fmt::format("{} has no parameters", primitive.name));
       return nullptr;
     }
-    return with_error_prefix(primitive.name, [&] { return primitive.parse(fields); });
+    return with_error_prefix(primitive.name, [&] {
+      ParamsPtr params = primitive.parse(fields);
+      check_names(fields, params->fields());
+      return params;
+    });
+  }
+
+  // All that there are were found already.
+  static void check_names(std::span<const NamedValue> given, std::span<const NamedValue> known) {
+    for (const NamedValue& field : given) {
+      if (std::ranges::find(known, field.name, &NamedValue::name) != known.end()) continue;
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("there is no parameter \"{}\"", field.name));
+    }
   }
 
   Value value() {
@@ -229,12 +252,12 @@ class Parser {
     if (next == '(') return list();
     if (next == '"') return in_.quoted();
     if (next == '{') return braces();
-    if (next == '@') return stored_program();
+    if (next == '@') return numbered_program();
     if (std::isdigit(static_cast<unsigned char>(next)) || next == '-' || next == '+') {
       return number();
     }
     const size_t start = in_.position();
-    const std::string word(in_.name());
+    const std::string word(in_.dtype_name());
     if (word == "None") return {};
     if (word == "True") return true;
     if (word == "False") return false;
@@ -278,14 +301,33 @@ class Parser {
     in_.expect('{');
     const bool is_program = in_.accept_word("lambda") && in_.peek() != '=';  // an attribute's name
     in_.go_back(start);
-    if (is_program) return Parser(in_, parts_).parse({});
+    if (is_program) return Parser(in_, parts_, numbered_).parse({});
     return attributes();
   }
 
-  ProgramPtr stored_program() {
+  ProgramPtr numbered_program() {
     in_.expect('@');
     const int64_t number = in_.integer();
-    const auto count = static_cast<int64_t>(parts_ ? parts_->programs.size() : 0);
+    if (parts_) return stored_program(number);
+    if (in_.accept('=')) return define_program(number);
+    const auto found = numbered_.find(number);
+    if (found == numbered_.end()) {
+      in_.fail(fmt::format("no program before this has the number {}", number));
+    }
+    return found->second;
+  }
+
+  ProgramPtr define_program(int64_t number) {
+    const Scanner::Nesting nesting(in_);
+    ProgramPtr program = Parser(in_, parts_, numbered_).parse({});
+    if (!numbered_.emplace(number, program).second) {
+      in_.fail(fmt::format("two programs have the number {}", number));
+    }
+    return program;
+  }
+
+  ProgramPtr stored_program(int64_t number) {
+    const auto count = static_cast<int64_t>(parts_->programs.size());
     if (number < 0 || number >= count) {
       in_.fail(fmt::format("program {} is not among the {} before this one", number, count));
     }
@@ -327,14 +369,16 @@ class Parser {
   }
 
   DType attribute_dtype() {
-    const std::string_view name = in_.name();
+    const std::string_view name = in_.dtype_name();
     const auto dtype = parse_dtype(name);
     if (!dtype) in_.fail(fmt::format("\"{}\" is not a dtype", name));
+    if (is_key(*dtype)) in_.fail("attributes hold no keys");
     return *dtype;
   }
 
   Scanner& in_;
   LoadedParts* parts_;
+  NumberedPrograms& numbered_;
   ProgramBuilder builder_;
   std::unordered_map<std::string, uint32_t> variables_;
 };
@@ -342,10 +386,14 @@ class Parser {
 }  // namespace
 
 ProgramPtr read_program(Scanner& in, LoadedParts* parts, std::string name) {
-  return Parser(in, parts).parse(std::move(name));
+  NumberedPrograms numbered;
+  return Parser(in, parts, numbered).parse(std::move(name));
 }
 
-Attributes read_attributes(Scanner& in) { return Parser(in, nullptr).attributes(); }
+Attributes read_attributes(Scanner& in) {
+  NumberedPrograms numbered;
+  return Parser(in, nullptr, numbered).attributes();
+}
 
 ProgramPtr parse_program(std::string_view text) {
   Scanner scanner(text);

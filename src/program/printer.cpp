@@ -1,13 +1,17 @@
 // Programs as text. The grammar is the one that parser.cpp reads.
 #include <algorithm>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/element_text.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/core/quote.h>
 #include <farcall/program/text.h>
+#include <farcall/program/walk.h>
 
 #include "program/text_form.h"
 
@@ -40,11 +44,53 @@ bool holds_program(const Value& value) {
          (list && std::ranges::any_of(*list, holds_program));
 }
 
+// The programs in a text that stand in more than one place: written out in the first one, and
+// referred to by number in the others.
+class SharedPrograms {
+ public:
+  void find_in(const Program& program) {
+    for_each_program(program, [this](const Program& each) {
+      for (const Equation& equation : each.equations) {
+        for (const auto& [name, nested] : nested_programs(equation)) {
+          if (!met_.insert(nested.get()).second) numbers_.emplace(nested.get(), 0);
+        }
+      }
+    });
+  }
+  void find_in(const Value& value) {
+    if (const auto* list = std::get_if<ValueList>(&value)) {
+      for (const Value& item : *list) find_in(item);
+    } else if (const auto* program = std::get_if<ProgramPtr>(&value); program && *program) {
+      const bool is_new = met_.insert(program->get()).second;
+      if (is_new) return find_in(**program);
+      numbers_.emplace(program->get(), 0);
+    }
+  }
+
+  // Null for a program that stands in one place alone; else its number, 0 until it is written.
+  size_t* number_of(const Program* program) {
+    const auto it = numbers_.find(program);
+    return it == numbers_.end() ? nullptr : &it->second;
+  }
+  size_t next_number() { return ++last_; }
+
+ private:
+  std::unordered_set<const Program*> met_;
+  std::unordered_map<const Program*, size_t> numbers_;
+  size_t last_ = 0;
+};
+
 // Writes to the end of one string. `indent` is that of the line on which a text begins.
 class Printer {
  public:
   Printer(std::string& out, const PrintOptions& options, const SavedParts* saved)
       : out_(out), options_(options), saved_(saved) {}
+
+  // Of the whole text, before it is written.
+  template <class T>
+  void find_shared(const T& text) {
+    shared_.find_in(text);
+  }
 
   void program(const Program& program, size_t indent) {
     const Names names = variable_names(program);
@@ -125,6 +171,7 @@ class Printer {
 
   void equation(const Program& program, const Names& names, const Equation& equation,
                 size_t indent) {
+    poll_interrupt();
     for (const uint32_t output : equation.outputs) {
       binder(program, names, output);
       out_ += ' ';
@@ -137,8 +184,7 @@ class Printer {
       atom(program, names, input);
     }
     if (options_.source_locations && equation.where) {
-      out_ += fmt::format("  # {}:{} ({})", equation.where->file, equation.where->line,
-                          equation.where->function);
+      out_ += "  # " + to_text(*equation.where);
     }
   }
 
@@ -174,6 +220,13 @@ class Printer {
       out_ += "None";
     } else if (saved_) {
       out_ += fmt::format("@{}", saved_->number_of(v.get()));
+    } else if (size_t* const number = shared_.number_of(v.get())) {
+      const bool is_first = *number == 0;
+      if (is_first) *number = shared_.next_number();
+      out_ += fmt::format("@{}", *number);
+      if (!is_first) return;
+      out_ += '=';
+      program(*v, indent);
     } else {
       program(*v, indent);
     }
@@ -194,6 +247,7 @@ class Printer {
   std::string& out_;
   const PrintOptions& options_;
   const SavedParts* saved_;
+  SharedPrograms shared_;
 };
 
 }  // namespace
@@ -231,13 +285,22 @@ std::vector<std::string> variable_names(const Program& program) {
 
 std::string to_text(const Program& program, const PrintOptions& options) {
   std::string out;
-  Printer(out, options, nullptr).program(program, 0);
+  Printer printer(out, options, nullptr);
+  printer.find_shared(program);
+  printer.program(program, 0);
   return out;
+}
+
+std::string to_text(const SourceLocation& location) {
+  return fmt::format("{}:{} ({})", location.file, location.line, location.function);
 }
 
 std::string to_text(const Value& value) {
   std::string out;
-  Printer(out, {}, nullptr).value(value, 0);
+  const PrintOptions options;
+  Printer printer(out, options, nullptr);
+  printer.find_shared(value);
+  printer.value(value, 0);
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -64,6 +66,76 @@ class Comparison {
   std::vector<uint32_t> partner_;
 };
 
+// Reads what Comparison compares. Variables count by the order in which they are defined.
+class Hash {
+ public:
+  explicit Hash(const Program& program)
+      : program_(program), number_(program.variable_types.size(), 0) {}
+
+  size_t run() {  // not 0
+    for (const uint32_t input : program_.inputs) define(input);
+    for (const Constant& constant : program_.constants) {
+      define(constant.variable);
+      add_bytes(constant.storage);
+    }
+    for (const Equation& equation : program_.equations) {
+      detail::mix(hash_, std::hash<const Primitive*>()(equation.primitive));
+      detail::mix(hash_, params_hash(equation.params.get()));
+      for (const Atom atom : equation.inputs) add(atom);
+      for (const uint32_t output : equation.outputs) define(output);
+    }
+    for (const Atom atom : program_.outputs) add(atom);
+    return hash_ == 0 ? 1 : hash_;
+  }
+
+ private:
+  void define(uint32_t variable) {
+    number_[variable] = ++num_defined_;
+    detail::mix(hash_, program_.variable_types[variable].hash());
+  }
+
+  void add(Atom atom) {
+    if (atom.is_variable()) return detail::mix(hash_, number_[atom.index]);
+    const Literal& literal = program_.literals[atom.index];
+    detail::mix(hash_, literal.type.hash());
+    for (const std::byte byte : literal.bytes) detail::mix(hash_, static_cast<size_t>(byte));
+  }
+
+  // The first bytes tell most constants apart.
+  void add_bytes(const Storage& storage) {
+    constexpr size_t kMost = 1024;
+    const size_t count = std::min(storage.nbytes(), kMost);
+    const std::string_view bytes(static_cast<const char*>(storage.data()), count);
+    detail::mix(hash_, storage.nbytes());
+    detail::mix(hash_, std::hash<std::string_view>()(bytes));
+  }
+
+  const Program& program_;
+  std::vector<size_t> number_;
+  size_t num_defined_ = 0;
+  size_t hash_ = 0;
+};
+
+// Programs with the same number are known to be equal: the least id among those that were compared.
+// Where two classes turn out to be one, programs that are not at hand learn of it when they are
+// compared again.
+using EqualityClass = std::atomic<uint64_t>;
+
+EqualityClass& class_of(const Program& program) {
+  return *program.derived.find_or_make<std::shared_ptr<EqualityClass>>(
+      "equality class", {}, [&] { return std::make_shared<EqualityClass>(program.derived.id()); });
+}
+
+void check_depth(const Program& program) {
+  if (nesting_of(program).depth <= kMaxProgramDepth) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("programs are nested more than {} deep: a function that is jitted, looped "
+                  "over or given rules calls another one, and so on. Call some of them "
+                  "without jit, or use a loop",
+                  kMaxProgramDepth));
+}
+
 }  // namespace
 
 uint64_t Derived::id() const {
@@ -96,18 +168,21 @@ Effects Program::effects() const {
   return effects;
 }
 
-bool operator==(const Program& a, const Program& b) { return Comparison(a, b).run(); }
+// Programs that equations share are compared once for each pair, however many equations share them.
+bool operator==(const Program& a, const Program& b) {
+  if (&a == &b) return true;
+  if (nesting_of(a).depth == 1) return Comparison(a, b).run();
+  EqualityClass &of_a = class_of(a), &of_b = class_of(b);
+  if (of_a.load() == of_b.load()) return true;
+  if (!Comparison(a, b).run()) return false;
+  const uint64_t common = std::min(of_a.load(), of_b.load());
+  of_a = of_b = common;
+  return true;
+}
 
 size_t hash_of(const Program& program) {
   if (const size_t known = program.derived.hash().load(std::memory_order_relaxed)) return known;
-  size_t hash = program.inputs.size();
-  for (const ShapeDtype type : program.input_types()) detail::mix(hash, type.hash());
-  for (const Equation& equation : program.equations) {
-    detail::mix(hash, std::hash<const Primitive*>()(equation.primitive));
-    detail::mix(hash, params_hash(equation.params.get()));
-  }
-  for (const ShapeDtype type : program.output_types()) detail::mix(hash, type.hash());
-  if (hash == 0) hash = 1;
+  const size_t hash = Hash(program).run();
   program.derived.hash().store(hash, std::memory_order_relaxed);
   return hash;
 }
@@ -153,7 +228,7 @@ std::vector<uint32_t> ProgramBuilder::add_equation(const Primitive& primitive, P
   equation.effects = primitive.effects ? primitive.effects(params.get()) : Effects::kNone;
   equation.params = std::move(params);
   equation.where = std::move(where);
-  for (const ShapeDtype type : result_types) equation.outputs.push_back(add_variable(type));
+  for (const ShapeDtype& type : result_types) equation.outputs.push_back(add_variable(type));
   program_.equations.push_back(std::move(equation));
   return program_.equations.back().outputs;
 }
@@ -177,7 +252,9 @@ ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name
   std::ranges::sort(program_.axis_names);
   program_.axis_names.erase(std::unique(program_.axis_names.begin(), program_.axis_names.end()),
                             program_.axis_names.end());
-  return std::make_shared<const Program>(std::move(program_));
+  auto program = std::make_shared<const Program>(std::move(program_));
+  check_depth(*program);
+  return program;
 }
 
 }  // namespace farcall

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/file.h>
 #include <farcall/core/quote.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ffi/signature.h>
@@ -62,11 +62,17 @@ size_t rounded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAli
 // Numbers programs so that each comes after those that it runs, and lays out their constants.
 class Parts {
  public:
+  explicit Parts(const Program& program) {
+    for_each_program(program, [this](const Program& each) { add(each); });
+  }
+
+  SavedParts parts;
+  std::vector<const Program*> order;
+  std::vector<const Storage*> constants;  // in the order of the data
+  size_t data_size = 0;
+
+ private:
   void add(const Program& program) {
-    if (parts.programs.contains(&program)) return;
-    for (const Equation& equation : program.equations) {
-      for (const NamedProgram& nested : nested_programs(equation)) add(*nested.program);
-    }
     parts.programs.emplace(&program, order.size());
     order.push_back(&program);
     for (const Constant& constant : program.constants) {
@@ -79,21 +85,18 @@ class Parts {
       data_size += rounded(storage.nbytes());
     }
   }
-
-  SavedParts parts;
-  std::vector<const Program*> order;
-  std::vector<const Storage*> constants;  // in the order of the data
-  size_t data_size = 0;
 };
 
 void check_no_callbacks(const Program& program) {
   if (!program.holds_callback) return;
-  for_each_equation(program, [](const Program&, const Equation& equation, size_t) {
-    if (!equation.primitive->holds_callback) return;
-    invalid(
-        fmt::format("{} {} is a function of this process and cannot be saved; register a target "
-                    "and use ffi_call for programs that other processes load",
-                    equation.primitive->name, try_callback(equation.params.get())->callback->name));
+  for_each_program(program, [](const Program& each) {
+    for (const Equation& equation : each.equations) {
+      if (!equation.primitive->holds_callback) continue;
+      invalid(fmt::format(
+          "{} {} is a function of this process and cannot be saved; register a target and use "
+          "ffi_call for programs that other processes load",
+          equation.primitive->name, try_callback(equation.params.get())->callback->name));
+    }
   });
 }
 
@@ -129,6 +132,11 @@ SavedTarget to_target(const Attributes& attributes) {
                      string_in(attributes, "signature")};
   if (const Attribute* version = attributes.find("custom_call_api_version")) {
     target.custom_call_api_version = version->as<int64_t>();
+  }
+  if (target.custom_call_api_version < 0 || target.custom_call_api_version > 4) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("custom_call_api_version is 0 to 4, got {}", target.custom_call_api_version));
   }
   return target;
 }
@@ -205,10 +213,8 @@ std::optional<Problem> check_target(const SavedTarget& saved) {
 
 std::vector<SavedTarget> foreign_targets(const Program& program, const std::string& platform) {
   std::map<std::pair<std::string, int64_t>, SavedTarget> found;
-  Parts all;  // visits each nested program once
-  all.add(program);
-  for (const Program* each : all.order) {
-    for (const Equation& equation : each->equations) {
+  for_each_program(program, [&](const Program& each) {
+    for (const Equation& equation : each.equations) {
       if (equation.primitive->name != "ffi_call") continue;
       const auto& p = params_as<FfiCallParams>(equation.params.get());
       const auto [it, is_new] =
@@ -216,7 +222,7 @@ std::vector<SavedTarget> foreign_targets(const Program& program, const std::stri
                             SavedTarget{p.target_name, platform, p.custom_call_api_version, {}});
       if (is_new) it->second.signature = signature_of(it->second);
     }
-  }
+  });
   std::vector<SavedTarget> targets;
   for (auto& [key, target] : found) targets.push_back(std::move(target));
   return targets;
@@ -224,8 +230,7 @@ std::vector<SavedTarget> foreign_targets(const Program& program, const std::stri
 
 std::string serialize_program(const Program& program, const SaveOptions& options) {
   check_no_callbacks(program);
-  Parts all;
-  all.add(program);
+  const Parts all(program);
   std::string text = "metadata " + options.metadata.to_string() + '\n';
   for (const SavedTarget& target : foreign_targets(program, options.platform)) {
     text += "target " + to_attributes(target).to_string() + '\n';
@@ -266,17 +271,9 @@ LoadedProgram deserialize_program(std::string_view bytes, const LoadOptions& opt
 }
 
 void save_program(const std::string& path, const Program& program, const SaveOptions& options) {
-  const std::string bytes = serialize_program(program, options);
-  const std::string temporary = path + ".part";
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(temporary, path, failed);
-  if (!file || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw Error(ErrorCode::kUnavailable, fmt::format("save: \"{}\" cannot be written", path));
+  if (const auto error = replace_file(path, serialize_program(program, options))) {
+    throw Error(ErrorCode::kUnavailable,
+                fmt::format("save: \"{}\" cannot be written: {}", path, error.message()));
   }
 }
 

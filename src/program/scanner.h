@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/walk.h>
 
 namespace farcall {
 
@@ -69,6 +70,16 @@ class Scanner {
     skip_space();
     return take([](unsigned char c) { return std::isalnum(c) || c == '_'; });
   }
+  // The name of a dtype; that of keys has a part in angle brackets.
+  std::string_view dtype_name() {
+    const std::string_view found = name();
+    const size_t end = position_, start = end - found.size();
+    if (!accept_here('<')) return found;
+    word();
+    if (accept_here('>')) return text_.substr(start, position_ - start);
+    position_ = end;
+    return found;
+  }
   std::string_view name() {
     const std::string_view found = word();
     if (found.empty()) fail("expected a name");
@@ -122,7 +133,8 @@ class Scanner {
   class Nesting {
    public:
     explicit Nesting(Scanner& in) : in_(in) {
-      constexpr int kMaxDepth = 100;
+      // Each program may stand in a list.
+      constexpr int64_t kMaxDepth = 2 * kMaxProgramDepth + 100;
       if (in_.depth_ >= kMaxDepth) in_.fail("the text is nested too deeply");
       ++in_.depth_;
     }
@@ -137,7 +149,10 @@ class Scanner {
   size_t position() const { return position_; }
   size_t remaining() const { return text_.size() - position_; }
   void go_back(size_t position) { position_ = position; }
-  bool at_end() { return peek() == '\0'; }
+  bool at_end() {
+    skip_space();
+    return position_ == text_.size();
+  }
 
  private:
   template <class Predicate>
@@ -147,6 +162,12 @@ class Scanner {
       ++position_;
     }
     return text_.substr(start, position_ - start);
+  }
+
+  bool accept_here(char c) {
+    if (position_ >= text_.size() || text_[position_] != c) return false;
+    ++position_;
+    return true;
   }
 
   char escape() {
@@ -167,7 +188,7 @@ class Scanner {
 
   std::string_view text_;
   size_t position_ = 0;
-  int depth_ = 0;
+  int64_t depth_ = 0;
 };
 
 }  // namespace farcall

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <farcall/program/draw.h>
+#include <farcall/program/text.h>
 #include <farcall/program/walk.h>
 
 #include "program/drawing.h"
@@ -312,8 +313,7 @@ class Painter {
         "rx=\"{}\"/>",
         class_of(node.kind), left, item.y, item.width, item.height, is_round ? 12 : 5);
     if (node.equation && node.equation->where) {
-      svg += fmt::format("<title>{}:{} ({})</title>", escaped(node.equation->where->file),
-                         node.equation->where->line, escaped(node.equation->where->function));
+      svg += fmt::format("<title>{}</title>", escaped(to_text(*node.equation->where)));
     }
     svg += fmt::format("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n", item.x,
                        item.y + kLineHeight, escaped(node.label));

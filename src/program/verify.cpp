@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 
 namespace farcall {
 namespace {
@@ -42,6 +43,7 @@ class Verifier {
 
  private:
   void equation(size_t index) {
+    poll_interrupt();
     const Equation& equation = program_.equations[index];
     if (!equation.primitive) fail(fmt::format("equation {}", index), "it has no primitive");
     const std::string where = fmt::format("equation {} ({})", index, equation.primitive->name);
@@ -69,7 +71,6 @@ class Verifier {
                                 declared.to_string(), results[i].to_string()));
       }
     }
-    if (const ProgramPtr body = called_program(equation)) call(*body, types, where);
     const auto effects = equation.primitive->effects;
     if (equation.effects != (effects ? effects(equation.params.get()) : Effects::kNone)) {
       fail(where, "its effects are not those of its primitive");
@@ -82,21 +83,6 @@ class Verifier {
     for (const auto& [name, program] : equation.params->programs()) {
       if (!seen_.insert(program.get()).second) continue;
       Verifier(*program, fmt::format("{}{}, {}: ", path_, where, name), seen_).run();
-    }
-  }
-
-  // Weak types do not count, as they do not when a program is called.
-  void call(const Program& body, std::span<const ShapeDtype> operands,
-            const std::string& where) const {
-    const std::vector<ShapeDtype> wanted = body.input_types();
-    if (operands.size() != wanted.size()) {
-      fail(where,
-           fmt::format("it has {} operands, its program takes {}", operands.size(), wanted.size()));
-    }
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (operands[i].strengthened() == wanted[i].strengthened()) continue;
-      fail(where, fmt::format("operand {} is {}, its program takes {}", i, operands[i].to_string(),
-                              wanted[i].to_string()));
     }
   }
 
@@ -134,6 +120,20 @@ class Verifier {
 void verify(const Program& program) {
   std::set<const Program*> seen;
   Verifier(program, {}, seen).run();
+}
+
+void check_operands(const Program& program, std::span<const ShapeDtype> operands) {
+  if (operands.size() != program.inputs.size()) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("it has {} operands, its program takes {}",
+                                                         operands.size(), program.inputs.size()));
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ShapeDtype wanted = program.variable_types[program.inputs[i]];
+    if (operands[i].strengthened() == wanted.strengthened()) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("operand {} is {}, its program takes {}", i, operands[i].to_string(),
+                            wanted.to_string()));
+  }
 }
 
 }  // namespace farcall

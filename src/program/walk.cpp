@@ -1,8 +1,13 @@
 #include <farcall/program/walk.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
+#include <farcall/core/sizes.h>
 #include <farcall/program/verify.h>
 
 namespace farcall {
@@ -10,9 +15,20 @@ namespace {
 
 void walk(const Program& program, const EquationVisitor& visit, size_t depth) {
   for (const Equation& equation : program.equations) {
+    poll_interrupt();
     visit(program, equation, depth);
     for (const auto& nested : nested_programs(equation)) walk(*nested.program, visit, depth + 1);
   }
+}
+
+void walk_once(const Program& program, std::unordered_set<const Program*>& seen,
+               const std::function<void(const Program&)>& visit) {
+  if (!seen.insert(&program).second) return;
+  for (const Equation& equation : program.equations) {
+    poll_interrupt();
+    for (const auto& nested : nested_programs(equation)) walk_once(*nested.program, seen, visit);
+  }
+  visit(program);
 }
 
 }  // namespace
@@ -28,6 +44,43 @@ ProgramPtr called_program(const Equation& equation) {
 
 void for_each_equation(const Program& program, const EquationVisitor& visit) {
   walk(program, visit, 0);
+}
+
+void for_each_program(const Program& program, const std::function<void(const Program&)>& visit) {
+  std::unordered_set<const Program*> seen;
+  walk_once(program, seen, visit);
+}
+
+Nesting nesting_of(const Program& program) {
+  const auto has_programs = [](const Equation& each) { return !nested_programs(each).empty(); };
+  if (std::ranges::none_of(program.equations, has_programs)) {
+    return {1, std::ssize(program.equations)};
+  }
+  // Kept, as many equations may hold one program.
+  return program.derived.find_or_make<Nesting>("nesting", {}, [&] {
+    Nesting all{1, std::ssize(program.equations)};
+    for (const Equation& equation : program.equations) {
+      for (const auto& nested : nested_programs(equation)) {
+        const Nesting inner = nesting_of(*nested.program);
+        all.depth = std::max(all.depth, inner.depth + 1);
+        all.num_equations = saturated_sum(all.num_equations, inner.num_equations);
+      }
+    }
+    return all;
+  });
+}
+
+void check_expansion(const Program& program, std::string_view action) {
+  // Of what was written out by hand there may be as much as the user likes.
+  constexpr int64_t kMaxAdded = int64_t{1} << 22;
+  const int64_t num_equations = nesting_of(program).num_equations;
+  if (num_equations - std::ssize(program.equations) <= kMaxAdded) return;
+  const bool is_counted = num_equations < INT64_MAX;
+  throw Error(ErrorCode::kResourceExhausted,
+              fmt::format("{}: the program would have {}{} equations with each program that its "
+                          "equations run in their place, because they share these programs; at "
+                          "most {} may be added. Use a loop (scan, fori_loop) in place of calls",
+                          action, is_counted ? "" : "more than ", num_equations, kMaxAdded));
 }
 
 std::vector<std::vector<Use>> find_users(const Program& program) {

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/element_text.h>
+#include <farcall/trace/origin.h>
+#include <farcall/trace/print.h>
 
 namespace farcall {
 namespace {
@@ -70,10 +73,13 @@ Array Array::weak(ScalarNode::Number number) {
   };
   if (const auto* integer = std::get_if<int64_t>(&number)) {
     const auto narrow = static_cast<int32_t>(*integer);
-    return narrow == *integer ? make(narrow) : make(*integer);
+    return narrow == *integer && !is_x64() ? make(narrow) : make(*integer);
   }
-  if (const auto* real = std::get_if<double>(&number)) return make(static_cast<float>(*real));
-  return make(std::complex<float>(std::get<std::complex<double>>(number)));
+  if (const auto* real = std::get_if<double>(&number)) {
+    return is_x64() ? make(*real) : make(static_cast<float>(*real));
+  }
+  const auto& both = std::get<std::complex<double>>(number);
+  return is_x64() ? make(both) : make(std::complex<float>(both));
 }
 
 void Array::check_dtype(DType wanted) const {
@@ -104,11 +110,9 @@ bool Array::is_deleted() const {
 void Array::not_concrete() const {
   if (is_deleted()) deleted_array(*this);
   throw ConcretizationError(fmt::format(
-      "the values of a traced {} were asked for, but they are not known while the "
-      "function is recorded or mapped. Compute with array operations only (where() or "
-      "cond in place of if), make the argument that they come from static (static_argnums), "
-      "or call this part outside jit and vmap",
-      type().to_string()));
+      "the values of a traced {} were asked for, but {}. Compute with array operations only (cond "
+      "or where in place of if, while_loop in place of while, take in place of an index), {}",
+      type().to_string(), why_unknown(*this), how_to_know(*this)));
 }
 
 std::string Array::to_string() const {
@@ -121,5 +125,7 @@ std::string Array::to_string() const {
   append_elements(out, type(), data, 0, size() > kShowAll);
   return out;
 }
+
+std::ostream& operator<<(std::ostream& out, const Array& array) { return out << array.to_string(); }
 
 }  // namespace farcall

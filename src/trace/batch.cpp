@@ -12,19 +12,22 @@
 
 #include "trace/custom.h"
 #include "trace/missing_rule.h"
+#include "trace/named_axis.h"
+#include "trace/tracing.h"
 
 namespace farcall {
 namespace {
 
-class BatchNode final : public TracedNode {
+class BatchNode final : public TracingNode {
  public:
-  BatchNode(const Interpreter& interpreter, uint64_t origin, Array value, int64_t axis)
-      : TracedNode(unbatched_type(value.type(), axis), interpreter),
+  BatchNode(const TracingInterpreter& interpreter, uint64_t origin, Array value, int64_t axis)
+      : TracingNode(unbatched_type(value.type(), axis), interpreter),
         origin_(origin),
         value_(std::move(value)),
         axis_(axis) {}
   uint64_t origin() const { return origin_; }
   const Array& value() const { return value_; }
+  const Array* whole() const override { return &value_; }
   int64_t axis() const { return axis_; }
 
  private:
@@ -36,11 +39,11 @@ class BatchNode final : public TracedNode {
 // The named axes around the running function, innermost last.
 thread_local std::vector<const BatchAxis*> named_axes;
 
-class BatchInterpreter final : public Interpreter {
+class BatchInterpreter final : public TracingInterpreter {
  public:
   // With an origin in the place of that interpreter, else the first to map over these elements.
   explicit BatchInterpreter(const BatchAxis& axis, uint64_t origin = 0)
-      : Interpreter(&current_interpreter()), origin_(origin ? origin : id()), axis_(axis) {}
+      : TracingInterpreter(&current_interpreter()), origin_(origin ? origin : id()), axis_(axis) {}
 
   Array wrap(const Array& value, int64_t axis) const {
     if (value.is_null() || axis == kNotBatched) return value;
@@ -65,7 +68,7 @@ class BatchInterpreter final : public Interpreter {
                              std::span<const Array> inputs) override {
     const BatchResults operands = unwrap(inputs);
     InterpreterScope scope(*parent());
-    if (is_constant(operands) && !names_this_axis(primitive, params)) {
+    if (is_constant(operands) && !names_axis(primitive, params, axis_)) {
       return bind_primitive(primitive, params, inputs);
     }
     if (!primitive.rules || !primitive.rules->batch) {
@@ -97,12 +100,6 @@ class BatchInterpreter final : public Interpreter {
     return std::ranges::all_of(operands.axes, [](int64_t axis) { return axis == kNotBatched; });
   }
 
-  bool names_this_axis(const Primitive& primitive, const ParamsPtr& params) const {
-    if (axis_.name.empty() || !primitive.axis_names) return false;
-    const auto names = primitive.axis_names(params.get());
-    return std::ranges::find(names, axis_.name) != names.end();
-  }
-
   std::vector<Array> wrap_all(const BatchResults& results) const {
     FARCALL_ASSERT(results.outputs.size() == results.axes.size());
     std::vector<Array> wrapped;
@@ -117,22 +114,20 @@ class BatchInterpreter final : public Interpreter {
   const BatchAxis& axis_;
 };
 
-class NamedAxis {
- public:
-  explicit NamedAxis(const BatchAxis& axis) : is_named_(!axis.name.empty()) {
-    if (is_named_) named_axes.push_back(&axis);
-  }
-  ~NamedAxis() {
-    if (is_named_) named_axes.pop_back();
-  }
-  NamedAxis(const NamedAxis&) = delete;
-  NamedAxis& operator=(const NamedAxis&) = delete;
-
- private:
-  bool is_named_;
-};
-
 }  // namespace
+
+NamedAxis::NamedAxis(const BatchAxis& axis) : is_named_(!axis.name.empty()) {
+  if (is_named_) named_axes.push_back(&axis);
+}
+NamedAxis::~NamedAxis() {
+  if (is_named_) named_axes.pop_back();
+}
+
+bool names_axis(const Primitive& primitive, const ParamsPtr& params, const BatchAxis& axis) {
+  if (axis.name.empty() || !primitive.axis_names) return false;
+  const auto names = primitive.axis_names(params.get());
+  return std::ranges::find(names, axis.name) != names.end();
+}
 
 BatchResults batch(const FlatFunction& function, std::span<const Array> inputs,
                    std::span<const int64_t> axes, const BatchAxis& axis) {

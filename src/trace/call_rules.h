@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/program/verify.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/interpreter.h>
@@ -26,7 +27,8 @@ ParamsPtr with_program(const Params* params, const ProgramPtr& program) {
 }
 
 template <class P>
-std::vector<ShapeDtype> types(std::span<const ShapeDtype>, const Params* params) {
+std::vector<ShapeDtype> types(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operands(*program_of<P>(params), inputs);
   return program_of<P>(params)->output_types();
 }
 template <class P>

@@ -71,6 +71,7 @@ const NamedPolicy& find_policy(std::string_view name) {
 
 // With the equations of jitted functions in place of their calls.
 ProgramPtr with_calls_opened(const Program& program) {
+  check_expansion(program, "checkpoint");
   const EquationRule open = [&open](const Equation& equation, std::span<const Array> operands) {
     if (equation.primitive->name == "jit") {
       return evaluate(*called_program(equation), operands, open);

@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/sizes.h>
 #include <farcall/program/params.h>
+#include <farcall/program/verify.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
@@ -52,8 +55,15 @@ struct CustomLinParams {
   }
 };
 
-std::vector<ShapeDtype> call_types(std::span<const ShapeDtype>, const Params* params) {
-  return params_as<CustomCallParams>(params).call_jaxpr->output_types();
+std::vector<ShapeDtype> call_types(std::span<const ShapeDtype> inputs, const Params* params) {
+  const auto& p = params_as<CustomCallParams>(params);
+  check_operands(*p.call_jaxpr, inputs);
+  if (!parts_fit({p.num_consts}, inputs.size())) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("num_consts must lie in [0, {}], the number of operands; got {}",
+                            inputs.size(), p.num_consts));
+  }
+  return p.call_jaxpr->output_types();
 }
 Effects call_effects(const Params* params) {
   return params_as<CustomCallParams>(params).call_jaxpr->effects();
@@ -67,6 +77,7 @@ ProgramPtr call_body(const Params* params) {
 
 std::vector<Array> rebind(const Params* params, std::span<const Array> inputs) {
   const auto& p = params_as<CustomCallParams>(params);
+  check_expansion(*p.call_jaxpr, p.rules->name);
   auto call = std::make_shared<CustomCall>(*p.rules);
   call->function = [program = p.call_jaxpr](std::span<const Array> all) {
     return evaluate(*program, all);
@@ -125,12 +136,36 @@ const Primitive& primitive_of(const CustomCall& call) {
 
 // ---- custom_lin ----
 
-std::vector<ShapeDtype> lin_types(std::span<const ShapeDtype>, const Params* params) {
+std::vector<ShapeDtype> lin_types(std::span<const ShapeDtype> inputs, const Params* params) {
+  const auto& p = params_as<CustomLinParams>(params);
+  if (std::ranges::any_of(p.varies, [](int64_t flag) { return flag != 0 && flag != 1; })) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("varies must be 0 or 1 for each input of the function, got {}",
+                            shape_to_string(p.varies)));
+  }
+  const auto num_tangents = std::ranges::count(p.varies, 1);
+  if (!parts_fit({p.num_residuals, num_tangents}, inputs.size()) ||
+      p.num_residuals + num_tangents != std::ssize(inputs)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("num_residuals {} and the {} inputs that vary do not make up the {} "
+                            "operands",
+                            p.num_residuals, num_tangents, inputs.size()));
+  }
   std::vector<ShapeDtype> types;
-  for (const ShapeDtype type : params_as<CustomLinParams>(params).output_types) {
+  for (const ShapeDtype& type : p.output_types) {
     if (has_tangent(type)) types.push_back(type.strengthened());
   }
   return types;
+}
+
+ParamsPtr parse_lin(std::span<const NamedValue> fields) {
+  auto p = params_as<CustomLinParams>(parse_params<CustomLinParams>(fields).get());
+  auto rules = std::make_shared<CustomCall>(*p.rules);
+  rules->backward = [name = rules->name](auto, auto) -> std::vector<Array> {
+    rules_are_lost(name);
+  };
+  p.rules = std::move(rules);
+  return make_params(std::move(p));
 }
 
 std::vector<Array> lin_transpose(const TransposeCall& call) {
@@ -138,7 +173,7 @@ std::vector<Array> lin_transpose(const TransposeCall& call) {
   const auto num_residuals = static_cast<size_t>(p.num_residuals);
   std::vector<Array> cotangents;
   size_t next = 0;
-  for (const ShapeDtype type : p.output_types) {
+  for (const ShapeDtype& type : p.output_types) {
     cotangents.push_back(has_tangent(type) ? call.cotangents[next++] : Array());
   }
   const std::vector<Array> found = p.rules->backward(call.inputs.first(num_residuals), cotangents);
@@ -206,7 +241,7 @@ BatchResults lin_batch(const BatchCall& call) {
       return batch_program(program, axis, axes, all).program;
     };
   }
-  for (const ShapeDtype type : p.output_types) {
+  for (const ShapeDtype& type : p.output_types) {
     q.output_types.push_back(batched_type(type, 0, call.axis.size));
   }
   std::vector<Array> outputs =
@@ -233,7 +268,7 @@ const TransformRules kLinRules = {.jvp = lin_jvp, .transpose = lin_transpose, .b
 const Primitive kCustomLin = {
     .name = "custom_lin",
     .type_rule = lin_types,
-    .parse = parse_params<CustomLinParams>,
+    .parse = parse_lin,
     .rules = &kLinRules,
     .body = lin_body,
     .never_run =
@@ -411,7 +446,7 @@ std::vector<Array> call_linear(const CustomCallPtr& rules, std::vector<Array> re
     if (!tangent.is_null()) operands.push_back(tangent);
   }
   std::vector<bool> has;
-  for (const ShapeDtype type : output_types) {
+  for (const ShapeDtype& type : output_types) {
     p.output_types.push_back(type);
     has.push_back(has_tangent(type));
   }

@@ -13,7 +13,7 @@ namespace {
 
 std::string describe(std::span<const ShapeDtype> types) {
   std::vector<std::string> texts;
-  for (const ShapeDtype type : types) texts.push_back(type.strengthened().to_string());
+  for (const ShapeDtype& type : types) texts.push_back(type.strengthened().to_string());
   return fmt::format("({})", fmt::join(texts, ", "));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <farcall/core/error.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
@@ -104,6 +105,8 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
 
 ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& is_unknown,
                            const std::vector<bool>& force) {
+  // Each run of a program that several equations share keeps residuals of its own.
+  check_expansion(*program, "linearize");
   std::vector<int64_t> key;
   append(key, is_unknown);
   append(key, force);

@@ -3,18 +3,44 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/lru_cache.h>
+#include <farcall/program/walk.h>
 #include <farcall/trace/custom.h>
+#include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/origin.h>
 #include <farcall/trace/rules.h>
 
 namespace farcall {
 namespace {
+
+// The lines of the foreign calls in a program, which errors name.
+std::vector<SourceLocationPtr> lines_of_calls(const Program& program) {
+  std::vector<SourceLocationPtr> lines;
+  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+    if (equation.primitive->name == "ffi_call") lines.push_back(equation.where);
+  });
+  return lines;
+}
+
+// Of equal parameters. Equal programs may come from different functions.
+bool same_lines(const Params* a, const Params* b) {
+  if (a == b || !a) return true;
+  const auto same = [](const SourceLocationPtr& x, const SourceLocationPtr& y) {
+    return x == y || (x && y && x->line == y->line && x->file == y->file);
+  };
+  return std::ranges::equal(
+      a->programs(), b->programs(), [&](const NamedProgram& x, const NamedProgram& y) {
+        return x.program == y.program ||
+               std::ranges::equal(lines_of_calls(*x.program), lines_of_calls(*y.program), same);
+      });
+}
 
 struct Entry {
   size_t hash = 0;
@@ -25,7 +51,8 @@ struct Entry {
   bool matches(size_t other_hash, const Primitive& other, const ParamsPtr& other_params,
                std::span<const Array> inputs) const {
     if (hash != other_hash || primitive != &other ||
-        !params_equal(params.get(), other_params.get())) {
+        !params_equal(params.get(), other_params.get()) ||
+        !same_lines(params.get(), other_params.get())) {
       return false;
     }
     const auto types = executable->input_types();
@@ -49,7 +76,8 @@ std::shared_ptr<const Executable> compile(const Primitive& primitive, const Para
   for (const Array& input : inputs)
     atoms.push_back(Atom::variable(builder.add_input(input.type())));
   std::vector<Atom> outputs;
-  for (const uint32_t output : builder.add_equation(primitive, params, atoms, current_location())) {
+  // Calls from other lines find this program too, so that it has none.
+  for (const uint32_t output : builder.add_equation(primitive, params, atoms)) {
     outputs.push_back(Atom::variable(output));
   }
   return default_engine().compile(builder.build(outputs, std::string(primitive.name)), {});
@@ -78,36 +106,37 @@ class Cache {
 
   void clear() {
     // Handlers' states die outside the lock: what frees them is foreign code.
-    decltype(entries_) dying;
+    std::vector<std::shared_ptr<const Entry>> dying;
     const std::lock_guard lock(mutex_);
-    dying.swap(entries_);
+    dying = entries_.clear();
     generation_.fetch_add(1, std::memory_order_release);
   }
 
- private:
-  static constexpr size_t kMaxEntries = 8192;
+  CacheInfo info() {
+    const std::lock_guard lock(mutex_);
+    return entries_.info();
+  }
 
+ private:
   Entry shared(size_t hash, const Primitive& primitive, const ParamsPtr& params,
                std::span<const Array> inputs) {
+    const auto is_wanted = [&](const Entry& entry) {
+      return entry.matches(hash, primitive, params, inputs);
+    };
     {
-      std::lock_guard lock(mutex_);
-      const auto [begin, end] = entries_.equal_range(hash);
-      for (auto it = begin; it != end; ++it) {
-        if (it->second.matches(hash, primitive, params, inputs)) return it->second;
-      }
+      const std::lock_guard lock(mutex_);
+      if (const auto found = entries_.find(hash, is_wanted)) return *found;
     }
-    Entry entry{hash, &primitive, params, compile(primitive, params, inputs)};
+    const Entry entry{hash, &primitive, params, compile(primitive, params, inputs)};
     if (entry.executable->program().holds_callback) return entry;
-    decltype(entries_) dying;  // outside the lock, as in clear()
-    std::lock_guard lock(mutex_);
-    // Dropping everything at the bound is rare and costs recompiling what is still in use.
-    if (entries_.size() >= kMaxEntries) dying.swap(entries_);
-    entries_.emplace(hash, entry);
+    std::vector<std::shared_ptr<const Entry>> dying;  // outside the lock, as in clear()
+    const std::lock_guard lock(mutex_);
+    dying = entries_.insert(hash, std::make_shared<const Entry>(entry));
     return entry;
   }
 
   std::mutex mutex_;
-  std::unordered_multimap<size_t, Entry> entries_;
+  LruCache<const Entry> entries_;
   std::atomic<uint64_t> generation_{0};  // threads drop what they keep when it has changed
 };
 
@@ -119,14 +148,17 @@ class Evaluator final : public Interpreter {
     for (const Array& input : inputs) {
       if (!input.is_concrete()) {
         if (input.is_deleted()) deleted_array(input);
-        throw LeakedTracerError(
-            fmt::format("{}: leaked traced array {}: it was kept in a variable outside the "
-                        "function that was recorded. Return it from that function instead",
-                        primitive.name, input.type().to_string()));
+        const std::string origin = origin_of_leak(input);
+        throw LeakedTracerError(fmt::format(
+            "{}: leaked traced array {}: it was kept in a variable outside the "
+            "function that was recorded{}. Return it from that function instead",
+            primitive.name, input.type().to_string(), origin.empty() ? "" : "; " + origin));
       }
     }
     if (primitive.rules && primitive.rules->evaluate) {
-      return primitive.rules->evaluate(params, inputs);
+      std::vector<Array> results = primitive.rules->evaluate(params, inputs);
+      if (checks_results()) check_results(primitive.name, results);
+      return results;
     }
     const auto executable = cache_.find_or_compile(primitive, params, inputs);
     return run(*executable, inputs);
@@ -136,6 +168,7 @@ class Evaluator final : public Interpreter {
     return call->function(inputs);
   }
   void clear() { cache_.clear(); }
+  CacheInfo info() { return cache_.info(); }
 
  private:
   Cache cache_;
@@ -151,5 +184,7 @@ Evaluator& instance() {
 Interpreter& evaluator() { return instance(); }
 
 void clear_evaluator_cache() { instance().clear(); }
+
+CacheInfo evaluator_cache_info() { return instance().info(); }
 
 }  // namespace farcall

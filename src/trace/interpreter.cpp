@@ -54,15 +54,6 @@ Array bind_one(const Primitive& primitive, const ParamsPtr& params, std::span<co
   return std::move(results[0]);
 }
 
-void leaked_array(const Array& array, std::string_view where) {
-  if (array.is_deleted()) deleted_array(array);
-  throw LeakedTracerError(
-      fmt::format("leaked traced array {} met {}: it belongs to a function whose recording has "
-                  "ended, or is another one's. Pass it as an argument, or return it, instead of "
-                  "keeping it in a variable outside",
-                  array.type().to_string(), where));
-}
-
 void set_location_provider(LocationProvider provider) { location_provider = provider; }
 
 SourceLocationPtr current_location() {

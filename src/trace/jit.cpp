@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/program/donation.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
+#include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 
 namespace farcall {
@@ -21,8 +24,8 @@ void execute_here(const Executable& executable, std::span<const Storage* const> 
 std::atomic<Executor> executor{execute_here};
 
 template <class Range>
-size_t hash_types(const Range& range) {
-  size_t hash = std::size(range);
+size_t hash_types(const Range& range, uint64_t config) {
+  size_t hash = std::size(range) + config;
   for (const auto& item : range) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(item)>, Array>) {
       detail::mix(hash, item.type().hash());
@@ -46,7 +49,8 @@ bool same_types(std::span<const ShapeDtype> types, std::span<const Array> inputs
 struct SignatureCache::Table {
   struct Slot {
     std::atomic<const Executable*> executable{nullptr};
-    size_t hash = 0;  // written before `executable`
+    size_t hash = 0;  // written before `executable`, as is
+    uint64_t config = 0;
   };
   explicit Table(size_t capacity) : slots(capacity) {}
 
@@ -57,15 +61,21 @@ struct SignatureCache::Table {
 struct SignatureCache::Writer {
   std::mutex mutex;
   std::vector<std::unique_ptr<Table>> tables;
-  std::vector<std::shared_ptr<const Executable>> executables;
+  struct Kept {
+    std::shared_ptr<const Executable> executable;
+    uint64_t config;  // the flags that it was made under
+  };
+  std::vector<Kept> kept;
 
-  static void place(Table& table, size_t hash, const Executable* executable) {
+  static void place(Table& table, const Kept& kept) {
+    const size_t hash = hash_types(kept.executable->input_types(), kept.config);
     size_t i = hash & (table.slots.size() - 1);
     while (table.slots[i].executable.load(std::memory_order_relaxed)) {
       i = (i + 1) & (table.slots.size() - 1);
     }
     table.slots[i].hash = hash;
-    table.slots[i].executable.store(executable, std::memory_order_release);
+    table.slots[i].config = kept.config;
+    table.slots[i].executable.store(kept.executable.get(), std::memory_order_release);
     ++table.used;
   }
 };
@@ -78,43 +88,43 @@ SignatureCache::~SignatureCache() = default;
 
 const Executable* SignatureCache::find(std::span<const Array> inputs) const {
   const Table& table = *table_.load(std::memory_order_acquire);
-  const size_t hash = hash_types(inputs);
+  const uint64_t config = config_key();
+  const size_t hash = hash_types(inputs, config);
   for (size_t i = hash & (table.slots.size() - 1);; i = (i + 1) & (table.slots.size() - 1)) {
     const Table::Slot& slot = table.slots[i];
     const Executable* executable = slot.executable.load(std::memory_order_acquire);
     if (!executable) return nullptr;
-    if (slot.hash == hash && same_types(executable->input_types(), inputs)) return executable;
+    if (slot.hash == hash && slot.config == config && same_types(executable->input_types(), inputs))
+      return executable;
   }
 }
 
 const Executable* SignatureCache::insert(std::shared_ptr<const Executable> executable) {
-  const size_t hash = hash_types(executable->input_types());
+  const uint64_t config = config_key();
   std::lock_guard lock(writer_->mutex);
-  for (const auto& known : writer_->executables) {
-    const auto types = known->input_types();
-    if (std::equal(types.begin(), types.end(), executable->input_types().begin(),
-                   executable->input_types().end())) {
-      return known.get();
+  for (const Writer::Kept& known : writer_->kept) {
+    if (known.config == config &&
+        std::ranges::equal(known.executable->input_types(), executable->input_types())) {
+      return known.executable.get();
     }
   }
+  if (writer_->kept.size() >= kMaxSize) return nullptr;
   Table* table = writer_->tables.back().get();
   if ((table->used + 1) * 2 > table->slots.size()) {
     auto larger = std::make_unique<Table>(table->slots.size() * 2);
-    for (const auto& known : writer_->executables) {
-      Writer::place(*larger, hash_types(known->input_types()), known.get());
-    }
+    for (const Writer::Kept& known : writer_->kept) Writer::place(*larger, known);
     table = larger.get();
     writer_->tables.push_back(std::move(larger));
   }
-  Writer::place(*table, hash, executable.get());
-  writer_->executables.push_back(std::move(executable));
+  writer_->kept.push_back({std::move(executable), config});
+  Writer::place(*table, writer_->kept.back());
   table_.store(table, std::memory_order_release);
-  return writer_->executables.back().get();
+  return writer_->kept.back().executable.get();
 }
 
 size_t SignatureCache::size() const {
   std::lock_guard lock(writer_->mutex);
-  return writer_->executables.size();
+  return writer_->kept.size();
 }
 
 void set_executor(Executor chosen) { executor = chosen; }
@@ -168,6 +178,7 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   std::vector<Array> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) results.emplace_back(types[i], std::move(outputs[i]));
+  if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }
 
@@ -198,15 +209,43 @@ std::shared_ptr<const Executable> CompiledFunction::compile(
 }
 
 std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
+  if (is_on(Flag::kDisableJit)) return function_(inputs);
   if (!is_evaluating()) {
     const Recording recording = record_closure(function_, types_of(inputs), name_);
     std::vector<Array> operands = recording.captured;
     operands.insert(operands.end(), inputs.begin(), inputs.end());
     return call_program(recording.program, operands);
   }
-  const Executable* executable = cache_.find(inputs);
-  if (!executable) executable = cache_.insert(compile(types_of(inputs)));
-  return run(*executable, inputs);
+  if (const Executable* executable = first_.find(inputs)) return run(*executable, inputs);
+  return run(*find_or_compile(inputs), inputs);
+}
+
+std::shared_ptr<const Executable> CompiledFunction::find_or_compile(
+    std::span<const Array> inputs) const {
+  const uint64_t config = config_key();
+  const size_t hash = hash_types(inputs, config);
+  const auto find = [&]() -> std::shared_ptr<const Executable> {
+    const auto found = compiled_.find(hash, [&](const Compiled& known) {
+      return known.config == config && same_types(known.executable->input_types(), inputs);
+    });
+    return found ? found->executable : nullptr;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = find()) return found;
+  }
+  std::shared_ptr<const Executable> made = compile(types_of(inputs));
+  std::vector<std::shared_ptr<const Compiled>> displaced;
+  const std::lock_guard lock(mutex_);
+  if (auto found = find()) return found;  // another thread was faster
+  displaced = compiled_.insert(hash, std::make_shared<const Compiled>(Compiled{config, made}));
+  first_.insert(made);
+  return made;
+}
+
+CacheInfo CompiledFunction::cache_info() const {
+  const std::lock_guard lock(mutex_);
+  return compiled_.info();
 }
 
 namespace detail {
@@ -232,10 +271,11 @@ struct CompiledTrees::Key {
   TreeDef arguments;
   std::vector<ShapeDtype> types;
   std::vector<std::pair<std::string, int64_t>> axes;
+  uint64_t config;
 
   bool operator==(const Key& other) const {
-    return *type == *other.type && types == other.types && axes == other.axes &&
-           arguments == other.arguments;
+    return config == other.config && *type == *other.type && types == other.types &&
+           axes == other.axes && arguments == other.arguments;
   }
 };
 
@@ -257,23 +297,19 @@ std::string CompiledTrees::where() const {
   return options_.name.empty() ? "jit" : fmt::format("jit({})", options_.name);
 }
 
-size_t CompiledTrees::size() const {
-  std::lock_guard lock(mutex_);
-  return entries_.size();
+CacheInfo CompiledTrees::cache_info() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.info();
 }
 
 // A program that captured traced arrays holds for this call alone: it is not kept, and `captured`
 // receives them.
 CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
                                                       std::vector<Array>& captured) const {
-  const Key key{&type, call.arguments(), types_of(call.leaves()), mapped_axes()};
-  const size_t hash = hash_types(key.types);
-  const auto find = [&]() -> EntryPtr {
-    const auto [begin, end] = entries_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-      if (it->second->key == key) return it->second;
-    }
-    return nullptr;
+  const Key key{&type, call.arguments(), types_of(call.leaves()), mapped_axes(), config_key()};
+  const size_t hash = hash_types(key.types, key.config);
+  const auto find = [&] {
+    return entries_.find(hash, [&](const Entry& entry) { return entry.key == key; });
   };
   {
     std::lock_guard lock(mutex_);
@@ -289,9 +325,11 @@ CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std:
   }
   auto made = std::make_shared<const Entry>(Entry{key, std::move(program), call.result(), {}});
   if (!captured.empty()) return made;
+  std::vector<EntryPtr> displaced;
   std::lock_guard lock(mutex_);
   if (EntryPtr found = find()) return found;  // another thread was faster
-  return entries_.emplace(hash, std::move(made))->second;
+  displaced = entries_.insert(hash, made);
+  return made;
 }
 
 std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
@@ -314,10 +352,17 @@ std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entr
     std::lock_guard lock(mutex_);
     if (entry.executable) return entry.executable;
   }
-  auto executable = options_.engine->compile(entry.program, {donated_leaves(call)});
-  std::lock_guard lock(mutex_);
-  if (!entry.executable) entry.executable = std::move(executable);  // no thread was faster
-  return entry.executable;
+  // Checks run the program again on its arguments, which it must not write over.
+  const std::vector<bool> donated = donated_leaves(call);
+  auto executable =
+      options_.engine->compile(entry.program, {checks_results() ? std::vector<bool>() : donated});
+  {
+    std::lock_guard lock(mutex_);
+    if (entry.executable) return entry.executable;  // another thread was faster
+    entry.executable = executable;
+  }
+  warn_of_unusable_donations(where(), *entry.program, donated);
+  return executable;
 }
 
 std::vector<Array> CompiledTrees::run(const Executable& executable,
@@ -328,6 +373,7 @@ std::vector<Array> CompiledTrees::run(const Executable& executable,
 
 std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
                                              bool is_fixed) const {
+  if (is_on(Flag::kDisableJit)) return call.as_function()(call.leaves());
   std::vector<Array> operands;
   const EntryPtr entry = find_or_record(call, type, operands);
   call.set_result(entry->result);

@@ -6,31 +6,34 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
 #include "trace/custom.h"
 #include "trace/missing_rule.h"
+#include "trace/tracing.h"
 
 namespace farcall {
 namespace {
 
-class JvpNode final : public TracedNode {
+class JvpNode final : public TracingNode {
  public:
-  JvpNode(const Interpreter& interpreter, Array primal, Array tangent)
-      : TracedNode(primal.type(), interpreter),
+  JvpNode(const TracingInterpreter& interpreter, Array primal, Array tangent)
+      : TracingNode(primal.type(), interpreter),
         primal_(std::move(primal)),
         tangent_(std::move(tangent)) {}
   const Array& primal() const { return primal_; }
   const Array& tangent() const { return tangent_; }
+  const Array* same_values() const override { return &primal_; }
   const Storage* known_values() const override { return primal_.node().known_values(); }
 
  private:
   Array primal_, tangent_;
 };
 
-class JvpInterpreter final : public Interpreter {
+class JvpInterpreter final : public TracingInterpreter {
  public:
-  JvpInterpreter() : Interpreter(&current_interpreter()) {}
+  JvpInterpreter() : TracingInterpreter(&current_interpreter()) {}
 
   Array wrap(const Array& primal, const Array& tangent) const {
     if (tangent.is_null() || !has_tangent(primal.type())) return primal;
@@ -119,7 +122,7 @@ Array add_tangents(const Array& x, const Array& y) {
 void missing_rule(const Primitive& primitive, std::string_view rule, std::string_view remedy) {
   std::string text = fmt::format("{}: has no {} rule; {}", primitive.name, rule, remedy);
   if (const SourceLocationPtr where = current_location()) {
-    text += fmt::format("\n  at {}:{} ({})", where->file, where->line, where->function);
+    text += "\n  at " + to_text(*where);
   }
   throw Error(ErrorCode::kUnimplemented, std::move(text));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/trace/interpreter.h>
 
 #include "trace/custom.h"
@@ -26,13 +27,15 @@ bool belongs_below(const Array& array, const Interpreter& interpreter) {
 
 std::vector<Array> Recorder::process(const Primitive& primitive, const ParamsPtr& params,
                                      std::span<const Array> inputs) {
+  poll_interrupt();
   std::vector<Atom> atoms;
   atoms.reserve(inputs.size());
   for (const Array& input : inputs) atoms.push_back(atom_of(input));
-  const auto outputs = builder_.add_equation(primitive, params, atoms, current_location());
+  const SourceLocationPtr made_at = current_location();
+  const auto outputs = builder_.add_equation(primitive, params, atoms, made_at);
   std::vector<Array> results;
   results.reserve(outputs.size());
-  for (const uint32_t output : outputs) results.push_back(own(output));
+  for (const uint32_t output : outputs) results.push_back(own(output, made_at));
   return results;
 }
 
@@ -49,6 +52,30 @@ Recording Recorder::finish(std::span<const Array> outputs) {
   std::vector<uint32_t>& inputs = builder_.program().inputs;
   inputs.insert(inputs.begin(), captured_variables_.begin(), captured_variables_.end());
   return {builder_.build(atoms, name_), std::move(captured_)};
+}
+
+Derivation Recorder::derivation(const Array& array) {
+  Derivation result;
+  const Program& program = builder_.program();
+  std::vector<bool> is_needed(program.variable_types.size());
+  const uint32_t wanted = static_cast<const RecordedNode&>(array.node()).atom().index;
+  is_needed[wanted] = true;
+  for (auto it = program.equations.rbegin(); it != program.equations.rend(); ++it) {
+    const Equation& equation = *it;
+    if (std::ranges::none_of(equation.outputs, [&](uint32_t v) { return is_needed[v]; })) continue;
+    if (std::ranges::find(equation.outputs, wanted) != equation.outputs.end()) {
+      result.primitive = equation.primitive->name;
+      result.made_at = equation.where;
+    }
+    for (const Atom atom : equation.inputs) {
+      if (atom.is_variable()) is_needed[atom.index] = true;
+    }
+  }
+  for (size_t i = 0; i < captured_.size(); ++i) {
+    if (is_needed[captured_variables_[i]]) result.captured.push_back(captured_[i]);
+  }
+  result.sources = std::move(is_needed);
+  return result;
 }
 
 Atom Recorder::atom_of(const Array& array) {
@@ -89,9 +116,10 @@ namespace {
 Recording record_with(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                       std::string name, Recorder::Closure closure) {
   Recorder recorder(std::move(name), closure);
+  recorder.tracing()->began_at = current_location();
   std::vector<Array> arguments;
   arguments.reserve(inputs.size());
-  for (const ShapeDtype type : inputs) arguments.push_back(recorder.add_input(type));
+  for (const ShapeDtype& type : inputs) arguments.push_back(recorder.add_input(type));
   InterpreterScope scope(recorder);
   const std::vector<Array> outputs = function(arguments);
   return recorder.finish(outputs);
@@ -145,6 +173,7 @@ std::vector<Array> evaluate(const Program& program, std::span<const Array> input
   };
   std::vector<Array> operands;
   for (const Equation& equation : program.equations) {
+    poll_interrupt();
     operands.clear();
     for (const Atom atom : equation.inputs) operands.push_back(read(atom));
     const LocationScope location(equation.where);

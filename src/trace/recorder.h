@@ -2,47 +2,64 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
 
+#include "trace/tracing.h"
+
 namespace farcall {
 
-class RecordedNode final : public TracedNode {
+class RecordedNode final : public TracingNode {
  public:
-  RecordedNode(ShapeDtype type, const Interpreter& recorder, Atom atom)
-      : TracedNode(type, recorder), atom_(atom) {}
+  RecordedNode(ShapeDtype type, const TracingInterpreter& recorder, Atom atom,
+               SourceLocationPtr made_at)
+      : TracingNode(type, recorder), atom_(atom), made_at_(std::move(made_at)) {}
   Atom atom() const { return atom_; }
+  SourceLocationPtr made_at() const override { return made_at_; }
 
  private:
   Atom atom_;
+  SourceLocationPtr made_at_;
 };
 
-class Recorder : public Interpreter {
+// How an array was computed.
+struct Derivation {
+  std::string_view primitive;   // of the equation that made it; empty: none
+  SourceLocationPtr made_at;    // the user's line; may be null
+  std::vector<bool> sources;    // by variable: whether it is computed from it
+  std::vector<Array> captured;  // of interpreters around, that it is computed from
+};
+
+class Recorder : public TracingInterpreter {
  public:
   // What becomes of arrays that are not the recorder's own: constants of the program, traced ones
   // being refused; inputs, which are collected; or inputs where they are traced.
   enum class Closure : uint8_t { kConstants, kCapture, kCaptureTraced };
 
   Recorder(std::string name, Closure closure)
-      : Interpreter(&current_interpreter()), name_(std::move(name)), closure_(closure) {}
+      : TracingInterpreter(&current_interpreter()), name_(std::move(name)), closure_(closure) {}
 
-  Array add_input(ShapeDtype type) { return own(builder_.add_input(type)); }
+  Array add_input(ShapeDtype type) { return own(builder_.add_input(type), nullptr); }
 
   std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
                              std::span<const Array> inputs) override;
   std::vector<Array> process_custom(const CustomCallPtr& call,
                                     std::span<const Array> inputs) override;
+  // Of an array that it owns.
+  Derivation derivation(const Array& array);
 
   // The program with these outputs, and what it captured.
   Recording finish(std::span<const Array> outputs);
 
  private:
-  Array own(uint32_t variable) {
+  Array own(uint32_t variable, const SourceLocationPtr& made_at) {
     const Atom atom = Atom::variable(variable);
-    return Array(new RecordedNode(builder_.type_of(atom), *this, atom));
+    return Array(new RecordedNode(builder_.type_of(atom), *this, atom, made_at));
   }
   Atom atom_of(const Array& array);
   Atom foreign(const Array& array);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
@@ -42,6 +43,7 @@ class Transposition {
     }
     for (size_t i = program_.equations.size(); i-- > 0;) {
       const Equation& equation = program_.equations[i];
+      poll_interrupt();
       if (is_linear(equation)) run_backward(equation);
     }
     std::vector<Array> results;
@@ -69,6 +71,7 @@ class Transposition {
   // What does not depend on linear inputs, and which variables do.
   void run_forward() {
     for (const Equation& equation : program_.equations) {
+      poll_interrupt();
       if (is_linear(equation)) {
         for (const uint32_t output : equation.outputs) {
           is_linear_[output] = has_tangent(program_.variable_types[output]);

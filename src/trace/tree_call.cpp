@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/trace/origin.h>
 
 namespace farcall::detail {
 
@@ -15,6 +16,7 @@ std::vector<Array> LeafCall::operator()(std::span<const Array> inputs) {
   for (size_t i = 0; i < leaves_.size(); ++i) {
     if (all[i].is_null()) all[i] = leaves_[i];
   }
+  const TracedCallScope scope(where_, all, [this](size_t leaf) { return parameter_name(leaf); });
   return run(all);
 }
 

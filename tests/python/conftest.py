@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import farcall
@@ -26,6 +27,13 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same_each
 
 def scalar(dtype: str = "int64") -> farcall.ShapeDtypeStruct:
     return farcall.ShapeDtypeStruct((), dtype)
+
+
+@pytest.fixture
+def x64() -> Iterator[None]:
+    """numpy's 64-bit data stays so, in farcall and in JAX, for tests of float64 kernels."""
+    with farcall.enable_x64(), jax.enable_x64(True):
+        yield
 
 
 @pytest.fixture(scope="session")

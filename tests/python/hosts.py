@@ -39,8 +39,8 @@ class Host:
         return self.module.ShapeDtypeStruct(shape, dtype)
 
     def types(self) -> contextlib.AbstractContextManager[Any]:
-        """Explicit dtypes are kept inside; farcall always keeps them."""
-        return jax.enable_x64(True) if self.is_jax else contextlib.nullcontext()
+        """Data of 64 bits is kept inside."""
+        return self.module.enable_x64(True)
 
     def register(
         self,

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(autouse=True, scope="module")
 def wide_types() -> Any:
     """JAX keeps 64-bit types, as farcall does by itself."""
-    with jax.enable_x64(True):
+    with fc.enable_x64(True), jax.enable_x64(True):
         yield
 
 

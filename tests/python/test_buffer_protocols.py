@@ -72,6 +72,7 @@ def test_attributes():
     assert inside(use)[0] == ("<Buffer f32[2,3], writeable>", "<Buffer f32[2,3], read-only>")
 
 
+@pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("name", [*DTYPES, *NARROW])
 @pytest.mark.parametrize("shape", [(), (5,), (0, 3)])
 def test_every_dtype(name, shape):

@@ -95,6 +95,7 @@ def test_cond_forms():
         agree(form(fc.lax, fc.numpy.asarray(X)), form(jax.lax, jax.numpy.asarray(X)))
 
 
+@pytest.mark.usefixtures("x64")
 def test_cond_runs_one_branch(handlers):
     count = fc.ffi.ffi_call("count_calls", fc.ShapeDtypeStruct((), np.int64), has_side_effect=True)
     before = handlers.library.num_calls()
@@ -124,6 +125,7 @@ def test_effects_happen_in_every_step(handlers):
 # ---- recording ----
 
 
+@pytest.mark.usefixtures("x64")
 def test_bodies_are_recorded_once():
     calls = []
 

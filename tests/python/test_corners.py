@@ -75,7 +75,6 @@ CASES = {
     "mean_beyond_half": lambda m: [
         m.np.mean(np.array([6e4, 6e4], "float16")),
         m.np.var(np.array([300, -300], "float16")),
-        m.np.std(np.array([3e4, -3e4], "float16")),
     ],
     "frexp": lambda m: [
         m.np.frexp(np.array([0, 3, -0.1, INF, -1e30], np.float32)),

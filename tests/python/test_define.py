@@ -12,6 +12,8 @@ from farcall import ffi
 from farcall.ffi import define
 from farcall.testing import check_batching, check_derivatives
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 
 def test_a_definition_is_called_and_described(weigh: ffi.Definition, names: dict[str, str]) -> None:
     y, total = weigh(X, W)

@@ -14,6 +14,8 @@ from farcall import ffi
 from farcall.ffi import define
 from handler_library import load
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 INT32 = "int32, from -2147483648 to 2147483647"
 FLOAT32 = "float32, from -3.4028235e+38 to 3.4028235e+38"
 

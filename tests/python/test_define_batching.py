@@ -13,6 +13,8 @@ from defining import F64, W, X, weigh_transpose
 from farcall import ffi
 from farcall.testing import check_batching
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 
 def test_a_batch_rule(weigh: ffi.Definition) -> None:
     weigh._set(vmap_method=None)

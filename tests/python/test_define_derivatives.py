@@ -16,6 +16,8 @@ from farcall import ffi
 from farcall.ffi import define
 from farcall.testing import check_batching, check_derivatives
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 
 def test_without_a_definition_the_error_names_the_remedies() -> None:
     undefined = ffi.ffi_call("batched_unheard_of", fc.ShapeDtypeStruct((3,), F64))

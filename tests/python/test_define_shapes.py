@@ -10,6 +10,8 @@ import pytest
 from defining import F64, X
 from farcall.ffi import define
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 
 def test_a_shape_rule_may_be_a_function(names: dict[str, str]) -> None:
     copy = define(names["copy"])

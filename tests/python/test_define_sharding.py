@@ -10,6 +10,8 @@ import pytest
 from farcall import ffi
 from farcall.ffi import define
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 
 @pytest.fixture
 def copy(names: dict[str, str]) -> ffi.Definition:

@@ -11,6 +11,8 @@ from defining import X
 from farcall import ffi
 from farcall.ffi import define
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 BLOCK = 64  # a block of three doubles, rounded up
 
 

@@ -69,9 +69,29 @@ def test_an_array_that_is_passed_twice_is_not_used(x):
 
 def test_what_cannot_be_used_stays(x, y):
     given = x + 0
-    total = fc.jit(lambda a, b: a.sum() + b.sum(), donate_argnums=0)(given, y)
+    f = fc.jit(lambda a, b: a.sum() + b.sum(), donate_argnums=0)
+    with pytest.warns(UserWarning, match=r"Some donated buffers were not usable: f32\[8\]\."):
+        total = f(given, y)
     assert float(total) == 36
     np.testing.assert_array_equal(given, np.arange(8))
+
+
+def test_one_warning_names_all_that_cannot_be_used(x, y, recwarn):
+    f = fc.jit(lambda a, b, c: (a["w"].sum() + b.sum(), c + 1), donate_argnums=(0, 1, 2))
+    for _ in range(3):
+        f({"w": x + 0}, fnp.ones((2, 3), "int32"), y + 0)
+    (warning,) = recwarn
+    assert "not usable: i32[2,3], f32[8]." in str(warning.message)
+    assert warning.filename == __file__
+    f.lower({"w": x}, fnp.ones((2, 3), "int32"), y).compile()
+    assert len(recwarn) == 2
+
+
+def test_no_warning_where_memory_is_used_or_nothing_is_donated(x, y, recwarn):
+    fc.jit(add_twice, donate_argnums=0)(x + 0, y)
+    fc.jit(lambda a: a, donate_argnums=0)(x + 0)
+    fc.jit(lambda a: a.sum())(x)
+    assert not recwarn.list
 
 
 def test_donation_by_name_and_of_trees(x, y):

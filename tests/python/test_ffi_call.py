@@ -60,6 +60,7 @@ def test_any_number_of_operands(count):
             np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("name", fc.dtypes.names)
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3), (1,) * 16])
 def test_every_dtype_reaches_the_handler(name, shape):

@@ -52,7 +52,7 @@ CALLS = [
         r'attribute "factor": missing \(the call has "facter"\)',
     ),
     (lambda: scale(X, factor=ONE, a=1), fc.FfiError, r'attribute "a": unknown \(wanted "factor"\)'),
-    (lambda: scale(np.arange(3), factor=ONE), fc.FfiError, r"argument 0: wanted f32, got s64\[3\]"),
+    (lambda: scale(np.arange(3), factor=ONE), fc.FfiError, r"argument 0: wanted f32, got s32\[3\]"),
     (lambda: scale(factor=ONE), fc.FfiError, "scale: wanted 1 argument, got 0"),
     (lambda: scale(X, X, factor=ONE), fc.FfiError, "scale: wanted 1 argument, got 2"),
     (
@@ -295,7 +295,7 @@ def test_a_misspelt_target_lists_near_names_and_the_line():
         ) as raised:
             run(X)
         assert (raised.value.code, raised.value.target_name) == ("NOT_FOUND", "scael")
-        assert "test_ffi_errors.py" in str(raised.value)
+        assert str(raised.value).count("test_ffi_errors.py") == 1
 
 
 def test_a_target_can_be_registered_after_a_failed_call(handler_library):
@@ -355,7 +355,7 @@ def test_every_code_of_a_handler_arrives(number, code):
             error = raised.value
             assert type(error) is fc.FfiError
             assert (error.code, error.target_name, error.message) == (code, "fail", "told to")
-            assert str(error) == f'{code}: told to (ffi target "fail")'
+            assert str(error).splitlines()[0] == f'{code}: told to (ffi target "fail")'
 
 
 def test_ffi_error_is_a_runtime_error_of_the_package():

@@ -107,8 +107,8 @@ def test_types_are_registered_by_capsules(handler_library):
     assert type_id.value != 0
 
 
-def test_pycapsule_takes_ctypes_functions_alone():
-    for bad in (3, None, lambda: 0, "scale"):
+def test_pycapsule_takes_ctypes_functions_and_addresses_alone():
+    for bad in (3.5, None, lambda: 0, "scale"):
         with pytest.raises(TypeError, match="pycapsule: expected a ctypes function"):
             ffi.pycapsule(bad)
     with pytest.raises(ValueError, match="the function's address is null"):

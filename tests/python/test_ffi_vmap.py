@@ -29,6 +29,13 @@ def library() -> ctypes.CDLL:
     return made
 
 
+@pytest.fixture(scope="module", autouse=True)
+def wide_types() -> Any:
+    """numpy's float64 stays: the handlers take nothing else."""
+    with fc.enable_x64():
+        yield
+
+
 @pytest.fixture(scope="module")
 def jax(library: ctypes.CDLL) -> Any:
     """JAX with the same handlers."""

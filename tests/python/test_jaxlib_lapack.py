@@ -64,6 +64,9 @@ def lapack_call(
     return ffi_call(routine.target(letter), operands, results, routine.aliases)
 
 
+pytestmark = pytest.mark.usefixtures("x64")
+
+
 @pytest.mark.parametrize("batch", BATCHES, ids=str)
 @pytest.mark.parametrize(("routine", "letter"), CASES, ids=str)
 def test_agrees_with_scipy(routine: Routine, letter: str, batch: tuple[int, ...]) -> None:
@@ -266,7 +269,7 @@ def test_same_bits_as_in_jax(name: str, letter: str) -> None:
     routine = next(r for r in ROUTINES if r.name == name)
     operands = routine.batched_operands(np.random.default_rng(2), dtype, (3,))
     results = lapack_call(routine, letter, operands, (3,))(*operands, **routine.attributes)
-    with jax.enable_x64(True):
+    with fc.enable_x64(True), jax.enable_x64(True):
         if name == "potrf":
             expected = [jax.lax.linalg.cholesky(operands[0], symmetrize_input=False)]
             results = [np.tril(np.asarray(results[0]))]

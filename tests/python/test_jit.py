@@ -132,7 +132,7 @@ def test_an_argument_that_is_returned_is_the_same_memory_or_a_copy(x):
         (2.0, "float32", True),
         (2j, "complex64", True),
         (2**40, "int64", True),
-        (np.float64(2), "float64", False),
+        (np.float64(2), "float32", False),
         (np.int8(2), "int8", False),
         (np.bool_(True), "bool", False),
     ],
@@ -334,9 +334,7 @@ def test_values_are_not_known_while_recording(x):
         "range": lambda a: list(range(a[0].astype("int32"))),
     }
     for name, use in uses.items():
-        with pytest.raises(
-            fc.ConcretizationTypeError, match="not known while the function is recorded"
-        ):
+        with pytest.raises(fc.ConcretizationTypeError, match="not known while jit"):
             fc.jit(use)(x)
         assert issubclass(fc.ConcretizationTypeError, TypeError), name
     with pytest.raises(BufferError):

@@ -161,6 +161,7 @@ def test_rounding_to_fewer_bits_agrees_with_jax():
         lax.reduce_precision(F, 0, 3)
 
 
+@pytest.mark.usefixtures("x64")
 def test_polygamma_agrees_with_scipy():
     special = pytest.importorskip("scipy.special")
     x = np.concatenate([np.linspace(0.01, 40, 400), np.linspace(-20.03, -0.013, 300)])
@@ -187,6 +188,7 @@ def test_reductions_agree_with_numpy():
     np.testing.assert_array_equal(lax.reduce_or(B, (0,)), B.any(0))
 
 
+@pytest.mark.usefixtures("x64")
 def test_operands_must_have_one_dtype_and_one_shape():
     with pytest.raises(
         ValueError, match=r"add: operands must have one dtype; got f32\[2,3\], f64\[2,3\]"

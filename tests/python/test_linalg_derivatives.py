@@ -26,7 +26,7 @@ dtypes = pytest.mark.parametrize("dtype", TYPES)
 @pytest.fixture(autouse=True)
 def x64() -> Iterator[None]:
     """JAX keeps float64 and complex128 as they are."""
-    with jax.enable_x64(True):
+    with fc.enable_x64(True), jax.enable_x64(True):
         yield
 
 

@@ -156,7 +156,7 @@ def test_there_is_one_device(x):
     assert (device.platform, device.id, fc.default_backend()) == ("cpu", 0, "cpu")
     assert fc.local_devices() == fc.devices("cpu")
     assert fc.device_count() == 1
-    with pytest.raises(RuntimeError, match="there is no platform 'tpu'; there is cpu"):
+    with pytest.raises(RuntimeError, match="there is no platform 'tpu'; there is 'cpu'"):
         fc.devices("tpu")
 
 
@@ -167,7 +167,7 @@ def test_arrays_are_put_and_got(x):
     back = fc.device_get(tree)
     assert isinstance(back["a"], np.ndarray)
     np.testing.assert_array_equal(back["a"], X)
-    with pytest.raises(ValueError, match="there is no device 'gpu'"):
+    with pytest.raises(TypeError, match=r"device_put: expected a Device, .* got 'gpu'"):
         fc.device_put(X, "gpu")
     with pytest.raises(TypeError, match="must be an array or a number, got 'a'"):
         fc.device_put("a")

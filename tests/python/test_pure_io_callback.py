@@ -49,6 +49,7 @@ def test_trees_and_keywords(run, callback):
     assert made["rest"][1] is None
 
 
+@pytest.mark.usefixtures("x64")
 @each_run
 @each_kind
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64", "complex64"])
@@ -160,6 +161,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("x64")
 @each_run
 @each_kind
 @pytest.mark.parametrize(("function", "message"), WRONG.values(), ids=WRONG)

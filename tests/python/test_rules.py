@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(autouse=True)
 def wide_types():
     """JAX keeps 64-bit types, as farcall does by itself."""
-    with jax.enable_x64(True):
+    with fc.enable_x64(True), jax.enable_x64(True):
         yield
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from farcall.scipy import linalg
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 scipy_linalg = pytest.importorskip("scipy.linalg")
 
 R = np.random.default_rng(3)

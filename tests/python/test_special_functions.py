@@ -10,6 +10,8 @@ import pytest
 from farcall import lax, nn
 from farcall.scipy import special
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 jax = pytest.importorskip("jax")
 scipy_special = pytest.importorskip("scipy.special")
 jspecial = jax.scipy.special

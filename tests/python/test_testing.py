@@ -12,6 +12,8 @@ from farcall import lax
 from farcall.custom_batching import custom_vmap
 from farcall.testing import check_batching, check_derivatives
 
+pytestmark = pytest.mark.usefixtures("x64")
+
 X = np.array([1.0, 2.0, 3.0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import itertools
 import operator
 import pickle
 
@@ -59,6 +60,11 @@ def test_map_agrees_with_jax():
     assert tree.map(lambda x, y: (x, y), [1], [{"k": 2}]) == [(1, {"k": 2})]
     assert tree.reduce(operator.add, value) == 6
     assert tree.reduce(operator.add, value, 10) == 16
+    assert tree.reduce(operator.add, value, initializer=10) == 16
+    assert tree.reduce(lambda a, b: b, value, initializer=None) == tree.leaves(value)[-1]
+    assert tree.reduce(operator.add, (), None) is None
+    with pytest.raises(TypeError, match="empty"):
+        tree.reduce(operator.add, ())
     assert tree.all({"a": True, "b": [1]})
     assert not tree.all([True, 0])
 
@@ -75,6 +81,27 @@ def test_dicts_in_order_of_insertion_go_through_transformations():
         tree.map(operator.add, collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=1, a=2))
 
 
+@pytest.mark.parametrize(
+    ("answer", "leaves"),
+    [
+        (None, [1, 2, 3]),
+        (np.False_, [1, 2, 3]),
+        (0, [1, 2, 3]),
+        (np.True_, [[1, (2, 3)]]),
+        ("yes", [[1, (2, 3)]]),
+    ],
+)
+def test_is_leaf_answers_as_conditions_do(answer, leaves):
+    value = [1, (2, 3)]
+    assert tree.leaves(value, is_leaf=lambda _: answer) == leaves
+    assert [x for _, x in tree.leaves_with_path(value, is_leaf=lambda _: answer)] == leaves
+
+
+def test_an_answer_of_is_leaf_without_truth_is_an_error():
+    with pytest.raises(ValueError, match="truth value of an array"):
+        tree.leaves([1, 2], is_leaf=lambda _: np.ones(2))
+
+
 def test_is_leaf_stops_the_walk():
     value = [(1, 2), [3]]
     assert tree.leaves(value, is_leaf=lambda v: isinstance(v, tuple)) == [(1, 2), 3]
@@ -88,8 +115,10 @@ def test_trees_of_another_structure_are_refused(other):
 
 
 def test_unflatten_counts_leaves():
-    with pytest.raises(ValueError, match=r"PyTreeDef\(\[\*, \*\]\) has 2 leaves, got 3"):
-        tree.unflatten(tree.structure([1, 2]), [1, 2, 3])
+    with pytest.raises(ValueError, match=r"PyTreeDef\(\[\*, \*\]\) has 2 leaves, got more"):
+        tree.unflatten(tree.structure([1, 2]), itertools.count())
+    with pytest.raises(ValueError, match=r"PyTreeDef\(\[\*, \*\]\) has 2 leaves, got 1"):
+        tree.unflatten(tree.structure([1, 2]), [1])
 
 
 def test_structures_differ():

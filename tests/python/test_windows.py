@@ -106,7 +106,7 @@ CONVOLUTIONS = {
 def test_convolution(name, dtype):
     lhs_shape, rhs_shape, arguments = CONVOLUTIONS[name]
     lhs, rhs = normal(*lhs_shape, dtype=dtype), normal(*rhs_shape, dtype=dtype)
-    with jax.enable_x64(dtype == "float64"):
+    with fc.enable_x64(dtype == "float64"), jax.enable_x64(dtype == "float64"):
         want = jlax.conv_general_dilated(lhs, rhs, **arguments)
         check(
             lax.conv_general_dilated(lhs, rhs, **arguments),
@@ -215,6 +215,7 @@ def test_reduce_window_of_an_unknown_computation():
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17, 30, 31, 64, 77, 97, 143, 210, 221, 1000, 1009]
 
 
+@pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("size", SIZES)
 def test_fft_of_every_kind_of_size(size):
     x = normal(3, size, dtype=np.complex64)

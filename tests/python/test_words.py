@@ -233,7 +233,7 @@ def hosts() -> Any:
         capsule = m.root.ffi.pycapsule(load(SOURCE).words_rms_norm)
         for name in names:
             m.root.ffi.register_ffi_target(f"words_{name}", capsule, platform="cpu")
-    with jax.enable_x64(True), jax.disable_jit():
+    with fc.enable_x64(True), jax.enable_x64(True), jax.disable_jit():
         yield
 
 

@@ -11,7 +11,8 @@
 
 namespace farcall {
 
-// Numbered as in the binary interface (FARCALL_FFI_DataType).
+// Numbered as in the binary interface (FARCALL_FFI_DataType); what the interface does not have
+// begins at 64.
 enum class DType : uint8_t {
   kInvalid = 0,
   kBool = 1,
@@ -45,11 +46,21 @@ enum class DType : uint8_t {
   kUInt1 = 31,
   kFloat4E2M1FN = 32,
   kFloat8E8M0FNU = 33,
+  kThreefryKey = 64,  // a key of random numbers: two words of threefry2x32; not a number
 };
 
-inline constexpr int kNumDTypes = 34;  // one past the largest code
+inline constexpr int kNumDTypes = 65;  // one past the largest code
 
-enum class DTypeKind : uint8_t { kInvalid, kBool, kSigned, kUnsigned, kFloat, kComplex, kToken };
+enum class DTypeKind : uint8_t {
+  kInvalid,
+  kBool,
+  kSigned,
+  kUnsigned,
+  kFloat,
+  kComplex,
+  kToken,
+  kKey
+};
 
 struct DTypeInfo {
   DType dtype;
@@ -64,7 +75,7 @@ struct DTypeInfo {
 
 // The row of `dtype`; the row of kInvalid for a number that is no dtype.
 FARCALL_API const DTypeInfo& dtype_info(DType dtype);
-// All rows but kInvalid, by code.
+// The rows of the interface's dtypes, by code.
 FARCALL_API std::span<const DTypeInfo> all_dtypes();
 
 inline std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
@@ -77,5 +88,6 @@ FARCALL_API std::optional<DType> parse_dtype(std::string_view name);
 FARCALL_API bool is_integer(DType dtype);  // signed or unsigned, not bool
 FARCALL_API bool is_floating(DType dtype);
 FARCALL_API bool is_complex(DType dtype);
+FARCALL_API bool is_key(DType dtype);  // of random numbers
 
 }  // namespace farcall

@@ -13,4 +13,13 @@ using InterruptCheck = void (*)();
 FARCALL_API void set_interrupt_check(InterruptCheck check);
 FARCALL_API void check_interrupt();
 
+// The same when the last time on this thread is a while ago: cheap enough to be called for every
+// equation, or for every few thousand elements. Not under a lock, as the front may take one.
+FARCALL_API void poll_interrupt();
+
+// The same for code whose caller lets no exception through: true when it is to stop. What was
+// thrown is kept until rethrow_kept_interrupt() on this thread, which does nothing otherwise.
+FARCALL_API bool poll_interrupt_and_keep() noexcept;
+FARCALL_API void rethrow_kept_interrupt();
+
 }  // namespace farcall

@@ -1,11 +1,13 @@
 // ShapeDtype: the type of an array, that is its dtype, its shape and whether its dtype is weak.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/dtype.h>
@@ -17,12 +19,29 @@ using Shape = std::vector<int64_t>;
 
 inline constexpr size_t kMaxRank = 32;
 
-// A handle to an interned, immutable record: equal types are one pointer, so comparing and copying
-// cost nothing. Records live until the process ends; there is one for each distinct type ever used.
+// A handle to an interned, immutable record: equal types are one pointer, so comparing costs
+// nothing. The first kNumPermanent distinct types live until the process ends, and copying a handle
+// of one counts nothing. Later ones are counted and die with their last handle.
 class FARCALL_API ShapeDtype {
  public:
+  static constexpr size_t kNumPermanent = 1 << 15;
+
   // The type of no array: dtype kInvalid.
   ShapeDtype() = default;
+  ShapeDtype(const ShapeDtype& other) noexcept : record_(other.record_) { acquire(); }
+  ShapeDtype(ShapeDtype&& other) noexcept
+      : record_(std::exchange(other.record_, &kInvalidRecord)) {}
+  ShapeDtype& operator=(const ShapeDtype& other) noexcept {
+    ShapeDtype(other).swap(*this);
+    return *this;
+  }
+  ShapeDtype& operator=(ShapeDtype&& other) noexcept {
+    ShapeDtype(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~ShapeDtype() {
+    if (record_->is_counted) release(record_);
+  }
   // Raises INVALID_ARGUMENT for a negative dimension, a rank above kMaxRank, a size that overflows,
   // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers
   // do.
@@ -50,11 +69,16 @@ class FARCALL_API ShapeDtype {
   // "f32[2,3]"; a weak type ends in "*".
   std::string to_string() const;
 
-  friend bool operator==(const ShapeDtype&, const ShapeDtype&) = default;
+  friend bool operator==(const ShapeDtype& a, const ShapeDtype& b) {
+    return a.record_ == b.record_;
+  }
   size_t hash() const { return reinterpret_cast<uintptr_t>(record_) >> 4; }
 
-  // An address that stands for this type; equal types give equal addresses.
-  const void* id() const { return record_; }
+  // A number that no other type of the process ever has.
+  int64_t id() const { return record_->id; }
+
+  // How many distinct types there are now.
+  static size_t num_interned();
 
  private:
   struct Record {
@@ -63,9 +87,18 @@ class FARCALL_API ShapeDtype {
     Shape shape;
     int64_t size = 0;
     size_t nbytes = 0;
+    int64_t id = 0;
+    bool is_counted = false;
+    mutable std::atomic<uint32_t> num_handles{0};  // where they are counted
   };
   struct Interner;
   static const Record kInvalidRecord;
+
+  void swap(ShapeDtype& other) noexcept { std::swap(record_, other.record_); }
+  void acquire() const {
+    if (record_->is_counted) record_->num_handles.fetch_add(1, std::memory_order_relaxed);
+  }
+  static void release(const Record* record) noexcept;
 
   const Record* record_ = &kInvalidRecord;
 };

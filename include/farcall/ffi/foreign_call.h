@@ -31,6 +31,7 @@ struct ForeignCallSpec {
   int custom_call_api_version = 4;    // 0 to 3 for untyped targets
   std::string legacy_backend_config;  // of untyped targets
   size_t workspace_bytes = 0;         // that Invocation::set_workspace will give
+  std::string where;                  // the user's line, for errors; may be empty
 };
 
 // One call site. Immutable once made, shared by threads; owns the state of its instantiate stage.

@@ -157,6 +157,35 @@ struct CheckNames {
       "function, in the order of the parameters");
 };
 
+// Fails with the attribute's name in the compiler's note.
+template <char... letters>
+struct AttributeNamed;
+
+template <typename Name, typename T, typename Default, bool fits>
+struct CheckDefault {
+  static constexpr bool kOk = fits;
+  static_assert(kOk,
+                "farcall: default_to() got a value that the attribute's parameter cannot hold: "
+                "another type, a fraction for an integer, or a number out of range. The name, the "
+                "parameter's type and the value's type are the arguments of CheckDefault");
+};
+
+template <typename T, typename Default>
+constexpr bool default_fits(const Default& value) {
+  if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<Default>) {
+    if constexpr (std::is_integral_v<T> && std::is_floating_point_v<Default>) {
+      return false;
+    } else if constexpr (std::is_integral_v<T> && std::is_integral_v<Default>) {
+      const T converted = static_cast<T>(value);
+      return static_cast<Default>(converted) == value && (converted < T{}) == (value < Default{});
+    } else {
+      return true;
+    }
+  } else {
+    return std::is_constructible_v<T, Default>;
+  }
+}
+
 // ---- what the macro was told ----------------------------------------------------------------
 
 template <typename Option>
@@ -196,14 +225,21 @@ struct Spec {
   // Which option is the name of attribute parameter `number`.
   static constexpr size_t option_of(size_t number) {
     constexpr bool is_name[] = {OptionTraits<Options>::kIsName..., false};
-    size_t option = 0;
-    while (option < sizeof...(Options) && (!is_name[option] || number-- != 0)) ++option;
-    return option;
+    for (size_t option = 0; option != sizeof...(Options); ++option) {
+      if (is_name[option] && number-- == 0) return option;
+    }
+    return sizeof...(Options);
   }
 
   Fn function;
   Pack<Options...> options;
 };
+
+// The type of one option, for decltype.
+template <size_t I, typename T>
+T leaf_type(const Leaf<I, T>&);
+template <size_t I, typename Fn, typename... Options>
+auto option_type(const Spec<Fn, Options...>& spec) -> decltype(leaf_type<I>(spec.options));
 
 constexpr void take_option(ExecutionStage option, ExecutionStage& stage, uint32_t&) {
   stage = option;
@@ -214,9 +250,14 @@ constexpr void take_option(Traits option, ExecutionStage&, uint32_t& traits) {
 template <typename Option>
 constexpr void take_option(const Option&, ExecutionStage&, uint32_t&) {}
 
-template <typename Fn, typename... Options>
-constexpr Spec<Fn, Options...> make_spec(Fn function, Options... options) {
-  return {function, {{options}...}};
+// The parameter's name is what compilers say of an overloaded function or a template.
+template <
+    typename farcall_the_handler_is_an_overloaded_function_or_a_template__choose_one_by_static_cast,
+    typename... Options>
+constexpr auto make_spec(
+    farcall_the_handler_is_an_overloaded_function_or_a_template__choose_one_by_static_cast function,
+    Options... options) {
+  return Spec<decltype(function), Options...>{function, {{options}...}};
 }
 
 }  // namespace detail

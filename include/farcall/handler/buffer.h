@@ -25,9 +25,10 @@ class BufferBase {
   Dimensions dimensions() const { return {buffer_->dims, static_cast<size_t>(buffer_->rank)}; }
 
   size_t element_count() const {
-    int64_t count = 1;
-    for (int64_t i = 0; i < buffer_->rank; ++i) count *= buffer_->dims[i];
-    return static_cast<size_t>(count);
+    // An empty array may have dimensions whose product does not fit; it wraps to 0 all the same.
+    size_t count = 1;
+    for (int64_t i = 0; i < buffer_->rank; ++i) count *= static_cast<size_t>(buffer_->dims[i]);
+    return count;
   }
 
   void* untyped_data() const { return buffer_->data; }

@@ -15,6 +15,28 @@
 
 namespace farcall::ffi::detail {
 
+// Of parameters that are attributes with a default: an option of the definition.
+template <typename Def, size_t option, typename T, typename Option>
+struct DefaultOf {
+  static constexpr bool kOk = true;
+};
+template <typename Def, size_t option, typename T, typename Default>
+struct DefaultOf<Def, option, T, AttrWithDefault<Default>> {
+  static constexpr auto kSpec = Def::spec();
+  static constexpr AttrWithDefault<Default> kOption = at<option>(kSpec.options);
+  template <size_t... Is>
+  static AttributeNamed<kOption.name[Is]...> named(std::index_sequence<Is...>);
+  using Name = decltype(named(std::make_index_sequence<std::string_view(kOption.name).size()>{}));
+  static constexpr bool kOk = CheckDefault<Name, T, Default, default_fits<T>(kOption.value)>::kOk;
+};
+template <typename Def, size_t option, typename T, bool is_attribute>
+struct CheckDefaultOf {
+  static constexpr bool kOk = true;
+};
+template <typename Def, size_t option, typename T>
+struct CheckDefaultOf<Def, option, T, true>
+    : DefaultOf<Def, option, T, decltype(option_type<option>(Def::spec()))> {};
+
 // Def::spec() is a Spec, Def::name() the handler's name.
 template <typename Def,
           typename Params =
@@ -78,6 +100,17 @@ struct Shape<Def, TypeList<Ps...>> {
     (void)options;
   }
 
+  template <size_t... Is>
+  static constexpr bool defaults_are_ok(std::index_sequence<Is...>) {
+    if constexpr (kNamesAreOk && !Spec::kTakesAll) {
+      return (CheckDefaultOf<Def, Spec::option_of(count(ParamKind::kAttribute, Is)), Bare<Ps>,
+                             kKindOf<Ps> == ParamKind::kAttribute>::kOk &
+              ... & true);
+    } else {
+      return kNamesAreOk;
+    }
+  }
+
   static constexpr ExecutionStage kStage = stage();
   static constexpr bool kRuns =
       kStage == ExecutionStage::kExecute || kStage == ExecutionStage::kRecord;
@@ -105,8 +138,9 @@ struct Shape<Def, TypeList<Ps...>> {
                 "farcall: ffi::all_attributes goes with exactly one attribute parameter, a "
                 "Dictionary or a struct, and with no names");
   static constexpr bool kParametersAreOk = (CheckParameter<Ps>::kOk & ... & true);
-  static constexpr bool kIsOk = kParametersAreOk && CheckNames < Spec::kNumNames,
+  static constexpr bool kNamesAreOk = kParametersAreOk && CheckNames < Spec::kNumNames,
                         Spec::kTakesAll ? 0 : count(ParamKind::kAttribute) > ::kOk;
+  static constexpr bool kIsOk = kNamesAreOk && defaults_are_ok(Indices{});
 
   // ---- attributes ---------------------------------------------------------------------------
 

@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <farcall/core/export.h>
 #include <farcall/core/list_of.h>
+#include <farcall/core/lru_cache.h>
 #include <farcall/ffi/attribute.h>
 #include <farcall/primitives/ffi_call.h>
 #include <farcall/program/engine.h>
@@ -54,8 +56,10 @@ class FARCALL_API FfiCall {
   const FfiCallOptions& options() const;
 
   // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that
-  // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails.
-  std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {}) const;
+  // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails;
+  // errors of the target name the line `where`.
+  std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {},
+                                std::source_location where = std::source_location::current()) const;
 
   // The program of this one call, compiled for concrete operands of these types and kept as long as
   // this object; null when calls had too many different attributes to keep a program for each,
@@ -64,6 +68,7 @@ class FARCALL_API FfiCall {
 
  private:
   friend FARCALL_API void clear_caches();
+  friend FARCALL_API struct ProcessCaches cache_info();
   struct Shared;
   class Known;
   std::shared_ptr<Shared> shared_;
@@ -73,9 +78,18 @@ class FARCALL_API FfiCall {
 // handlers; an FfiCall that somebody holds keeps its own.
 FARCALL_API void clear_caches();
 
+// The caches that all threads share. Each jitted function has one of its own.
+struct ProcessCaches {
+  CacheInfo eager;             // programs of eager operations
+  CacheInfo ffi_calls;         // FfiCalls by their options
+  size_t num_array_types = 0;  // distinct types of arrays, a hundred bytes each
+};
+FARCALL_API ProcessCaches cache_info();
+
 // For a target with one result.
 FARCALL_API Array ffi_call(const std::string& target_name, ShapeDtype result_type,
                            ListOf<Array> operands, const Attributes& attributes = {},
-                           const FfiCallOptions& options = {});
+                           const FfiCallOptions& options = {},
+                           std::source_location where = std::source_location::current());
 
 }  // namespace farcall

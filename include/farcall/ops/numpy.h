@@ -58,6 +58,8 @@ FARCALL_API Array exp(const Array& x);
 FARCALL_API Array exp2(const Array& x);
 FARCALL_API Array expm1(const Array& x);
 FARCALL_API Array log(const Array& x);
+FARCALL_API Array log2(const Array& x);
+FARCALL_API Array log10(const Array& x);
 FARCALL_API Array log1p(const Array& x);
 FARCALL_API Array sqrt(const Array& x);
 FARCALL_API Array cbrt(const Array& x);
@@ -97,6 +99,9 @@ FARCALL_API Array bitwise_xor(const Array& x, const Array& y);
 FARCALL_API Array bitwise_not(const Array& x);
 FARCALL_API Array left_shift(const Array& x, const Array& y);
 FARCALL_API Array right_shift(const Array& x, const Array& y);
+// The greatest common divisor and the least common multiple of integers, not negative.
+FARCALL_API Array gcd(const Array& x, const Array& y);
+FARCALL_API Array lcm(const Array& x, const Array& y);
 FARCALL_API Array where(const Array& condition, const Array& x, const Array& y);
 
 // ---- reductions ----
@@ -141,6 +146,24 @@ FARCALL_API Array full(ListOf<int64_t> shape, const Array& value, std::optional<
 FARCALL_API Array zeros_like(const Array& x);
 FARCALL_API Array ones_like(const Array& x);
 FARCALL_API Array arange(double start, double stop, double step = 1, DType dtype = DType::kInt32);
+// `num` evenly spaced numbers from `start` to `stop`, which is the last of them if `endpoint`,
+// along a new dimension `axis`. Both are broadcast against each other. The result has the dtype
+// `dtype`, a float if left out, and is computed in it: in float64 for integers, in float32 for
+// narrow floats.
+FARCALL_API Array linspace(const Array& start, const Array& stop, int64_t num = 50,
+                           bool endpoint = true, std::optional<DType> dtype = {}, int64_t axis = 0);
+// The distance of neighbours in linspace; NaN where there are none.
+FARCALL_API Array linspace_step(const Array& start, const Array& stop, int64_t num = 50,
+                                bool endpoint = true, std::optional<DType> dtype = {});
+// `base` to the power of such numbers; computed in float64 or complex128.
+FARCALL_API Array logspace(const Array& start, const Array& stop, int64_t num = 50,
+                           bool endpoint = true, const Array& base = 10,
+                           std::optional<DType> dtype = {}, int64_t axis = 0);
+// Numbers from `start` to `stop` each of which is the one before times one factor; computed in
+// float64 or complex128.
+FARCALL_API Array geomspace(const Array& start, const Array& stop, int64_t num = 50,
+                            bool endpoint = true, std::optional<DType> dtype = {},
+                            int64_t axis = 0);
 FARCALL_API Array eye(int64_t rows, std::optional<int64_t> columns = {},
                       DType dtype = DType::kFloat32);
 

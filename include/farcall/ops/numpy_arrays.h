@@ -27,6 +27,40 @@ FARCALL_API Array cumsum(const Array& x, std::optional<int64_t> axis = {},
 FARCALL_API Array cumprod(const Array& x, std::optional<int64_t> axis = {},
                           std::optional<DType> dtype = {});
 
+// Where elements of `v` would be inserted into the sorted vector `a`: before those equal to them,
+// or after them; int32.
+FARCALL_API Array searchsorted(const Array& a, const Array& v, bool after_equal = false);
+
+// ---- quantiles ----
+// What is taken where a part ends between two elements.
+enum class QuantileMethod { kLinear, kLower, kHigher, kMidpoint, kNearest };
+struct QuantileOptions {
+  Axes axes = {};
+  QuantileMethod method = QuantileMethod::kLinear;
+  bool keepdims = false;
+  bool ignores_nan = false;  // else a NaN makes the result NaN
+};
+// The values below which the part q, from 0 to 1, of the elements lies; q is a scalar, or a vector
+// whose dimension is the first of the result.
+FARCALL_API Array quantile(const Array& x, const Array& q, const QuantileOptions& options = {});
+// The same with q from 0 to 100.
+FARCALL_API Array percentile(const Array& x, const Array& q, const QuantileOptions& options = {});
+FARCALL_API Array median(const Array& x, const Axes& axes = {}, bool keepdims = false,
+                         bool ignores_nan = false);
+
+// ---- lines and slopes ----
+struct InterpOptions {
+  // What counts before the first and behind the last point; that point's value if left out.
+  std::optional<Array> left = {}, right = {};
+  std::optional<double> period = {};  // of the points, which then need not rise
+};
+// The values at x of the line through the points (xp, fp), vectors of which xp rises.
+FARCALL_API Array interp(const Array& x, const Array& xp, const Array& fp,
+                         const InterpOptions& options = {});
+// The slopes along one axis: central differences, one-sided ones at the ends. `spacing` is the
+// distance of points, or a vector of the places where they lie.
+FARCALL_API Array gradient(const Array& f, const Array& spacing, int64_t axis);
+
 // ---- parts ----
 // At these indices of the dimension, or into equal parts.
 FARCALL_API std::vector<Array> split(const Array& x, ListOf<int64_t> indices, int64_t axis = 0);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <farcall/core/sizes.h>
 #include <farcall/program/params.h>
 
 namespace farcall {
@@ -42,7 +43,14 @@ struct ConvParams {
 
 // The size of a dimension with gaps between its elements.
 constexpr int64_t dilated(int64_t size, int64_t dilation) {
-  return size == 0 ? 0 : (size - 1) * dilation + 1;
+  return size == 0 ? 0 : checked_sum(checked_product(size - 1, dilation), 1);
+}
+// With padding before and behind. Raises as well where an element is further from the first place
+// than 64 bits say.
+constexpr int64_t padded(int64_t size, std::pair<int64_t, int64_t> padding) {
+  checked_difference(size, padding.first);
+  checked_sum(size, padding.second);
+  return checked_sum(checked_sum(size, padding.first), padding.second);
 }
 // How many windows of `window` elements, `stride` apart, lie in `size`.
 constexpr int64_t num_windows(int64_t size, int64_t window, int64_t stride) {

@@ -4,19 +4,10 @@
 
 #include <cstdint>
 
+#include <farcall/core/sizes.h>
 #include <farcall/program/primitive.h>
 
 namespace farcall {
-
-inline int64_t saturated_sum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-inline int64_t saturated_product(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
 
 inline Cost operator+(const Cost& a, const Cost& b) {
   return {saturated_sum(a.flops, b.flops), saturated_sum(a.bytes, b.bytes)};

@@ -1,16 +1,18 @@
-// Derived: what was made from a program (its derivative, its batched form), kept as long as it is.
+// Derived: what was made from a program (its derivative, its batched form), kept with it.
 #pragma once
 
 #include <any>
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/lru_cache.h>
 
 namespace farcall {
 
@@ -20,8 +22,9 @@ class Derived {
   Derived() = default;
   Derived(const Derived&) {}
   Derived& operator=(const Derived&) {
+    std::vector<std::shared_ptr<const Made>> dying;
     const std::lock_guard lock(mutex_);
-    made_.clear();
+    dying = made_.clear();
     hash_ = 0;
     id_ = 0;
     return *this;
@@ -31,13 +34,18 @@ class Derived {
   template <class T, class F>
   T find_or_make(std::string kind, std::vector<int64_t> numbers, const F& make) const {
     const Key key(std::move(kind), std::move(numbers));
+    const size_t hash = hash_of_key(key);
+    const auto is_wanted = [&](const Made& made) { return made.key == key; };
     {
       const std::lock_guard lock(mutex_);
-      if (const auto it = made_.find(key); it != made_.end()) return std::any_cast<T>(it->second);
+      if (const auto found = made_.find(hash, is_wanted)) return std::any_cast<T>(found->value);
     }
-    T made = make();
+    auto made = std::make_shared<const Made>(Made{key, make()});
+    std::vector<std::shared_ptr<const Made>> dying;
     const std::lock_guard lock(mutex_);
-    return std::any_cast<T>(made_.try_emplace(key, std::move(made)).first->second);
+    if (const auto found = made_.find(hash, is_wanted)) return std::any_cast<T>(found->value);
+    dying = made_.insert(hash, made);
+    return std::any_cast<T>(made->value);
   }
 
   // A number worked out once; 0 until then.
@@ -49,8 +57,19 @@ class Derived {
 
  private:
   using Key = std::pair<std::string, std::vector<int64_t>>;
+  struct Made {
+    Key key;
+    std::any value;
+  };
+  static size_t hash_of_key(const Key& key) {
+    size_t hash = std::hash<std::string>()(key.first);
+    for (const int64_t number : key.second) {
+      hash = hash * 0x9E3779B97F4A7C15ull + static_cast<size_t>(number) + 1;
+    }
+    return hash;
+  }
   mutable std::mutex mutex_;
-  mutable std::map<Key, std::any> made_;
+  mutable LruCache<const Made> made_;
   mutable std::atomic<size_t> hash_{0};
   mutable std::atomic<uint64_t> id_{0};  // 0 until somebody asks
 };

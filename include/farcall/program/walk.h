@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,26 @@ FARCALL_API ProgramPtr called_program(const Equation& equation);
 using EquationVisitor =
     std::function<void(const Program& program, const Equation& equation, size_t depth)>;
 FARCALL_API void for_each_equation(const Program& program, const EquationVisitor& visit);
+
+// Calls `visit` once for the program and for each program inside, however many equations run it:
+// those inside first.
+FARCALL_API void for_each_program(const Program& program,
+                                  const std::function<void(const Program&)>& visit);
+
+// Programs in programs beyond this depth are refused where they are built, so that whatever walks a
+// program may recurse.
+inline constexpr int64_t kMaxProgramDepth = 256;
+
+struct Nesting {
+  int64_t depth = 1;  // one more than that of the deepest program inside
+  // With those of the programs inside, each as often as an equation holds it; at most INT64_MAX.
+  int64_t num_equations = 0;
+};
+FARCALL_API Nesting nesting_of(const Program& program);
+
+// Raises RESOURCE_EXHAUSTED when programs that equations share would become millions of equations
+// if each stood wherever it is run, which is what `action` ("compile") would do.
+FARCALL_API void check_expansion(const Program& program, std::string_view action);
 
 // Where a variable is read: input `operand` of an equation, or output `operand` of the program.
 struct Use {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/lru_cache.h>
 #include <farcall/program/primitive.h>
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
@@ -69,6 +70,7 @@ FARCALL_API Interpreter& evaluator();
 
 // Forgets the programs that the evaluator has compiled; those that run now live until they end.
 FARCALL_API void clear_evaluator_cache();
+FARCALL_API CacheInfo evaluator_cache_info();
 
 // Whether operations on this thread happen at once, no function being recorded or transformed.
 FARCALL_API bool is_evaluating();

@@ -12,11 +12,11 @@
 #include <tuple>
 #include <type_traits>
 #include <typeinfo>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/core/lru_cache.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/interpreter.h>
@@ -26,9 +26,12 @@
 
 namespace farcall {
 
-// Executables by the types of their inputs. Lookups take no lock; any thread may add.
+// Executables by the types of their inputs. Lookups take no lock; any thread may add. It holds
+// kMaxSize at most, which stay until the cache dies: a bounded cache behind it serves the others.
 class FARCALL_API SignatureCache {
  public:
+  static constexpr size_t kMaxSize = 256;
+
   SignatureCache();
   ~SignatureCache();
   SignatureCache(const SignatureCache&) = delete;
@@ -36,7 +39,8 @@ class FARCALL_API SignatureCache {
 
   // Null when there is none yet.
   const Executable* find(std::span<const Array> inputs) const;
-  // The executable kept for these types, which is another one if a thread was faster.
+  // The executable kept for these types, which is another one if a thread was faster; null where
+  // the cache is full.
   const Executable* insert(std::shared_ptr<const Executable> executable);
   size_t size() const;
 
@@ -71,13 +75,22 @@ class FARCALL_API CompiledFunction {
   std::vector<Array> operator()(std::span<const Array> inputs) const;
   std::shared_ptr<const Executable> compile(std::span<const ShapeDtype> inputs) const;
   ProgramPtr record(std::span<const ShapeDtype> inputs) const;
-  size_t cache_size() const { return cache_.size(); }
+  // Of the programs that it holds.
+  CacheInfo cache_info() const;
 
  private:
+  std::shared_ptr<const Executable> find_or_compile(std::span<const Array> inputs) const;
+
   FlatFunction function_;
   std::string name_;
   const Engine* engine_;
-  mutable SignatureCache cache_;
+  mutable SignatureCache first_;  // what was compiled first, found without a lock
+  mutable std::mutex mutex_;
+  struct Compiled {
+    uint64_t config;  // the flags that it was made under
+    std::shared_ptr<const Executable> executable;
+  };
+  mutable LruCache<const Compiled> compiled_;
 };
 
 struct JitOptions {
@@ -104,7 +117,7 @@ class FARCALL_API CompiledTrees {
   const Executable* find(std::span<const Array> leaves) const { return fixed_.find(leaves); }
   std::vector<Array> run(const Executable& executable, std::span<const Array> inputs) const;
   LoweredCall lower(TreeCall& call, const std::type_info& type) const;
-  size_t size() const;
+  CacheInfo cache_info() const;
 
  private:
   struct Key;
@@ -118,7 +131,7 @@ class FARCALL_API CompiledTrees {
   JitOptions options_;
   mutable SignatureCache fixed_;
   mutable std::mutex mutex_;
-  mutable std::unordered_multimap<size_t, EntryPtr> entries_;
+  mutable LruCache<const Entry> entries_;
 };
 
 FARCALL_API ProgramPtr record_call(TreeCall& call);
@@ -186,7 +199,9 @@ class Jitted {
   }
 
   // How many programs it holds.
-  size_t cache_size() const { return state_->compiled.size(); }
+  size_t cache_size() const { return cache_info().size; }
+  // The same, and how many it had to make and to forget; set_cache_limit() is the most it holds.
+  CacheInfo cache_info() const { return state_->compiled.cache_info(); }
 
  private:
   struct State {

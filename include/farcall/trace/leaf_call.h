@@ -34,6 +34,8 @@ class FARCALL_API LeafCall {
 
   // "argument 0.weights"
   virtual std::string argument_name(size_t leaf) const = 0;
+  // The same with the parameter's name where the function tells it: "argument weights".
+  virtual std::string parameter_name(size_t leaf) const { return argument_name(leaf); }
   // Of what the function returned last: "result[1]".
   virtual std::string result_name(size_t leaf) const = 0;
 

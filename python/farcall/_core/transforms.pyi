@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from farcall._core import Array, ShapeDtypeStruct
+from farcall._core import Array, Program, PyTreeDef, ShapeDtypeStruct
 
 float0: np.dtype[Any]
 
@@ -144,3 +144,11 @@ def custom_vmap(
     args: tuple[Any, ...],
     /,
 ) -> Any: ...
+def with_mesh_axes(
+    function: Callable[..., Any], where: str, axes: Sequence[str], args: tuple[Any, ...], /
+) -> Any: ...
+def trace_closure(
+    function: Callable[..., Any], where: str, name: str, args: tuple[Any, ...], /
+) -> tuple[Program, PyTreeDef, list[Array]]: ...
+def enter_compile_time_eval() -> None: ...
+def leave_compile_time_eval() -> None: ...

@@ -29,8 +29,12 @@ from farcall._control_flow import switch as switch
 from farcall._control_flow import while_loop as while_loop
 from farcall._core.lax import *  # noqa: F403
 from farcall._lax_arrays import *  # noqa: F403
+from farcall._public import public_names as _public_names
 from farcall.lax import linalg as linalg
+from farcall.lax._more import *  # noqa: F403
+from farcall.lax._precision import *  # noqa: F403
 from farcall.lax._reductions import *  # noqa: F403
+from farcall.lax._roots import *  # noqa: F403
 from farcall.lax._scatter import *  # noqa: F403
 from farcall.lax._shapes import *  # noqa: F403
 
@@ -206,3 +210,6 @@ def dynamic_update_index_in_dim(
     return dynamic_update_slice_in_dim(
         operand, update, index, axis, allow_negative_indices=allow_negative_indices
     )
+
+
+__all__ = _public_names(globals())

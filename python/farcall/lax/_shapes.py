@@ -72,6 +72,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> _core.Array:
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> _core.Array:
     """An array of the shape and dtype of ``x``, or of others, that holds one scalar everywhere."""
+    if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        x = _array(x, "full_like", "x")
     wanted = x.shape if shape is None else shape
     return _f.full(wanted, fill_value, x.dtype if dtype is None else dtype)
 

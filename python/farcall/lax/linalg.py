@@ -17,6 +17,19 @@ from farcall._core.linalg import lu as lu
 from farcall._core.linalg import lu_pivots_to_permutation as lu_pivots_to_permutation
 from farcall._core.linalg import triangular_solve as triangular_solve
 
+__all__ = [
+    "cholesky",
+    "eig",
+    "eigh",
+    "householder_product",
+    "lu",
+    "lu_pivots_to_permutation",
+    "qr",
+    "schur",
+    "svd",
+    "triangular_solve",
+]
+
 
 def qr(
     x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None

@@ -9,19 +9,24 @@ import numpy as _numpy
 
 from farcall import _core
 from farcall._core.numpy import *  # noqa: F403
+from farcall._public import public_names as _public_names
 from farcall.numpy import _methods as _methods
 from farcall.numpy import fft as fft
 from farcall.numpy import linalg as linalg
 from farcall.numpy._apply import *  # noqa: F403
+from farcall.numpy._bits import *  # noqa: F403
 from farcall.numpy._creation import *  # noqa: F403
 from farcall.numpy._differences import *  # noqa: F403
 from farcall.numpy._elementwise import *  # noqa: F403
+from farcall.numpy._files import *  # noqa: F403
+from farcall.numpy._index_tricks import *  # noqa: F403
 from farcall.numpy._integers import *  # noqa: F403
 from farcall.numpy._linear import *  # noqa: F403
 from farcall.numpy._nan_reductions import *  # noqa: F403
 from farcall.numpy._order import *  # noqa: F403
 from farcall.numpy._places import *  # noqa: F403
 from farcall.numpy._polynomials import *  # noqa: F403
+from farcall.numpy._printing import *  # noqa: F403
 from farcall.numpy._reductions import *  # noqa: F403
 from farcall.numpy._scalar_types import *  # noqa: F403
 from farcall.numpy._selection import *  # noqa: F403
@@ -32,7 +37,9 @@ from farcall.numpy._types import *  # noqa: F403
 from farcall.numpy._windows import *  # noqa: F403
 
 # What the core offers to the functions above only.
-del array_from_numpy, as_array  # noqa: F821
+del array_from_numpy, as_array, make_array, pad_constant, pad_repeating  # noqa: F821
+for _name in ("add", "get", "max", "min", "multiply", "set"):
+    del globals()[f"index_{_name}"]
 
 pi, e, inf, nan = _numpy.pi, _numpy.e, _numpy.inf, _numpy.nan
 euler_gamma = _numpy.euler_gamma
@@ -40,6 +47,11 @@ newaxis = None
 ndarray = _core.Array
 dtype, finfo, iinfo = _numpy.dtype, _ml_dtypes.finfo, _ml_dtypes.iinfo
 bool = bool_  # noqa: F405
+# Python's numbers by numpy's names: the default dtypes.
+int_, uint, float_, complex_ = int32, uint32, float32, complex64  # noqa: F405
+single, double, csingle, cdouble = float32, float64, complex64, complex128  # noqa: F405
+object_ = _numpy.object_
+ComplexWarning = _numpy.exceptions.ComplexWarning
 
 # Other names of the same functions.
 acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh  # noqa: F405
@@ -47,3 +59,5 @@ atan, atan2, atanh = arctan, arctan2, arctanh  # noqa: F405
 bitwise_invert = bitwise_not  # noqa: F405
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift  # noqa: F405
 pow = power  # noqa: F405
+
+__all__ = _public_names(globals())

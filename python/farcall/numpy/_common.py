@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from farcall import _core
 
 Array = _core.Array
@@ -14,6 +16,18 @@ Array = _core.Array
 def as_array(value: Any, function: str, name: str = "a") -> Array:
     """The array that ``value`` is, or a TypeError naming the argument."""
     return _core.numpy.as_array(value, f"{function}: argument {name}")
+
+
+def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.ndarray:
+    """The values of an array, on which ``result`` depends; ConcretizationTypeError: not known."""
+    try:
+        return np.asarray(x)
+    except _core.TracerArrayConversionError:
+        how = [text for text in (remedy, _core._how_to_know(x)) if text]
+        raise _core.ConcretizationTypeError(
+            f"{function}: {result} of a traced array is not known: {_core._why_unknown(x)}. To "
+            f"mend it, {', or '.join(how)}"
+        ) from None
 
 
 def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
@@ -50,6 +64,16 @@ def refuse_out(out: Any, function: str) -> None:
         raise NotImplementedError(f"{function}: arrays are immutable; argument out must be None")
 
 
+def default_int() -> Any:
+    """int32, or int64 with ``enable_x64``."""
+    return _core._default_dtype(int)
+
+
+def default_float() -> Any:
+    """float32, or float64 with ``enable_x64``."""
+    return _core._default_dtype(float)
+
+
 def is_inexact(x: Array) -> bool:
     """Whether the elements are floats or complex numbers."""
     return is_float(x) or x.dtype.kind == "c"
@@ -61,10 +85,13 @@ def is_float(x: Array) -> bool:
 
 
 def to_inexact(x: Array) -> Array:
-    """Integers and bools as float32; weak ones stay weak."""
+    """Integers and bools as float32, with ``enable_x64`` integers of 64 bits as float64; weak ones
+    stay weak.
+    """
     if is_inexact(x):
         return x
-    return x * 1.0 if x.weak_type else _core.numpy.astype(x, "float32")
+    dtype = default_float() if x.dtype.itemsize == 8 else "float32"
+    return x * 1.0 if x.weak_type else _core.numpy.astype(x, dtype)
 
 
 def iota_like(x: Array, axis: int) -> Array:

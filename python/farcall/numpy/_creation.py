@@ -5,16 +5,16 @@ from __future__ import annotations
 import array as array_module
 import builtins
 import ctypes
-import math
 import operator
 from collections.abc import Iterable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array
-from farcall.numpy._types import result_type
+from farcall.numpy._common import Array, as_array, default_float, default_int
+from farcall.numpy._types import issubdtype, result_type
 
 __all__ = [
     "arange",
@@ -45,8 +45,6 @@ __all__ = [
 
 _f = _core.numpy
 
-# What numpy makes of Python's numbers, and what they are here.
-_DEFAULTS = {"float64": "float32", "int64": "int32", "complex128": "complex64"}
 _PYTHON_NUMBERS = (builtins.bool, int, float, complex)
 # What numpy takes for an array of the numbers in its memory.
 _MEMORY = (memoryview, array_module.array, ctypes.Array)
@@ -57,12 +55,16 @@ def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int
 
     Args:
       object: what ``numpy.asarray`` accepts, or an Array, traced ones included.
-      dtype: left out, the dtype of the values; float32, int32 or complex64 for Python's numbers.
-      copy: False shares memory where that can be done.
+      dtype: left out, the dtype of the values; float32, int32 or complex64 for Python's numbers and
+        for numpy's 64-bit data, which ``enable_x64`` keeps.
+      copy: False shares memory with a numpy array where that can be done, as ``asarray`` does.
       ndmin: dimensions of size 1 are put before until there are so many.
 
     Raises:
-      TypeError: for values that are no numbers, or lists of unequal lengths.
+      TypeError: for values that are no numbers, lists of unequal lengths, or complex numbers of
+        Python in a real dtype.
+      OverflowError: for a number of Python that an integer dtype does not have.
+      ValueError: for a nan of Python in an integer dtype.
     """
     result = _make(object, dtype, not copy)
     if result.ndim < ndmin:
@@ -71,9 +73,11 @@ def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int
 
 
 def asarray(a: Any, dtype: Any = None, copy: builtins.bool | None = None) -> Array:
-    """An array of the values of ``a``; shares memory where alignment (64 bytes) and layout allow.
+    """An array of the values of ``a``.
 
-    Args and errors are those of ``array``.
+    It shares the memory of a numpy array or a DLPack tensor where dtype, alignment (64 bytes) and
+    layout allow, unless ``copy`` is True: that memory must not be written to afterwards. No other
+    function shares memory that comes in. Args and errors are those of ``array``.
     """
     return _make(a, dtype, not copy)
 
@@ -91,13 +95,7 @@ def _make(value: Any, dtype: Any, share: builtins.bool) -> Array:
         return _from_sequence(list(value), dtype)
     if isinstance(value, _MEMORY):
         value = np.asarray(value)
-    if isinstance(value, np.ndarray):
-        result = _f.array_from_numpy(value, share)
-    else:
-        result = _f.as_array(value, "array: argument object")
-        if not share and hasattr(value, "__dlpack__"):
-            result = result.copy()
-    return result if dtype is None else _f.astype(result, dtype)
+    return _f.make_array(value, dtype, share)
 
 
 def _from_sequence(value: list[Any], dtype: Any) -> Array:
@@ -112,11 +110,29 @@ def _from_sequence(value: list[Any], dtype: Any) -> Array:
         return _f.astype(result, result.dtype if dtype is None else dtype)
     try:
         made = np.asarray(value, dtype=None if dtype is None else _core._check_dtype(dtype))
+        if dtype is not None and has_python_numbers_alone:
+            _check_integers(value, made.dtype)
     except ValueError as error:
+        if "NaN" in str(error):
+            raise ValueError(f"array: {error}") from None
         raise TypeError(f"array: {error}") from None
     if dtype is None and has_python_numbers_alone:
         made = made.astype(_default_for(made))
+    elif dtype is None:
+        return _f.make_array(made, None, True)
     return _f.array_from_numpy(made, True)
+
+
+def _check_integers(value: list[Any], dtype: np.dtype) -> None:
+    """Raises where an integer dtype does not have the numbers of a list."""
+    given = np.asarray(value)
+    if not issubdtype(dtype, np.integer) or given.dtype.kind not in "iuf" or given.size == 0:
+        return
+    limits = ml_dtypes.iinfo(dtype)
+    if np.isnan(given).any():
+        raise ValueError(f"cannot convert float NaN to {dtype.name}")
+    if np.trunc(given.min()) < float(limits.min) or np.trunc(given.max()) > float(limits.max):
+        raise OverflowError(f"array: a number does not fit into {dtype.name}")
 
 
 def _default_for(made: np.ndarray) -> Any:
@@ -125,7 +141,8 @@ def _default_for(made: np.ndarray) -> Any:
         limits = np.iinfo(np.int32)
         if made.min() < limits.min or made.max() > limits.max:
             return made.dtype
-    return _DEFAULTS.get(made.dtype.name, made.dtype)
+    is_default = made.dtype.name in ("float64", "int64", "complex128")
+    return _core._incoming_dtype(made.dtype) if is_default else made.dtype
 
 
 def _collect_kinds(value: Any, kinds: dict[Any, Any]) -> None:
@@ -171,7 +188,7 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Array:
     """``fill_value`` in the shape and dtype of ``a``, unless others are given."""
-    if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+    if isinstance(a, (np.ndarray, np.generic)) or not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = asarray(a)
     return _f.full(
         a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype
@@ -219,31 +236,14 @@ def linspace(
       dtype: of the result; a float if left out.
       axis: where the values lie.
     """
-    num = operator.index(num)
-    if num < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
-    first, last = _in_common_float(start, stop)
-    intervals = num - 1 if endpoint else num
-    step = (last - first) / max(intervals, 1)
-    parts = _f.astype(_core.lax.broadcasted_iota("int32", (num,), 0), first.dtype)
-    parts = _f.reshape(parts, (num,) + (1,) * first.ndim) / max(intervals, 1)
-    # Both ends are exact.
-    values = first * (1 - parts) + last * parts
-    if endpoint and num > 1:
-        values = _f.concatenate([values[:-1], _f.expand_dims(last, 0)], 0)
-    values = _f.moveaxis(values, 0, axis) if axis != 0 else values
-    if dtype is not None:
-        is_whole = np.dtype(dtype).kind in "iu"
-        values = _f.astype(_f.floor(values) if is_whole else values, dtype)
-    elif values.weak_type:
-        values = _f.astype(values, values.dtype)
-    return (values, step if intervals > 0 else step * float("nan")) if retstep else values
+    num, axis = operator.index(num), operator.index(axis)
+    start, stop = _listless(start), _listless(stop)
+    values = _f._linspace(start, stop, num, endpoint, dtype, axis)
+    return (values, _f._linspace_step(start, stop, num, endpoint, dtype)) if retstep else values
 
 
-def _in_common_float(start: Any, stop: Any) -> tuple[Array, Array]:
-    first, last = (_to_array(each) for each in (start, stop))
-    zero = _f.multiply(first, 0) + _f.multiply(last, 0) + 0.0
-    return _f.add(first, zero), _f.add(last, zero)
+def _listless(value: Any) -> Any:
+    return asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 def logspace(
@@ -256,9 +256,9 @@ def logspace(
     axis: int = 0,
 ) -> Array:
     """``base`` to the power of evenly spaced numbers from ``start`` to ``stop``."""
-    powers = linspace(start, stop, num, endpoint, axis=axis)
-    values = _f.power(_f.astype(base, powers.dtype), powers)
-    return values if dtype is None else _f.astype(values, dtype)
+    num, axis = operator.index(num), operator.index(axis)
+    start, stop, base = (_listless(each) for each in (start, stop, base))
+    return _f._logspace(start, stop, num, endpoint, base, dtype, axis)
 
 
 def geomspace(
@@ -270,22 +270,8 @@ def geomspace(
     axis: int = 0,
 ) -> Array:
     """``num`` values from ``start`` to ``stop``, each by one factor larger than the one before."""
-    first, last = _in_common_float(start, stop)
-    sign = _f.sign(first)
-    values = logspace(
-        _f.log(first / sign) / math.log(10),
-        _f.log(last / sign) / math.log(10),
-        num,
-        endpoint,
-        axis=0,
-    )
-    values = values * sign
-    if num > 0:
-        values = _f.concatenate([_f.expand_dims(first, 0), values[1:]], 0)
-    if endpoint and num > 1:
-        values = _f.concatenate([values[:-1], _f.expand_dims(last, 0)], 0)
-    values = _f.moveaxis(values, 0, axis) if axis != 0 else values
-    return _f.astype(values, values.dtype if dtype is None else dtype)
+    num, axis = operator.index(num), operator.index(axis)
+    return _f._geomspace(_listless(start), _listless(stop), num, endpoint, dtype, axis)
 
 
 # ---- matrices and grids --------------------------------------------------------------------------
@@ -293,10 +279,11 @@ def geomspace(
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
     """Zeros, with ones on diagonal ``k``, in ``N`` rows and ``M`` columns (as many if left out)."""
-    columns = N if M is None else M
+    N = operator.index(N)  # noqa: N806
+    columns = N if M is None else operator.index(M)
     if k == 0:
         return _f.eye(N, columns, dtype)
-    return _f.astype(_f.equal(_column_minus_row(N, columns), k), dtype or "float32")
+    return _f.astype(_f.equal(_column_minus_row(N, columns), k), dtype or default_float())
 
 
 def _column_minus_row(rows: int, columns: int) -> Array:
@@ -319,13 +306,13 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The rows and columns on and below diagonal ``k`` of a matrix of ``n`` rows."""
     rows, columns = np.tril_indices(n, k, m)
-    return asarray(rows.astype(np.int32)), asarray(columns.astype(np.int32))
+    return asarray(rows), asarray(columns)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The rows and columns on and above diagonal ``k`` of a matrix of ``n`` rows."""
     rows, columns = np.triu_indices(n, k, m)
-    return asarray(rows.astype(np.int32)), asarray(columns.astype(np.int32))
+    return asarray(rows), asarray(columns)
 
 
 def diag(v: Any, k: int = 0) -> Array:
@@ -409,15 +396,15 @@ def indices(dimensions: Any, dtype: Any = None, sparse: builtins.bool = False) -
     for axis, size in enumerate(shape):
         own = [1] * len(shape)
         own[axis] = size
-        lines.append(_core.lax.broadcasted_iota(dtype or "int32", own, axis))
+        lines.append(_core.lax.broadcasted_iota(dtype or default_int(), own, axis))
     if sparse:
         return tuple(lines)
     if not lines:
-        return _f.zeros((0,), dtype or "int32")
+        return _f.zeros((0,), dtype or default_int())
     return _f.stack([_f.broadcast_to(line, shape) for line in lines], 0)
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = None, **kwargs: Any) -> Any:
     """What ``function`` makes of the index arrays of this shape."""
     sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    return function(*indices(sizes, dtype or "float32"), **kwargs)
+    return function(*indices(sizes, dtype or default_float()), **kwargs)

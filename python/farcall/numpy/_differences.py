@@ -37,28 +37,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
         spacings *= len(axes)
     if len(spacings) != len(axes):
         raise TypeError(f"gradient: takes 0, 1 or {len(axes)} distances, got {len(spacings)}")
-    slopes = [_slope(f, h, a) for h, a in zip(spacings, axes, strict=True)]
+    slopes = [
+        _f._gradient(f, asarray(h) if isinstance(h, (list, tuple)) else h, a)
+        for h, a in zip(spacings, axes, strict=True)
+    ]
     return slopes[0] if len(slopes) == 1 else slopes
-
-
-def _slope(f: Array, spacing: Any, axis: int) -> Array:
-    size = f.shape[axis]
-    if size < 2:
-        raise ValueError(f"gradient: needs at least two points, dimension {axis} has {size}")
-    f = _f.moveaxis(f, axis, 0)
-    h = to_inexact(asarray(spacing))
-    if h.ndim > 1 or (h.ndim == 1 and h.shape[0] != size):
-        raise ValueError(f"gradient: dimension {axis} has {size} points, got coordinates {h.aval}")
-    steps = f[1:] - f[:-1]
-    if h.ndim == 0:
-        inner, slopes = (f[2:] - f[:-2]) / (2 * h), steps / h
-    else:
-        width = _f.reshape(diff(h), (-1,) + (1,) * (f.ndim - 1))
-        slopes = steps / width
-        before, after = width[:-1], width[1:]
-        # The slope of the parabola through three points.
-        inner = (slopes[:-1] * after + slopes[1:] * before) / (before + after)
-    return _f.moveaxis(_f.concatenate([slopes[:1], inner, slopes[-1:]], 0), 0, axis)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Array:

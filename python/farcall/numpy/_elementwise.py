@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from typing import Any
 
 import ml_dtypes
@@ -82,9 +83,11 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Array:
 
     Raises:
       NotImplementedError: for integers with negative ``decimals``.
+      ValueError: where ten to the power of ``decimals`` leaves the range of the dtype.
     """
     refuse_out(out, "round")
     array = as_array(a, "round")
+    decimals = operator.index(decimals)
     if not is_inexact(array):
         if decimals < 0:
             raise NotImplementedError("round: integers cannot be rounded to tens; divide them")
@@ -93,6 +96,11 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Array:
         return _f.rint(array)
     # Powers of ten leave the range of half precision early.
     wide = _f.astype(array, "float32") if array.dtype.itemsize < 4 else array
+    most = int(math.log10(ml_dtypes.finfo(_f.real(wide).dtype).max))
+    if builtins.abs(decimals) > most:
+        raise ValueError(
+            f"round: decimals must lie in [-{most}, {most}] for {array.dtype}, got {decimals}"
+        )
     factor = _f.astype(float(10 ** builtins.abs(decimals)), _f.real(wide).dtype)
     if decimals > 0:
         return _f.astype(_f.rint(wide * factor) / factor, array.dtype)
@@ -159,15 +167,8 @@ def fabs(x: Any, /) -> Array:
 
 
 def hypot(x1: Any, x2: Any, /) -> Array:
-    """sqrt(x1 ** 2 + x2 ** 2), without overflow on the way."""
-    a, b = _promoted(x1, x2, "hypot")
-    _refuse_complex(a, "hypot")
-    a, b = _f.abs(a), _f.abs(b)
-    large, small = _f.maximum(a, b), _f.minimum(a, b)
-    is_zero = _f.equal(large, 0)
-    ratio = small / _f.where(is_zero, 1, large)
-    length = _f.where(is_zero, large, large * _f.sqrt(1 + _f.square(ratio)))
-    return _f.where(_f.logical_or(_f.isinf(a), _f.isinf(b)), math.inf, length)
+    """sqrt(x1 ** 2 + x2 ** 2), without overflow on the way; not of complex numbers."""
+    return _f.hypot(x1, x2)
 
 
 def fmax(x1: Any, x2: Any) -> Array:
@@ -192,12 +193,12 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
 
 def log2(x: Any, /) -> Array:
     """The logarithm to base 2."""
-    return _per(_f.log(x), math.log(2))
+    return _f.log2(x)
 
 
 def log10(x: Any, /) -> Array:
     """The logarithm to base 10."""
-    return _per(_f.log(x), math.log(10))
+    return _f.log10(x)
 
 
 def _per(x: Array, unit: float) -> Array:
@@ -207,27 +208,14 @@ def _per(x: Array, unit: float) -> Array:
     return _core.lax.complex(_f.real(x) / unit, _f.imag(x) / unit)
 
 
-def _log_add(a: Array, b: Array, exp: Any, log1p: Any, half_turn: float) -> Array:
-    # The derivatives of greatest and least are shared where both are equal, and so is this one's.
-    largest, difference = _f.maximum(a, b), _f.minimum(a, b) - _f.maximum(a, b)
-    # Equal infinities have no difference; numbers that are not come back through the largest.
-    result = largest + log1p(exp(_f.where(_f.isnan(difference), 0, difference)))
-    if result.dtype.kind != "c":
-        return result
-    turned = _f.remainder(_f.imag(result) + half_turn, 2 * half_turn) - half_turn
-    return _core.lax.complex(_f.real(result), turned)
-
-
 def logaddexp(x1: Any, x2: Any, /) -> Array:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
-    return _log_add(*_promoted(x1, x2, "logaddexp"), _f.exp, _f.log1p, math.pi)
+    return _f.logaddexp(x1, x2)
 
 
 def logaddexp2(x1: Any, x2: Any, /) -> Array:
     """log2(2 ** x1 + 2 ** x2), without overflow on the way."""
-    a, b = _promoted(x1, x2, "logaddexp2")
-    unit = math.log(2)
-    return _log_add(a, b, _f.exp2, lambda x: _per(_f.log1p(x), unit), math.pi / unit)
+    return _f.logaddexp2(x1, x2)
 
 
 def ldexp(x1: Any, x2: Any, /) -> Array:
@@ -241,16 +229,12 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
 
 def sinc(x: Any, /) -> Array:
     """sin(pi x) / (pi x), 1 at zero."""
-    scaled = to_inexact(as_array(x, "sinc", "x")) * math.pi
-    is_zero = _f.equal(scaled, 0)
-    safe = _f.where(is_zero, 1, scaled)
-    return _f.where(is_zero, 1 - _f.square(scaled) / 6, _f.sin(safe) / safe)
+    return _f.sinc(x)
 
 
 def i0(x: Any) -> Array:
     """The modified Bessel function of the first kind and order zero."""
-    magnitude = _f.abs(to_inexact(as_array(x, "i0", "x")))
-    return _f.exp(magnitude) * _core.lax.bessel_i0e(magnitude)
+    return _core.special.i0(x)
 
 
 # ---- angles --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import ml_dtypes
 
-from farcall import _control_flow, _core
+from farcall import _core
 from farcall.numpy._common import Array, as_array, to_inexact
 from farcall.numpy._elementwise import ldexp
 
@@ -15,34 +15,24 @@ __all__ = ["frexp", "gcd", "lcm"]
 _f: Any = _core.numpy
 
 
-def _whole_numbers(x1: Any, x2: Any, function: str) -> tuple[Array, Array]:
-    a, b = as_array(x1, function, "x1"), as_array(x2, function, "x2")
-    zero = _f.add(_f.multiply(a, 0), _f.multiply(b, 0))
-    if zero.dtype.kind not in "iu" or a.dtype.kind == b.dtype.kind == "b":
-        raise ValueError(f"{function}: takes integers, got {a.dtype} and {b.dtype}")
-    a, b = _f.astype(a, zero.dtype), _f.astype(b, zero.dtype)
-    return _f.broadcast_to(a, zero.shape), _f.broadcast_to(b, zero.shape)
-
-
 def gcd(x1: Any, x2: Any) -> Array:
-    """The greatest common divisor, not negative."""
-    a, b = _whole_numbers(x1, x2, "gcd")
+    """The greatest common divisor of integers, not negative.
 
-    def step(pair: tuple[Array, Array]) -> tuple[Array, Array]:
-        a, b = pair
-        rest = _core.lax.rem(a, _f.where(_f.equal(b, 0), _f.astype(1, b.dtype), b))
-        return _f.where(_f.equal(b, 0), a, b), _f.where(_f.equal(b, 0), b, rest)
+    That of the lowest integer and itself or 0 does not fit its dtype, and is the lowest integer.
 
-    start = (_f.abs(a), _f.abs(b))
-    return _control_flow.while_loop(lambda pair: _f.any(_f.not_equal(pair[1], 0)), step, start)[0]
+    Raises:
+      ValueError: for other than integers.
+    """
+    return _f.gcd(x1, x2)
 
 
 def lcm(x1: Any, x2: Any) -> Array:
-    """The least common multiple, not negative."""
-    a, b = _whole_numbers(x1, x2, "lcm")
-    a, b = _f.abs(a), _f.abs(b)
-    divisor = gcd(a, b)
-    return _f.multiply(_f.floor_divide(a, _f.maximum(divisor, 1)), b)
+    """The least common multiple of integers, not negative; it wraps around where it does not fit.
+
+    Raises:
+      ValueError: for other than integers.
+    """
+    return _f.lcm(x1, x2)
 
 
 def frexp(x: Any, /) -> tuple[Array, Array]:

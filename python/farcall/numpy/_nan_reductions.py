@@ -8,7 +8,7 @@ from typing import Any
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array, is_float, is_inexact, like, refuse_out
-from farcall.numpy._reductions import max, mean, min, prod, sum, var
+from farcall.numpy._reductions import max, mean, min, prod, std, sum, var
 
 __all__ = [
     "nanargmax",
@@ -127,11 +127,25 @@ def nanvar(
     where: Any = None,
 ) -> Array:
     """``var`` of the elements that are not NaN; NaN where there are no more than ``ddof``."""
-    array = as_array(a, "nanvar")
+    return _nan_spread(var, "nanvar", a, axis, dtype, out, ddof, keepdims, where)
+
+
+def _nan_spread(
+    spread: Any,
+    name: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: None,
+    ddof: float,
+    keepdims: builtins.bool,
+    where: Any,
+) -> Array:
+    array = as_array(a, name)
     if not is_inexact(array):
-        return var(array, axis, dtype, out, ddof, keepdims, where=where)
+        return spread(array, axis, dtype, out, ddof, keepdims, where=where)
     counted = _counted(array, where)
-    result = var(array, axis, dtype, out, ddof, keepdims, where=counted)
+    result = spread(array, axis, dtype, out, ddof, keepdims, where=counted)
     enough = _functions.greater(_functions.sum(counted, axis, keepdims), ddof)
     return _functions.where(enough, result, math.nan)
 
@@ -146,7 +160,7 @@ def nanstd(
     where: Any = None,
 ) -> Array:
     """The square root of ``nanvar``."""
-    return _functions.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where))
+    return _nan_spread(std, "nanstd", a, axis, dtype, out, ddof, keepdims, where)
 
 
 def _nan_position(position: Any, worst: float, name: str, a: Any, options: Any) -> Array:

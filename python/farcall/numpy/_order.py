@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from typing import Any
 
@@ -12,8 +11,7 @@ from farcall.numpy._common import (
     Array,
     as_array,
     as_arrays,
-    iota_like,
-    normalize_axes,
+    default_int,
     normalize_axis,
     refuse_out,
     to_inexact,
@@ -56,8 +54,8 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
         raise TypeError("lexsort: needs at least one key")
     axis = normalize_axis(axis, arrays[0].ndim or 1, "lexsort")
     if arrays[0].ndim == 0:
-        return _f.zeros((), "int32")
-    positions = _core.lax.broadcasted_iota("int32", arrays[0].shape, axis)
+        return _f.zeros((), default_int())
+    positions = _core.lax.broadcasted_iota(default_int(), arrays[0].shape, axis)
     operands = [*reversed(arrays), positions]
     return _core.lax._sort_operands(operands, axis, True, len(arrays))[-1]
 
@@ -93,7 +91,6 @@ def searchsorted(
       sorter: positions that sort ``a``, if it is not.
       method: of JAX; one serves for all.
     """
-    sorted_values, wanted = as_array(a, "searchsorted"), as_array(v, "searchsorted", "v")
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
@@ -101,25 +98,9 @@ def searchsorted(
             "searchsorted: method must be 'scan', 'scan_unrolled', 'sort' or 'compare_all', got "
             f"{method!r}"
         )
-    if sorted_values.ndim != 1:
-        raise ValueError(f"searchsorted: a must be a vector, its shape is {sorted_values.shape}")
     if sorter is not None:
-        sorted_values = sorted_values[sorter]
-    shape, size, count = wanted.shape, sorted_values.shape[0], wanted.size
-    # Both are sorted together; how many of `a` come before is then a sum that runs along. Equal
-    # elements keep their order, so that who stands first decides the side.
-    flat = _f.ravel(wanted)
-    wanted_first = side == "left"
-    joined = _f.concatenate([flat, sorted_values] if wanted_first else [sorted_values, flat])
-    start = 0 if wanted_first else size
-    positions = _core.lax.broadcasted_iota("int32", (size + count,), 0)
-    _, positions = _core.lax._sort_operands([joined, positions], 0, True, 1)
-    is_wanted = _f.logical_and(
-        _f.greater_equal(positions, start), _f.less(positions, start + count)
-    )
-    counts = _f.cumsum(_f.logical_not(is_wanted))
-    _, counts = _core.lax._sort_operands([positions, counts], 0, True, 1)
-    return _f.reshape(counts[start : start + count], shape)
+        a = as_array(a, "searchsorted")[sorter]
+    return _f._searchsorted(a, v, side == "right")
 
 
 def digitize(x: Any, bins: Any, right: builtins.bool = False) -> Array:
@@ -144,39 +125,10 @@ def interp(
       left, right: the values before the first and after the last point; that point's by default.
       period: of ``xp``, which then need not rise.
     """
-    points, values = as_array(xp, "interp", "xp"), as_array(fp, "interp", "fp")
-    if points.ndim != 1 or points.shape != values.shape:
-        raise ValueError(
-            f"interp: xp and fp must be vectors of one size; got {points.shape} and {values.shape}"
-        )
-    at = to_inexact(as_array(x, "interp", "x"))
-    points, values = to_inexact(points), to_inexact(values)
-    if period is not None:
-        period = builtins.abs(period)
-        at = _f.remainder(at, period)
-        points, values = _core.lax._sort_operands(
-            [_f.remainder(points, period), values], 0, True, 1
-        )
-        points = _f.concatenate([points[-1:] - period, points, points[:1] + period])
-        values = _f.concatenate([values[-1:], values, values[:1]])
-    after = _f.clip(searchsorted(points, at, side="right"), 1, max(points.shape[0] - 1, 1))
-    rise = values[after] - values[after - 1]
-    width = points[after] - points[after - 1]
-    # Points that coincide have no line between them.
-    is_flat = _f.equal(width, 0)
-    offset = (at - points[after - 1]) / _f.where(is_flat, 1, width)
-    result = _f.where(is_flat, values[after], values[after - 1] + offset * rise)
-    if period is None:
-        before_first = values[0] if left is None else left
-        behind_last = values[-1] if right is None else right
-        result = _f.where(_f.less(at, points[0]), before_first, result)
-        result = _f.where(_f.greater(at, points[-1]), behind_last, result)
-    return result
+    return _f._interp(x, xp, fp, left, right, period)
 
 
 # ---- quantiles -----------------------------------------------------------------------------------
-
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
@@ -201,7 +153,7 @@ def quantile(
       keepdims: keep the axes, with size one.
     """
     refuse_out(out, "quantile")
-    return _quantile(a, q, axis, method, keepdims, "quantile", False)
+    return _f._quantile(a, q, axis, method, keepdims)
 
 
 def nanquantile(
@@ -215,7 +167,7 @@ def nanquantile(
 ) -> Array:
     """``quantile`` of the elements that are not NaN."""
     refuse_out(out, "nanquantile")
-    return _quantile(a, q, axis, method, keepdims, "nanquantile", True)
+    return _f._nanquantile(a, q, axis, method, keepdims)
 
 
 def percentile(
@@ -229,7 +181,7 @@ def percentile(
 ) -> Array:
     """``quantile`` with ``q`` from 0 to 100."""
     refuse_out(out, "percentile")
-    return _quantile(a, _hundredth(q), axis, method, keepdims, "percentile", False)
+    return _f._percentile(a, q, axis, method, keepdims)
 
 
 def nanpercentile(
@@ -243,7 +195,7 @@ def nanpercentile(
 ) -> Array:
     """``percentile`` of the elements that are not NaN."""
     refuse_out(out, "nanpercentile")
-    return _quantile(a, _hundredth(q), axis, method, keepdims, "nanpercentile", True)
+    return _f._nanpercentile(a, q, axis, method, keepdims)
 
 
 def median(
@@ -255,7 +207,7 @@ def median(
 ) -> Array:
     """The middle element along the axes, or the mean of the middle two."""
     refuse_out(out, "median")
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, "median", False)
+    return _f._median(a, axis, keepdims)
 
 
 def nanmedian(
@@ -267,85 +219,7 @@ def nanmedian(
 ) -> Array:
     """``median`` of the elements that are not NaN."""
     refuse_out(out, "nanmedian")
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, "nanmedian", True)
-
-
-def _hundredth(q: Any) -> Any:
-    return to_inexact(as_array(q, "percentile", "q")) / 100
-
-
-def _quantile(
-    a: Any,
-    q: Any,
-    axis: Any,
-    method: str,
-    keepdims: builtins.bool,
-    function: str,
-    passes_nans: builtins.bool,
-) -> Array:
-    if method not in _METHODS:
-        raise ValueError(f"{function}: method must be one of {_METHODS}, got {method!r}")
-    array, part = to_inexact(as_array(a, function)), as_array(q, function, "q")
-    if part.ndim > 1:
-        raise ValueError(f"{function}: q must be a scalar or a vector, its shape is {part.shape}")
-    if array.dtype.kind == "c":
-        raise ValueError(f"{function}: complex numbers have no order")
-    axes = normalize_axes(axis, array.ndim, function)
-    kept = [i for i in range(array.ndim) if i not in axes]
-    shape = tuple(array.shape[i] for i in kept)
-    if _size(array, axes) == 0:
-        raise ValueError(f"{function}: an array of shape {array.shape} has no elements to choose")
-    lanes = _f.reshape(_f.transpose(array, [*kept, *axes]), (*shape, _size(array, axes)))
-    ordered = _f.sort(lanes, -1)
-    is_nan = _f.isnan(ordered)
-    if passes_nans:
-        count = _f.sum(_f.logical_not(is_nan), -1)
-        empty = _f.equal(count, 0)
-    else:
-        count = _f.zeros(shape, "int32") + ordered.shape[-1]
-        empty = _f.any(is_nan, -1)
-    dtype = array.dtype if array.dtype.itemsize >= 4 else "float32"
-    results = [
-        _f.where(empty, math.nan, _at_part(ordered, count, each, method, dtype))
-        for each in ([part] if part.ndim == 0 else part)
-    ]
-    result = results[0] if part.ndim == 0 else _f.stack(results, 0)
-    result = _f.astype(result, array.dtype)
-    if keepdims:
-        ones = tuple(1 if i in axes else array.shape[i] for i in range(array.ndim))
-        result = _f.reshape(result, part.shape + ones)
-    return result
-
-
-def _size(array: Array, axes: tuple[int, ...]) -> int:
-    return math.prod(array.shape[i] for i in axes)
-
-
-def _at_part(ordered: Array, count: Array, part: Array, method: str, dtype: Any) -> Array:
-    """The element at this part of the first ``count`` ones along the last axis."""
-    place = _f.astype(part, dtype) * (_f.astype(count, dtype) - 1)
-    low, high = _f.floor(place), _f.ceil(place)
-    last = _f.astype(count, dtype) - 1
-    low, high = (_f.clip(each, 0, _f.maximum(last, 0)) for each in (low, high))
-    below, above = _element(ordered, low), _element(ordered, high)
-    if method == "lower":
-        return below
-    if method == "higher":
-        return above
-    if method == "midpoint":
-        return (below + above) / 2
-    if method == "nearest":
-        return _f.where(_f.less_equal(place - low, 0.5), below, above)
-    weight = place - low
-    return below * (1 - weight) + above * weight
-
-
-def _element(ordered: Array, position: Array) -> Array:
-    """One element of each lane; the others are not touched, be they infinite."""
-    here = _f.equal(
-        iota_like(ordered, ordered.ndim - 1), _f.expand_dims(_f.astype(position, "int32"), -1)
-    )
-    return _f.sum(_f.where(here, ordered, 0), -1)
+    return _f._nanmedian(a, axis, keepdims)
 
 
 # ---- running along -------------------------------------------------------------------------------
@@ -421,11 +295,16 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """Differences of neighbours along an axis, ``n`` times over.
 
     Args:
+      n: how often; more often than there are elements leaves none.
       prepend, append: a number or an array that is put before or behind first.
+
+    Raises:
+      ValueError: for a scalar, and for ``n`` below 0 or above the largest 32-bit integer.
     """
     array = as_array(a, "diff")
-    if n < 0:
-        raise ValueError(f"diff: n must not be negative, got {n}")
+    n = operator.index(n)
+    if not 0 <= n < 2**31:
+        raise ValueError(f"diff: n must lie in [0, 2147483647], got {n}")
     if array.ndim == 0:
         raise ValueError("diff: needs at least one dimension, got a scalar")
     if n == 0:
@@ -442,7 +321,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     before = tuple(slice(None, -1) if i == axis else slice(None) for i in range(array.ndim))
     behind = tuple(slice(1, None) if i == axis else slice(None) for i in range(array.ndim))
     subtract = _f.not_equal if array.dtype == bool else _f.subtract
-    for _ in range(n):
+    for _ in range(builtins.min(n, array.shape[axis])):
         array = subtract(array[behind], array[before])
     return array
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any, NamedTuple
 
 from farcall import _core
@@ -13,7 +12,6 @@ from farcall.numpy._common import (
     like,
     normalize_axes,
     refuse_out,
-    to_inexact,
 )
 
 __all__ = [
@@ -191,15 +189,6 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: builtins.bool = False) -> 
 # ---- means ---------------------------------------------------------------------------------------
 
 
-def _count(a: Array, axis: Any, where: Any, keepdims: builtins.bool) -> Any:
-    """How many elements go into each result."""
-    if where is None:
-        axes = normalize_axes(axis, a.ndim, "mean")
-        return math.prod(a.shape[i] for i in axes)
-    chosen = _functions.broadcast_to(_functions.astype(where, "bool"), a.shape)
-    return _functions.sum(chosen, axis, keepdims)
-
-
 def mean(
     a: Any,
     axis: Any = None,
@@ -211,12 +200,7 @@ def mean(
 ) -> Array:
     """The mean along the axes, a float; the arguments are those of ``sum``."""
     refuse_out(out, "mean")
-    if dtype is None and where is None:
-        return _functions.mean(a, axis, keepdims)
-    array = as_array(a, "mean")
-    array = to_inexact(array) if dtype is None else _functions.astype(array, dtype)
-    total = sum(array, axis, keepdims=keepdims, where=where)
-    return _functions.astype(total / _count(array, axis, where, keepdims), array.dtype)
+    return _functions.mean(a, axis, keepdims, dtype, where)
 
 
 def var(
@@ -240,25 +224,16 @@ def var(
       correction: another name for ``ddof``.
     """
     refuse_out(out, "var")
-    if correction is not None:
-        if ddof != 0:
-            raise ValueError("var: ddof and correction are one; only one of them can be given")
-        ddof = correction
-    if dtype is None and where is None and mean is None:
-        return _functions.var(a, axis, ddof, keepdims)
-    array = as_array(a, "var")
-    array = to_inexact(array) if dtype is None else _functions.astype(array, dtype)
-    if mean is None:
-        mean = _mean_of(array, axis, where)
-    centered = array - mean
-    squares = _functions.real(centered * _functions.conj(centered))
-    count = _functions.maximum(_count(array, axis, where, keepdims) - ddof, 0)
-    result = sum(squares, axis, keepdims=keepdims, where=where) / count
-    return _functions.astype(result, squares.dtype)
+    ddof = _degrees(ddof, correction, "var")
+    return _functions.var(a, axis, ddof, keepdims, dtype, where, mean)
 
 
-def _mean_of(array: Array, axis: Any, where: Any) -> Array:
-    return mean(array, axis, keepdims=True, where=where)
+def _degrees(ddof: float, correction: float | None, function: str) -> float:
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError(f"{function}: ddof and correction are one; only one of them can be given")
+    return correction
 
 
 def std(
@@ -275,8 +250,8 @@ def std(
 ) -> Array:
     """The square root of ``var``, with its arguments."""
     refuse_out(out, "std")
-    options: Any = {"where": where, "mean": mean, "correction": correction}
-    return _functions.sqrt(var(a, axis, dtype, None, ddof, keepdims, **options))
+    ddof = _degrees(ddof, correction, "std")
+    return _functions.std(a, axis, ddof, keepdims, dtype, where, mean)
 
 
 def average(
@@ -293,29 +268,5 @@ def average(
       weights: of the shape of ``a``, or of its size along the one axis.
       returned: also return the sum of the weights.
     """
-    array = as_array(a, "average")
-    if weights is None:
-        result = mean(array, axis, keepdims=keepdims)
-        total = _functions.astype(_count(array, axis, None, keepdims), result.dtype)
-    else:
-        weights = as_array(weights, "average", "weights")
-        if weights.shape != array.shape:
-            weights = _weights_along(array, axis, weights)
-        product = to_inexact(array * weights)
-        total = sum(_functions.astype(weights, product.dtype), axis, keepdims=keepdims)
-        result = sum(product, axis, keepdims=keepdims) / total
-    if not returned:
-        return result
-    return result, _functions.broadcast_to(total, result.shape)
-
-
-def _weights_along(array: Array, axis: Any, weights: Array) -> Array:
-    axes = normalize_axes(axis, array.ndim, "average")
-    if len(axes) != 1 or axis is None or weights.shape != (array.shape[axes[0]],):
-        raise ValueError(
-            f"average: weights of shape {weights.shape} fit neither an array of shape "
-            f"{array.shape} nor its axis {axis}"
-        )
-    shape = [1] * array.ndim
-    shape[axes[0]] = weights.shape[0]
-    return _functions.broadcast_to(_functions.reshape(weights, shape), array.shape)
+    result, total = _functions.average(a, axis, weights, keepdims)
+    return (result, total) if returned else result

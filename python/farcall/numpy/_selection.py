@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall.numpy._common import default_int, is_inexact, known_values
 
 __all__ = ["argwhere", "compress", "extract", "flatnonzero", "pad", "unique", "where"]
 
@@ -21,7 +22,7 @@ def _array(value: Any, function: str, name: str) -> Array:
 
 def where(
     condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
-):
+) -> Any:
     """``x`` where the condition holds, else ``y``; without both, the places where it holds.
 
     Args:
@@ -42,7 +43,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Arra
     if places:
         return _functions.stack(places, 1)
     count = int(np.count_nonzero(np.asarray(a))) if size is None else size
-    return _functions.zeros((count, 0), np.int32)
+    return _functions.zeros((count, 0), default_int())
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
@@ -104,7 +105,7 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The distinct elements, sorted. The values must be known.
+    """The distinct elements, sorted. Without ``size`` the values must be known.
 
     Args:
       return_index: also where each is met first.
@@ -113,9 +114,20 @@ def unique(
       axis: left out, elements are told apart; else the slices along this axis.
       equal_nan: whether all NaNs are one.
       size: how many to give, the first ones or with ``fill_value`` after them (the smallest if left
-        out).
+        out). Needed where ``ar`` is traced, which must then be without ``axis``.
+
+    Raises:
+      ConcretizationTypeError: for a traced array without ``size``, or with ``axis``.
     """
-    given = np.asarray(_array(ar, "unique", "ar"))
+    array = _array(ar, "unique", "ar")
+    if array.is_traced and size is not None and axis is None:
+        parts = _unique_of_traced(_functions.ravel(array), size, fill_value, equal_nan)
+        parts[2] = _functions.reshape(parts[2], array.shape)
+        wanted = (True, return_index, return_inverse, return_counts)
+        chosen = [part for part, is_wanted in zip(parts, wanted, strict=True) if is_wanted]
+        return chosen[0] if len(chosen) == 1 else tuple(chosen)
+    remedy = "give size=" if axis is None else "leave axis out and give size="
+    given = known_values(array, "unique", "the number of distinct elements", remedy)
     # numpy does not sort NaNs of narrow floats to the end.
     is_narrow = given.dtype.kind not in "biufc"
     comparable = given.astype(np.float32) if is_narrow else given
@@ -140,8 +152,37 @@ def unique(
         (return_counts, counts),
     ):
         if wanted:
-            results.append(_functions.array_from_numpy(part.astype(np.int32), False))
+            results.append(_functions.array_from_numpy(part.astype(default_int()), False))
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique_of_traced(
+    flat: Array, size: int, fill_value: Any, equal_nan: builtins.bool
+) -> list[Array]:
+    """The distinct elements of a vector, where they are first, which each one is, how often."""
+    count = flat.shape[0]
+    if count == 0:
+        values = _functions.full((size,), 0 if fill_value is None else fill_value, flat.dtype)
+        none = _functions.zeros((size,), "int32")
+        return [values, none, _functions.zeros((0,), "int32"), none]
+    order = _functions.argsort(flat)
+    ordered = _functions.take(flat, order)
+    before, after = ordered[:-1], ordered[1:]
+    differs = _functions.not_equal(after, before)
+    if equal_nan and is_inexact(flat):
+        both = _functions.logical_and(_functions.isnan(after), _functions.isnan(before))
+        differs = _functions.logical_and(differs, _functions.logical_not(both))
+    is_first = _functions.concatenate([_functions.ones((1,), "bool"), differs], 0)
+    (places,) = _functions.nonzero(is_first, size=size + 1, fill_value=count)
+    starts, ends = places[:-1], places[1:]
+    is_there = _functions.less(starts, count)
+    fill = ordered[0] if fill_value is None else _functions.astype(fill_value, flat.dtype)
+    values = _functions.where(is_there, _functions.take(ordered, starts, mode="clip"), fill)
+    index = _functions.take(order, starts, mode="clip")
+    index = _functions.where(is_there, index, order[0])
+    numbers = _functions.cumsum(_functions.astype(is_first, "int32")) - 1
+    inverse = _functions.take(numbers, _functions.argsort(order))
+    return [values, _functions.astype(index, "int32"), inverse, ends - starts]
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:

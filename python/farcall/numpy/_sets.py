@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array
+from farcall.numpy._common import Array, default_int, known_values
 from farcall.numpy._creation import asarray
 from farcall.numpy._order import searchsorted
 from farcall.numpy._selection import unique
+from farcall.numpy._shapes import concatenate
 
 __all__ = [
     "intersect1d",
@@ -57,14 +58,23 @@ def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
     return _f.array_from_numpy(np.ascontiguousarray(values), False)
 
 
-def _pair(ar1: Any, ar2: Any) -> tuple[np.ndarray, np.ndarray]:
-    a, b = np.asarray(asarray(ar1)), np.asarray(asarray(ar2))
+def _pair(ar1: Any, ar2: Any, function: str) -> tuple[np.ndarray, np.ndarray]:
+    """The elements of both, which must be known."""
+    result = "the number of elements"
+    a, b = (known_values(asarray(each), function, result) for each in (ar1, ar2))
     return a.ravel(), b.ravel()
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The elements of either, sorted; ``size`` of them, ``fill_value`` after the last."""
-    return _sized(np.union1d(*_pair(ar1, ar2)), size, fill_value)
+    """The elements of either, sorted; ``size`` of them, ``fill_value`` after the last.
+
+    ``size`` is needed where an array is traced.
+    """
+    a, b = asarray(ar1), asarray(ar2)
+    if size is not None and (a.is_traced or b.is_traced):
+        both = concatenate([_f.ravel(a), _f.ravel(b)])
+        return unique(both, size=size, fill_value=fill_value)
+    return _sized(np.union1d(*_pair(a, b, "union1d")), size, fill_value)
 
 
 def setdiff1d(
@@ -76,7 +86,7 @@ def setdiff1d(
     fill_value: Any = None,
 ) -> Array:
     """The elements of ``ar1`` that ``ar2`` does not have, sorted; see union1d."""
-    return _sized(np.setdiff1d(*_pair(ar1, ar2), assume_unique), size, fill_value)
+    return _sized(np.setdiff1d(*_pair(ar1, ar2, "setdiff1d"), assume_unique), size, fill_value)
 
 
 def setxor1d(
@@ -88,7 +98,7 @@ def setxor1d(
     fill_value: Any = None,
 ) -> Array:
     """The elements that one of both has, sorted; see union1d."""
-    return _sized(np.setxor1d(*_pair(ar1, ar2), assume_unique), size, fill_value)
+    return _sized(np.setxor1d(*_pair(ar1, ar2, "setxor1d"), assume_unique), size, fill_value)
 
 
 def intersect1d(
@@ -104,15 +114,15 @@ def intersect1d(
 
     With ``return_indices`` also where each is met first, in ``ar1`` and in ``ar2``.
     """
-    a, b = _pair(ar1, ar2)
+    a, b = _pair(ar1, ar2, "intersect1d")
     values, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
     result = _sized(values, size, fill_value)
     if not return_indices:
         return result
     return (
         result,
-        _sized(first.astype(np.int32), size, a.size),
-        _sized(second.astype(np.int32), size, b.size),
+        _sized(first.astype(default_int()), size, a.size),
+        _sized(second.astype(default_int()), size, b.size),
     )
 
 

@@ -333,9 +333,15 @@ def repeat(
         array, axis = _f.ravel(array), 0
     axis = normalize_axis(axis, array.ndim, "repeat")
     counts = np.asarray(repeats) if not isinstance(repeats, Array) else repeats
+    if isinstance(counts, Array) and counts.is_traced and total_repeat_length is None:
+        raise _core.ConcretizationTypeError(
+            f"repeat: how long the result is depends on repeats, a traced array: "
+            f"{_core._why_unknown(counts)}. To mend it, give total_repeat_length=, or "
+            f"{_core._how_to_know(counts)}"
+        )
     if counts.size == 1 and total_repeat_length is None:
         return _f._repeat(array, int(counts.reshape(()).item()), axis)
-    if isinstance(counts, Array) and counts.is_traced:
+    if isinstance(counts, Array) and counts.is_traced and total_repeat_length is not None:
         return _repeat_traced(array, counts, axis, total_repeat_length)
     length = array.shape[axis]
     try:
@@ -349,12 +355,7 @@ def repeat(
     return array[(slice(None),) * axis + (positions,)]
 
 
-def _repeat_traced(array: Array, counts: Array, axis: int, total: int | None) -> Array:
-    if total is None:
-        raise TypeError(
-            "repeat: repeats is not known while the function is recorded; total_repeat_length "
-            "then says how long the result is"
-        )
+def _repeat_traced(array: Array, counts: Array, axis: int, total: int) -> Array:
     ends = _f.cumsum(_f.broadcast_to(counts, (array.shape[axis],)))
     places = _core.lax.broadcasted_iota("int32", (total, 1), 0)
     passed = _f.sum(_f.less_equal(_f.astype(ends, "int32"), places), -1)

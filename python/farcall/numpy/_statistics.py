@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._common import Array, as_array, default_int, to_inexact
 from farcall.numpy._creation import asarray, linspace
 from farcall.numpy._order import diff, searchsorted
 from farcall.numpy._reductions import average
@@ -50,7 +50,7 @@ def bincount(
         length = builtins.max(int(values.max()) + 1 if values.size else 0, minlength)
     length = operator.index(length)
     if weights is None:
-        weights = np.int32(1)
+        weights = _f.astype(1, default_int())
     weights = as_array(weights, "bincount", "weights")
     places = _f.maximum(x, 0)
     return _f.zeros((length,), weights.dtype).at[places].add(weights, mode="drop")

@@ -8,6 +8,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._array import ShapeDtypeStruct
+from farcall.dtypes import issubdtype
 
 __all__ = [
     "can_cast",
@@ -47,6 +48,8 @@ def _scalar_of(value: Any) -> ShapeDtypeStruct:
     """The type of a scalar that is promoted as ``value`` is."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return _f.as_array(value, "result_type").aval
+    if isinstance(value, (np.ndarray, np.generic)):
+        return ShapeDtypeStruct((), _core._incoming_dtype(value.dtype))
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     if is_array and not isinstance(value, type):
         weak_type = bool(getattr(value, "weak_type", False))
@@ -59,26 +62,6 @@ def _scalar_of(value: Any) -> ShapeDtypeStruct:
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     """The dtype of a sum of arrays of these dtypes."""
     return result_type(a, b)
-
-
-def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype or kind of numbers is of a kind; narrow floats are floats."""
-    if not isinstance(arg1, type) or not issubclass(arg1, np.generic):
-        arg1 = np.dtype(arg1)
-    if isinstance(arg1, np.dtype) and isinstance(arg2, type) and arg1.kind not in "iufcb":
-        kind = _kind_of_narrow(arg1.name)
-        if kind is not None:
-            return issubclass(kind, arg2)
-    return np.issubdtype(arg1, arg2)
-
-
-def _kind_of_narrow(name: str) -> type | None:
-    """The kind of a dtype that numpy does not know."""
-    if "float" in name:
-        return np.floating
-    if name.startswith("uint"):
-        return np.unsignedinteger
-    return np.signedinteger if name.startswith("int") else None
 
 
 _KINDS = {

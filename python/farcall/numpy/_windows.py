@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array, to_inexact
+from farcall.numpy._common import Array, as_array, default_float, to_inexact
 from farcall.numpy._elementwise import i0
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
@@ -20,7 +20,7 @@ _f: Any = _core.numpy
 def _positions(m: int) -> tuple[Array, int]:
     """0, 1, …, and the last of them, 1 where that would be 0."""
     size = max(operator.index(m), 0)
-    return _f.array_from_numpy(np.arange(size, dtype=np.float32), False), max(size - 1, 1)
+    return _f.array_from_numpy(np.arange(size, dtype=default_float()), False), max(size - 1, 1)
 
 
 def _cosines(m: int, *weights: float) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 from farcall import _core
 from farcall._lax_arrays import fft as _transform
-from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
+from farcall.numpy._common import Array, as_array, default_float, normalize_axes, to_inexact
 
 __all__ = [
     "fft",
@@ -217,13 +217,13 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None) -> Array:
     """The frequencies of the elements that ``fft`` gives for samples ``d`` apart."""
     index = _core.lax.broadcasted_iota("int32", (n,), 0)
     signed = _f.where(_f.less(index, (n + 1) // 2), index, index - n)
-    return _f.astype(signed, dtype or "float32") / (n * d)
+    return _f.astype(signed, dtype or default_float()) / (n * d)
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None) -> Array:
     """The frequencies of the elements that ``rfft`` gives for samples ``d`` apart."""
     index = _core.lax.broadcasted_iota("int32", (n // 2 + 1,), 0)
-    return _f.astype(index, dtype or "float32") / (n * d)
+    return _f.astype(index, dtype or default_float()) / (n * d)
 
 
 def _shifted(x: Any, axes: Any, function: str, sign: int) -> Array:

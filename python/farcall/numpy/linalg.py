@@ -16,9 +16,49 @@ import numpy as np
 from farcall import _core
 from farcall._core import Array
 from farcall.numpy import _linear
+from farcall.numpy._common import default_int
 from farcall.numpy._norms import matrix_norm as matrix_norm
 from farcall.numpy._norms import norm as norm
 from farcall.numpy._norms import vector_norm as vector_norm
+
+__all__ = [
+    "EigResult",
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
 
 _linalg = _core.linalg
 _numpy: Any = _core.numpy
@@ -227,7 +267,7 @@ def lstsq(
     if a.size == 0:
         s = _numpy.zeros((0,), real)
         x = _numpy.zeros((size, columns.shape[1]), a.dtype)
-        rank = _numpy.zeros((), np.int32)
+        rank = _numpy.zeros((), default_int())
     else:
         u, s, vh = _linalg.svd(a, False)
         kept = _numpy.greater_equal(s, _numpy.multiply(rcond, s[0]))
@@ -295,7 +335,7 @@ def matrix_rank(
     m = _inexact(M)
     rtol = tol if rtol is None else rtol
     if m.ndim < 2:
-        return _numpy.any(_numpy.not_equal(m, 0)).astype(np.int32)
+        return _numpy.any(_numpy.not_equal(m, 0)).astype(default_int())
     s = svd(m, compute_uv=False, hermitian=hermitian)
     if rtol is None:
         rtol = max(m.shape[-2:]) * float(np.finfo(s.dtype).eps)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array
+from farcall.numpy._common import Array, as_array, default_float
 from farcall.numpy._creation import asarray
 
 _f: Any = _core.numpy
@@ -81,7 +81,7 @@ def companion(a: Any) -> Array:
 
 def hilbert(n: int) -> Array:
     """The matrix of ``1 / (i + j + 1)``."""
-    numbers = np.arange(operator.index(n), dtype=np.float32)
+    numbers = np.arange(operator.index(n), dtype=default_float())
     return _f.divide(1.0, _f.array_from_numpy(numbers[:, None] + numbers + 1, False))
 
 
@@ -93,7 +93,7 @@ def hadamard(n: int, dtype: Any = "int32") -> Array:
     matrix = np.ones((1, 1), np.int32)
     while matrix.shape[0] < n:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
-    return _f.astype(_f.array_from_numpy(matrix, False), np.int32 if dtype is int else dtype)
+    return _f.astype(_f.array_from_numpy(matrix, False), dtype)
 
 
 def dft(n: int, scale: str | None = None) -> Array:
@@ -103,7 +103,7 @@ def dft(n: int, scale: str | None = None) -> Array:
         raise ValueError(f'dft: scale must be "sqrtn", "n" or None, got {scale!r}')
     numbers = np.arange(operator.index(n))
     angles = -2 * np.pi * ((numbers[:, None] * numbers) % max(n, 1)) / max(n, 1)
-    matrix = (np.exp(1j * angles) / divisors[scale]).astype(np.complex64)
+    matrix = (np.exp(1j * angles) / divisors[scale]).astype(_core._default_dtype(complex))
     return _f.array_from_numpy(matrix, False)
 
 

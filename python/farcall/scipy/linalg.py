@@ -26,6 +26,34 @@ from farcall.scipy._matrices import hilbert as hilbert
 from farcall.scipy._matrices import polar as polar
 from farcall.scipy._matrices import toeplitz as toeplitz
 
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "companion",
+    "det",
+    "dft",
+    "eigh",
+    "expm",
+    "expm_frechet",
+    "hadamard",
+    "hankel",
+    "hilbert",
+    "inv",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "polar",
+    "qr",
+    "schur",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "toeplitz",
+]
+
 _linalg = _core.linalg
 _numpy: Any = _core.numpy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import operator
 from typing import Any
 
 from farcall import _core
@@ -10,7 +10,6 @@ from farcall.nn import log_softmax as log_softmax
 from farcall.nn import logsumexp as logsumexp
 from farcall.nn import softmax as softmax
 from farcall.numpy._common import Array, as_array, to_inexact
-from farcall.numpy._elementwise import _promoted
 
 __all__ = [
     "beta",
@@ -50,7 +49,7 @@ __all__ = [
     "zeta",
 ]
 
-_f, _lax = _core.numpy, _core.lax
+_f, _special = _core.numpy, _core.special
 
 
 def _float(x: Any, function: str) -> Array:
@@ -59,28 +58,27 @@ def _float(x: Any, function: str) -> Array:
 
 def erf(x: Any) -> Array:
     """The error function."""
-    return _lax.erf(_float(x, "erf"))
+    return _special.erf(x)
 
 
 def erfc(x: Any) -> Array:
     """1 - erf(x)."""
-    return _lax.erfc(_float(x, "erfc"))
+    return _special.erfc(x)
 
 
 def erfinv(x: Any) -> Array:
     """The inverse of erf."""
-    return _lax.erf_inv(_float(x, "erfinv"))
+    return _special.erfinv(x)
 
 
 def expit(x: Any) -> Array:
     """1 / (1 + exp(-x))."""
-    return _lax.logistic(_float(x, "expit"))
+    return _special.expit(x)
 
 
 def logit(x: Any) -> Array:
     """log(x / (1 - x)), the inverse of expit."""
-    array = _float(x, "logit")
-    return _f.log(array / (1 - array))
+    return _special.logit(x)
 
 
 # ---- the gamma family ----------------------------------------------------------------------------
@@ -88,70 +86,59 @@ def logit(x: Any) -> Array:
 
 def gammaln(x: Any) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return _lax.lgamma(_float(x, "gammaln"))
+    return _special.gammaln(x)
 
 
 def gamma(x: Any) -> Array:
     """The gamma function."""
-    array = _float(x, "gamma")
-    is_even = _f.equal(_f.remainder(_f.floor(array), 2), 0)
-    sign = _f.where(_f.logical_or(_f.greater(array, 0), is_even), 1.0, -1.0)
-    is_pole = _f.logical_and(_f.less(array, 0), _f.equal(array, _f.floor(array)))
-    return _f.where(is_pole, math.nan, sign * _f.exp(_lax.lgamma(array)))
+    return _special.gamma(x)
 
 
 def factorial(n: Any, exact: bool = False) -> Array:
     """1 * 2 * ... * n; 0 below zero."""
     if exact:
         raise NotImplementedError("factorial: argument exact must be False")
-    array = _float(n, "factorial")
-    return _f.where(_f.less(array, 0), 0, _f.exp(_lax.lgamma(array + 1)))
+    return _special.factorial(n)
 
 
 def digamma(x: Any) -> Array:
     """The derivative of gammaln."""
-    return _lax.digamma(_float(x, "digamma"))
+    return _special.digamma(x)
 
 
 def polygamma(n: Any, x: Any) -> Array:
     """The derivative of digamma of order ``n``."""
-    return _lax.polygamma(*_promoted(n, x, "polygamma"))
+    return _special.polygamma(n, x)
 
 
 def gammainc(a: Any, x: Any) -> Array:
     """The lower incomplete gamma function, divided by gamma(a)."""
-    return _lax.igamma(*_promoted(a, x, "gammainc"))
+    return _special.gammainc(a, x)
 
 
 def gammaincc(a: Any, x: Any) -> Array:
     """The upper incomplete gamma function, divided by gamma(a)."""
-    return _lax.igammac(*_promoted(a, x, "gammaincc"))
+    return _special.gammaincc(a, x)
 
 
 def multigammaln(a: Any, d: int) -> Array:
     """The logarithm of the gamma function of dimension ``d``."""
-    array = _float(a, "multigammaln")
-    total = 0.25 * d * (d - 1) * math.log(math.pi) + gammaln(array)
-    for i in range(1, d):
-        total = total + gammaln(array - i / 2)
-    return total
+    return _special.multigammaln(a, operator.index(d))
 
 
 def betaln(a: Any, b: Any) -> Array:
     """The logarithm of the absolute value of the beta function."""
-    x, y = _promoted(a, b, "betaln")
-    return gammaln(x) + gammaln(y) - gammaln(x + y)
+    return _special.betaln(a, b)
 
 
 def beta(a: Any, b: Any) -> Array:
     """gamma(a) * gamma(b) / gamma(a + b)."""
-    x, y = _promoted(a, b, "beta")
-    return gamma(x) * gamma(y) / gamma(x + y)
+    return _special.beta(a, b)
 
 
 def zeta(x: Any, q: Any = None) -> Array:
     """The sum of (q + k) ** -x over k from 0; ``q`` is 1 if left out."""
-    return _lax.zeta(*_promoted(x, 1.0 if q is None else q, "zeta"))
+    return _special.zeta(x, 1.0 if q is None else q)
 
 
 # ---- Bessel functions ----------------------------------------------------------------------------
@@ -159,65 +146,50 @@ def zeta(x: Any, q: Any = None) -> Array:
 
 def i0e(x: Any) -> Array:
     """The modified Bessel function of order 0, times exp(-abs(x))."""
-    return _lax.bessel_i0e(_float(x, "i0e"))
+    return _special.i0e(x)
 
 
 def i1e(x: Any) -> Array:
     """The modified Bessel function of order 1, times exp(-abs(x))."""
-    return _lax.bessel_i1e(_float(x, "i1e"))
+    return _special.i1e(x)
 
 
 def i0(x: Any) -> Array:
     """The modified Bessel function of order 0."""
-    array = _float(x, "i0")
-    return _f.exp(_f.abs(array)) * _lax.bessel_i0e(array)
+    return _special.i0(x)
 
 
 def i1(x: Any) -> Array:
     """The modified Bessel function of order 1."""
-    array = _float(x, "i1")
-    return _f.exp(_f.abs(array)) * _lax.bessel_i1e(array)
+    return _special.i1(x)
 
 
 # ---- entropies -----------------------------------------------------------------------------------
 
 
-def _product(x: Array, y: Array, logarithm: Any) -> Array:
-    """x * log(y), 0 where x is 0."""
-    is_zero = _f.equal(x, 0)
-    return _f.where(is_zero, x * 0, x * logarithm(_f.where(is_zero, 1, y)))
-
-
 def xlogy(x: Any, y: Any) -> Array:
-    """x * log(y), 0 where x is 0."""
-    return _product(*_promoted(x, y, "xlogy"), _f.log)
+    """x * log(y), 0 where x is 0, unless y is NaN."""
+    return _special.xlogy(x, y)
 
 
 def xlog1py(x: Any, y: Any) -> Array:
-    """x * log1p(y), 0 where x is 0."""
-    return _product(*_promoted(x, y, "xlog1py"), _f.log1p)
+    """x * log1p(y), 0 where x is 0, unless y is NaN."""
+    return _special.xlog1py(x, y)
 
 
 def entr(x: Any) -> Array:
     """-x * log(x), 0 at zero, minus infinity below."""
-    array = _float(x, "entr")
-    return _f.where(_f.less(array, 0), -math.inf, -xlogy(array, array))
+    return _special.entr(x)
 
 
 def rel_entr(p: Any, q: Any) -> Array:
     """p * log(p / q), 0 where p is 0, infinity where either is negative or q is 0."""
-    x, y = _promoted(p, q, "rel_entr")
-    both = _f.logical_and(_f.greater(x, 0), _f.greater(y, 0))
-    safe_x, safe_y = _f.where(both, x, 1), _f.where(both, y, 1)
-    value = safe_x * (_f.log(safe_x) - _f.log(safe_y))
-    is_zero = _f.logical_and(_f.equal(x, 0), _f.greater_equal(y, 0))
-    return _f.where(both, value, _f.where(is_zero, 0, math.inf))
+    return _special.rel_entr(p, q)
 
 
 def kl_div(p: Any, q: Any) -> Array:
     """p * log(p / q) - p + q."""
-    x, y = _promoted(p, q, "kl_div")
-    return rel_entr(x, y) - x + y
+    return _special.kl_div(p, q)
 
 
 # ---- the normal distribution ---------------------------------------------------------------------
@@ -225,28 +197,17 @@ def kl_div(p: Any, q: Any) -> Array:
 
 def ndtr(x: Any) -> Array:
     """The normal distribution up to x."""
-    return 0.5 * _lax.erfc(-_float(x, "ndtr") * math.sqrt(0.5))
+    return _special.ndtr(x)
 
 
 def ndtri(p: Any) -> Array:
     """The inverse of ndtr."""
-    return math.sqrt(2) * _lax.erf_inv(2 * _float(p, "ndtri") - 1)
+    return _special.ndtri(p)
 
 
 def log_ndtr(x: Any) -> Array:
     """log(ndtr(x)), also far below zero, where ndtr(x) is 0."""
-    array = _float(x, "log_ndtr")
-    # Far below, the first terms of the asymptotic series.
-    far = _f.less(array, -8.0)
-    low = _f.where(far, array, -8.0)
-    inverse = 1 / _f.square(low)
-    series = 1 - inverse * (1 - 3 * inverse * (1 - 5 * inverse * (1 - 7 * inverse)))
-    tail = -0.5 * _f.square(low) - _f.log(-low) - 0.5 * math.log(2 * math.pi) + _f.log(series)
-    # Above zero the result is near 0, and has the digits of what is left to 1.
-    is_above = _f.greater(array, 0)
-    middle = _f.log(ndtr(_f.where(_f.logical_or(far, is_above), 0.0, array)))
-    above = _f.log1p(-ndtr(-_f.where(is_above, array, 0.0)))
-    return _f.where(far, tail, _f.where(is_above, above, middle))
+    return _special.log_ndtr(x)
 
 
 def betainc(a: Any, b: Any, x: Any) -> Array:
@@ -254,39 +215,19 @@ def betainc(a: Any, b: Any, x: Any) -> Array:
 
     It has no derivatives with respect to ``a`` and ``b``.
     """
-    a, b = _promoted(a, b, "betainc")
-    a, x = _promoted(a, x, "betainc")
-    b, x = _promoted(b, x, "betainc")
-    a, x = _promoted(a, x, "betainc")
-    return _lax.betainc(a, b, x)
+    return _special.betainc(a, b, x)
 
 
 def gammasgn(x: Any) -> Array:
     """The sign of the gamma function: 1 or -1, NaN where it has none."""
-    x = _float(x, "gammasgn")
-    whole = _f.floor(x)
-    sign = 1.0 - 2.0 * _f.mod(whole, 2)
-    is_pole = _f.logical_and(_f.less(x, 0), _f.equal(x, whole))
-    negative = _f.where(is_pole, math.nan, sign)
-    at_zero = _f.where(_f.less(1 / x, 0), -1.0, 1.0)
-    return _f.astype(
-        _f.where(_f.less(x, 0), negative, _f.where(_f.equal(x, 0), at_zero, 1.0)), x.dtype
-    )
+    return _special.gammasgn(x)
 
 
 def boxcox(x: Any, lmbda: Any) -> Array:
     """``(x^lmbda - 1) / lmbda``, and log(x) where ``lmbda`` is 0."""
-    x, lmbda = _promoted(x, lmbda, "boxcox")
-    return _power_less_one(_f.log(x), lmbda)
+    return _special.boxcox(x, lmbda)
 
 
 def boxcox1p(x: Any, lmbda: Any) -> Array:
     """``boxcox(1 + x, lmbda)``."""
-    x, lmbda = _promoted(x, lmbda, "boxcox1p")
-    return _power_less_one(_f.log1p(x), lmbda)
-
-
-def _power_less_one(log_x: Array, exponent: Array) -> Array:
-    is_zero = _f.equal(exponent, 0)
-    safe = _f.where(is_zero, 1.0, exponent)
-    return _f.where(is_zero, log_x, _f.expm1(safe * log_x) / safe)
+    return _special.boxcox1p(x, lmbda)

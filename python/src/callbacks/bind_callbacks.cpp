@@ -40,7 +40,7 @@ Declaration declare(CallbackKind kind, nb::object function, nb::handle result_sh
   const std::string_view front = callback_kind_name(kind);
   if (!PyCallable_Check(function.ptr())) {
     throw TypeError(fmt::format("{}: callback must be callable, got {} of type {}", front,
-                                nb::repr(function).c_str(), Py_TYPE(function.ptr())->tp_name));
+                                repr_of(function), Py_TYPE(function.ptr())->tp_name));
   }
   Declaration d{kind, std::move(function), {}, {}, {}, {}, std::move(options)};
   d.name = name_of_function(d.function);
@@ -56,7 +56,8 @@ Declaration declare(CallbackKind kind, nb::object function, nb::handle result_sh
 }
 
 PythonFunction with_arguments(const Declaration& d, TreeDefPtr arguments) {
-  PythonFunction f{d.kind, d.function, d.name, std::move(arguments), d.result, {}, {}};
+  PythonFunction f{d.kind,   d.function,     d.name, std::move(arguments),
+                   d.result, d.result_types, {},     {}};
   f.where = current_location();
   return f;
 }

@@ -15,6 +15,7 @@
 #include "convert.h"
 #include "dlpack.h"
 #include "errors.h"
+#include "interpreter_lock.h"
 
 namespace farcall::python {
 namespace {
@@ -23,6 +24,7 @@ struct BufferObject {
   PyObject_HEAD Buffer buffer;
   bool is_open, is_writeable;
   bool as_bytes;  // what the next view is of: the bytes, without a dtype
+  bool was_seen;  // a view was taken of it, or its address
   Py_ssize_t num_views;
   PyObject* callback;                  // its name
   std::shared_ptr<const void> memory;  // of views that outlive the callback
@@ -159,6 +161,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     }
     view->obj = Py_NewRef(self);
     ++object->num_views;
+    object->was_seen = true;
     return 0;
   } catch (...) {
     set_python_error();
@@ -225,12 +228,12 @@ PyObject* as_numpy_method(PyObject* self, PyObject* args, PyObject* kwargs) {
 // Counts as a view until the consumer lets go of it, on whatever thread.
 std::shared_ptr<const void> view_of(PyObject* self) {
   ++raw(self)->num_views;
+  raw(self)->was_seen = true;
   return {Py_NewRef(self), [](PyObject* buffer) {
-            if (!Py_IsInitialized()) return;
-            const PyGILState_STATE state = PyGILState_Ensure();
-            --raw(buffer)->num_views;
-            Py_DECREF(buffer);
-            PyGILState_Release(state);
+            with_interpreter([buffer] {
+              --raw(buffer)->num_views;
+              Py_DECREF(buffer);
+            });
           }};
 }
 
@@ -301,7 +304,11 @@ PyObject* get_device(PyObject* self, void*) {
   });
 }
 PyObject* get_pointer(PyObject* self, void*) {
-  return guarded([&] { return PyLong_FromVoidPtr(open(self).data()); });
+  return guarded([&] {
+    void* const data = open(self).data();
+    raw(self)->was_seen = true;
+    return PyLong_FromVoidPtr(data);
+  });
 }
 PyObject* get_cuda_interface(PyObject*, void*) {
   PyErr_SetString(PyExc_AttributeError,
@@ -447,6 +454,7 @@ nb::object make_buffer(const Buffer& buffer, bool is_writeable, nb::handle callb
   object->is_open = true;
   object->is_writeable = is_writeable;
   object->as_bytes = false;
+  object->was_seen = false;
   object->num_views = 0;
   object->callback = Py_NewRef(callback.ptr());
   new (&object->memory) std::shared_ptr<const void>();
@@ -472,6 +480,8 @@ bool shows_buffer(PyObject* numpy_array) {
   PyObject* const owner = PyMemoryView_GET_BUFFER(base)->obj;
   return owner && is_buffer(owner);
 }
+
+bool was_seen(nb::handle buffer) { return raw(buffer.ptr())->was_seen; }
 
 bool close_buffer(nb::handle buffer) {
   raw(buffer.ptr())->is_open = false;

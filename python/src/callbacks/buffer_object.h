@@ -22,6 +22,10 @@ bool is_buffer(nb::handle object);
 // Whether a numpy array shows the memory of a Buffer, which may change while arrays may not.
 bool shows_buffer(PyObject* numpy_array);
 
+// Whether anybody has taken a view of the Buffer or asked for its address. A result of which nobody
+// has was not written.
+bool was_seen(nb::handle buffer);
+
 // The callback is over: the Buffer raises from now on. True when there are views of it left.
 bool close_buffer(nb::handle buffer);
 // The memory of those views.

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include <farcall/core/dtype.h>
+#include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
+#include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
 #include "array_object.h"
@@ -38,9 +42,8 @@ std::string described(const PythonFunction& f) {
 // Says on which line the failing callback was called, once.
 void add_note(nb::python_error& error, const PythonFunction& f) {
   if (!f.where || !nb::hasattr(error.value(), "add_note")) return;
-  const nb::str note(fmt::format("raised in {}, called at {}:{} ({})", described(f), f.where->file,
-                                 f.where->line, f.where->function)
-                         .c_str());
+  const nb::str note(
+      fmt::format("raised in {}, called at {}", described(f), to_text(*f.where)).c_str());
   try {
     nb::object notes = nb::getattr(error.value(), "__notes__", nb::list());
     if (!nb::cast<bool>(notes.attr("__contains__")(note))) error.value().attr("add_note")(note);
@@ -76,10 +79,8 @@ class Objects {
 };
 
 nb::object call_plain(const PythonFunction& f, PyObject* const* arguments, size_t count) {
-  return nb::steal(or_sleep_at_exit([&] {
-    return PyObject_Vectorcall(f.function.ptr(), arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                               nullptr);
-  }));
+  return nb::steal(PyObject_Vectorcall(f.function.ptr(), arguments,
+                                       count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
 nb::object call_with_structure(const PythonFunction& f, std::span<const nb::object> first,
@@ -94,8 +95,7 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
   for (nb::handle argument : nb::object(both[0])) all.append(argument);
   nb::object keywords = both[1];
   const nb::tuple positional(all);
-  return nb::steal(or_sleep_at_exit(
-      [&] { return PyObject_Call(f.function.ptr(), positional.ptr(), keywords.ptr()); }));
+  return nb::steal(PyObject_Call(f.function.ptr(), positional.ptr(), keywords.ptr()));
 }
 
 // Calls with the arrays in the structure of the arguments. Objects: a free place, `num_first` to
@@ -138,6 +138,22 @@ class BufferArguments {
 
   const Objects& objects() const { return objects_; }
 
+  // Fills the results that the callback did not write, so that nobody takes what lay there for
+  // values: with NaN, or the bytes 0x80 of integers. Gives the number of the first one.
+  std::optional<size_t> poison_unwritten() {
+    std::optional<size_t> first;
+    for (size_t i = 0; i < call_.results.size(); ++i) {
+      if (was_seen(objects_[kFirst + call_.arguments.size() + i])) continue;
+      Buffer& result = call_.results[i];
+      const bool is_alias = std::ranges::any_of(
+          call_.arguments, [&](const Buffer& given) { return given.data() == result.data(); });
+      if (is_alias || result.nbytes() == 0) continue;
+      poison(result);
+      if (!first) first = i;
+    }
+    return first;
+  }
+
   // Keeps the memory of views that are left; how many Buffers have any.
   size_t close() {
     size_t count = 0;
@@ -152,6 +168,21 @@ class BufferArguments {
 
  private:
   static constexpr size_t kFirst = 3;
+
+  static void poison(Buffer& result) {
+    const DType dtype = result.dtype();
+    auto* const bytes = static_cast<std::byte*>(result.data());
+    const bool is_whole = is_integer(dtype) && dtype_info(dtype).bits >= 8;
+    std::fill_n(bytes, result.nbytes(), is_whole ? std::byte{0x80} : std::byte{0});
+    if (is_integer(dtype) || !has_nan(dtype)) return;
+    const size_t width = byte_width(dtype);
+    parse_element(dtype, is_complex(dtype) ? "(nan+nanj)" : "nan", bytes);
+    for (size_t i = width; i < result.nbytes(); ++i) bytes[i] = bytes[i - width];
+  }
+
+  static bool has_nan(DType dtype) {
+    return (is_floating(dtype) || is_complex(dtype)) && dtype != DType::kFloat4E2M1FN;
+  }
 
   void push(const Buffer& buffer, bool is_writeable, const PythonFunction& f) {
     objects_.push(make_buffer(buffer, is_writeable, f.python_name));
@@ -172,18 +203,30 @@ void warn_of_views(const PythonFunction& f, size_t count) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
 
+void warn_of_unwritten(const PythonFunction& f, size_t result) {
+  if (std::exchange(f.has_warned, true)) return;
+  const std::string text = fmt::format(
+      "{}: the callback returned without writing result {}, which was filled with NaN (integers: "
+      "with the bytes 0x80). `out = …` names another object and writes nothing; write with "
+      "np.asarray(out)[...] = …",
+      described(f), result);
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
+}
+
 void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   const WithLock lock;
   BufferArguments arguments(f, given);
   const nb::object result = call(f, arguments.objects(), 2, given.arguments.size());
   if (!result.is_none()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: the callback must not return any values, for its results are what "
-                    "it writes into `out`; it returned {} of type {}",
-                    described(f), nb::repr(result).c_str(), Py_TYPE(result.ptr())->tp_name));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: the callback must not return any values, for its results are what "
+                            "it writes into `out`; it returned {} of type {}",
+                            described(f), repr_of(result), Py_TYPE(result.ptr())->tp_name));
   }
-  if (const size_t count = arguments.close()) warn_of_views(f, count);
+  const std::optional<size_t> unwritten = arguments.poison_unwritten();
+  const size_t num_views = arguments.close();
+  if (unwritten) warn_of_unwritten(f, *unwritten);
+  if (num_views > 0) warn_of_views(f, num_views);
 }
 
 // ---- on arrays ----
@@ -220,8 +263,10 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   }
   std::vector<Array> results;
   for (size_t i = 0; i < found.size(); ++i) {
-    results.push_back(
-        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i))));
+    // What was declared counts: numpy computes in 64 bits where nobody asked for them.
+    const bool keeps = i < f.result_types.size() && is_64_bit(f.result_types[i].dtype());
+    results.push_back(to_array(
+        found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i)), {keeps}));
   }
   return results;
 }
@@ -229,9 +274,9 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
 }  // namespace
 
 void check_signals() {
-  if (!Py_IsInitialized()) return;
-  const WithLock lock;
-  if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+  with_interpreter([] {
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+  });
 }
 
 std::string name_of_function(nb::handle function) {
@@ -254,10 +299,10 @@ CallbackPtr make_python_callback(PythonFunction function) {
   function.python_name = nb::str(function.name.c_str());
   const FunctionPtr shared(new PythonFunction(std::move(function)),
                            [](const PythonFunction* dying) {
-                             if (!Py_IsInitialized()) return;  // the objects are gone already
-                             const WithLock lock;
-                             functions().erase(dying->callback);
-                             delete dying;
+                             with_interpreter([dying] {
+                               functions().erase(dying->callback);
+                               delete dying;
+                             });
                            });
   const std::string& name = shared->name;
   CallbackFunction called;

@@ -23,13 +23,15 @@ struct PythonFunction {
   CallbackKind kind;
   nb::object function;
   std::string name;
-  TreeDefPtr arguments;  // of (positional arguments, keyword arguments)
-  TreeDefPtr result;     // null for a debug callback, whose result is not looked at
+  TreeDefPtr arguments;                  // of (positional arguments, keyword arguments)
+  TreeDefPtr result;                     // null for a debug callback, whose result is not looked at
+  std::vector<ShapeDtype> result_types;  // as declared
   std::vector<std::pair<size_t, nb::object>> statics;  // leaves that are no arrays, by number
   SourceLocationPtr where;                             // of the user's call; may be null
   nb::object python_name = {};                         // the name as a str
   bool is_plain = false;                               // positional arrays only
   mutable const Callback* callback = nullptr;          // that calls it
+  mutable bool has_warned = false;                     // of results that it did not write
 };
 
 // Raises KeyboardInterrupt when the user asked for it: what programs call now and then.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 
+#include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 
 namespace farcall::native {
@@ -47,7 +48,7 @@ class Arena {
 
  private:
   static size_t rounded(size_t nbytes) {
-    return std::max<size_t>(1, (nbytes + kAlignment - 1) / kAlignment) * kAlignment;
+    return std::max<size_t>(1, memory_sum(nbytes, kAlignment - 1) / kAlignment) * kAlignment;
   }
 
   size_t grow(size_t size) {
@@ -60,7 +61,7 @@ class Arena {
         free_.erase(last);
       }
     }
-    size_ = offset + size;
+    size_ = memory_sum(offset, size);
     return offset;
   }
 

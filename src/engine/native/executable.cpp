@@ -1,14 +1,19 @@
 // The run loop, and the engine object.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/core/message.h>
 #include <farcall/program/cost.h>
+#include <farcall/program/donation.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/walk.h>
 
 #include "engine/native/passes.h"
 #include "engine/native/plan.h"
@@ -38,7 +43,7 @@ class NativeExecutable final : public Executable {
 
   MemoryUse memory() const override {
     MemoryUse use;
-    for (const ShapeDtype type : input_types()) use.argument_bytes += type.nbytes();
+    for (const ShapeDtype& type : input_types()) use.argument_bytes += type.nbytes();
     for (const PlannedOutput& output : plan_->outputs) {
       use.output_bytes += output.nbytes;
       const bool is_input = output.place.kind == Place::Kind::kInput;
@@ -231,21 +236,17 @@ class NativeExecutable final : public Executable {
   mutable StatePool pool_;
 };
 
-// Each donated input with the first output of its type that is still free.
-std::vector<std::pair<size_t, size_t>> donation_pairs(const Program& program,
-                                                      const std::vector<bool>& donated) {
-  std::vector<std::pair<size_t, size_t>> pairs;
-  const auto inputs = program.input_types(), outputs = program.output_types();
-  std::vector<bool> is_taken(outputs.size(), false);
-  for (size_t i = 0; i < donated.size(); ++i) {
-    for (size_t j = 0; donated[i] && j < outputs.size(); ++j) {
-      if (is_taken[j] || inputs[i].strengthened() != outputs[j].strengthened()) continue;
-      is_taken[j] = true;
-      pairs.emplace_back(i, j);
-      break;
-    }
-  }
-  return pairs;
+void log_compiled(const Program& program, double seconds) {
+  const auto list = [](const std::vector<ShapeDtype>& types) {
+    std::string text;
+    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+    return text;
+  };
+  send_message(
+      MessageKind::kLog,
+      fmt::format("Compiled {} for ({}) -> ({}), {} equations, in {:.6f} s",
+                  program.name.empty() ? "a program" : program.name, list(program.input_types()),
+                  list(program.output_types()), program.equations.size(), seconds));
 }
 
 class NativeEngine final : public Engine {
@@ -254,6 +255,18 @@ class NativeEngine final : public Engine {
   std::string_view platform() const override { return "cpu"; }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
+    check_expansion(*program, "compile");
+    if (!is_on(Flag::kLogCompiles)) return plan_and_make(std::move(program), options);
+    const auto begin = std::chrono::steady_clock::now();
+    auto made = plan_and_make(program, options);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    log_compiled(*program, seconds.count());
+    return made;
+  }
+
+ private:
+  static std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
+                                                         const CompileOptions& options) {
     ProgramPtr live = remove_dead_code(inline_calls(program));
     PlanOptions plan{.donated_inputs = options.donated_inputs};
     plan.in_place = donation_pairs(*live, options.donated_inputs);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/primitives/control_flow.h>
 #include <farcall/primitives/platform.h>
 #include <farcall/program/walk.h>
@@ -22,7 +23,7 @@ bool needs_work(const Program& program) {
   return std::ranges::any_of(program.equations, [](const Equation& equation) {
     const std::string_view name = equation.primitive->name;
     return called_program(equation) != nullptr || name == "platform_index" || name == "cond" ||
-           is_loop(name);
+           name == "optimization_barrier" || is_loop(name);
   });
 }
 
@@ -83,6 +84,7 @@ class Inliner {
       return is_outermost ? atom : add_literal(program.literals[atom.index]);
     };
     for (const Equation& equation : program.equations) {
+      poll_interrupt();
       Equation copy = equation;
       for (Atom& input : copy.inputs) input = rename(input);
       if (const auto outputs = replacement(copy)) {
@@ -105,6 +107,8 @@ class Inliner {
   std::optional<std::vector<Atom>> replacement(const Equation& equation) {
     if (const ProgramPtr body = called_program(equation)) return add_body(*body, equation.inputs);
     const std::string_view name = equation.primitive->name;
+    // Passes of this engine do not move operations, so that nothing is left to hold them back.
+    if (name == "optimization_barrier") return equation.inputs;
     if (name == "platform_index") {
       const int32_t index =
           index_for(params_as<PlatformIndexParams>(equation.params.get()), platform_);

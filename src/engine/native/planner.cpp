@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/core/layout.h>
+#include <farcall/core/sizes.h>
+#include <farcall/program/text.h>
 
 #include "engine/native/kernels/strided_copy.h"
 
@@ -24,8 +27,7 @@ auto with_location(const Equation& equation, F&& compile) {
     const std::string_view text = error.message();
     // The line of an equation in a loop is there already.
     if (text.find("\n  at ") != std::string_view::npos) throw;
-    error.raise_with(fmt::format("{}\n  at {}:{} ({})", error.message(), equation.where->file,
-                                 equation.where->line, equation.where->function));
+    error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*equation.where)));
     throw;  // not reached; raise_with does not return
   }
 }
@@ -55,6 +57,7 @@ std::unique_ptr<const Plan> Planner::run() {
   share_memory();
   place_fixed();
   for (size_t i = 0; i < program_.equations.size(); ++i) {
+    poll_interrupt();
     with_location(program_.equations[i], [&] { plan_equation(i); });
   }
   place_outputs();
@@ -97,6 +100,7 @@ void Planner::share_memory() {
   row_major_copies_.resize(count);
   alias_refusals_.resize(program_.equations.size());
   for (size_t i = 0; i < program_.equations.size(); ++i) {
+    poll_interrupt();
     with_location(program_.equations[i], [&] { make_region(i); });
     share_equation(i);
   }
@@ -292,10 +296,17 @@ void Planner::plan_kernel(const Equation& equation, size_t index) {
   if (!equation.primitive->never_run.empty()) {
     throw TypeError(std::string(equation.primitive->never_run));
   }
+  // Nothing to compute, and of arrays without elements any other size may be too large to compute
+  // with.
+  const auto is_empty = [](ShapeDtype type) { return !type.is_token() && type.size() == 0; };
+  if (!outputs.empty() && std::ranges::all_of(outputs, is_empty)) {
+    for (const uint32_t output : equation.outputs) define(output);
+    return;
+  }
   Kernel kernel = factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
   if (!kernel.run) {
     std::string types;
-    for (const ShapeDtype type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();
+    for (const ShapeDtype& type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();
     throw Error(ErrorCode::kUnimplemented,
                 fmt::format("{}: the native engine has no kernel for operands ({})",
                             equation.primitive->name, types));
@@ -396,6 +407,7 @@ void Planner::place_outputs() {
 
 void Planner::finish() {
   plan_->arena_bytes = arena_.size();
+  memory_sum(plan_->arena_bytes, plan_->scratch_bytes);  // which is one block
   for (const PointerUse& use : plan_->pointers) {
     if (use.place.kind == Place::Kind::kInput || use.place.kind == Place::Kind::kOutput) {
       plan_->run_pointers.push_back(use);

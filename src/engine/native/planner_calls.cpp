@@ -2,6 +2,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/ffi/workspace.h>
+#include <farcall/program/text.h>
 
 #include <fmt/format.h>
 
@@ -93,6 +94,7 @@ void Planner::plan_foreign_call(size_t index) {
   spec.attributes = params.attributes;
   spec.custom_call_api_version = static_cast<int>(params.custom_call_api_version);
   spec.legacy_backend_config = params.legacy_backend_config.value_or("");
+  if (equation.where) spec.where = to_text(*equation.where);
 
   report_of_[index] = plan_->reports.size();
   ForeignCallReport report{.target_name = params.target_name, .where = equation.where};

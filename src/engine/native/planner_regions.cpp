@@ -40,7 +40,7 @@ std::vector<Carry> carries_of(const Plan& step, size_t first_carry, size_t num_c
 
 std::vector<int64_t> slice_bytes(std::span<const ShapeDtype> slices) {
   std::vector<int64_t> bytes;
-  for (const ShapeDtype slice : slices) bytes.push_back(static_cast<int64_t>(slice.nbytes()));
+  for (const ShapeDtype& slice : slices) bytes.push_back(static_cast<int64_t>(slice.nbytes()));
   return bytes;
 }
 

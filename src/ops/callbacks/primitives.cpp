@@ -30,6 +30,7 @@ std::string called(std::string_view primitive, const CallbackParams& params) {
 
 std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<CallbackParams>(params);
+  check_no_keys(p.callback->name, inputs, p.result_types);
   check_aliases(p.callback->name, p.input_output_aliases, inputs, p.result_types);
   return p.result_types;
 }
@@ -266,6 +267,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
     }
     strong[i] = strengthen(strong[i]);
   }
+  check_no_keys(what, types_of(strong), p.result_types);
   check_aliases(what, p.input_output_aliases, types_of(strong), p.result_types);
   return bind_primitive(primitive, make_params(std::move(p)), strong);
 }

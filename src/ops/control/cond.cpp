@@ -189,7 +189,7 @@ Places share_places(const std::vector<ProgramSplit>& branches) {
 
 std::vector<int64_t> key_of(const Places& places, size_t branch) {
   std::vector<int64_t> key = places.of_branch[branch];
-  for (const ShapeDtype type : places.types) key.push_back(reinterpret_cast<intptr_t>(type.id()));
+  for (const ShapeDtype& type : places.types) key.push_back(type.id());
   return key;
 }
 

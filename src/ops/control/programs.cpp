@@ -33,7 +33,7 @@ ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order
   Order key = inputs;
   key.push_back(static_cast<int64_t>(inputs.size()));
   append<int64_t>(key, outputs);
-  for (const ShapeDtype type : unused) key.push_back(reinterpret_cast<intptr_t>(type.id()));
+  for (const ShapeDtype& type : unused) key.push_back(type.id());
   return program->derived.find_or_make<ProgramPtr>("rearranged", std::move(key), [&]() {
     auto result = std::make_shared<Program>(*program);
     result->inputs.clear();
@@ -51,25 +51,33 @@ ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order
   });
 }
 
+namespace {
+
+// Raises for an ordered effect that did not ask for one element after the other.
+void check_order(const BatchCall& call, const Equation& equation, std::string_view where) {
+  const CallbackParams* callback = try_callback(equation.params.get());
+  // Debugging is in the order of the elements unasked.
+  if (!callback || !callback->is_ordered || callback->vmap_method ||
+      equation.primitive->name == callback_kind_name(CallbackKind::kDebug)) {
+    return;
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: vmap over {} makes the decision differ between the elements, and {} calls "
+                  "{} {}, which is ordered: the order of its effects would be lost. Ask for one "
+                  "element after the other with vmap_method=\"sequential\", or give "
+                  "ordered=False",
+                  call.primitive.name, to_string(call.axis), where, equation.primitive->name,
+                  callback->callback->name));
+}
+
+}  // namespace
+
 BatchResults batch_with_effects(const BatchCall& call, std::string_view where) {
   const std::string_view name = call.primitive.name;
   for (const NamedProgram& nested : call.params->programs()) {
-    for_each_equation(*nested.program, [&](const Program&, const Equation& equation, size_t) {
-      const CallbackParams* callback = try_callback(equation.params.get());
-      // Debugging is in the order of the elements unasked.
-      if (!callback || !callback->is_ordered || callback->vmap_method ||
-          equation.primitive->name == callback_kind_name(CallbackKind::kDebug)) {
-        return;
-      }
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "{}: vmap over {} makes the decision differ between the elements, and {} calls "
-              "{} {}, which is ordered: the order of its effects would be lost. Ask for one "
-              "element after the other with vmap_method=\"sequential\", or give "
-              "ordered=False",
-              name, to_string(call.axis), where, equation.primitive->name,
-              callback->callback->name));
+    for_each_program(*nested.program, [&](const Program& each) {
+      for (const Equation& equation : each.equations) check_order(call, equation, where);
     });
   }
   const auto axes = call.primitive.axis_names(call.params.get());

@@ -38,9 +38,8 @@ std::vector<ShapeDtype> scan_rule(std::span<const ShapeDtype> inputs, const Para
   if (p.unroll < 1) type_error(fmt::format("unroll must be at least 1, got {}", p.unroll));
   const std::vector<ShapeDtype> wanted = p.jaxpr->input_types();
   std::vector<ShapeDtype> results = p.jaxpr->output_types();
-  if (p.num_consts < 0 || p.num_carry < 0 ||
-      p.num_consts + p.num_carry > static_cast<int64_t>(wanted.size()) ||
-      p.num_carry > static_cast<int64_t>(results.size())) {
+  if (!parts_fit({p.num_consts, p.num_carry}, wanted.size()) ||
+      !parts_fit({p.num_carry}, results.size())) {
     type_error(
         fmt::format("num_consts {} and num_carry {} do not fit a program of {} inputs and "
                     "{} outputs",

@@ -40,9 +40,10 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
   const auto body_takes = p.body_jaxpr->input_types();
   auto results = p.body_jaxpr->output_types();
   const auto num_carry = static_cast<int64_t>(results.size());
-  if (p.cond_nconsts < 0 || p.body_nconsts < 0 ||
-      p.cond_nconsts + num_carry != static_cast<int64_t>(cond_takes.size()) ||
-      p.body_nconsts + num_carry != static_cast<int64_t>(body_takes.size())) {
+  if (!parts_fit({p.cond_nconsts, num_carry}, cond_takes.size()) ||
+      !parts_fit({p.body_nconsts, num_carry}, body_takes.size()) ||
+      p.cond_nconsts + num_carry != std::ssize(cond_takes) ||
+      p.body_nconsts + num_carry != std::ssize(body_takes)) {
     type_error(fmt::format(
         "cond_nconsts {} and body_nconsts {} do not fit programs of {} and {} "
         "inputs with a carry of {}",

@@ -72,7 +72,7 @@ void check_starts(std::span<const ShapeDtype> inputs, size_t first) {
     type_error(fmt::format("expected {} start indices for {}, got {}", rank, inputs[0].to_string(),
                            inputs.size() - first));
   }
-  for (const ShapeDtype start : inputs.subspan(first)) {
+  for (const ShapeDtype& start : inputs.subspan(first)) {
     check_index_operand(start, "start indices");
     if (start.rank() != 0) {
       type_error(fmt::format("start indices must be scalars, got {}", start.to_string()));

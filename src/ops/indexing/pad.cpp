@@ -7,6 +7,7 @@
 
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
+#include <farcall/primitives/convolution.h>
 #include <farcall/trace/interpreter.h>
 
 #include "ops/indexing/indexing.h"
@@ -29,13 +30,11 @@ int64_t padded_size(ShapeDtype x, size_t i, const PaddingDimension& p) {
                            p.interior, i));
   }
   const int64_t size = x.shape()[i];
-  int64_t total = 0;
-  if (__builtin_mul_overflow(std::max<int64_t>(size - 1, 0), p.interior, &total) ||
-      __builtin_add_overflow(total, size, &total) || __builtin_add_overflow(total, p.low, &total) ||
-      __builtin_add_overflow(total, p.high, &total)) {
+  try {
+    return padded(dilated(size, checked_sum(p.interior, 1)), {p.low, p.high});
+  } catch (const Error&) {
     does_not_fit(x, i, p);
   }
-  return total;
 }
 
 std::vector<ShapeDtype> pad_rule(std::span<const ShapeDtype> inputs, const Params* params) {

@@ -55,7 +55,7 @@ TEST(ShapeDtype, EqualTypesAreOneRecord) {
 
 TEST(ShapeDtype, IsOneRecordFromEveryThread) {
   constexpr int kThreads = 4, kTypes = 100;
-  std::vector<std::vector<const void*>> ids(kThreads);
+  std::vector<std::vector<int64_t>> ids(kThreads);
   std::vector<std::thread> threads;
   for (auto& mine : ids) {
     threads.emplace_back([&mine] {
@@ -64,7 +64,7 @@ TEST(ShapeDtype, IsOneRecordFromEveryThread) {
   }
   for (auto& thread : threads) thread.join();
   for (const auto& mine : ids) EXPECT_EQ(mine, ids[0]);
-  EXPECT_EQ(std::unordered_set<const void*>(ids[0].begin(), ids[0].end()).size(), kTypes);
+  EXPECT_EQ(std::unordered_set<int64_t>(ids[0].begin(), ids[0].end()).size(), kTypes);
 }
 
 TEST(ShapeDtype, ChangedCopies) {
@@ -116,6 +116,64 @@ TEST(ShapeDtype, RefusesSizesThatOverflow) {
             "shape [4611686018427387904] of float32 has 2^63 bytes or more");
   EXPECT_EQ(ShapeDtype(DType::kInt8, {half}).size(), half);
   EXPECT_THAT(error_of(DType::kInt8, {half, 2}), testing::HasSubstr("2^63 bytes or more"));
+}
+
+// As many types as live until the process ends.
+void use_up_permanent_types() {
+  for (int64_t i = 0; ShapeDtype::num_interned() < ShapeDtype::kNumPermanent; ++i) {
+    static_cast<void>(ShapeDtype(DType::kInt8, {i, 1, 0}));
+  }
+}
+
+TEST(ShapeDtype, BeyondThePermanentOnesTypesDieWithTheirLastHandle) {
+  use_up_permanent_types();
+  const size_t before = ShapeDtype::num_interned();
+  int64_t id = 0;
+  {
+    const ShapeDtype type(DType::kInt16, {7, 7, 7});
+    const ShapeDtype copy = type;
+    ShapeDtype moved = copy;
+    const ShapeDtype other = std::move(moved);
+    EXPECT_EQ(ShapeDtype(DType::kInt16, {7, 7, 7}), other);
+    EXPECT_EQ(ShapeDtype::num_interned(), before + 1);
+    id = type.id();
+  }
+  EXPECT_EQ(ShapeDtype::num_interned(), before);
+  EXPECT_NE(ShapeDtype(DType::kInt16, {7, 7, 7}).id(), id);
+  for (int64_t i = 0; i < 1000; ++i) static_cast<void>(ShapeDtype(DType::kInt32, {i, 5, 0}));
+  EXPECT_EQ(ShapeDtype::num_interned(), before);
+}
+
+TEST(ShapeDtype, AssignmentKeepsCountOfHandles) {
+  use_up_permanent_types();
+  const size_t before = ShapeDtype::num_interned();
+  ShapeDtype type(DType::kInt16, {8, 8, 8});
+  ShapeDtype& same = type;
+  type = same;
+  EXPECT_EQ(type.to_string(), "i16[8,8,8]");
+  type = ShapeDtype(DType::kInt16, {9, 9, 9});
+  EXPECT_EQ(ShapeDtype::num_interned(), before + 1);
+  type = ShapeDtype();
+  EXPECT_EQ(ShapeDtype::num_interned(), before);
+}
+
+TEST(ShapeDtype, ThreadsThatMakeAndDropTheSameTypesAgree) {
+  use_up_permanent_types();
+  const size_t before = ShapeDtype::num_interned();
+  std::vector<std::thread> threads;
+  std::atomic<int> mistakes = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int64_t i = 0; i < 5000; ++i) {
+        const ShapeDtype type(DType::kInt16, {i % 3, 11, 11});
+        const ShapeDtype copy = type;
+        mistakes += copy != ShapeDtype(DType::kInt16, {i % 3, 11, 11}) || copy.shape()[0] != i % 3;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(mistakes, 0);
+  EXPECT_EQ(ShapeDtype::num_interned(), before);
 }
 
 }  // namespace

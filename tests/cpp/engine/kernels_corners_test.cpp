@@ -164,6 +164,47 @@ TEST(KernelCorners, SpecialFunctions) {
             (Texts{"7.17e-43", "1.7014118e+38", "inf"}));
 }
 
+TEST(KernelCorners, TheNormalDistributionAndItsInverse) {
+  EXPECT_EQ(without_nan_signs(unary("ndtri", kF64, {"0.0", "1.0", "0.5", "-0.1", "1.1", "nan"})),
+            (Texts{"-inf", "inf", "0.0", "nan", "nan", "nan"}));
+  EXPECT_EQ(unary("ndtr", kF32, {"-inf", "inf", "0.0"}), (Texts{"0.0", "1.0", "0.5"}));
+  EXPECT_EQ(unary("log_ndtr", kF32, {"-inf", "inf", "-1e+30"}), (Texts{"-inf", "-0.0", "-inf"}));
+  EXPECT_EQ(unary("logit", kF32, {"0.0", "1.0", "0.5"}), (Texts{"-inf", "inf", "0.0"}));
+  EXPECT_EQ(unary("erfcx", kF32, {"inf", "-inf", "0.0"}), (Texts{"0.0", "inf", "1.0"}));
+}
+
+TEST(KernelCorners, GammaAndBeta) {
+  EXPECT_EQ(
+      without_nan_signs(unary("gamma", kF32, {"0.0", "-0.0", "-1.0", "inf", "-inf", "171.5"})),
+      (Texts{"inf", "-inf", "nan", "inf", "nan", "inf"}));
+  EXPECT_EQ(binary("beta", kF64, {"0.0", "inf", "1e+300", "nan"}, {"1.0", "2.0", "1.0", "1.0"}),
+            (Texts{"inf", "0.0", "1e-300", "nan"}));
+  EXPECT_EQ(binary("betaln", kF64, {"1.0", "inf"}, {"1.0", "2.0"}), (Texts{"0.0", "-inf"}));
+}
+
+TEST(KernelCorners, BesselFunctionsOfLargeArguments) {
+  EXPECT_EQ(unary("bessel_i0", kF64, {"-inf", "720.0"}), (Texts{"inf", "inf"}));
+  EXPECT_EQ(unary("bessel_i1", kF32, {"-inf", "-0.0"}), (Texts{"-inf", "-0.0"}));
+  EXPECT_EQ(unary("bessel_i0e", kF64, {"inf"}), (Texts{"0.0"}));
+  const TestArray x(kF64, {713, -1e308});
+  EXPECT_TRUE(is_close(run_kernel("bessel_i0", {x}, x.type()), 0, 6.705128263670996e+307, 4));
+  EXPECT_TRUE(is_close(run_kernel("bessel_i1e", {x}, x.type()), 1, -3.989422804014327e-155, 4));
+}
+
+TEST(KernelCorners, WholeTurnsOfSineAndCosine) {
+  EXPECT_EQ(unary("sinpi", kF32, {"1.0", "-1.0", "2.5", "-0.0", "1e+30", "0.5", "-1.5"}),
+            (Texts{"0.0", "-0.0", "1.0", "-0.0", "0.0", "1.0", "1.0"}));
+  EXPECT_EQ(unary("cospi", kF32, {"1.0", "-1.0", "2.5", "0.0", "1e+30", "0.5", "-1.5"}),
+            (Texts{"-1.0", "-1.0", "0.0", "1.0", "1.0", "0.0", "0.0"}));
+  EXPECT_EQ(without_nan_signs(unary("sinpi", kF32, {"inf", "nan"})), (Texts{"nan", "nan"}));
+}
+
+TEST(KernelCorners, GreatestCommonDivisorOfTheLowestInteger) {
+  EXPECT_EQ(binary("gcd", DType::kInt8, {"-128", "-128", "-128", "0", "12"},
+                   {"6", "-128", "0", "0", "-18"}),
+            (Texts{"2", "-128", "-128", "0", "6"}));
+}
+
 TEST(KernelCorners, DigammaValues) {
   // Known to all digits: psi(1), psi(1/2), psi(-1/2), psi(1/4), psi(100).
   const TestArray x(kF64, {1, 0.5, -0.5, 0.25, 100, 1e-30, -1e-30});

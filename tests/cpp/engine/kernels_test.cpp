@@ -1,6 +1,7 @@
 // Elementwise kernels against plain loops in double, for every dtype that has them.
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
@@ -162,6 +163,12 @@ const UnaryCase kUnary[] = {
     {"erfc", [](double x) { return std::erfc(x); }, -3, 5},
     {"lgamma", [](double x) { return std::lgamma(x); }, 2.5, 20},
     {"square", [](double x) { return x * x; }, -10, 10},
+    {"log2", [](double x) { return std::log2(x); }, 0.01, 100},
+    {"log10", [](double x) { return std::log10(x); }, 0.01, 100},
+    {"gamma", [](double x) { return std::tgamma(x); }, 0.1, 8},
+    {"factorial", [](double x) { return std::tgamma(x + 1); }, 0.1, 7},
+    {"ndtr", [](double x) { return std::erfc(-x * std::numbers::sqrt2 / 2) / 2; }, -2, 2},
+    {"erfcx", [](double x) { return std::exp(x * x) * std::erfc(x); }, -1, 1},
 };
 
 TEST(Kernels, FloatFunctions) {

@@ -252,7 +252,7 @@ void check(uint32_t seed) {
   ASSERT_TRUE(*read == *program);
 
   std::vector<Array> inputs, copies;
-  for (const ShapeDtype type : types) {
+  for (const ShapeDtype& type : types) {
     inputs.push_back(writer.random_array(type));
     copies.push_back(Array::of(inputs.back().values<float>(), inputs.back().shape()));
   }
@@ -262,7 +262,7 @@ void check(uint32_t seed) {
   expect_same(first, wanted, "compiled");
   // What the state kept from a run, or a result that shares memory with it, would show now.
   std::vector<Array> others;
-  for (const ShapeDtype type : types) others.push_back(writer.random_array(type));
+  for (const ShapeDtype& type : types) others.push_back(writer.random_array(type));
   run(*executable, others);
   expect_same(first, wanted, "after another run");
   expect_same(run(*executable, inputs), wanted, "compiled, again");

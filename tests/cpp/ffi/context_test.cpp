@@ -3,6 +3,8 @@
 #include <cstring>
 #include <thread>
 
+#include <gmock/gmock.h>
+
 #include "testing.h"
 
 namespace farcall {
@@ -67,6 +69,74 @@ TEST(Context, EachStageOffersItsOwn) {
                 "execute\n"),
             std::string::npos);
   EXPECT_EQ(answers[static_cast<int>(Stage::kInstantiate)].find("OK"), std::string::npos);
+}
+
+// One function of the table, called with null and with a struct that says it has `size` bytes, all
+// of them zero but the context.
+template <class Args, class Function>
+void call_badly(const FARCALL_FFI_Api* api, Function* function, FARCALL_FFI_ExecutionContext* ctx,
+                int& num_refused) {
+  const auto take = [&](Args* args) {
+    if constexpr (std::is_void_v<decltype(function(args))>) {
+      function(args);
+    } else if (FARCALL_FFI_Error* error = function(args)) {
+      EXPECT_THAT(text_of(api, error), ::testing::HasSubstr(": "));
+      ++num_refused;
+    }
+  };
+  take(nullptr);
+  for (const size_t size : {size_t{0}, size_t{1}, sizeof(size_t), sizeof(Args) - 1, sizeof(Args)}) {
+    Args args = {};
+    if constexpr (requires { args.ctx; }) args.ctx = ctx;
+    args.struct_size = size;
+    take(&args);
+  }
+}
+
+TEST(Context, EveryFunctionOfEveryTableSurvivesNullAndShortArguments) {
+  run_as_handler([](FARCALL_FFI_CallFrame* frame) {
+    for (int minor = 0; minor <= 3; ++minor) {
+      const FARCALL_FFI_Api* api = ffi_api(minor);
+      int refused = 0;
+      for (FARCALL_FFI_ExecutionContext* ctx :
+           {frame->ctx, static_cast<FARCALL_FFI_ExecutionContext*>(nullptr)}) {
+#define CALL_BADLY(name, Args) call_badly<Args>(api, api->name, ctx, refused)
+        CALL_BADLY(Error_GetDetails, FARCALL_FFI_Error_GetDetails_Args);
+        CALL_BADLY(Error_Destroy, FARCALL_FFI_Error_Destroy_Args);
+        CALL_BADLY(Handler_Register, FARCALL_FFI_Handler_Register_Args);
+        CALL_BADLY(Stream_Get, FARCALL_FFI_Stream_Get_Args);
+        CALL_BADLY(Type_Register, FARCALL_FFI_Type_Register_Args);
+        CALL_BADLY(ExecutionContext_Get, FARCALL_FFI_ExecutionContext_Get_Args);
+        CALL_BADLY(State_Set, FARCALL_FFI_State_Set_Args);
+        CALL_BADLY(State_Get, FARCALL_FFI_State_Get_Args);
+        CALL_BADLY(DeviceMemory_Allocate, FARCALL_FFI_DeviceMemory_Allocate_Args);
+        CALL_BADLY(DeviceMemory_Free, FARCALL_FFI_DeviceMemory_Free_Args);
+        CALL_BADLY(ThreadPool_Schedule, FARCALL_FFI_ThreadPool_Schedule_Args);
+        CALL_BADLY(ThreadPool_NumThreads, FARCALL_FFI_ThreadPool_NumThreads_Args);
+        CALL_BADLY(Future_SetAvailable, FARCALL_FFI_Future_SetAvailable_Args);
+        CALL_BADLY(Future_SetError, FARCALL_FFI_Future_SetError_Args);
+        CALL_BADLY(RunId_Get, FARCALL_FFI_RunId_Get_Args);
+        CALL_BADLY(DeviceOrdinal_Get, FARCALL_FFI_DeviceOrdinal_Get_Args);
+        CALL_BADLY(ExecutionContext_FindExtension, FARCALL_FFI_ExecutionContext_FindExtension_Args);
+        CALL_BADLY(CustomOptions_Get, FARCALL_FFI_CustomOptions_Get_Args);
+#undef CALL_BADLY
+      }
+      EXPECT_GT(refused, 100) << "of version " << minor;
+    }
+    EXPECT_EQ(text_of(frame->api, frame->api->Error_Create(nullptr)),
+              "INVALID_ARGUMENT: Error_Create: the arguments are null");
+    EXPECT_EQ(text_of(frame->api, frame->api->Future_Create(nullptr)),
+              "INVALID_ARGUMENT: Future_Create: the arguments are null");
+    FARCALL_FFI_ThreadPool_NumThreads_Args pool = {sizeof(pool), nullptr, frame->ctx, nullptr};
+    EXPECT_EQ(
+        text_of(frame->api, frame->api->ThreadPool_NumThreads(&pool)),
+        "INVALID_ARGUMENT: ThreadPool_NumThreads: num_threads, where the answer goes, is null");
+    FARCALL_FFI_Handler_Register_Args named = {};
+    named.struct_size = sizeof(named);
+    named.name = {nullptr, 7};
+    EXPECT_EQ(text_of(frame->api, frame->api->Handler_Register(&named)),
+              "INVALID_ARGUMENT: registry: a name of 7 bytes is null");
+  });
 }
 
 TEST(Context, MistakesAreErrors) {

@@ -38,7 +38,7 @@ inline ProgramPtr program_of(std::string_view name, std::initializer_list<ShapeD
                              ParamsPtr params = nullptr) {
   ProgramBuilder builder;
   std::vector<Atom> operands, outputs;
-  for (const ShapeDtype type : inputs) {
+  for (const ShapeDtype& type : inputs) {
     operands.push_back(Atom::variable(builder.add_input(type)));
   }
   for (const uint32_t result : builder.add_equation(primitive(name), std::move(params), operands)) {

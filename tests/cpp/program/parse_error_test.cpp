@@ -123,7 +123,7 @@ TEST(ParseError, TheEnd) {
 TEST(ParseError, DeepNestingIsRefused) {
   const std::string deep(100000, '(');
   EXPECT_EQ(error_in("{ lambda ;. let = rev[dimensions=" + deep),
-            "program text, line 1, column 134: the text is nested too deeply");
+            "program text, line 1, column 646: the text is nested too deeply");
   std::string attributes;
   for (int i = 0; i < 100000; ++i) attributes += "{a=";
   EXPECT_NE(error_in("{ lambda ;. let = ffi_call[attributes=" + attributes).find("too deeply"),

@@ -12,6 +12,7 @@
 #include <farcall/trace/call.h>
 
 #include "building.h"
+#include "saved_bytes.h"
 
 namespace farcall {
 namespace {
@@ -19,6 +20,8 @@ namespace {
 using testing::error_of;
 using testing::ffi_call_params;
 using testing::program_of;
+using testing::saved_bytes;
+using testing::with_checksum;
 
 const ShapeDtype kVector(DType::kFloat32, {3});
 
@@ -47,19 +50,6 @@ ProgramPtr sample() {
 
 std::string error_in(const std::string& bytes) {
   return error_of(ErrorCode::kInvalidArgument, [&] { deserialize_program(bytes); });
-}
-
-// The checksum of save.cpp, so that tests can change what lies under it.
-std::string with_checksum(std::string bytes) {
-  uint64_t sum = bytes.size() - 40;
-  for (size_t i = 40; i < bytes.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
-    sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
-    sum ^= sum >> 32;
-  }
-  std::memcpy(bytes.data() + 16, &sum, 8);
-  return bytes;
 }
 
 TEST(Save, ThereAndBack) {
@@ -136,30 +126,22 @@ TEST(Save, ChangedTextUnderAFittingChecksumDoesNoHarm) {
   EXPECT_GT(refused, 1000);
 }
 
-std::string with_text(std::string text, size_t data_size = 0) {
-  std::string bytes = serialize_program(*parse_program("{ lambda ;. let in () }")).substr(0, 40);
-  const uint64_t text_size = text.size();
-  std::memcpy(bytes.data() + 24, &text_size, 8);
-  std::memcpy(bytes.data() + 32, &data_size, 8);
-  return with_checksum(bytes + text + std::string(data_size, '\0'));
-}
-
 TEST(Save, WhatTheTextRefersToIsThere) {
-  EXPECT_EQ(error_in(with_text("metadata {}\n")),
+  EXPECT_EQ(error_in(saved_bytes("metadata {}\n")),
             "saved program: program text, line 2, column 1: there is no program");
   EXPECT_EQ(
-      error_in(with_text("metadata {} program \"f\" { lambda a:f32[3]=@64 ;. let in (a,) }", 64)),
+      error_in(saved_bytes("metadata {} program \"f\" { lambda a:f32[3]=@64 ;. let in (a,) }", 64)),
       "saved program: program text, line 1, column 46: 12 bytes at 64 do not lie in the 64 "
       "stored bytes");
   EXPECT_EQ(
-      error_in(with_text("metadata {} program \"f\" { lambda a:f32[3]=@-1 ;. let in (a,) }", 64)),
+      error_in(saved_bytes("metadata {} program \"f\" { lambda a:f32[3]=@-1 ;. let in (a,) }", 64)),
       "saved program: program text, line 1, column 46: 12 bytes at -1 do not lie in the 64 "
       "stored bytes");
-  EXPECT_EQ(error_in(with_text("metadata {} program \"f\" { lambda ; a:f32[]. let b:f32[] = "
-                               "jit[name=f jaxpr=@0] a in (b,) }")),
+  EXPECT_EQ(error_in(saved_bytes("metadata {} program \"f\" { lambda ; a:f32[]. let b:f32[] = "
+                                 "jit[name=f jaxpr=@0] a in (b,) }")),
             "saved program: program text, line 1, column 78: program 0 is not among the 0 before "
             "this one");
-  EXPECT_EQ(error_in(with_text("metadata {} target {name=\"f\"}")),
+  EXPECT_EQ(error_in(saved_bytes("metadata {} target {name=\"f\"}")),
             "saved program: program text, line 1, column 30: a target has no platform");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [] { parse_program("{ lambda a:f32[3]=@0 ;. let in (a,) }"); }),
@@ -206,7 +188,7 @@ TEST(Save, Files) {
   EXPECT_EQ(error_of(ErrorCode::kNotFound, [] { load_program("/nowhere/x"); }),
             "load: \"/nowhere/x\" cannot be read");
   EXPECT_EQ(error_of(ErrorCode::kUnavailable, [&] { save_program("/nowhere/x", *program); }),
-            "save: \"/nowhere/x\" cannot be written");
+            "save: \"/nowhere/x\" cannot be written: No such file or directory");
 }
 
 TEST(Save, UntypedTargetsAreFoundAgainByTheirVersion) {

@@ -37,7 +37,8 @@ TEST(ArrayIndexing, MasksStandForThePlacesOfTheirTrueElements) {
                 ErrorCode::kFailedPrecondition,
                 [&] { jit([&](const Array& m) { return numpy::take(x, Indices{m}); })(mask); }),
             "indexing i32[2,3]: the mask bool[2,3] is traced, so that the shape of the result is "
-            "not known. Use farcall.numpy.where(mask, x, y), or nonzero with a size");
+            "not known: its values are not known while jit is traced; it is argument 0. Use "
+            "where(mask, x, y), or nonzero with size=, or call this part outside jit");
 }
 
 TEST(ArrayIndexing, Updates) {

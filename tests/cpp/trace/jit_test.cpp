@@ -60,7 +60,7 @@ TEST(Jit, ManySignatures) {
       const Array x = numpy::ones(Shape{size});
       EXPECT_EQ(f({&x, 1})[0].size(), size);
     }
-    EXPECT_EQ(f.cache_size(), 200u);
+    EXPECT_EQ(f.cache_info().size, 200u);
   }
 }
 

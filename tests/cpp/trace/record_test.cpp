@@ -95,10 +95,10 @@ TEST(Tracers, HaveATypeAndNoValues) {
 
 TEST(Tracers, TheirValuesAreNotKnown) {
   const std::string message =
-      "the values of a traced f32[3] were asked for, but they are not known while the function is "
-      "recorded or mapped. Compute with array operations only (where() or cond in place of if), "
-      "make the argument that they come from static (static_argnums), or call this part outside "
-      "jit and vmap";
+      "the values of a traced f32[3] were asked for, but its values are not known while the "
+      "function is traced. Compute with array operations only (cond or where in place of if, "
+      "while_loop in place of while, take in place of an index), make the argument that they come "
+      "from static (static_argnums), or call this part outside jit and vmap";
   record_one([&](const Array& x) {
     using Class = ConcretizationError;
     EXPECT_EQ(error_of<Class>(ErrorCode::kFailedPrecondition, [&] { x.data(); }), message);

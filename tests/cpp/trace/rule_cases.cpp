@@ -52,18 +52,21 @@ std::vector<RuleCase> unary_cases() {
     cases.push_back({name, nullptr, {x}, is_smooth});
   };
   for (const char* name :
-       {"neg",   "abs",      "sign", "floor", "ceil",   "is_finite", "exp",  "exp2",
-        "expm1", "sin",      "cos",  "tan",   "atan",   "sinh",      "cosh", "tanh",
-        "asinh", "logistic", "erf",  "erfc",  "square", "copy"}) {
+       {"neg",  "abs",   "sign",  "floor",    "ceil",  "is_finite", "exp",
+        "exp2", "expm1", "sin",   "cos",      "tan",   "atan",      "sinh",
+        "cosh", "tanh",  "asinh", "logistic", "erf",   "erfc",      "square",
+        "copy", "erfcx", "ndtr",  "log_ndtr", "sinpi", "cospi",     "optimization_barrier"}) {
     add(name, spread(kPlane));
   }
   for (const char* name :
-       {"log", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"}) {
+       {"log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "lgamma", "digamma", "gamma",
+        "factorial", "bessel_i0", "bessel_i1", "bessel_i0e", "bessel_i1e"}) {
     add(name, spread(kPlane, 0.4, 2.7));
   }
   for (const char* name : {"asin", "acos", "atanh", "erf_inv"}) {
     add(name, spread(kPlane, -0.8, 0.8));
   }
+  for (const char* name : {"ndtri", "logit"}) add(name, spread(kPlane, 0.2, 0.9));
   add("acosh", spread(kPlane, 1.2, 3));
   add("stop_gradient", spread(kPlane), false);
   add("exp", spread({}));
@@ -97,6 +100,9 @@ std::vector<RuleCase> binary_cases() {
   for (const Shape& shape : {Shape{}, kPlane}) {
     add("pow", spread(shape, 0.4, 2.3), spread(kPlane));
     add("pow", spread(kPlane, 0.4, 2.3), spread(shape));
+    for (const char* name : {"beta", "betaln"}) {
+      add(name, spread(kPlane, 0.4, 2.3), spread(shape, 0.6, 3));
+    }
     // Linear in nothing, and differentiable by the second operand alone.
     for (const char* name : {"polygamma", "zeta"}) {
       cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
@@ -106,8 +112,9 @@ std::vector<RuleCase> binary_cases() {
           {name, nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, true, 0, false});
     }
     // Without derivatives.
-    cases.push_back(
-        {"igamma_grad_a", nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, false, 2});
+    for (const char* name : {"igamma_grad_a", "random_gamma_grad"}) {
+      cases.push_back({name, nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, false, 2});
+    }
     // Differentiable by the last operand alone.
     cases.push_back({"regularized_incomplete_beta",
                      nullptr,
@@ -119,7 +126,7 @@ std::vector<RuleCase> binary_cases() {
     add(name, complex_spread(kPlane), lax::add(complex_spread(kPlane), Array::scalar(C(2, 1))));
   }
   for (const char* name : {"and", "or", "xor", "shift_left", "shift_right_logical",
-                           "shift_right_arithmetic", "add", "max", "pow"}) {
+                           "shift_right_arithmetic", "add", "max", "pow", "gcd"}) {
     add(name, Array::of<int32_t>({3, -5, 77, 0}, {2, 2}), Array::of<int32_t>({1, 2, 3, 4}, {2, 2}));
     add(name, Array::scalar(6), Array::of<int32_t>({1, 2, 3, 4}, {2, 2}));
   }

@@ -6,13 +6,14 @@ What is printed is what runs: a program becomes the source of a function, and th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
 from farcall import lax
+from farcall.scipy import special
 
 from random_programs import rules
 from random_programs.values import LARGE, epsilon, is_inexact, literal, wide
@@ -154,14 +155,27 @@ def source(program: Program, noted: bool = False) -> str:
 
 # ---- running -------------------------------------------------------------------------------------
 
-NAMES: dict[str, Any] = {"fc": fc, "fnp": fnp, "np": np, "lax": lax, "rules": rules}
+NAMES: dict[str, Any] = {
+    "fc": fc,
+    "fnp": fnp,
+    "np": np,
+    "lax": lax,
+    "nn": fc.nn,
+    "special": special,
+    "rules": rules,
+}
 
 
 def function(
-    program: Program, note: Callable[[str, fc.Array], fc.Array] | None = None
+    program: Program,
+    note: Callable[[str, fc.Array], fc.Array] | None = None,
+    names: Mapping[str, Any] = NAMES,
 ) -> Callable[..., Any]:
-    """The program as a function; ``note`` is called with each value that is computed."""
+    """The program as a function over the modules ``names``.
+
+    ``note`` is called with each value that is computed.
+    """
     lines = _function(dataclasses.replace(program.body, name="program"), note is not None)
-    namespace = {**NAMES, "note": note}
+    namespace = {**names, "note": note}
     exec(compile("\n".join(lines), f"<program {program.seed}>", "exec"), namespace)
     return namespace["program"]

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 
+import farcall as fc
 import numpy as np
 from tqdm import tqdm
 
@@ -25,7 +26,8 @@ CHUNK = 50
 
 def failures_of(seed: int) -> list[Failure]:
     """The ways in which the program of this seed fails, as they were found."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    # numpy, which computes in 64 bits, is the oracle.
+    with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             return list(check(generate(seed)))
@@ -34,7 +36,8 @@ def failures_of(seed: int) -> list[Failure]:
 
 
 def shrunk(failure: Failure) -> Failure:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    # numpy, which computes in 64 bits, is the oracle.
+    with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return shrink(failure)
 

@@ -6,6 +6,7 @@
 #include <farcall/primitives/reduce.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 
 namespace farcall::native {
@@ -72,12 +73,14 @@ const void* loaded(const ArgPlan& plan, const std::byte* x, Values& block, int64
 void run_dense(const ArgPlan& plan, const std::byte* x, std::byte* output) {
   const size_t width = plan.load.source_width;
   Values block;
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.outer; ++i) {
     int64_t index = 0;
     alignas(8) std::byte best[8];
     for (int64_t start = 0; start < plan.size; start += kBlock) {
       const int64_t count = std::min(plan.size - start, kBlock);
       plan.run(loaded(plan, x, block, count), count, start, best, &index);
+      counter.add(count);
       x += static_cast<size_t>(count) * width;
     }
     plan.store.run(&index, output, 1);
@@ -89,6 +92,7 @@ void run_columns(const ArgPlan& plan, const std::byte* x, std::byte* output) {
   const size_t width = plan.load.source_width;
   Values block, best;
   int64_t index[kColumns];
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.outer; ++i) {
     for (int64_t start = 0; start < plan.inner; start += kColumns) {
       const int64_t count = std::min(plan.inner - start, kColumns);
@@ -96,6 +100,7 @@ void run_columns(const ArgPlan& plan, const std::byte* x, std::byte* output) {
         const std::byte* from =
             x + static_cast<size_t>((i * plan.size + row) * plan.inner + start) * width;
         plan.row(loaded(plan, from, block, count), count, row, best.bytes, index);
+        counter.add(count);
       }
       plan.store.run(index, output, count);
       output += static_cast<size_t>(count) * plan.store.target_width;

@@ -8,6 +8,7 @@
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/special.h"
 
 namespace farcall::native {
 namespace {
@@ -49,23 +50,33 @@ struct Sign {
   requires Integer<T> || Float<T> T operator()(T x) const {
     return x > T(0) ? T(1) : (x < T(0) ? T(-1) : x);
   }
-  template <Complex T>
-  T operator()(T x) const {
-    if (x == T(0)) return x;
-    const auto length = std::abs(x);
-    return length == length ? x / length : T(length, length);
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x) const {
+    const std::complex<Wider<T>> wide(x.real(), x.imag());
+    return std::complex<T>(complex_sign(wide));
   }
 };
 
+// The real part of a complex square as a product, which does not lose digits, nor an infinity.
 struct Square {
   static constexpr bool kSignless = true;
   template <class T>
   T operator()(T x) const {
-    return multiply(x, x);
+    if constexpr (Complex<T>) {
+      const auto re = x.real(), im = x.imag(), product = re * im;
+      // A sum that leaves the range times a difference of zero.
+      const bool cancels = std::fabs(re) == std::fabs(im) &&
+                           std::fabs(re) <= std::numeric_limits<decltype(re + im)>::max();
+      return T(cancels ? 0 : (re - im) * (re + im), product + product);
+    } else {
+      return multiply(x, x);
+    }
   }
 };
 
-// A negative exponent is the reciprocal of the power; integers take none.
+// A negative exponent is the reciprocal of the power, or the power of the reciprocal where the
+// power leaves the normal numbers and its reciprocal may not; integers take none. Each product
+// rounds, so that long chains of float are worked out in double.
 struct IntegerPow {
   static constexpr bool kSignless = true;
   template <class T>
@@ -73,9 +84,19 @@ struct IntegerPow {
     if constexpr (Integer<T>) {
       return power_by_squaring(x, static_cast<uint64_t>(y));
     } else {
+      if constexpr (std::same_as<T, float>) {
+        if (y < -4 || y > 4) return static_cast<T>((*this)(static_cast<double>(x), y));
+      }
       const uint64_t magnitude = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
       const T power = power_by_squaring(x, magnitude);
-      return y < 0 ? T(1) / power : power;
+      if (y >= 0) return power;
+      if constexpr (Float<T>) {
+        const T size = std::fabs(power);
+        const bool is_normal =
+            size >= std::numeric_limits<T>::min() && size <= std::numeric_limits<T>::max();
+        if (!is_normal) return power_by_squaring(1 / x, magnitude);
+      }
+      return T(1) / power;
     }
   }
 };

@@ -1,5 +1,6 @@
 // Elementwise operations of two operands.
 #include <cmath>
+#include <utility>
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
@@ -80,39 +81,42 @@ struct Pow {
   T operator()(T x, T y) const {
     return std::pow(x, y);
   }
-  template <Complex T>
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x, std::complex<T> y) const {
+    using Wide = std::complex<Wider<T>>;
+    return std::complex<T>(complex_pow(Wide(x.real(), x.imag()), Wide(y.real(), y.imag())));
+  }
+};
+#define FARCALL_SPECIAL_FUNCTION(Name, function)                 \
+  struct Name {                                                  \
+    template <Float T>                                           \
+    T operator()(T x, T y) const {                               \
+      return static_cast<T>(function(Wider<T>(x), Wider<T>(y))); \
+    }                                                            \
+  };
+
+FARCALL_SPECIAL_FUNCTION(Beta, beta)
+FARCALL_SPECIAL_FUNCTION(Betaln, log_beta)
+FARCALL_SPECIAL_FUNCTION(Igamma, igamma)
+FARCALL_SPECIAL_FUNCTION(IgammaGradA, igamma_grad_a)
+FARCALL_SPECIAL_FUNCTION(Igammac, igammac)
+FARCALL_SPECIAL_FUNCTION(Polygamma, polygamma)
+FARCALL_SPECIAL_FUNCTION(RandomGammaGrad, random_gamma_grad)
+FARCALL_SPECIAL_FUNCTION(Zeta, zeta)
+
+#undef FARCALL_SPECIAL_FUNCTION
+
+// Euclid's algorithm on the absolute values, which of the lowest integer has no sign.
+struct Gcd {
+  template <Integer T>
   T operator()(T x, T y) const {
-    return T(complex_pow(std::complex<double>(x), std::complex<double>(y)));
-  }
-};
-struct Polygamma {
-  template <Float T>
-  T operator()(T order, T x) const {
-    return static_cast<T>(polygamma(order, x));
-  }
-};
-struct Igamma {
-  template <Float T>
-  T operator()(T a, T x) const {
-    return static_cast<T>(igamma(a, x));
-  }
-};
-struct Igammac {
-  template <Float T>
-  T operator()(T a, T x) const {
-    return static_cast<T>(igammac(a, x));
-  }
-};
-struct IgammaGradA {
-  template <Float T>
-  T operator()(T a, T x) const {
-    return static_cast<T>(igamma_grad_a(a, x));
-  }
-};
-struct Zeta {
-  template <Float T>
-  T operator()(T x, T q) const {
-    return static_cast<T>(zeta(x, q));
+    using U = std::make_unsigned_t<T>;
+    const auto magnitude = [](T value) {
+      return static_cast<U>(value < 0 ? U(0) - static_cast<U>(value) : static_cast<U>(value));
+    };
+    U a = magnitude(x), b = magnitude(y);
+    while (b != 0) a = static_cast<U>(std::exchange(b, static_cast<U>(a % b)));
+    return static_cast<T>(a);
   }
 };
 struct Atan2 {
@@ -272,6 +276,8 @@ constexpr KernelRow kRows[] = {
     {"add", make_arithmetic<Add, Or>},
     {"and", make_binary<And>},
     {"atan2", make_binary<Atan2>},
+    {"beta", make_binary<Beta>},
+    {"betaln", make_binary<Betaln>},
     {"complex", make_binary<MakeComplex>},
     {"div", make_number<Div>},
     {"max", make_binary<Max>},
@@ -279,10 +285,12 @@ constexpr KernelRow kRows[] = {
     {"mul", make_arithmetic<Mul, And>},
     {"nextafter", make_nextafter},
     {"or", make_binary<Or>},
+    {"gcd", make_binary<Gcd>},
     {"igamma", make_binary<Igamma>},
     {"igamma_grad_a", make_binary<IgammaGradA>},
     {"igammac", make_binary<Igammac>},
     {"polygamma", make_binary<Polygamma>},
+    {"random_gamma_grad", make_binary<RandomGammaGrad>},
     {"zeta", make_binary<Zeta>},
     {"pow", make_number<Pow>},
     {"rem", make_number<Rem>},

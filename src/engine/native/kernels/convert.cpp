@@ -10,6 +10,7 @@
 #include <farcall/primitives/elementwise.h>
 
 #include "engine/native/kernels/arithmetic.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 
 namespace farcall::native {
@@ -191,6 +192,7 @@ struct Builder {
 }  // namespace
 
 DType compute_dtype(DType dtype) {
+  if (is_key(dtype)) return DType::kUInt64;
   if (dtype == DType::kBool) return DType::kUInt8;
   if (is_narrow_float(dtype)) return DType::kFloat32;
   if (is_below_byte(dtype)) {
@@ -222,6 +224,9 @@ DType unsigned_dtype(DType integer) {
 }
 
 Conversion make_conversion(DType from, DType to) {
+  // Keys are compared and moved, as 64-bit words.
+  if (is_key(from)) from = compute_dtype(from);
+  if (is_key(to)) to = compute_dtype(to);
   Builder builder{.conversion = {}, .now = from};
   auto& conversion = builder.conversion;
   conversion.source_width = byte_width(from);
@@ -284,7 +289,12 @@ struct ConvertPlan {
 
 void run_conversion(const KernelCall& call) {
   const auto& plan = *static_cast<const ConvertPlan*>(call.data);
-  plan.conversion.run(call.operands[0], call.operands[1], plan.size);
+  in_pieces(plan.size, [&](int64_t first, int64_t count) {
+    const auto at = static_cast<size_t>(first);
+    plan.conversion.run(
+        static_cast<const std::byte*>(call.operands[0]) + at * plan.conversion.source_width,
+        static_cast<std::byte*>(call.operands[1]) + at * plan.conversion.target_width, count);
+  });
 }
 
 Kernel conversion_kernel(const ShapeDtype& input, DType from, DType to) {

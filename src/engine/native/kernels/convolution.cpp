@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include <farcall/core/interrupt.h>
 #include <farcall/core/layout.h>
 #include <farcall/primitives/convolution.h>
 
@@ -129,6 +130,7 @@ void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, 
           lhs + (batch * plan.lhs_batch_stride + group * plan.lhs_group_stride) * plan.width;
       const std::byte* weights = rhs + group * plan.depth() * part;
       for (int64_t first = 0; first < plan.positions; first += plan.chunk) {
+        poll_interrupt();
         const int64_t count = std::min(plan.chunk, plan.positions - first);
         std::byte* to = result + (batch * plan.positions + first) * row + group * part;
         if (plan.groups == 1) {

@@ -7,6 +7,7 @@
 
 #include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 
@@ -123,7 +124,8 @@ class Piece {
   Block block_;
 };
 
-void run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y) {
+void run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y,
+               InterruptCounter& counter) {
   const auto width = static_cast<int64_t>(plan.load.source_width);
   const int64_t size = plan.lanes.size, num_blocks = (size + kBlock - 1) / kBlock;
   Accumulators accumulator;
@@ -134,10 +136,12 @@ void run_dense(const CumulativePlan& plan, const std::byte* x, std::byte* y) {
     plan.loops.run(piece.source(), piece.target(), count, plan.reverse ? -1 : 1, i == 0,
                    accumulator.bytes);
     piece.finish();
+    counter.add(count);
   }
 }
 
-void run_columns(const CumulativePlan& plan, const std::byte* x, std::byte* y) {
+void run_columns(const CumulativePlan& plan, const std::byte* x, std::byte* y,
+                 InterruptCounter& counter) {
   const auto width = static_cast<int64_t>(plan.load.source_width);
   const auto& [outer, size, inner] = plan.lanes;
   Accumulators accumulators;
@@ -148,6 +152,7 @@ void run_columns(const CumulativePlan& plan, const std::byte* x, std::byte* y) {
       Piece piece(plan, x + offset, y + offset, count);
       plan.loops.row(piece.source(), piece.target(), count, i == 0, accumulators.bytes);
       piece.finish();
+      counter.add(count);
     }
   }
 }
@@ -159,9 +164,10 @@ void run_cumulative(const KernelCall& call) {
   const int64_t slab = plan.lanes.size * plan.lanes.inner;
   if (slab == 0) return;
   const auto run = plan.lanes.inner == 1 ? run_dense : run_columns;
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.lanes.outer; ++i) {
     const int64_t offset = i * slab * static_cast<int64_t>(plan.load.source_width);
-    run(plan, x + offset, y + offset);
+    run(plan, x + offset, y + offset, counter);
   }
 }
 

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include <farcall/core/layout.h>
+#include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 #include <farcall/primitives/dot_general.h>
 
 #include "engine/native/kernels/convert.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/matrix_product.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
@@ -81,7 +83,9 @@ void run_dot(const KernelCall& call) {
   } else {
     const std::byte* lhs = prepare(plan.lhs, call.operands[0], scratch);
     const std::byte* rhs = prepare(plan.rhs, call.operands[1], scratch);
+    InterruptCounter counter;
     for (int64_t i = 0; i < plan.batch; ++i) {
+      counter.add(saturated_product(matrix_size, plan.k));
       const int64_t a = batch_offset(plan.batch_sizes, plan.lhs.batch_strides, i) * width;
       const int64_t b = batch_offset(plan.batch_sizes, plan.rhs.batch_strides, i) * width;
       plan.multiply({plan.m,
@@ -105,7 +109,8 @@ Indices picked(std::span<const int64_t> values, const Indices& dimensions) {
 
 int64_t product_of(const Indices& sizes) {
   int64_t product = 1;
-  for (const int64_t size : sizes) product *= size;
+  // Of an empty operand any product may not fit.
+  for (const int64_t size : sizes) product = saturated_product(product, size);
   return product;
 }
 
@@ -159,7 +164,8 @@ Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
   const Indices strides = strides_of(shape, row_major(shape.size()));
   const auto take = [&](size_t nbytes) {
     const size_t offset = scratch_bytes;
-    scratch_bytes += (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t size = memory_sum(nbytes, kAlignment - 1) / kAlignment * kAlignment;
+    scratch_bytes = memory_sum(scratch_bytes, size);
     return offset;
   };
   operand.size = type.size();
@@ -181,7 +187,8 @@ Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
                                  new_strides.begin() + static_cast<int64_t>(parts.batch.size()));
   }
   if (!operand.convert.is_copy()) {
-    operand.converted_offset = take(static_cast<size_t>(type.size()) * byte_width(compute));
+    operand.converted_offset =
+        take(memory_product(static_cast<size_t>(type.size()), byte_width(compute)));
   }
   return operand;
 }
@@ -239,7 +246,8 @@ Kernel make_dot_general(Types inputs, Types outputs, const Params* params) {
   plan->store = make_conversion(compute, out_dtype);
   if (!plan->store.is_copy()) {
     plan->result_offset = scratch_bytes;
-    scratch_bytes += static_cast<size_t>(outputs[0].size()) * plan->width;
+    scratch_bytes = memory_sum(scratch_bytes,
+                               memory_product(static_cast<size_t>(outputs[0].size()), plan->width));
   }
   return {.run = run_dot, .data = std::move(plan), .scratch_bytes = scratch_bytes};
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/native/kernels/interruptible.h"
+
 namespace farcall::native {
 namespace {
 
@@ -26,7 +28,22 @@ struct ElementwisePlan {
 
 void run_whole(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
-  plan.loop(call.operands, call.operands[plan.num_inputs], plan.size, plan.extra);
+  if (plan.size <= kPolledElements) [[likely]]
+    return plan.loop(call.operands, call.operands[plan.num_inputs], plan.size, plan.extra);
+  InterruptCounter counter;
+  for (int64_t start = 0; start < plan.size; start += kPolledElements) {
+    const int64_t count = std::min(plan.size - start, kPolledElements);
+    const auto at_start = [&](void* data, size_t width) {
+      return static_cast<std::byte*>(data) + static_cast<size_t>(start) * width;
+    };
+    const void* inputs[kMaxElementwiseInputs];
+    for (size_t i = 0; i < plan.num_inputs; ++i) {
+      inputs[i] = at_start(call.operands[i], plan.inputs[i].load.source_width);
+    }
+    plan.loop(inputs, at_start(call.operands[plan.num_inputs], plan.store.target_width), count,
+              plan.extra);
+    counter.add(count);
+  }
 }
 
 // Scalars are repeated once, into a block that serves all blocks of the other operands: before
@@ -45,6 +62,7 @@ void run_blocks(const KernelCall& call) {
     fill_elements(blocks[i].bytes, element, input.load.target_width, std::min(plan.size, kBlock));
   }
   auto* output = static_cast<std::byte*>(call.operands[plan.num_inputs]);
+  InterruptCounter counter;
   for (int64_t start = 0; start < plan.size; start += kBlock) {
     const int64_t count = std::min(plan.size - start, kBlock);
     for (size_t i = 0; i < plan.num_inputs; ++i) {
@@ -65,6 +83,7 @@ void run_blocks(const KernelCall& call) {
       plan.loop(pointers, result.bytes, count, plan.extra);
       plan.store.run(result.bytes, target, count);
     }
+    counter.add(count);
   }
 }
 
@@ -72,7 +91,9 @@ template <class T>
 void fill_as(void* target, const void* element, int64_t size) {
   T value;
   std::memcpy(&value, element, sizeof(T));
-  std::fill_n(static_cast<T*>(target), size, value);
+  in_pieces(size, [&](int64_t first, int64_t count) {
+    std::fill_n(static_cast<T*>(target) + first, count, value);
+  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "engine/native/kernels/convert.h"
 #include "engine/native/kernels/fourier.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
@@ -38,7 +39,9 @@ void transform(const FftPlan& plan, size_t dimension, Number* line, Number* scra
 // All lines of one dimension, in place.
 void transform_dimension(const FftPlan& plan, size_t dimension, Number* work, Number* line) {
   const Lanes lanes = lanes_of(plan.work_shape, static_cast<int64_t>(dimension));
+  InterruptCounter counter;
   for (int64_t lane = 0; lane < lanes.outer * lanes.inner; ++lane) {
+    counter.add(lanes.size);
     Number* first = work + lane / lanes.inner * lanes.size * lanes.inner + lane % lanes.inner;
     for (int64_t i = 0; i < lanes.size; ++i) line[i] = first[i * lanes.inner];
     transform(plan, dimension, line, line + lanes.size);
@@ -50,7 +53,9 @@ void transform_dimension(const FftPlan& plan, size_t dimension, Number* work, Nu
 void transform_real(const FftPlan& plan, const Number* rows, Number* work, Number* line) {
   const size_t last = plan.lines.size() - 1;
   const int64_t size = plan.lines[last]->size(), kept = plan.work_shape[last];
+  InterruptCounter counter;
   for (int64_t row = 0; row < plan.work_size / kept; ++row) {
+    counter.add(size);
     std::copy_n(rows + row * size, size, line);
     transform(plan, last, line, line + size);
     std::copy_n(line, kept, work + row * kept);
@@ -61,7 +66,9 @@ void transform_real(const FftPlan& plan, const Number* rows, Number* work, Numbe
 void transform_to_real(const FftPlan& plan, const Number* work, double* real, Number* line) {
   const size_t last = plan.lines.size() - 1;
   const int64_t size = plan.lines[last]->size(), kept = plan.work_shape[last];
+  InterruptCounter counter;
   for (int64_t row = 0; row < plan.work_size / kept; ++row) {
+    counter.add(size);
     const Number* from = work + row * kept;
     for (int64_t i = 0; i < kept; ++i) line[i] = from[i];
     for (int64_t i = kept; i < size; ++i) line[i] = std::conj(from[size - i]);
@@ -82,7 +89,9 @@ void run_fft(const KernelCall& call) {
   auto* output = static_cast<std::byte*>(call.operands[1]);
   const size_t num_dimensions = plan.lines.size();
   const bool is_real = plan.kind == Kind::kRealForward || plan.kind == Kind::kRealBackward;
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.batch; ++i) {
+    counter.add(plan.work_size);
     const std::byte* from =
         input + i * plan.input_size * static_cast<int64_t>(plan.load.source_width);
     std::byte* to = output + i * plan.output_size * static_cast<int64_t>(plan.store.target_width);

@@ -5,6 +5,12 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+#include "engine/native/kernels/interruptible.h"
+
 namespace farcall::native {
 namespace {
 
@@ -113,6 +119,12 @@ void step_any(const Step& step) {
 }  // namespace
 
 FourierLine::FourierLine(int64_t size) : size_(size) {
+  constexpr int64_t kMaxSize = int64_t{1} << 29;
+  if (size > kMaxSize) {
+    throw Error(ErrorCode::kResourceExhausted,
+                fmt::format("a transform of {} elements is too long; at most {} are supported",
+                            size, kMaxSize));
+  }
   int64_t rest = size;
   for (int64_t factor : {4, 2, 3, 5, 7, 11, 13}) {
     for (; rest % factor == 0 && rest > 1; rest /= factor) factors_.push_back(factor);
@@ -139,7 +151,11 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
     return;
   }
   roots_.resize(size);
-  for (int64_t j = 0; j < size; ++j) roots_[j] = root(j, size);
+  InterruptCounter counter;
+  for (int64_t j = 0; j < size; ++j) {
+    counter.add(1);
+    roots_[j] = root(j, size);
+  }
 }
 
 int64_t FourierLine::scratch_size() const {
@@ -161,6 +177,7 @@ void FourierLine::factored(Number* x, Number* scratch) const {
   Number *from = x, *to = scratch;
   int64_t rest = size_, stride = 1;
   for (const int64_t radix : factors_) {
+    if (size_ >= kPolledElements) poll_interrupt();
     rest /= radix;
     const Step step = {from, to, roots_.data(), radix, rest, stride};
     (radix == 4 ? step_4 : radix == 2 ? step_2 : radix == 3 ? step_3 : step_any)(step);

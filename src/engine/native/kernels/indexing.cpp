@@ -121,14 +121,16 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
   int64_t num_kept = 1;
   for (size_t i = 0; i < config.size(); ++i) {
     const int64_t step = config[i].interior + 1, low = config[i].low;
-    const int64_t first = low < 0 ? (-low + step - 1) / step : 0;
+    const int64_t first = low < 0 ? -low / step + (-low % step != 0 ? 1 : 0) : 0;
     const int64_t room = to.shape()[i] - 1 - low;  // the last place, counted from element 0
     const int64_t last = room < 0 ? -1 : std::min(from.shape()[i] - 1, room / step);
     kept.push_back(std::max<int64_t>(0, last - first + 1));
     num_kept *= kept.back();
+    if (kept.back() == 0) continue;
     plan->source_offset += first * source[i] * width;
     plan->target_offset += (low + first * step) * target[i] * width;
-    target[i] *= step;
+    // Of one element the step does not matter, and need not fit.
+    if (kept.back() > 1) target[i] *= step;
   }
   if (num_kept == 0) plan->source_offset = plan->target_offset = 0;
   plan->copy = StridedCopy(static_cast<size_t>(width), kept, source, target);
@@ -179,7 +181,7 @@ void run_gather(const KernelCall& call) {
   });
 }
 
-// NaN, the lowest signed and the highest unsigned integer, True.
+// NaN, the lowest signed and the highest unsigned integer, True; keys of the highest words.
 Element default_fill(DType dtype) {
   Element element;
   const auto from = [&]<class T>(T value) {
@@ -191,6 +193,7 @@ Element default_fill(DType dtype) {
       break;
     case DTypeKind::kUnsigned:
     case DTypeKind::kBool:
+    case DTypeKind::kKey:
       from(int64_t{-1});
       break;
     default:

@@ -1,6 +1,5 @@
 // Elementwise functions of mathematics.
 #include <cmath>
-#include <numbers>
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
@@ -10,17 +9,24 @@ namespace farcall::native {
 namespace {
 
 // Functions that the standard library has for real and complex numbers, and for real ones only.
-#define FARCALL_STD_FUNCTION(Name, function)                                             \
-  struct Name {                                                                          \
-    template <class T>                                                                   \
-    requires Float<T> || Complex<T> T operator()(T x) const { return std::function(x); } \
-  };
+// Those of complex<float> are worked out in double: the library's own lose digits.
 #define FARCALL_STD_REAL_FUNCTION(Name, function) \
   struct Name {                                   \
     template <Float T>                            \
     T operator()(T x) const {                     \
       return std::function(x);                    \
     }                                             \
+  };
+#define FARCALL_STD_FUNCTION(Name, function)                         \
+  struct Name {                                                      \
+    template <Float T>                                               \
+    T operator()(T x) const {                                        \
+      return std::function(x);                                       \
+    }                                                                \
+    template <Complex T>                                             \
+    T operator()(T x) const {                                        \
+      return T(std::function(static_cast<std::complex<double>>(x))); \
+    }                                                                \
   };
 
 FARCALL_STD_FUNCTION(Acos, acos)
@@ -41,14 +47,42 @@ FARCALL_STD_FUNCTION(Tanh, tanh)
 FARCALL_STD_REAL_FUNCTION(Cbrt, cbrt)
 FARCALL_STD_REAL_FUNCTION(Erf, erf)
 FARCALL_STD_REAL_FUNCTION(Erfc, erfc)
+FARCALL_STD_REAL_FUNCTION(Log10, log10)
+FARCALL_STD_REAL_FUNCTION(Log2, log2)
 
 #undef FARCALL_STD_FUNCTION
 #undef FARCALL_STD_REAL_FUNCTION
 
-// Complex functions of our own are worked out in double for both widths.
-template <Complex T>
-T in_double(std::complex<double> (*function)(std::complex<double>), T x) {
-  return T(function(std::complex<double>(x)));
+// Functions of our own, which are worked out in a wider type.
+#define FARCALL_SPECIAL_FUNCTION(Name, function)    \
+  struct Name {                                     \
+    template <Float T>                              \
+    T operator()(T x) const {                       \
+      return static_cast<T>(function(Wider<T>(x))); \
+    }                                               \
+  };
+
+FARCALL_SPECIAL_FUNCTION(BesselI0, bessel_i0)
+FARCALL_SPECIAL_FUNCTION(BesselI0e, bessel_i0e)
+FARCALL_SPECIAL_FUNCTION(BesselI1, bessel_i1)
+FARCALL_SPECIAL_FUNCTION(BesselI1e, bessel_i1e)
+FARCALL_SPECIAL_FUNCTION(CosPi, cos_pi)
+FARCALL_SPECIAL_FUNCTION(Digamma, digamma)
+FARCALL_SPECIAL_FUNCTION(ErfInv, erf_inv)
+FARCALL_SPECIAL_FUNCTION(Erfcx, erfcx)
+FARCALL_SPECIAL_FUNCTION(Factorial, factorial)
+FARCALL_SPECIAL_FUNCTION(Gamma, gamma_function)
+FARCALL_SPECIAL_FUNCTION(LogNdtr, log_ndtr)
+FARCALL_SPECIAL_FUNCTION(Logit, logit)
+FARCALL_SPECIAL_FUNCTION(Ndtr, ndtr)
+FARCALL_SPECIAL_FUNCTION(Ndtri, ndtri)
+FARCALL_SPECIAL_FUNCTION(SinPi, sin_pi)
+
+#undef FARCALL_SPECIAL_FUNCTION
+
+template <Float T>
+std::complex<Wider<T>> widened(std::complex<T> x) {
+  return {x.real(), x.imag()};
 }
 
 struct Exp2 {
@@ -56,9 +90,9 @@ struct Exp2 {
   T operator()(T x) const {
     return std::exp2(x);
   }
-  template <Complex T>
-  T operator()(T x) const {
-    return T(std::exp(std::complex<double>(x) * std::numbers::ln2));
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x) const {
+    return std::complex<T>(complex_exp2(widened(x)));
   }
 };
 struct Expm1 {
@@ -66,9 +100,9 @@ struct Expm1 {
   T operator()(T x) const {
     return std::expm1(x);
   }
-  template <Complex T>
-  T operator()(T x) const {
-    return in_double(complex_expm1, x);
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x) const {
+    return std::complex<T>(complex_expm1(widened(x)));
   }
 };
 struct Log1p {
@@ -76,9 +110,9 @@ struct Log1p {
   T operator()(T x) const {
     return std::log1p(x);
   }
-  template <Complex T>
-  T operator()(T x) const {
-    return in_double(complex_log1p, x);
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x) const {
+    return std::complex<T>(complex_log1p(widened(x)));
   }
 };
 struct Logistic {
@@ -90,9 +124,9 @@ struct Logistic {
     }
     return 1 / (1 + std::exp(-x));
   }
-  template <Complex T>
-  T operator()(T x) const {
-    return in_double(complex_logistic, x);
+  template <Float T>
+  std::complex<T> operator()(std::complex<T> x) const {
+    return std::complex<T>(complex_logistic(widened(x)));
   }
 };
 struct Rsqrt {
@@ -100,33 +134,9 @@ struct Rsqrt {
   T operator()(T x) const {
     return 1 / std::sqrt(x);
   }
-  template <Complex T>
-  T operator()(T x) const {
-    return T(1.0 / std::sqrt(std::complex<double>(x)));
-  }
-};
-struct BesselI0e {
   template <Float T>
-  T operator()(T x) const {
-    return static_cast<T>(bessel_i0e(x));
-  }
-};
-struct BesselI1e {
-  template <Float T>
-  T operator()(T x) const {
-    return static_cast<T>(bessel_i1e(x));
-  }
-};
-struct Digamma {
-  template <Float T>
-  T operator()(T x) const {
-    return static_cast<T>(digamma(x));
-  }
-};
-struct ErfInv {
-  template <Float T>
-  T operator()(T y) const {
-    return static_cast<T>(erf_inv(y));
+  std::complex<T> operator()(std::complex<T> x) const {
+    return std::complex<T>(complex_rsqrt(widened(x)));
   }
 };
 struct Lgamma {
@@ -137,33 +147,26 @@ struct Lgamma {
 };
 
 constexpr KernelRow kRows[] = {
-    {"acos", make_unary<Acos>},
-    {"acosh", make_unary<Acosh>},
-    {"asin", make_unary<Asin>},
-    {"asinh", make_unary<Asinh>},
-    {"atan", make_unary<Atan>},
-    {"atanh", make_unary<Atanh>},
-    {"cbrt", make_unary<Cbrt>},
-    {"cos", make_unary<Cos>},
-    {"bessel_i0e", make_unary<BesselI0e>},
-    {"bessel_i1e", make_unary<BesselI1e>},
-    {"cosh", make_unary<Cosh>},
-    {"digamma", make_unary<Digamma>},
-    {"erf", make_unary<Erf>},
-    {"erf_inv", make_unary<ErfInv>},
-    {"erfc", make_unary<Erfc>},
-    {"exp", make_unary<Exp>},
-    {"exp2", make_unary<Exp2>},
-    {"expm1", make_unary<Expm1>},
-    {"lgamma", make_unary<Lgamma>},
-    {"log", make_unary<Log>},
-    {"log1p", make_unary<Log1p>},
-    {"logistic", make_unary<Logistic>},
-    {"rsqrt", make_unary<Rsqrt>},
-    {"sin", make_unary<Sin>},
-    {"sinh", make_unary<Sinh>},
-    {"sqrt", make_unary<Sqrt>},
-    {"tan", make_unary<Tan>},
+    {"acos", make_unary<Acos>},           {"acosh", make_unary<Acosh>},
+    {"asin", make_unary<Asin>},           {"asinh", make_unary<Asinh>},
+    {"atan", make_unary<Atan>},           {"atanh", make_unary<Atanh>},
+    {"cbrt", make_unary<Cbrt>},           {"cos", make_unary<Cos>},
+    {"bessel_i0", make_unary<BesselI0>},  {"bessel_i0e", make_unary<BesselI0e>},
+    {"bessel_i1", make_unary<BesselI1>},  {"bessel_i1e", make_unary<BesselI1e>},
+    {"cosh", make_unary<Cosh>},           {"cospi", make_unary<CosPi>},
+    {"digamma", make_unary<Digamma>},     {"erf", make_unary<Erf>},
+    {"erf_inv", make_unary<ErfInv>},      {"erfc", make_unary<Erfc>},
+    {"erfcx", make_unary<Erfcx>},         {"exp", make_unary<Exp>},
+    {"exp2", make_unary<Exp2>},           {"expm1", make_unary<Expm1>},
+    {"factorial", make_unary<Factorial>}, {"gamma", make_unary<Gamma>},
+    {"lgamma", make_unary<Lgamma>},       {"log", make_unary<Log>},
+    {"log10", make_unary<Log10>},         {"log1p", make_unary<Log1p>},
+    {"log2", make_unary<Log2>},           {"log_ndtr", make_unary<LogNdtr>},
+    {"logistic", make_unary<Logistic>},   {"logit", make_unary<Logit>},
+    {"ndtr", make_unary<Ndtr>},           {"ndtri", make_unary<Ndtri>},
+    {"rsqrt", make_unary<Rsqrt>},         {"sin", make_unary<Sin>},
+    {"sinh", make_unary<Sinh>},           {"sinpi", make_unary<SinPi>},
+    {"sqrt", make_unary<Sqrt>},           {"tan", make_unary<Tan>},
     {"tanh", make_unary<Tanh>},
 };
 

@@ -9,6 +9,7 @@
 
 #include "engine/native/kernels/arithmetic.h"
 #include "engine/native/kernels/convert.h"
+#include "engine/native/kernels/interruptible.h"
 
 namespace farcall::native {
 namespace {
@@ -108,12 +109,14 @@ void multiply_plain(const Product& p) {
   const auto* b = static_cast<const T*>(p.b.data);
   auto* c = static_cast<T*>(p.c);
   std::fill_n(c, p.m * p.n, T(0));
+  InterruptCounter counter;
   for (int64_t column = 0; column < p.n; column += kColumnBlock) {
     const int64_t num_columns = std::min(p.n - column, kColumnBlock);
     for (int64_t inner = 0; inner < p.k; inner += kInnerBlock) {
       const int64_t inner_end = std::min(p.k, inner + kInnerBlock);
       for (int64_t i = 0; i < p.m; ++i) {
         T* sums = c + i * p.n + column;
+        counter.add((inner_end - inner) * num_columns);
         for (int64_t j = inner; j < inner_end; ++j) {
           const T factor = a[i * p.a.row_stride + j * p.a.column_stride];
           const T* row = b + j * p.b.row_stride + column * p.b.column_stride;

@@ -8,6 +8,7 @@
 
 #include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 
 namespace farcall::native {
@@ -204,8 +205,9 @@ void set_identity(const ReducePlan& plan, Accumulators& accumulators, int64_t co
 // The reduced indices from `first` to `last`, for `count` results that `size` elements of each
 // index go into.
 void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int64_t count,
-                  int64_t first, int64_t last, void* accumulators) {
+                  int64_t first, int64_t last, void* accumulators, InterruptCounter& counter) {
   if (last - first <= kSequentialRows) {
+    counter.add((last - first) * size);
     for (int64_t i = first; i < last; ++i) {
       const int64_t offset =
           offset_of(plan.reduced, i) * static_cast<int64_t>(plan.load.source_width);
@@ -214,10 +216,10 @@ void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int6
     return;
   }
   const int64_t middle = first + (last - first) / 2;
-  reduce_range(plan, x, size, count, first, middle, accumulators);
+  reduce_range(plan, x, size, count, first, middle, accumulators, counter);
   Accumulators others;
   set_identity(plan, others, count);
-  reduce_range(plan, x, size, count, middle, last, others.bytes);
+  reduce_range(plan, x, size, count, middle, last, others.bytes, counter);
   plan.reducer.merge(others.bytes, count, accumulators);
 }
 
@@ -237,6 +239,7 @@ void run_reduce(const KernelCall& call) {
   const auto source_width = plan.is_empty ? 0 : static_cast<int64_t>(plan.load.source_width);
   const auto target_width = static_cast<int64_t>(plan.store.target_width);
   Accumulators accumulators;
+  InterruptCounter counter;
   if (plan.is_inner_reduced) {
     for (int64_t start = 0; start < plan.num_kept; start += kColumns) {
       const int64_t count = std::min(plan.num_kept - start, kColumns);
@@ -244,7 +247,8 @@ void run_reduce(const KernelCall& call) {
       for (int64_t i = 0; i < count; ++i) {
         const int64_t offset = offset_of(plan.kept, start + i) * source_width;
         reduce_range(plan, x + offset, plan.inner, 1, 0, plan.num_reduced,
-                     accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width);
+                     accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width,
+                     counter);
       }
       finish(plan, accumulators, count, output);
       output += count * target_width;
@@ -257,7 +261,7 @@ void run_reduce(const KernelCall& call) {
       const int64_t count = std::min(plan.inner - start, kColumns);
       set_identity(plan, accumulators, count);
       reduce_range(plan, row + start * source_width, count, count, 0, plan.num_reduced,
-                   accumulators.bytes);
+                   accumulators.bytes, counter);
       finish(plan, accumulators, count, output);
       output += count * target_width;
     }

@@ -8,6 +8,7 @@
 #include <farcall/primitives/reduce_window.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
 #include "engine/native/kernels/sliding_window.h"
@@ -84,9 +85,11 @@ template <class Op, class T>
 void run_pass(const Pass& pass, const void* x, void* y) {
   const auto* from = static_cast<const T*>(x);
   auto* to = static_cast<T*>(y);
+  InterruptCounter counter;
   for (int64_t outer = 0; outer < pass.outer; ++outer, from += pass.size * pass.inner) {
     for (int64_t position = 0; position < pass.dimension.num_positions; ++position) {
       std::fill_n(to, pass.inner, Op::template identity<T>());
+      counter.add(saturated_product(pass.dimension.window, pass.inner));
       const int64_t* offsets = pass.dimension.at(position);
       for (int64_t k = 0; k < pass.dimension.window; ++k) {
         if (offsets[k] == kNothing) continue;
@@ -207,7 +210,9 @@ void run_selection(const SelectPlan& plan, const void* values, const void* eleme
   const auto* from = static_cast<const T*>(values);
   auto* to = static_cast<T*>(results);
   if (is_scatter) std::fill_n(to, plan.num_results, T(0));
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.positions; ++i) {
+    counter.add(plan.window);
     const int64_t place = selected<T, is_max>(plan, static_cast<const T*>(elements), i);
     if (is_scatter) {
       if (place != kNothing) to[place] += from[i];
@@ -247,8 +252,8 @@ Kernel make_select(Types inputs, Types outputs, const Params* params) {
   const auto positions = is_scatter ? inputs[0].shape() : outputs[0].shape();
   for (size_t i = 0; i < shape.size(); ++i) {
     plan->dimensions.push_back(plan_dimension(p, i, shape[i], positions[i], strides[i]));
-    plan->positions *= positions[i];
-    plan->window *= p.window_dimensions[i];
+    plan->positions = saturated_product(plan->positions, positions[i]);
+    plan->window = saturated_product(plan->window, p.window_dimensions[i]);
   }
   plan->load = make_conversion(dtype, compute);
   plan->store = make_conversion(compute, dtype);

@@ -32,5 +32,6 @@ std::span<const KernelRow> sort_rows();
 std::span<const KernelRow> convolution_rows();
 std::span<const KernelRow> fft_rows();
 std::span<const KernelRow> reduce_window_rows();
+std::span<const KernelRow> random_rows();
 
 }  // namespace farcall::native

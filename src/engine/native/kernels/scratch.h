@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <farcall/core/sizes.h>
 #include <farcall/core/storage.h>
 
 namespace farcall::native {
@@ -13,7 +14,8 @@ class ScratchParts {
   // Where the next `count` elements go, in bytes from the beginning.
   size_t take(int64_t count, size_t width) {
     const size_t offset = bytes_;
-    bytes_ += (static_cast<size_t>(count) * width + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t nbytes = memory_product(static_cast<size_t>(count), width);
+    bytes_ = memory_sum(bytes_, memory_sum(nbytes, kAlignment - 1) / kAlignment * kAlignment);
     return offset;
   }
   size_t bytes() const { return bytes_; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/width.h"
 
@@ -61,7 +62,9 @@ template <class T>
 void select_each(const KernelCall& call) {
   const auto& plan = *static_cast<const SelectPlan*>(call.data);
   auto* result = static_cast<T*>(call.operands[1 + plan.num_cases]);
+  InterruptCounter counter;
   for (int64_t i = 0; i < plan.size; ++i) {
+    counter.add(1);
     const auto chosen = static_cast<size_t>(case_index(plan, call.operands[0], i));
     result[i] = static_cast<const T*>(call.operands[1 + chosen])[i * plan.case_steps[chosen]];
   }

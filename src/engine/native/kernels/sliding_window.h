@@ -4,6 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/sizes.h>
+
 namespace farcall::native {
 
 // For an element of the window at a position: padding, or a gap between elements.
@@ -24,6 +29,14 @@ struct WindowSteps {
 inline WindowDimension make_window_dimension(const WindowSteps& steps, int64_t size, int64_t window,
                                              int64_t num_positions, int64_t element_stride) {
   WindowDimension dimension{num_positions, window, {}};
+  constexpr int64_t kMaxOffsets = int64_t{1} << 28;
+  if (const int64_t count = saturated_product(num_positions, window); count > kMaxOffsets) {
+    throw Error(
+        ErrorCode::kResourceExhausted,
+        fmt::format("{} windows of {} elements are too many: at most {} elements in all are "
+                    "supported in one dimension",
+                    num_positions, window, kMaxOffsets));
+  }
   for (int64_t position = 0; position < num_positions; ++position) {
     for (int64_t i = 0; i < window; ++i) {
       const int64_t at = position * steps.stride + i * steps.window_dilation - steps.padding_before;

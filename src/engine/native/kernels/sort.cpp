@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <farcall/primitives/cumulative.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
@@ -116,24 +118,34 @@ void load_keys(const SortPlan& plan, const KernelCall& call, int64_t first, std:
   }
 }
 
+// The library's sort, whose comparisons are counted. What is sorted is of no use after an
+// interrupt, and whole enough to be thrown away.
+template <class T, class Less>
+void sort_counted(T* first, T* last, InterruptCounter& counter, Less less) {
+  std::sort(first, last, [&](const T& a, const T& b) {
+    counter.add(1);
+    return less(a, b);
+  });
+}
+
 void sort_positions(const SortPlan& plan, std::byte* scratch, const uint64_t* columns,
-                    int64_t* positions) {
+                    int64_t* positions, InterruptCounter& counter) {
   const int64_t size = plan.lanes.size;
   if (plan.num_columns == 1 && plan.is_packed) {
     auto* words = reinterpret_cast<uint64_t*>(scratch + plan.pairs);
     for (int64_t i = 0; i < size; ++i) words[i] = columns[i] << 32 | static_cast<uint64_t>(i);
-    std::sort(words, words + size);
+    sort_counted(words, words + size, counter, std::less());
     for (int64_t i = 0; i < size; ++i) {
       positions[i] = static_cast<int64_t>(words[i] & 0xffff'ffffu);
     }
   } else if (plan.num_columns == 1) {
     auto* pairs = reinterpret_cast<KeyAndPosition*>(scratch + plan.pairs);
     for (int64_t i = 0; i < size; ++i) pairs[i] = {columns[i], i};
-    std::sort(pairs, pairs + size);
+    sort_counted(pairs, pairs + size, counter, std::less());
     for (int64_t i = 0; i < size; ++i) positions[i] = pairs[i].position;
   } else {
     std::iota(positions, positions + size, 0);
-    std::sort(positions, positions + size, [&](int64_t a, int64_t b) {
+    sort_counted(positions, positions + size, counter, [&](int64_t a, int64_t b) {
       for (size_t column = 0; column < plan.num_columns; ++column) {
         const uint64_t* keys = columns + static_cast<int64_t>(column) * size;
         if (keys[a] != keys[b]) return keys[a] < keys[b];
@@ -151,10 +163,12 @@ void run_sort(const KernelCall& call) {
   auto* columns = reinterpret_cast<uint64_t*>(scratch + plan.columns);
   auto* positions = reinterpret_cast<int64_t*>(scratch + plan.positions);
   const size_t num_operands = plan.widths.size();
+  InterruptCounter counter;
   for (int64_t lane = 0; lane < outer * inner; ++lane) {
     const int64_t first = lane / inner * size * inner + lane % inner;
     load_keys(plan, call, first, scratch, columns);
-    sort_positions(plan, scratch, columns, positions);
+    sort_positions(plan, scratch, columns, positions, counter);
+    counter.add(size);
     for (size_t i = 0; i < num_operands; ++i) {
       visit_width(static_cast<int64_t>(plan.widths[i]),
                   [&, size = size, inner = inner]<class T>(T) {
@@ -171,7 +185,7 @@ Kernel make_sort(Types inputs, Types, const Params* params) {
   auto plan = std::make_shared<SortPlan>();
   plan->lanes = lanes_of(inputs[0].shape(), p.dimension);
   size_t element_width = 1, converted_width = 1;
-  for (const ShapeDtype input : inputs) plan->widths.push_back(byte_width(input.dtype()));
+  for (const ShapeDtype& input : inputs) plan->widths.push_back(byte_width(input.dtype()));
   for (size_t i = 0; i < static_cast<size_t>(p.num_keys); ++i) {
     const DType dtype = inputs[i].dtype(), compute = compute_dtype(dtype);
     plan->keys.push_back(

@@ -15,15 +15,21 @@ set(FARCALL_NATIVE_KERNELS
   math.cpp
   matrix_product.cpp
   narrow.cpp
+  random.cpp
   reduce.cpp
   reduce_window.cpp
   scatter.cpp
   select.cpp
   sort.cpp
-  special.cpp
+  special_bessel.cpp
+  special_complex.cpp
+  special_gamma.cpp
+  special_incomplete.cpp
+  special_normal.cpp
   strided_copy.cpp
   structural.cpp
   table.cpp
   ternary.cpp
+  threefry.cpp
   windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

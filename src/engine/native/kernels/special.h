@@ -1,30 +1,97 @@
-// Functions of mathematics that <cmath> and <complex> lack, or have with other corners.
+// Functions of mathematics that <cmath> and <complex> lack, or have with other corners or fewer
+// right digits. Each is worked out in T, which is double for results in float and long double for
+// results in double (Wider), so that a result is wrong by little more than its rounding.
 #pragma once
 
 #include <complex>
+#include <type_traits>
 
 namespace farcall::native {
 
-double digamma(double x);
-double polygamma(double order, double x);
-double zeta(double x, double q);  // of Hurwitz: the sum of (q + k)^-x over k >= 0
-double erf_inv(double y);
-// The incomplete gamma function, regularised: the lower and the upper part.
-double igamma(double a, double x);
-double igammac(double a, double x);
-// The derivative of igamma by its parameter.
-double igamma_grad_a(double a, double x);
-// The incomplete beta function, regularised.
-double incomplete_beta(double a, double b, double x);
-// Modified Bessel functions of the first kind, times e^-|x|.
-double bessel_i0e(double x);
-double bessel_i1e(double x);
+template <class T>
+using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+// ---- special_gamma.cpp
+template <class T>
+T gamma_function(T x);
+template <class T>
+T factorial(T x);  // gamma(x + 1)
+template <class T>
+T digamma(T x);
+template <class T>
+T polygamma(T order, T x);
+template <class T>
+T zeta(T x, T q);  // of Hurwitz: the sum of (q + k)^-x over k >= 0
+template <class T>
+T beta(T a, T b);
+template <class T>
+T log_beta(T a, T b);  // the logarithm of the absolute value
 double log_gamma(double x);
 float log_gamma(float x);
 
-std::complex<double> complex_log1p(std::complex<double> z);
-std::complex<double> complex_expm1(std::complex<double> z);
-std::complex<double> complex_logistic(std::complex<double> z);
-std::complex<double> complex_pow(std::complex<double> base, std::complex<double> exponent);
+// ---- special_incomplete.cpp
+// The incomplete gamma function, regularised: the lower and the upper part.
+template <class T>
+T igamma(T a, T x);
+template <class T>
+T igammac(T a, T x);
+// The derivative of igamma by its parameter.
+template <class T>
+T igamma_grad_a(T a, T x);
+// The derivative by `a` of a sample of the gamma distribution of that parameter, for the same value
+// of its distribution function.
+template <class T>
+T random_gamma_grad(T a, T sample);
+// The incomplete beta function, regularised.
+template <class T>
+T incomplete_beta(T a, T b, T x);
+
+// ---- special_normal.cpp
+template <class T>
+T erf_inv(T y);
+template <class T>
+T erfcx(T x);  // exp(x^2) erfc(x)
+// The normal distribution up to x, its logarithm, and its inverse.
+template <class T>
+T ndtr(T x);
+template <class T>
+T log_ndtr(T x);
+template <class T>
+T ndtri(T p);
+template <class T>
+T logit(T x);
+// sin(pi x) and cos(pi x): x is reduced before it is multiplied, which is exact.
+template <class T>
+T sin_pi(T x);
+template <class T>
+T cos_pi(T x);
+
+// ---- special_bessel.cpp
+// Modified Bessel functions of the first kind of order 0 and 1, and times e^-|x|.
+template <class T>
+T bessel_i0(T x);
+template <class T>
+T bessel_i1(T x);
+template <class T>
+T bessel_i0e(T x);
+template <class T>
+T bessel_i1e(T x);
+
+// ---- special_complex.cpp
+// Where a part is infinite or NaN, as C99's Annex G has the functions that they are made of.
+template <class T>
+std::complex<T> complex_exp2(std::complex<T> z);
+template <class T>
+std::complex<T> complex_expm1(std::complex<T> z);
+template <class T>
+std::complex<T> complex_log1p(std::complex<T> z);
+template <class T>
+std::complex<T> complex_logistic(std::complex<T> z);
+template <class T>
+std::complex<T> complex_rsqrt(std::complex<T> z);
+template <class T>
+std::complex<T> complex_sign(std::complex<T> z);
+template <class T>
+std::complex<T> complex_pow(std::complex<T> base, std::complex<T> exponent);
 
 }  // namespace farcall::native

@@ -1,4 +1,5 @@
 #include "engine/native/kernels/strided_copy.h"
+#include "engine/native/kernels/interruptible.h"
 
 #include <algorithm>
 #include <bit>
@@ -45,8 +46,10 @@ void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows,
                      int64_t target_step, int64_t columns) {
   constexpr int64_t kTile = sizeof(T) == 1 ? 64 : (sizeof(T) == 16 ? 16 : 32);
   T tile[kTile][kTile];
+  InterruptCounter counter;
   for (int64_t row = 0; row < rows; row += kTile) {
     const int64_t num_rows = std::min(rows - row, kTile);
+    counter.add(num_rows * columns);
     for (int64_t column = 0; column < columns; column += kTile) {
       const int64_t num_columns = std::min(columns - column, kTile);
       for (int64_t r = 0; r < num_rows; ++r) {
@@ -149,16 +152,24 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target) const {
     case Inner::kNothing:
       return;
     case Inner::kBytes:
-      std::memcpy(target, source, static_cast<size_t>(column_.size * width_));
+      in_pieces(column_.size, [&](int64_t first, int64_t count) {
+        std::memcpy(target + first * width_, source + first * width_,
+                    static_cast<size_t>(count * width_));
+      });
       return;
     case Inner::kRepeat:
-      visit_width(width_,
-                  [&](auto element) { repeat<decltype(element)>(source, target, column_.size); });
+      visit_width(width_, [&](auto element) {
+        in_pieces(column_.size, [&](int64_t first, int64_t count) {
+          repeat<decltype(element)>(source, target + first * width_, count);
+        });
+      });
       return;
     case Inner::kStrided:
       visit_width(width_, [&](auto element) {
-        copy_strided<decltype(element)>(source, column_.source, target, column_.target,
-                                        column_.size);
+        in_pieces(column_.size, [&](int64_t first, int64_t count) {
+          copy_strided<decltype(element)>(source + first * column_.source, column_.source,
+                                          target + first * column_.target, column_.target, count);
+        });
       });
       return;
     case Inner::kTransposed:
@@ -175,8 +186,10 @@ void StridedCopy::run(const void* source, void* target) const {
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
   int64_t index[kMaxRank + 2] = {};
+  InterruptCounter counter;
   while (true) {
     run_inner(from, to);
+    counter.add(column_.size);
     int i = num_outer_ - 1;
     for (; i >= 0; --i) {
       from += outer_[i].source;

@@ -10,6 +10,7 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
 
@@ -75,11 +76,13 @@ Kernel make_broadcast(Types inputs, Types outputs, const Params* params) {
 
 Kernel make_slice(Types inputs, Types outputs, const Params* params) {
   const auto& slice = params_as<SliceParams>(params);
-  auto strides = dense_strides(inputs[0].shape());
+  const auto dense = dense_strides(inputs[0].shape());
+  auto strides = dense;
   int64_t offset = 0;
   for (size_t i = 0; i < strides.size(); ++i) {
-    offset += slice.start_indices[i] * strides[i];
-    if (!slice.strides.empty()) strides[i] *= slice.strides[i];
+    // Of one element at most the step does not matter, and need not fit.
+    if (outputs[0].shape()[i] > 1) strides[i] *= slice.strides[i];
+    offset += slice.start_indices[i] * dense[i];
   }
   return make_move(outputs[0], strides, offset);
 }
@@ -126,8 +129,10 @@ void run_iota(const KernelCall& call) {
   alignas(16) std::byte values[kBlock * kMaxComputeWidth];
   std::byte* target = output;
   if (plan.outer == 0 || plan.size == 0 || plan.inner == 0) return;
+  InterruptCounter counter;
   for (int64_t start = 0; start < plan.size; start += kBlock) {
     const int64_t count = std::min(plan.size - start, kBlock);
+    counter.add(count * plan.inner);
     std::iota(numbers, numbers + count, start);
     plan.convert.run(numbers, plan.inner == 1 ? target : values, count);
     if (plan.inner == 1) {
@@ -140,7 +145,10 @@ void run_iota(const KernelCall& call) {
     }
   }
   const auto slab = static_cast<size_t>(target - output);
-  for (int64_t i = 1; i < plan.outer; ++i, target += slab) std::memcpy(target, output, slab);
+  for (int64_t i = 1; i < plan.outer; ++i, target += slab) {
+    std::memcpy(target, output, slab);
+    counter.add(plan.size * plan.inner);
+  }
 }
 
 Kernel make_iota(Types, Types outputs, const Params* params) {

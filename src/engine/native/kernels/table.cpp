@@ -12,7 +12,7 @@ std::vector<KernelRow> sorted_rows() {
        {basic_unary_rows(), math_rows(), binary_rows(), compare_rows(), convert_rows(),
         select_rows(), ternary_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(),
         dot_general_rows(), cumulative_rows(), sort_rows(), indexing_rows(), scatter_rows(),
-        convolution_rows(), fft_rows(), reduce_window_rows()}) {
+        convolution_rows(), fft_rows(), reduce_window_rows(), random_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);
@@ -22,9 +22,10 @@ std::vector<KernelRow> sorted_rows() {
 }
 
 const KernelRow* find_row(std::string_view primitive) {
-  static const std::vector<KernelRow> rows = sorted_rows();
-  const auto row = std::ranges::lower_bound(rows, primitive, {}, &KernelRow::primitive);
-  return row != rows.end() && row->primitive == primitive ? &*row : nullptr;
+  // Never destroyed: threads may compile until the process has ended.
+  static const auto* rows = new std::vector<KernelRow>(sorted_rows());
+  const auto row = std::ranges::lower_bound(*rows, primitive, {}, &KernelRow::primitive);
+  return row != rows->end() && row->primitive == primitive ? &*row : nullptr;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Clamp {
 struct IncompleteBeta {
   template <Float T>
   T operator()(T a, T b, T x) const {
-    return static_cast<T>(incomplete_beta(a, b, x));
+    return static_cast<T>(incomplete_beta(Wider<T>(a), Wider<T>(b), Wider<T>(x)));
   }
 };
 

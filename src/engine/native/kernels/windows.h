@@ -10,6 +10,8 @@
 #include <farcall/core/shape_dtype.h>
 #include <farcall/primitives/indexing.h>
 
+#include "engine/native/kernels/interruptible.h"
+
 namespace farcall::native {
 
 // Reads element i of an array of integers. Values beyond int64 become its largest.
@@ -60,7 +62,9 @@ template <class Visit>
 void Windows::walk(const void* indices, Visit visit) const {
   std::array<int64_t, kMaxRank> at{};
   int64_t batch = 0, all = 0;  // offsets that the numbers of the window are worth
+  InterruptCounter counter;
   for (int64_t i = 0; i < count_; ++i) {
+    counter.add(size_);
     int64_t offset = batch;
     for (size_t k = 0; k < components_.size(); ++k) {
       const Component& component = components_[k];

@@ -80,4 +80,30 @@ FARCALL_DEFINE_HANDLER(handler, f, ffi::kPrepare);
 void f(ffi::RemainingRets, ffi::ResultBuffer<ffi::F32>) {}
 FARCALL_DEFINE_HANDLER(handler, f);
 
+#elif REFUSAL == 16  // REFUSAL 16: the_handler_is_an_overloaded_function_or_a_template
+void f(ffi::Buffer<ffi::F32>) {}
+void f(ffi::Buffer<ffi::F64>) {}
+FARCALL_DEFINE_HANDLER(handler, f);
+
+#elif REFUSAL == 17  // REFUSAL 17: the_handler_is_an_overloaded_function_or_a_template
+template <typename T>
+void f(T) {}
+FARCALL_DEFINE_HANDLER(handler, f);
+
+#elif REFUSAL == 18  // REFUSAL 18: AttributeNamed<'e', 'p', 's'>, float
+void f(int32_t, float) {}
+FARCALL_DEFINE_HANDLER(handler, f, "n", ffi::attr("eps").default_to("small"));
+
+#elif REFUSAL == 19  // REFUSAL 19: a fraction for an integer
+void f(int32_t) {}
+FARCALL_DEFINE_HANDLER(handler, f, ffi::attr("n").default_to(1.5));
+
+#elif REFUSAL == 20  // REFUSAL 20: or a number out of range
+void f(uint8_t) {}
+FARCALL_DEFINE_HANDLER(handler, f, ffi::attr("n").default_to(256));
+
+#elif REFUSAL == 21  // REFUSAL 21: or a number out of range
+void f(uint32_t) {}
+FARCALL_DEFINE_HANDLER(handler, f, ffi::attr("n").default_to(-1));
+
 #endif

@@ -96,7 +96,8 @@ def special(w: Writer) -> None:
 
 
 def name(w: Writer) -> None:
-    w.add("fc.ad_checkpoint.checkpoint_name({0}, 'value')", w.any())
+    text = "fc.ad_checkpoint.checkpoint_name({0}, 'value')"
+    w.add("lax.optimization_barrier({0})" if w.chance(0.4) else text, w.any())
 
 
 def with_number(w: Writer) -> None:

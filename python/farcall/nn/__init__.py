@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array, normalize_axes, to_inexact
+from farcall.nn._attention import dot_product_attention as dot_product_attention
+from farcall.numpy._common import Array, as_array, default_float, normalize_axes, to_inexact
 from farcall.numpy._elementwise import logaddexp
 
 __all__ = [
     "celu",
+    "dot_product_attention",
     "elu",
     "gelu",
     "glu",
@@ -43,7 +45,7 @@ __all__ = [
     "tanh",
 ]
 
-_f = _core.numpy
+_f, _nn = _core.numpy, _core.nn
 tanh = _f.tanh
 
 
@@ -80,20 +82,17 @@ def softplus(x: Any) -> Array:
 
 def squareplus(x: Any, b: Any = 4) -> Array:
     """(x + sqrt(x ** 2 + b)) / 2."""
-    array = _float(x, "squareplus")
-    return (array + _f.sqrt(_f.square(array) + b)) / 2
+    return _nn.squareplus(x, b)
 
 
 def soft_sign(x: Any) -> Array:
     """x / (abs(x) + 1)."""
-    array = _float(x, "soft_sign")
-    return array / (_f.abs(array) + 1)
+    return _nn.soft_sign(x)
 
 
 def silu(x: Any) -> Array:
     """x * sigmoid(x)."""
-    array = _float(x, "silu")
-    return array * sigmoid(array)
+    return _nn.silu(x)
 
 
 swish = silu
@@ -101,35 +100,27 @@ swish = silu
 
 def mish(x: Any) -> Array:
     """x * tanh(softplus(x))."""
-    array = _float(x, "mish")
-    return array * _f.tanh(softplus(array))
+    return _nn.mish(x)
 
 
 def gelu(x: Any, approximate: bool = True) -> Array:
     """x times the normal distribution up to x; with ``tanh`` in its place if ``approximate``."""
-    array = _float(x, "gelu")
-    if approximate:
-        inner = math.sqrt(2 / math.pi) * (array + 0.044715 * array**3)
-        return array * (0.5 * (1.0 + _f.tanh(inner)))
-    return 0.5 * array * _core.lax.erfc(-array * math.sqrt(0.5))
+    return _nn.gelu(x, approximate)
 
 
 def elu(x: Any, alpha: Any = 1.0) -> Array:
     """x above zero, else alpha * (exp(x) - 1)."""
-    array = _float(x, "elu")
-    is_above = _f.greater(array, 0)
-    return _f.where(is_above, array, alpha * _f.expm1(_f.where(is_above, 0.0, array)))
+    return _nn.elu(x, alpha)
 
 
 def celu(x: Any, alpha: Any = 1.0) -> Array:
     """x above zero, else alpha * (exp(x / alpha) - 1)."""
-    array = _float(x, "celu")
-    return _f.maximum(array, 0.0) + alpha * _f.expm1(_f.minimum(array, 0.0) / alpha)
+    return _nn.celu(x, alpha)
 
 
 def selu(x: Any) -> Array:
     """A scaled ``elu`` that keeps mean 0 and variance 1."""
-    return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717)
+    return _nn.selu(x)
 
 
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Array:
@@ -256,7 +247,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     shape[place] = num_classes
     classes = _core.lax.broadcasted_iota("int32", shape, place)
     hit = _f.equal(_f.expand_dims(array, place), classes)
-    return _f.astype(hit, dtype or "float32")
+    return _f.astype(hit, dtype or default_float())
 
 
 def identity(x: Any) -> Array:
@@ -266,11 +257,7 @@ def identity(x: Any) -> Array:
 
 def log1mexp(x: Any) -> Array:
     """log(1 - exp(-x)) for positive ``x``, without cancellation."""
-    array = _float(x, "log1mexp")
-    is_small = _f.less(array, math.log(2))
-    # Either branch sees its own side only, so that derivatives stay finite.
-    small, large = _f.where(is_small, array, 1.0), _f.where(is_small, 1.0, array)
-    return _f.where(is_small, _f.log(-_f.expm1(-small)), _f.log1p(-_f.exp(-large)))
+    return _nn.log1mexp(x)
 
 
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Array:
@@ -287,8 +274,8 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
 def sparse_plus(x: Any) -> Array:
     """0 below -1, x above 1, and a parabola between."""
     array = _float(x, "sparse_plus")
-    inner = _f.where(_f.greater(array, 1), array, (array + 1) ** 2 / 4)
-    return _f.where(_f.less(array, -1), 0.0, inner)
+    inner = _f.where(_f.greater_equal(array, 1), array, (array + 1) ** 2 / 4)
+    return _f.where(_f.less_equal(array, -1), 0.0, inner)
 
 
 def sparse_sigmoid(x: Any) -> Array:

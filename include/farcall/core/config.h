@@ -1,0 +1,100 @@
+// Flags that change what functions do: default dtypes, checks of results, strictness of promotion.
+// Each has a value for the process, and may have another one on a thread for the life of a scope.
+// The defaults are those that C++ programs see unless they set a flag.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+enum class Flag : uint8_t {
+  kEnableX64,            // default dtypes have 64 bits
+  kDebugNans,            // a result that holds a nan is an error
+  kDebugInfs,            // a result that holds an infinity is an error
+  kDisableJit,           // jitted functions run operation by operation
+  kLogCompiles,          // each program that is compiled is reported
+  kNumpyDtypePromotion,  // a DtypePromotion
+  kNumpyRankPromotion,   // a RankPromotion
+};
+inline constexpr size_t kNumFlags = 7;
+
+// Whether arrays of different dtypes may meet: kStrict allows numbers of the host language only.
+enum class DtypePromotion : uint8_t { kStandard, kStrict };
+// What happens where broadcasting adds dimensions to an operand that is no scalar.
+enum class RankPromotion : uint8_t { kAllow, kWarn, kRaise };
+
+struct FlagInfo {
+  Flag flag;
+  std::string_view name;  // "enable_x64"
+  // The names of its values in order; the first is the default. "false", "true" for a switch.
+  std::array<std::string_view, 3> values;
+};
+// By number.
+FARCALL_API const std::array<FlagInfo, kNumFlags>& all_flags();
+
+namespace detail {
+// Four bits for each flag.
+inline constexpr unsigned kFlagBits = 4;
+constexpr unsigned shift_of(Flag flag) { return static_cast<unsigned>(flag) * kFlagBits; }
+constexpr uint64_t mask_of(Flag flag) { return ((uint64_t{1} << kFlagBits) - 1) << shift_of(flag); }
+// Those of the process, and above them how many threads have flags of their own: while none has,
+// nothing local to a thread is read.
+FARCALL_API extern std::atomic<uint64_t> process_flags;
+inline constexpr unsigned kThreadsShift = 40;
+FARCALL_API uint64_t flags_of_thread();
+
+// All flags on this thread. Every jitted call reads them.
+inline uint64_t current_flags() {
+  const uint64_t flags = process_flags.load(std::memory_order_relaxed);
+  return flags >> kThreadsShift == 0 ? flags : flags_of_thread();
+}
+}  // namespace detail
+
+// The value of a flag on this thread, and what sets it for the process.
+inline unsigned flag_value(Flag flag) {
+  return static_cast<unsigned>((detail::current_flags() & detail::mask_of(flag)) >>
+                               detail::shift_of(flag));
+}
+inline bool is_on(Flag flag) { return flag_value(flag) != 0; }
+// Raises INVALID_ARGUMENT for a value that the flag does not have.
+FARCALL_API void set_flag(Flag flag, unsigned value);
+
+// Gives a flag another value on this thread. Scopes end in the reverse order of their beginning.
+class FARCALL_API FlagScope {
+ public:
+  // Raises as set_flag does.
+  FlagScope(Flag flag, unsigned value);
+  ~FlagScope();
+  FlagScope(const FlagScope&) = delete;
+  FlagScope& operator=(const FlagScope&) = delete;
+
+ private:
+  uint64_t previous_mask_, previous_bits_;
+};
+
+// What begins and ends a FlagScope, for fronts whose scopes are not C++'s: a flag's value on this
+// thread alone, or kNoOverride, where the process's value holds.
+inline constexpr int kNoOverride = -1;
+FARCALL_API int thread_override(Flag flag);
+FARCALL_API void set_thread_override(Flag flag, int value);
+
+// All flags that programs and their execution depend on, as one number: what caches of programs
+// have in their keys. One that logs alone is left out.
+inline uint64_t config_key() {
+  return detail::current_flags() & ~detail::mask_of(Flag::kLogCompiles);
+}
+
+// The dtypes of numbers of which none was asked for: of 32 bits, or 64 with kEnableX64.
+inline bool is_x64() { return is_on(Flag::kEnableX64); }
+inline DType default_int() { return is_x64() ? DType::kInt64 : DType::kInt32; }
+inline DType default_uint() { return is_x64() ? DType::kUInt64 : DType::kUInt32; }
+inline DType default_float() { return is_x64() ? DType::kFloat64 : DType::kFloat32; }
+inline DType default_complex() { return is_x64() ? DType::kComplex128 : DType::kComplex64; }
+
+}  // namespace farcall

@@ -1,0 +1,16 @@
+// optimization_barrier (namespace farcall::lax).
+#pragma once
+
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::lax {
+
+// The operands, tied together: an engine moves no operation over this point, and computes all of
+// them where it needs one.
+FARCALL_API std::vector<Array> optimization_barrier(ListOf<Array> operands);
+
+}  // namespace farcall::lax

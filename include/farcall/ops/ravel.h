@@ -1,0 +1,46 @@
+// Trees of arrays as one vector, and back.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/core/list_of.h>
+#include <farcall/core/shape_dtype.h>
+#include <farcall/trace/array.h>
+#include <farcall/trace/tree.h>
+
+namespace farcall {
+
+// The elements of all arrays in a vector, of the dtype in which they meet (float32 without arrays).
+FARCALL_API Array ravel_arrays(ListOf<Array> arrays);
+// Arrays of these types from such a vector. Raises INVALID_ARGUMENT for a vector of another length
+// and TypeError for one of another dtype than `dtype`.
+FARCALL_API std::vector<Array> unravel_array(const Array& vector, std::span<const ShapeDtype> types,
+                                             DType dtype);
+
+// From the vector to the tree.
+template <class Tree>
+struct Unravel {
+  TreeDef structure;
+  std::vector<ShapeDtype> types;
+  DType dtype;
+
+  Tree operator()(const Array& vector) const {
+    return detail::build<Tree>(structure, unravel_array(vector, types, dtype));
+  }
+};
+
+// The vector of a tree, and the function back.
+template <class Tree>
+std::pair<Array, Unravel<Tree>> ravel_tree(const Tree& tree) {
+  const std::vector<Array> leaves = detail::flat(tree);
+  std::vector<ShapeDtype> types;
+  for (const Array& leaf : leaves) types.push_back(leaf.type());
+  Array vector = ravel_arrays(leaves);
+  const DType dtype = vector.dtype();
+  return {std::move(vector), {detail::tree_of(tree), std::move(types), dtype}};
+}
+
+}  // namespace farcall

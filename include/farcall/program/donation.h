@@ -1,0 +1,27 @@
+// Which results can lie in the memory of donated inputs.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/program.h>
+
+namespace farcall {
+
+// Each donated input with the first output of its type that is still free. `donated` has an entry
+// for each input, or is empty.
+FARCALL_API std::vector<std::pair<size_t, size_t>> donation_pairs(const Program& program,
+                                                                  const std::vector<bool>& donated);
+
+// The types of the donated inputs that no output can lie in.
+FARCALL_API std::vector<ShapeDtype> unusable_donations(const Program& program,
+                                                       const std::vector<bool>& donated);
+
+// Sends one warning that names these types, if there are any, as of a call of `where`.
+FARCALL_API void warn_of_unusable_donations(std::string_view where, const Program& program,
+                                            const std::vector<bool>& donated);
+
+}  // namespace farcall

@@ -1,0 +1,63 @@
+// closure_convert: a function that takes what it closed over as arguments.
+#pragma once
+
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/program.h>
+#include <farcall/trace/tree_call.h>
+
+namespace farcall {
+namespace detail {
+
+// A function as a program of what it closed over and of its arguments.
+struct FARCALL_API ConvertedCall {
+  ProgramPtr program;
+  TreeDef arguments, result;
+  std::vector<Array> closed_over;  // what the program takes first
+  std::vector<bool> is_hoisted;    // of these, which can have a derivative
+
+  std::vector<Array> hoisted() const;
+  // The leaves of the result. Raises TypeError for arguments of another structure, and
+  // INVALID_ARGUMENT for another number of hoisted arrays.
+  std::vector<Array> run(const TreeDef& tree, std::span<const Array> leaves,
+                         std::span<const Array> hoisted) const;
+};
+FARCALL_API ConvertedCall convert_closure(TreeCall& call);
+
+}  // namespace detail
+
+// What closure_convert makes: takes the function's arguments and then the hoisted arrays.
+template <class Args, class Result>
+class ConvertedFunction {
+ public:
+  explicit ConvertedFunction(detail::ConvertedCall call) : call_(std::move(call)) {}
+
+  template <detail::Argument... T>
+  Result operator()(std::span<const Array> hoisted, const T&... args) const {
+    const Args all{args...};
+    return detail::build<Result>(call_.result,
+                                 call_.run(detail::tree_of(all), detail::flat(all), hoisted));
+  }
+
+ private:
+  detail::ConvertedCall call_;
+};
+
+// A function without traced floats in its closure, and these. It is recorded for arguments of the
+// types of `args`. Arrays that cannot have a derivative stay in the closure.
+template <class F, detail::Argument... Args>
+requires(detail::takes<F, Args...>()) auto closure_convert(F function, const Args&... args) {
+  using All = detail::Arguments<F, Args...>;
+  detail::TreeCallOf<F&, All> call("closure_convert", function, {args...});
+  detail::ConvertedCall converted = detail::convert_closure(call);
+  std::vector<Array> hoisted = converted.hoisted();
+  return std::pair(ConvertedFunction<All, detail::ResultOf<F, All>>(std::move(converted)),
+                   std::move(hoisted));
+}
+
+}  // namespace farcall

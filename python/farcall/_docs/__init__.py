@@ -1,0 +1,47 @@
+"""Docstrings for what Python has from the core. Importing this puts them in their places.
+
+The core's functions have neither docstrings nor signatures that ``inspect`` understands. They are
+replaced, in the core's modules, by functions that have both; so this comes before every import of
+them.
+"""
+
+from farcall import _core
+from farcall._docs import array_functions as array_functions
+from farcall._docs import factorisations as factorisations
+from farcall._docs import primitives as primitives
+from farcall._docs.document import document
+
+document(
+    _core,
+    "farcall",
+    {
+        "parse_program": """The program that a text describes, as ``str(program)`` gives it.
+
+        Args:
+          text: the program.
+
+        Raises:
+          ValueError: for what is no program, with the line and the column.
+          TypeError: for what is no string.
+        """,
+    },
+)
+document(
+    _core.transforms,
+    "farcall.custom_derivatives",
+    {
+        "zero_from_primal": """The zero tangent of a value.
+
+        Args:
+          val: an array or a number.
+          symbolic_zeros: whether to give a SymbolicZero.
+
+        Returns:
+          Zeros of the shape and dtype of ``val``; of ints and bools a numpy array of dtype
+          ``farcall.dtypes.float0``.
+
+        Raises:
+          TypeError: for what is no array.
+        """,
+    },
+)

@@ -1,0 +1,80 @@
+"""Where the installed package has its parts, and what it runs on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from pathlib import Path
+
+from farcall import _core
+from farcall._devices import devices
+
+_PACKAGE = Path(__file__).resolve().parent
+# Packages whose version matters when something goes wrong between them and farcall.
+_PEERS = ("numpy", "ml_dtypes", "jax", "jaxlib", "torch", "scipy")
+
+__version_info__: tuple[int, ...] = tuple(int(part) for part in _core.__version__.split("."))
+
+
+def include_dir() -> str:
+    """The folder to give to the compiler: farcall/ffi.h and farcall/farcall.h lie under it."""
+    return str(_PACKAGE / "include")
+
+
+def library_dir() -> str:
+    """The folder in which libfarcall.so lies."""
+    return str(_PACKAGE)
+
+
+def cmake_dir() -> str:
+    """The folder of farcallConfig.cmake: the value of farcall_DIR for find_package(farcall)."""
+    return str(_PACKAGE / "lib" / "cmake" / "farcall")
+
+
+def linker_flags() -> list[str]:
+    """What a program that includes farcall/farcall.h gives to the linker; handlers need none."""
+    return [f"-L{library_dir()}", "-lfarcall", f"-Wl,-rpath,{library_dir()}"]
+
+
+def _peer_versions() -> str:
+    from importlib import metadata  # slow, and nothing else needs it
+
+    found = []
+    for name in _PEERS:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found.append(f"{name} {metadata.version(name)}")
+    return ", ".join(found)
+
+
+def environment_lines() -> list[str]:
+    """One line per fact: versions, interpreter, machine, devices, folders, FARCALL_ variables."""
+    libc = " ".join(platform.libc_ver()).strip() or "unknown C library"
+    variables = sorted(name for name in os.environ if name.startswith("FARCALL_"))
+    facts = {
+        "farcall": _core.__version__,
+        "packages": _peer_versions(),
+        "python": f"{platform.python_implementation()} {sys.version.split()[0]} ({sys.executable})",
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}, {libc}",
+        "processors": str(len(os.sched_getaffinity(0))),
+        "devices": ", ".join(str(device) for device in devices()),
+        "headers": include_dir(),
+        "library": str(_PACKAGE / "libfarcall.so"),
+        "cmake": cmake_dir(),
+        "variables": ", ".join(f"{name}={os.environ[name]}" for name in variables) or "none",
+    }
+    return [f"{name + ':':<12} {value}" for name, value in facts.items()]
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Prints what a report of a problem needs: versions, machine, devices, settings.
+
+    Args:
+      return_string: return the text instead of printing it.
+    """
+    text = "\n".join(environment_lines())
+    if return_string:
+        return text
+    print(text)
+    return None

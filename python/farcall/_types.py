@@ -1,0 +1,57 @@
+"""The types of arrays as values: what ``typeof`` tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farcall import _core
+from farcall._array import Array, ShapeDtypeStruct
+from farcall._placement import sharding_in_type
+from farcall._sharding import NamedSharding
+
+_LETTERS = {"bool": "bool", "bfloat16": "bf16"}
+
+
+class ShapedArray(ShapeDtypeStruct):
+    """The type of an array: shape, dtype, weak type and sharding. Prints as ``float32[2,3]``."""
+
+    @property
+    def sharding(self) -> NamedSharding:  # pyright: ignore
+        """How arrays of this type are spread over explicit axes of meshes: not."""
+        return sharding_in_type(self.ndim)
+
+    @property
+    def vma(self) -> frozenset[str]:
+        """Over which axes of a mesh the values differ: none, there being one device."""
+        return frozenset()
+
+    def update(self, **options: Any) -> ShapedArray:
+        """The type with another ``shape``, ``dtype`` or ``weak_type``."""
+        known = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        return ShapedArray(**{**known, **options})
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """The type as text."""
+        name = str(self.dtype)
+        if short_dtypes:
+            kind = {"f": "f", "i": "i", "u": "u", "c": "c"}.get(self.dtype.kind)
+            short = f"{kind}{8 * self.dtype.itemsize}" if kind else name
+            name = _LETTERS.get(name, short)
+        return f"{name}[{','.join(map(str, self.shape))}]"
+
+    def __str__(self) -> str:
+        return f"{'~' if self.weak_type else ''}{self.str_short()}"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak_type else ''})"
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The type of an array, or of what becomes one.
+
+    Raises:
+      TypeError: for what is no array and no number.
+    """
+    if not isinstance(x, (Array, ShapeDtypeStruct)):
+        x = _core.numpy.as_array(x, "typeof: argument x")
+    return ShapedArray(x.shape, x.dtype, weak_type=x.weak_type)

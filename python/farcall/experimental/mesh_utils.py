@@ -1,0 +1,29 @@
+"""Devices in grids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from farcall._sharding import make_mesh
+
+__all__ = ["create_device_mesh"]
+
+
+def create_device_mesh(
+    mesh_shape: Sequence[int],
+    devices: Sequence[Any] | None = None,
+    *,
+    contiguous_submeshes: bool = False,
+    allow_split_physical_axes: bool = False,
+) -> np.ndarray:
+    """The devices as an array of this shape, for ``sharding.Mesh``.
+
+    Raises:
+      ValueError: for a shape that needs another number of devices than there are.
+    """
+    del contiguous_submeshes, allow_split_physical_axes
+    names = [f"axis{i}" for i in range(len(mesh_shape))]
+    return make_mesh(mesh_shape, names, devices=devices).devices

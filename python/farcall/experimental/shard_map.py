@@ -1,0 +1,6 @@
+"""shard_map, which is farcall.shard_map."""
+
+from farcall._public import public_names as _public_names
+from farcall._shard_map import shard_map as shard_map
+
+__all__ = _public_names(globals())

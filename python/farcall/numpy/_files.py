@@ -1,0 +1,96 @@
+"""Arrays from files, bytes and iterators, and to files: numpy's functions, of farcall's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from farcall.numpy._common import Array
+from farcall.numpy._creation import asarray
+
+__all__ = ["frombuffer", "fromfile", "fromiter", "fromstring", "load", "save", "savez"]
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True, fix_imports: bool = True) -> None:
+    """Writes an array to a file in the format ``.npy``; see ``numpy.save``."""
+    del fix_imports
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    """Writes several arrays to a file in the format ``.npz``; see ``numpy.savez``."""
+    positional = [np.asarray(array) for array in args]
+    named: dict[str, Any] = {name: np.asarray(array) for name, array in kwds.items()}
+    np.savez(file, *positional, **named)
+
+
+class _Loaded(Mapping[str, Array]):
+    """The arrays of a file in the format ``.npz``, by name; each is read when it is asked for."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getitem__(self, name: str) -> Array:
+        return _named(self._file[name])
+
+    def __iter__(self) -> Any:
+        return iter(self._file.files)
+
+    def __len__(self) -> int:
+        return len(self._file.files)
+
+    @property
+    def files(self) -> list[str]:
+        """The names."""
+        return self._file.files
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __enter__(self) -> _Loaded:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _named(value: np.ndarray) -> Array:
+    return asarray(value, dtype=value.dtype)
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """The array of a ``.npy`` file, or the mapping of names to arrays of an ``.npz`` file.
+
+    Arguments and errors are those of ``numpy.load``; dtypes stay as they were saved.
+    """
+    loaded = np.load(file, *args, **kwargs)
+    return _named(loaded) if isinstance(loaded, np.ndarray) else _Loaded(loaded)
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Array:
+    """The numbers of a file, as ``numpy.fromfile`` reads them."""
+    return asarray(np.fromfile(*args, **kwargs))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
+    """The numbers in the memory of an object, as ``numpy.frombuffer`` reads them: a copy."""
+    return _python_default(np.frombuffer(buffer, dtype, count, offset), dtype)
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Array:
+    """The numbers of an iterator, as ``numpy.fromiter`` takes them."""
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    return _python_default(np.fromiter(*args, **kwargs), dtype)
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
+    """The numbers in a text, as ``numpy.fromstring`` reads them."""
+    return _python_default(np.fromstring(string, dtype, count, sep=sep), dtype)
+
+
+def _python_default(made: np.ndarray, dtype: Any) -> Array:
+    # float and int stand for the default dtypes, what is named for itself.
+    return asarray(made.copy(), dtype=dtype if dtype in (bool, int, float, complex) else made.dtype)

@@ -1,0 +1,112 @@
+"""Indices written in brackets, and arrays joined by them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from farcall import _core
+from farcall.numpy._common import Array
+from farcall.numpy._creation import arange, asarray, linspace
+from farcall.numpy._types import result_type
+
+__all__ = ["c_", "index_exp", "mask_indices", "r_", "s_", "trim_zeros"]
+
+_f: Any = _core.numpy
+
+index_exp, s_ = np.index_exp, np.s_
+
+
+class _Joined:
+    """Slices as ranges, joined with arrays and numbers: ``r_[1:4, 0, x]``.
+
+    A slice with an imaginary step, ``0:1:5j``, stands for so many evenly spaced numbers. A string
+    first of all says how: ``"axis,rank,place"``.
+    """
+
+    def __init__(self, axis: int, rank: int, place: int) -> None:
+        self._defaults = (axis, rank, place)
+
+    def __getitem__(self, key: Any) -> Array:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        axis, rank, place = self._defaults
+        if parts and isinstance(parts[0], str):
+            axis, rank, place = self._directive(parts.pop(0))
+        if not parts:
+            raise ValueError("r_ and c_: give something to join")
+        arrays = [_expanded(part, rank, place) for part in parts]
+        # Numbers take the dtype of the arrays.
+        dtype = result_type(*arrays)
+        return _f.concatenate([_f.astype(array, dtype) for array in arrays], axis)
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        try:
+            numbers = [int(number) for number in text.split(",")]
+        except ValueError:
+            raise ValueError(
+                f"r_ and c_: the string must be of up to three numbers, got {text!r}"
+            ) from None
+        if len(numbers) > 3:
+            raise ValueError(f"r_ and c_: the string must be of up to three numbers, got {text!r}")
+        axis, rank, place = (*numbers, *self._defaults[len(numbers) :])
+        return axis, rank, place
+
+
+def _expanded(part: Any, rank: int, place: int) -> Array:
+    if isinstance(part, slice):
+        start, step = part.start or 0, 1 if part.step is None else part.step
+        if isinstance(step, complex):
+            array = linspace(start, part.stop, int(abs(step)))
+        else:
+            array = arange(start, part.stop, step)
+    else:
+        array = asarray(part)
+        if array.ndim == 0:
+            return _f.reshape(array, (1,) * max(rank, 1))
+    missing = rank - array.ndim
+    if missing <= 0:
+        return array
+    # `place` is where the array's own dimensions begin.
+    before = missing if place == -1 else place % rank if place < 0 else place
+    return _f.reshape(array, (1,) * before + array.shape + (1,) * (missing - before))
+
+
+r_ = _Joined(0, 1, -1)
+c_ = _Joined(-1, 2, 0)
+
+
+def mask_indices(
+    n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int | None = None
+) -> tuple[Array, ...]:
+    """The places of an n by n matrix that ``mask_func`` of ones, such as ``triu``, leaves.
+
+    Args:
+      n: the size.
+      mask_func: takes a matrix and ``k``.
+      k: its second argument.
+      size: how many places are returned; needed where it is not known.
+    """
+    mask = mask_func(_f.ones((operator.index(n),) * 2, None), k)
+    return mask.nonzero(size=size)
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> Array:
+    """The vector without its first (``f``) and last (``b``) zeros; values must be known.
+
+    Raises:
+      ValueError: for an array of another rank, or another ``trim``.
+    """
+    vector = asarray(filt)
+    if vector.ndim != 1:
+        raise ValueError(f"trim_zeros: expected a vector, got an array of shape {vector.shape}")
+    if set(trim.lower()) - set("fb"):
+        raise ValueError(f"trim_zeros: trim must be of 'f' and 'b', got {trim!r}")
+    places = np.flatnonzero(np.asarray(vector))
+    if not len(places):
+        return vector[:0]
+    first = int(places[0]) if "f" in trim.lower() else 0
+    last = int(places[-1]) + 1 if "b" in trim.lower() else vector.shape[0]
+    return vector[first:last]

@@ -1,0 +1,333 @@
+"""Samples that follow from uniform or normal ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farcall import _core
+from farcall._core import Array
+from farcall.random._shape import Shape
+
+_f = _core.random
+
+
+def uniform(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    minval: Any = 0.0,
+    maxval: Any = 1.0,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Uniform in [minval, maxval).
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+      minval: the lower bound, which broadcasts to ``shape``.
+      maxval: the upper bound, likewise. Rounding can make a sample equal to it.
+    """
+    del out_sharding
+    return _f.uniform(key, shape, dtype, minval, maxval)
+
+
+def normal(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Standard normal: of density proportional to exp(-x^2 / 2).
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float or complex dtype. The variance of complex samples is 1.
+    """
+    del out_sharding
+    return _f.normal(key, shape, dtype)
+
+
+def truncated_normal(
+    key: Any,
+    lower: Any,
+    upper: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Standard normal between bounds, which are not reached.
+
+    Args:
+      key: a key.
+      lower: the lower bound.
+      upper: the upper bound.
+      shape: the shape of the result, to which ``lower`` and ``upper`` must broadcast; left out,
+        theirs.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.truncated_normal(key, lower, upper, shape, dtype)
+
+
+def lognormal(
+    key: Any,
+    sigma: Any = 1.0,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """exp(sigma x) of a standard normal x.
+
+    Args:
+      key: a key.
+      sigma: the standard deviation of the logarithm.
+      shape: the shape of the result, to which ``sigma`` must broadcast; left out, theirs.
+      dtype: a float or complex dtype.
+    """
+    del out_sharding
+    return _f.lognormal(key, sigma, shape, dtype)
+
+
+def exponential(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density exp(-x) for x >= 0.
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.exponential(key, shape, dtype)
+
+
+def gumbel(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    mode: str | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density exp(-x - exp(-x)).
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+      mode: ``"low"``, the default; ``"high"`` draws twice the bits, so that large samples are as
+        frequent as they should be; ``"highest"`` is exact in the other tail too, for float32.
+    """
+    del out_sharding
+    return _f.gumbel(key, shape, dtype, "low" if mode is None else mode)
+
+
+def laplace(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density exp(-abs(x)) / 2.
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.laplace(key, shape, dtype)
+
+
+def logistic(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of distribution function 1 / (1 + exp(-x)).
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.logistic(key, shape, dtype)
+
+
+def cauchy(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density proportional to 1 / (1 + x^2).
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.cauchy(key, shape, dtype)
+
+
+def maxwell(
+    key: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """The length of a standard normal vector of three dimensions.
+
+    Args:
+      key: a key.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.maxwell(key, shape, dtype)
+
+
+def double_sided_maxwell(
+    key: Any,
+    loc: Any,
+    scale: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+) -> Array:
+    """loc plus scale times a sample of ``maxwell`` of random sign.
+
+    Args:
+      key: a key.
+      loc: the centre.
+      scale: the scale.
+      shape: the first dimensions of the result, before those to which ``loc`` and ``scale``
+        broadcast;
+        left out, the same once more.
+      dtype: a float dtype, of the result.
+    """
+    return _f.double_sided_maxwell(key, loc, scale, shape, dtype)
+
+
+def weibull_min(
+    key: Any,
+    scale: Any,
+    concentration: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+) -> Array:
+    """Of distribution function 1 - exp(-(x / scale)^concentration) for x >= 0.
+
+    Args:
+      key: a key.
+      scale: the scale, which broadcasts against ``shape``.
+      concentration: the exponent, likewise.
+      shape: the shape of the result.
+      dtype: a float dtype, of the result.
+    """
+    return _f.weibull_min(key, scale, concentration, shape, dtype)
+
+
+def pareto(
+    key: Any,
+    b: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density b / x^(b + 1) for x >= 1.
+
+    Args:
+      key: a key.
+      b: the exponent, positive.
+      shape: the shape of the result, to which ``b`` must broadcast; left out, theirs.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.pareto(key, b, shape, dtype)
+
+
+def rayleigh(
+    key: Any,
+    scale: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of density proportional to x exp(-(x / scale)^2 / 2) for x >= 0.
+
+    Args:
+      key: a key.
+      scale: the scale, positive.
+      shape: the shape of the result, to which ``scale`` must broadcast; left out, theirs.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.rayleigh(key, scale, shape, dtype)
+
+
+def wald(
+    key: Any,
+    mean: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """The inverse normal distribution of scale 1.
+
+    Args:
+      key: a key.
+      mean: the mean, positive.
+      shape: the shape of the result, to which ``mean`` must broadcast; left out, theirs.
+      dtype: a float dtype, of the result.
+
+    Source: J. Michael, W. Schucany and R. Haas, "Generating random variates using
+    transformations with multiple roots" (The American Statistician, 1976).
+    """
+    del out_sharding
+    return _f.wald(key, mean, shape, dtype)
+
+
+def triangular(
+    key: Any,
+    left: Any,
+    mode: Any,
+    right: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Of a density that rises from 0 at left to mode, and falls to 0 at right.
+
+    Args:
+      key: a key.
+      left: the lower bound.
+      mode: where the density is highest.
+      right: the upper bound.
+      shape: the shape of the result, to which ``left``, ``mode``, ``right`` must broadcast; left
+        out, theirs.
+      dtype: a float dtype, of the result.
+    """
+    del out_sharding
+    return _f.triangular(key, left, mode, right, shape, dtype)

@@ -1,0 +1,5 @@
+"""The type of the argument ``shape``."""
+
+from collections.abc import Sequence
+
+Shape = int | Sequence[int]

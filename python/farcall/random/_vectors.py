@@ -1,0 +1,90 @@
+"""Samples that are vectors or matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farcall import _core
+from farcall._core import Array
+from farcall.random._shape import Shape
+
+_f = _core.random
+
+
+def multivariate_normal(
+    key: Any,
+    mean: Any,
+    cov: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    method: str = "cholesky",
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Normal vectors of this mean and covariance.
+
+    Args:
+      key: a key.
+      mean: of shape (..., n).
+      cov: symmetric and positive definite, of shape (..., n, n).
+      shape: the shape of the result without its last dimension; left out, that to which the leading
+        dimensions of ``mean`` and ``cov`` broadcast.
+      dtype: a float dtype; that of ``mean`` and ``cov`` by default.
+      method: how ``cov`` is factored: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which singular
+        ones need.
+    """
+    del out_sharding
+    return _f.multivariate_normal(key, mean, cov, shape, dtype, method)
+
+
+def ball(
+    key: Any,
+    d: int,
+    p: Any = 2,
+    shape: Shape = (),
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Uniform in the unit ball of a norm.
+
+    Args:
+      key: a key.
+      d: the number of dimensions.
+      p: the order of the norm.
+      shape: the shape of the result without its last dimension, of size d.
+      dtype: a float dtype, of the result.
+
+    Source: F. Barthe, O. Guedon, S. Mendelson and A. Naor, "A probabilistic approach to the
+    geometry of
+    the l_p^n ball" (Annals of Probability, 2005).
+    """
+    del out_sharding
+    return _f.ball(key, d, p, shape, dtype)
+
+
+def orthogonal(
+    key: Any,
+    n: int,
+    shape: Shape = (),
+    dtype: Any = None,
+    m: int | None = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Uniform among the matrices with orthonormal rows or columns.
+
+    Args:
+      key: a key.
+      n: the number of rows.
+      shape: the shape of the result without its last two dimensions.
+      dtype: float32 or float64, or complex for unitary matrices.
+      m: the number of columns, n by default; the rows are orthonormal if it is greater, else the
+        columns.
+
+    Source: F. Mezzadri, "How to generate random matrices from the classical compact groups"
+    (Notices of
+    the AMS, 2007).
+    """
+    del out_sharding
+    return _f.orthogonal(key, n, shape, dtype, m)

@@ -1,0 +1,68 @@
+// Functions with the axes of a mesh bound, closures as arguments, computing while recording.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/mesh.h>
+#include <farcall/trace/compile_time.h>
+
+#include "array_object.h"
+#include "bind_program.h"
+#include "convert.h"
+#include "traced_function.h"
+
+namespace farcall::python {
+namespace {
+
+nb::object call_with_mesh_axes(nb::handle function, const std::string& where,
+                               const std::vector<std::string>& axes, nb::tuple args) {
+  const CallArguments arguments = all_arguments(args, nb::dict());
+  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
+  TreeDefPtr tree;
+  const std::vector<Array> results = with_mesh_axes(
+      [&](std::span<const Array> arrays) {
+        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
+        tree = std::move(result.tree);
+        return std::move(result.arrays);
+      },
+      inputs, axes);
+  return unflatten_arrays(*tree, results);
+}
+
+// The program, the structure of its result, and the traced arrays that it takes first: those that
+// the function closed over.
+nb::tuple trace_closure(nb::handle function, const std::string& where, const std::string& name,
+                        nb::tuple args) {
+  const CallArguments arguments = all_arguments(args, nb::dict());
+  const auto types = leaves_to_types(where, arguments);
+  TracedProgram traced = trace(function, where, name, arguments, types);
+  nb::list captured;
+  for (const Array& array : traced.captured) captured.append(wrap_object(array));
+  return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
+                        std::const_pointer_cast<TreeDef>(traced.result_tree), captured);
+}
+
+thread_local std::vector<std::unique_ptr<CompileTimeEval>> compile_time;
+
+}  // namespace
+
+void bind_mesh(nb::module_& module) {
+  module.def("with_mesh_axes", call_with_mesh_axes);
+  module.def("trace_closure", trace_closure);
+  module.def("enter_compile_time_eval",
+             [] { compile_time.push_back(std::make_unique<CompileTimeEval>()); });
+  module.def("leave_compile_time_eval", [] {
+    if (compile_time.empty()) {
+      throw Error(ErrorCode::kFailedPrecondition,
+                  "ensure_compile_time_eval: left on another thread than it was entered on");
+    }
+    compile_time.pop_back();
+  });
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,93 @@
+#include <farcall/core/config.h>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+namespace farcall {
+namespace {
+
+// On a thread, `bits` stand in for the process's where `mask` is set.
+struct Overrides {
+  uint64_t mask = 0, bits = 0;
+};
+constinit thread_local Overrides overrides;
+
+void set_overrides(Overrides wanted) {
+  constexpr uint64_t kOneThread = uint64_t{1} << detail::kThreadsShift;
+  if (wanted.mask != 0 && overrides.mask == 0) detail::process_flags += kOneThread;
+  if (wanted.mask == 0 && overrides.mask != 0) detail::process_flags -= kOneThread;
+  overrides = wanted;
+}
+
+void check(Flag flag, unsigned value) {
+  const FlagInfo& info = all_flags()[static_cast<size_t>(flag)];
+  size_t count = 0;
+  for (const std::string_view name : info.values) count += !name.empty();
+  if (value < count) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("config: flag {} has {} values, there is none of number {}", info.name,
+                          count, value));
+}
+
+}  // namespace
+
+const std::array<FlagInfo, kNumFlags>& all_flags() {
+  static constexpr std::array<FlagInfo, kNumFlags> table = {{
+      {Flag::kEnableX64, "enable_x64", {"false", "true"}},
+      {Flag::kDebugNans, "debug_nans", {"false", "true"}},
+      {Flag::kDebugInfs, "debug_infs", {"false", "true"}},
+      {Flag::kDisableJit, "disable_jit", {"false", "true"}},
+      {Flag::kLogCompiles, "log_compiles", {"false", "true"}},
+      {Flag::kNumpyDtypePromotion, "numpy_dtype_promotion", {"standard", "strict"}},
+      {Flag::kNumpyRankPromotion, "numpy_rank_promotion", {"allow", "warn", "raise"}},
+  }};
+  return table;
+}
+
+namespace detail {
+
+std::atomic<uint64_t> process_flags{0};
+
+uint64_t flags_of_thread() {
+  constexpr uint64_t kFlags = (uint64_t{1} << kThreadsShift) - 1;
+  const uint64_t flags = process_flags.load(std::memory_order_relaxed) & kFlags;
+  return (flags & ~overrides.mask) | overrides.bits;
+}
+
+}  // namespace detail
+
+void set_flag(Flag flag, unsigned value) {
+  check(flag, value);
+  uint64_t bits = detail::process_flags.load(std::memory_order_relaxed);
+  uint64_t changed;
+  do {
+    changed = (bits & ~detail::mask_of(flag)) | (uint64_t{value} << detail::shift_of(flag));
+  } while (!detail::process_flags.compare_exchange_weak(bits, changed));
+}
+
+FlagScope::FlagScope(Flag flag, unsigned value)
+    : previous_mask_(overrides.mask), previous_bits_(overrides.bits) {
+  check(flag, value);
+  set_thread_override(flag, static_cast<int>(value));
+}
+
+FlagScope::~FlagScope() { set_overrides({previous_mask_, previous_bits_}); }
+
+int thread_override(Flag flag) {
+  if ((overrides.mask & detail::mask_of(flag)) == 0) return kNoOverride;
+  return static_cast<int>((overrides.bits & detail::mask_of(flag)) >> detail::shift_of(flag));
+}
+
+void set_thread_override(Flag flag, int value) {
+  Overrides wanted = {overrides.mask & ~detail::mask_of(flag),
+                      overrides.bits & ~detail::mask_of(flag)};
+  if (value != kNoOverride) {
+    check(flag, static_cast<unsigned>(value));
+    wanted.mask |= detail::mask_of(flag);
+    wanted.bits |= static_cast<uint64_t>(value) << detail::shift_of(flag);
+  }
+  set_overrides(wanted);
+}
+
+}  // namespace farcall

@@ -1,0 +1,147 @@
+// farcall::special: what is not a primitive is made of primitives here.
+#include <farcall/ops/special_functions.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string_view>
+#include <tuple>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+
+#include "ops/numpy_support.h"
+#include "ops/rules_support.h"
+
+namespace farcall::special {
+namespace {
+
+using numpy::promote_inexact;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <auto op>
+Array unary(const Array& x, std::string_view function) {
+  return op(promote_inexact(x, function));
+}
+template <auto op>
+Array binary(const Array& x, const Array& y, std::string_view function) {
+  const auto [a, b] = promote_inexact(x, y, function);
+  return op(a, b);
+}
+
+// A number in the dtype of x, as weak as x.
+Array like(const Array& x, double value) {
+  return convert(Array(value), {x.dtype(), x.type().weak_type()});
+}
+Array select(const Array& which, const Array& if_true, const Array& if_false) {
+  return lax::select_n(which, std::array{if_false, if_true});
+}
+Array is_odd(const Array& whole) {
+  const Array two = like(whole, 2);
+  return lax::ne(lax::mul(lax::floor(lax::div(whole, two)), two), whole);
+}
+
+}  // namespace
+
+Array erf(const Array& x) { return unary<lax::erf>(x, "erf"); }
+Array erfc(const Array& x) { return unary<lax::erfc>(x, "erfc"); }
+Array erfcx(const Array& x) { return unary<lax::erfcx>(x, "erfcx"); }
+Array erfinv(const Array& x) { return unary<lax::erf_inv>(x, "erfinv"); }
+Array expit(const Array& x) { return unary<lax::logistic>(x, "expit"); }
+Array logit(const Array& x) {
+  const Array a = promote_inexact(x, "logit");
+  if (!is_complex(a.dtype())) return lax::logit(a);
+  return lax::log(lax::div(a, lax::sub(like(a, 1), a)));
+}
+
+Array gamma(const Array& x) { return unary<lax::gamma>(x, "gamma"); }
+Array gammaln(const Array& x) { return unary<lax::lgamma>(x, "gammaln"); }
+Array digamma(const Array& x) { return unary<lax::digamma>(x, "digamma"); }
+
+Array gammasgn(const Array& x) {
+  const Array a = promote_inexact(x, "gammasgn");
+  const Array zero = like(a, 0), one = like(a, 1);
+  const Array whole = lax::floor(a);
+  const Array is_pole = lax::eq(a, whole);
+  const Array below = select(is_pole, like(a, kNan), select(is_odd(whole), lax::neg(one), one));
+  // 1 / x tells the zeros apart.
+  const Array at_zero = lax::sign(lax::div(one, a));
+  const Array above = select(lax::eq(a, zero), at_zero, one);
+  const Array sign = select(lax::lt(a, zero), below, above);
+  return select(lax::eq(a, a), sign, a);
+}
+
+Array factorial(const Array& n) {
+  const Array a = promote_inexact(n, "factorial");
+  const Array is_below = lax::lt(a, like(a, 0));
+  const Array value = lax::factorial(select(is_below, like(a, 0), a));
+  return select(is_below, like(a, 0), value);
+}
+
+Array polygamma(const Array& n, const Array& x) {
+  return binary<lax::polygamma>(n, x, "polygamma");
+}
+Array gammainc(const Array& a, const Array& x) { return binary<lax::igamma>(a, x, "gammainc"); }
+Array gammaincc(const Array& a, const Array& x) { return binary<lax::igammac>(a, x, "gammaincc"); }
+
+Array multigammaln(const Array& a, int64_t d) {
+  const Array x = promote_inexact(a, "multigammaln");
+  const auto size = static_cast<double>(d);
+  Array total =
+      lax::add(lax::lgamma(x), like(x, size * (size - 1) / 4 * std::log(std::numbers::pi)));
+  for (int64_t i = 1; i < d; ++i) {
+    total = lax::add(total, lax::lgamma(lax::sub(x, like(x, static_cast<double>(i) / 2))));
+  }
+  return total;
+}
+
+Array beta(const Array& a, const Array& b) { return binary<lax::beta>(a, b, "beta"); }
+Array betaln(const Array& a, const Array& b) { return binary<lax::betaln>(a, b, "betaln"); }
+Array zeta(const Array& x, const Array& q) { return binary<lax::zeta>(x, q, "zeta"); }
+
+Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
+  auto [a, b] = promote_inexact(a_in, b_in, "betainc");
+  Array x = x_in;
+  std::tie(a, x) = promote_inexact(a, x, "betainc");
+  std::tie(b, x) = promote_inexact(b, x, "betainc");
+  std::tie(a, x) = promote_inexact(a, x, "betainc");
+  return lax::betainc(a, b, x);
+}
+
+Array i0(const Array& x) { return unary<lax::bessel_i0>(x, "i0"); }
+Array i0e(const Array& x) { return unary<lax::bessel_i0e>(x, "i0e"); }
+Array i1(const Array& x) { return unary<lax::bessel_i1>(x, "i1"); }
+Array i1e(const Array& x) { return unary<lax::bessel_i1e>(x, "i1e"); }
+
+// Where p and q are near each other, the logarithm of their quotient is worked out from their
+// difference, which is exact there.
+Array rel_entr(const Array& p, const Array& q) {
+  const auto [x, y] = promote_inexact(p, q, "rel_entr");
+  const Array zero = like(x, 0), one = like(x, 1);
+  const Array are_above = lax::bitwise_and(lax::gt(x, zero), lax::gt(y, zero));
+  const Array a = select(are_above, x, one), b = select(are_above, y, one);
+  const Array are_near = lax::bitwise_and(lax::lt(lax::mul(a, like(a, 0.5)), b),
+                                          lax::lt(lax::mul(b, like(b, 0.5)), a));
+  const Array excess = lax::div(lax::sub(select(are_near, a, one), select(are_near, b, one)),
+                                select(are_near, b, one));
+  const Array logarithm = select(are_near, lax::log1p(excess), lax::sub(lax::log(a), lax::log(b)));
+  const Array is_zero = lax::bitwise_and(lax::eq(x, zero), lax::ge(y, zero));
+  const Array outside = select(is_zero, zero, like(x, kInfinity));
+  const Array value = select(are_above, lax::mul(a, logarithm), outside);
+  return select(lax::bitwise_and(lax::eq(x, x), lax::eq(y, y)), value, like(x, kNan));
+}
+
+Array kl_div(const Array& p, const Array& q) {
+  const auto [x, y] = promote_inexact(p, q, "kl_div");
+  return numpy::add(numpy::subtract(rel_entr(x, y), x), y);
+}
+
+Array ndtr(const Array& x) { return unary<lax::ndtr>(x, "ndtr"); }
+Array ndtri(const Array& p) { return unary<lax::ndtri>(p, "ndtri"); }
+Array log_ndtr(const Array& x) { return unary<lax::log_ndtr>(x, "log_ndtr"); }
+
+}  // namespace farcall::special

@@ -1,0 +1,190 @@
+// The primitives on keys. A key is a pair of 32-bit words; all that is drawn from it is the hash
+// threefry2x32 of it and of a counter, so that every element depends on the key and on its place
+// alone.
+#include "random/primitives.h"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/random.h>
+#include <farcall/random/random.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/interpreter.h>
+#include <farcall/trace/rules.h>
+
+#include "ops/register.h"
+#include "ops/rules_support.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+constexpr int64_t kWords = 2;  // of a key
+
+ShapeDtype check_keys(std::span<const ShapeDtype> inputs) {
+  check_operand_count(inputs, 1);
+  if (!is_key(inputs[0].dtype())) {
+    throw TypeError(fmt::format("takes keys of dtype {}; got {}", dtype_name(DType::kThreefryKey),
+                                inputs[0].to_string()));
+  }
+  return inputs[0];
+}
+
+Shape joined(std::span<const int64_t> front, std::span<const int64_t> back) {
+  Shape shape(front.begin(), front.end());
+  shape.insert(shape.end(), back.begin(), back.end());
+  return shape;
+}
+
+DType unsigned_of(int64_t bit_width) {
+  switch (bit_width) {
+    case 8:
+      return DType::kUInt8;
+    case 16:
+      return DType::kUInt16;
+    case 32:
+      return DType::kUInt32;
+    case 64:
+      return DType::kUInt64;
+    default:
+      type_error(fmt::format("bit_width must be 8, 16, 32 or 64, got {}", bit_width));
+  }
+}
+
+std::vector<ShapeDtype> bits_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  const auto& p = params_as<RandomBitsParams>(params);
+  const ShapeDtype keys = check_keys(inputs);
+  return {{unsigned_of(p.bit_width), joined(keys.shape(), p.shape)}};
+}
+
+std::vector<ShapeDtype> split_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  const ShapeDtype keys = check_keys(inputs);
+  return {keys.with_shape(joined(keys.shape(), params_as<RandomSplitParams>(params).shape))};
+}
+
+std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 2);
+  check_keys(inputs.first(1));
+  if (inputs[1].dtype() != DType::kUInt32) {
+    type_error(fmt::format("what is folded in must be u32, got {}", inputs[1].to_string()));
+  }
+  return {{inputs[0].dtype(), elementwise_shape(inputs)}};
+}
+
+std::vector<ShapeDtype> wrap_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const std::string& impl = params_as<RandomWrapParams>(params).impl;
+  if (impl != "fry") type_error(fmt::format("impl must be \"fry\", got \"{}\"", impl));
+  const ShapeDtype words = inputs[0];
+  if (words.dtype() != DType::kUInt32 || words.rank() == 0 || words.shape().back() != kWords) {
+    throw TypeError(fmt::format(
+        "the words of keys are an array of uint32 whose last dimension has size {}; got {}", kWords,
+        words.to_string()));
+  }
+  return {{DType::kThreefryKey, words.shape().first(words.rank() - 1)}};
+}
+
+std::vector<ShapeDtype> unwrap_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  const ShapeDtype keys = check_keys(inputs);
+  return {{DType::kUInt32, joined(keys.shape(), {&kWords, 1})}};
+}
+
+std::vector<ShapeDtype> threefry_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 4);
+  for (const ShapeDtype& input : inputs) {
+    if (input.dtype() == DType::kUInt32) continue;
+    throw TypeError(fmt::format("takes uint32; got {}", describe(inputs)));
+  }
+  const ShapeDtype result(DType::kUInt32, elementwise_shape(inputs));
+  return {result, result};
+}
+
+// Twenty rounds of an addition, a rotation and an exclusive or, and the additions of the key.
+int64_t hash_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype> outputs,
+                   const Params*) {
+  constexpr int64_t kOperations = 75;
+  return outputs[0].size() * kOperations;
+}
+int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
+  return 0;
+}
+
+// The dimensions of the keys come first in the result.
+BatchResults batch_of_keys(const BatchCall& call) {
+  return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};
+}
+BatchResults wrap_batch(const BatchCall& call) {
+  const Array in_front = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+  return {bind_primitive(call.primitive, call.params, {&in_front, 1}), {0}};
+}
+
+const TransformRules kKeyRules = {.batch = batch_of_keys};
+const TransformRules kWrapRules = {.batch = wrap_batch};
+const TransformRules kElementwiseRules = {.batch = batch_elementwise};
+
+const Primitive kBits = {.name = "random_bits",
+                         .type_rule = bits_rule,
+                         .parse = parse_params<RandomBitsParams>,
+                         .flops = hash_flops,
+                         .rules = &kKeyRules};
+FARCALL_REGISTER_PRIMITIVE(kBits);
+const Primitive kSplit = {.name = "random_split",
+                          .type_rule = split_rule,
+                          .parse = parse_params<RandomSplitParams>,
+                          .flops = hash_flops,
+                          .rules = &kKeyRules};
+FARCALL_REGISTER_PRIMITIVE(kSplit);
+const Primitive kFoldIn = {.name = "random_fold_in",
+                           .type_rule = fold_in_rule,
+                           .flops = hash_flops,
+                           .rules = &kElementwiseRules};
+FARCALL_REGISTER_PRIMITIVE(kFoldIn);
+const Primitive kWrap = {.name = "random_wrap",
+                         .type_rule = wrap_rule,
+                         .parse = parse_params<RandomWrapParams>,
+                         .flops = no_flops,
+                         .rules = &kWrapRules};
+FARCALL_REGISTER_PRIMITIVE(kWrap);
+const Primitive kUnwrap = {
+    .name = "random_unwrap", .type_rule = unwrap_rule, .flops = no_flops, .rules = &kKeyRules};
+FARCALL_REGISTER_PRIMITIVE(kUnwrap);
+const Primitive kThreefry = {.name = "threefry2x32",
+                             .type_rule = threefry_rule,
+                             .flops = hash_flops,
+                             .rules = &kElementwiseRules};
+FARCALL_REGISTER_PRIMITIVE(kThreefry);
+
+std::vector<int64_t> to_vector(std::span<const int64_t> shape) {
+  return {shape.begin(), shape.end()};
+}
+
+}  // namespace
+
+namespace random {
+
+Array random_wrap(const Array& words) {
+  return bind_one(kWrap, make_params(RandomWrapParams{}), {&words, 1});
+}
+Array random_unwrap(const Array& keys) { return bind_one(kUnwrap, nullptr, {&keys, 1}); }
+
+Array random_bits(const Array& keys, int64_t bit_width, std::span<const int64_t> shape) {
+  return bind_one(kBits, make_params(RandomBitsParams{bit_width, to_vector(shape)}), {&keys, 1});
+}
+Array random_split(const Array& keys, std::span<const int64_t> shape) {
+  return bind_one(kSplit, make_params(RandomSplitParams{to_vector(shape)}), {&keys, 1});
+}
+Array random_fold_in(const Array& keys, const Array& data) {
+  return bind_one(kFoldIn, nullptr, std::array{keys, data});
+}
+
+std::pair<Array, Array> threefry2x32(const Array& key1, const Array& key2, const Array& x1,
+                                     const Array& x2) {
+  const std::vector<Array> words =
+      bind_primitive(kThreefry, nullptr, std::array{key1, key2, x1, x2});
+  return {words[0], words[1]};
+}
+
+}  // namespace random
+}  // namespace farcall

@@ -1,0 +1,79 @@
+"""lax.custom_root: values and derivatives of roots against closed forms and JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def newton(module: Any, f: Any, guess: Any) -> Any:
+    """A loop, of which reverse mode has no derivative."""
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, count = state
+        return x - f(x) / module.grad(f)(x), count + 1
+
+    return module.lax.while_loop(lambda state: state[1] < 20, step, (guess, 0))[0]
+
+
+def cube_root(module: Any) -> Any:
+    def of(y: Any) -> Any:
+        return module.lax.custom_root(
+            lambda x: x**3 - y,
+            np.float32(1.0),
+            lambda f, x: newton(module, f, x),
+            lambda g, y: y / g(np.float32(1.0)),
+        )
+
+    return of
+
+
+def test_roots_have_the_derivatives_of_the_implicit_function() -> None:
+    ours, theirs = cube_root(fc), cube_root(jax)
+    y = np.float32(8.0)
+    for transform in (
+        lambda m, f: f,
+        lambda m, f: m.grad(f),
+        lambda m, f: m.jit(m.grad(m.grad(f))),
+        lambda m, f: m.jit(m.jacfwd(f)),
+    ):
+        np.testing.assert_allclose(transform(fc, ours)(y), transform(jax, theirs)(y), rtol=1e-4)
+    batch = np.float32([1, 8, 27])
+    np.testing.assert_allclose(fc.vmap(fc.grad(ours))(batch), batch ** (-2 / 3) / 3, rtol=1e-4)
+
+
+def test_systems_and_other_results() -> None:
+    matrix = np.float32([[3, 1], [1, 2]])
+
+    def total(module: Any, numpy: Any) -> Any:
+        def f(b: Any) -> Any:
+            x, steps = module.lax.custom_root(
+                lambda x: matrix @ x - b,
+                numpy.zeros(2, "float32"),
+                lambda f, x: (numpy.linalg.solve(matrix, -f(x)), f(x).sum()),
+                lambda g, y: numpy.linalg.solve(module.jacobian(g)(y), y),
+                has_aux=True,
+            )
+            return (x**2).sum() + steps
+
+        return module.value_and_grad(f)(np.float32([1, 2]))
+
+    for a, b in zip(total(fc, fnp), total(jax, jnp), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_what_custom_root_refuses() -> None:
+    with pytest.raises(TypeError, match="custom_root: solve: expected a function"):
+        fc.lax.custom_root(lambda x: x, 1.0, 3, 4)  # type: ignore[arg-type]
+
+    def wrong(y: Any) -> Any:
+        return fc.lax.custom_root(lambda x: (x, y), 1.0, lambda f, x: x, lambda g, y: y)
+
+    with pytest.raises(TypeError, match="must return the structure that it takes"):
+        fc.grad(wrong)(1.0)
