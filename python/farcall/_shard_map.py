@@ -65,6 +65,8 @@ def shard_map(
         )
     check_callable(f, "shard_map")
     where = f"shard_map({name_of(f)})"
+    if mesh is not None and not isinstance(mesh, (Mesh, AbstractMesh)):
+        raise TypeError(f"{where}: mesh must be a Mesh or an AbstractMesh, got {mesh!r}")
     unknown = [name for name in axis_names if mesh is not None and name not in mesh.axis_names]
     if unknown:
         raise ValueError(f"{where}: the mesh has no axis {unknown[0]!r}, it is {mesh!r}")

@@ -91,12 +91,18 @@ Array bessel_i1e_derivative(A t, A x, A r) {
   return mul(t, select(is_zero, slope, like(x, 0.5)));
 }
 
-// i0(x) - i1(x) / x; at zero the quotient is its series, so that further derivatives are right.
+// i0(x) - i1(x) / x. Below one the quotient is its power series, the sum of
+// (x / 2)^(2 k) / (2 k! (k + 1)!): the quotient's own derivatives cancel there.
 Array bessel_i1_derivative(A t, A x, A r) {
-  const Array is_zero = eq(x, like(x, 0));
-  const Array series = add(like(x, 0.5), mul(square(x), like(x, 1.0 / 16)));
-  const Array quotient = select(is_zero, div(r, zero_replaced_by_one(x)), series);
-  return mul(t, sub(bessel_i0(x), quotient));
+  constexpr int kTerms = 12;
+  const Array is_far = ge(lax::abs(x), like(x, 1));
+  const Array quarter = square(mul(select(is_far, x, like(x, 0)), like(x, 0.5)));
+  Array series = like(x, 1);
+  for (int k = kTerms; k > 0; --k) {  // Horner's scheme over the ratios of terms
+    series = add(like(x, 1), mul(series, mul(quarter, like(x, 1.0 / (k * (k + 1.0))))));
+  }
+  const Array quotient = div(r, select(is_far, like(x, 1), x));
+  return mul(t, sub(bessel_i0(x), select(is_far, mul(series, like(x, 0.5)), quotient)));
 }
 
 constexpr double kDensityOfNormal = std::numbers::inv_sqrtpi / std::numbers::sqrt2;

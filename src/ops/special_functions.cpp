@@ -77,9 +77,9 @@ Array gammasgn(const Array& x) {
 
 Array factorial(const Array& n) {
   const Array a = promote_inexact(n, "factorial");
-  const Array is_below = lax::lt(a, like(a, 0));
-  const Array value = lax::factorial(select(is_below, like(a, 0), a));
-  return select(is_below, like(a, 0), value);
+  const Array zero = like(a, 0);
+  const Array is_pole = lax::bitwise_and(lax::lt(a, zero), lax::eq(a, lax::floor(a)));
+  return select(is_pole, zero, lax::factorial(select(is_pole, zero, a)));
 }
 
 Array polygamma(const Array& n, const Array& x) {

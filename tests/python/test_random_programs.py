@@ -37,13 +37,6 @@ NEVER_RECORDED = {
         ),
         "numpy has no keys; test_random_*.py",
     ),
-    **dict.fromkeys(
-        (
-            *("bessel_i0", "bessel_i1", "beta", "betaln", "cospi", "erfcx", "factorial", "gamma"),
-            *("gcd", "log10", "log2", "log_ndtr", "logit", "ndtr", "ndtri", "sinpi"),
-        ),
-        "test_values.py compares them with mpmath",
-    ),
 }
 
 

@@ -23,7 +23,8 @@ FARCALL_API Array logit(const Array& x);
 FARCALL_API Array gamma(const Array& x);
 FARCALL_API Array gammaln(const Array& x);  // the logarithm of the absolute value
 FARCALL_API Array gammasgn(const Array& x);
-FARCALL_API Array factorial(const Array& n);  // 0 below zero
+// gamma(n + 1), also where n is no integer; 0 at its poles, the negative integers.
+FARCALL_API Array factorial(const Array& n);
 FARCALL_API Array digamma(const Array& x);
 FARCALL_API Array polygamma(const Array& n, const Array& x);
 FARCALL_API Array gammainc(const Array& a, const Array& x);

@@ -234,8 +234,12 @@ def standardize(
     array = _float(x, "standardize")
     if mean is None:
         mean = _f.mean(array, axis, True)
+    else:
+        mean = to_inexact(as_array(mean, "standardize", "mean"))
     if variance is None:
         variance = _f.mean(_f.square(array), axis, True) - _f.square(mean)
+    else:
+        variance = as_array(variance, "standardize", "variance")
     return (array - mean) * _core.lax.rsqrt(to_inexact(variance + epsilon))
 
 

@@ -95,7 +95,7 @@ def gamma(x: Any) -> Array:
 
 
 def factorial(n: Any, exact: bool = False) -> Array:
-    """1 * 2 * ... * n; 0 below zero."""
+    """1 * 2 * ... * n, and gamma(n + 1) between the integers; 0 at negative integers."""
     if exact:
         raise NotImplementedError("factorial: argument exact must be False")
     return _special.factorial(n)

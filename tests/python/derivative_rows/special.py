@@ -31,6 +31,8 @@ def m_boxcox(x: Any, p: Any) -> Any:
     return mp.log(x) if p == 0 else mp.expm1(p * mp.log(x)) / p
 
 
+BESSEL = [0.0, 1e-8, -1e-4, 0.3, 0.999, 1.001, -3.0]
+
 EXPONENTIAL = [
     Row(
         "logaddexp",
@@ -185,7 +187,7 @@ SPECIAL = [
     Row("gammaln", lambda m: m.special.gammaln, mp.loggamma, [1.0, 2.0, 0.5, 3.0, 1e-3], rtol=1e-7),
     Row("digamma", lambda m: m.special.digamma, mp.digamma, [1.0, 2.0, 0.5, 3.0], rtol=1e-7),
     Row("gamma", lambda m: m.special.gamma, mp.gamma, [1.0, 2.0, 0.5, 3.0, -0.5, -1.5], rtol=1e-7),
-    Row("factorial", lambda m: m.special.factorial, mp.factorial, [0.0, 1.0, 2.0, 0.5], rtol=1e-7),
+    Row("factorial", lambda m: m.special.factorial, mp.factorial, [0.0, 1.0, 2.0, 0.5, -1.5], rtol=1e-7),
     Row("beta", lambda m: m.special.beta, mp.beta, [(1.0, 1.0), (2.0, 1.0), (0.5, 3.0)], rtol=1e-7),
     Row(
         "betaln",
@@ -209,6 +211,10 @@ SPECIAL = [
         [0.5, 0.25, 0.75, 0.01],
         rtol=1e-6,
     ),
+    Row("i0", lambda m: m.special.i0, lambda x: mp.besseli(0, x), BESSEL),
+    Row("i1", lambda m: m.special.i1, lambda x: mp.besseli(1, x), BESSEL),
+    Row("i0e", lambda m: m.special.i0e, lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), [0.5, -3.0]),
+    Row("i1e", lambda m: m.special.i1e, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [0.5, -3.0]),
     Row("logit", lambda m: m.special.logit, lambda x: mp.log(x / (1 - x)), [0.5, 0.25, 1e-60]),
     Row(
         "multigammaln",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from random_programs import derivatives
 from random_programs.run import run
 
 
@@ -16,8 +17,14 @@ def main() -> int:
     parser.add_argument(
         "--show", type=int, default=10, help="how many failures to shrink and print"
     )
+    parser.add_argument(
+        "--derivatives",
+        action="store_true",
+        help="compare first, second and third derivatives at special points with JAX",
+    )
     args = parser.parse_args()
-    return int(run(range(args.seed, args.seed + args.programs), args.jobs, args.show) > 0)
+    look = derivatives.run if args.derivatives else run
+    return int(look(range(args.seed, args.seed + args.programs), args.jobs, args.show) > 0)
 
 
 if __name__ == "__main__":

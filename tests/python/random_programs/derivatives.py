@@ -6,13 +6,20 @@ has a number, farcall has the same; where JAX has none, nothing is said.
 
 from __future__ import annotations
 
+import collections
+import concurrent.futures
 import dataclasses
 import functools
+import multiprocessing
+import sys
+import warnings
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import farcall as fc
 import numpy as np
+from tqdm import tqdm
 
 from random_programs.operations import control, elementwise, indexing, linear, shapes, smooth
 from random_programs.program import NAMES, Body, Program, function, source, traits
@@ -20,6 +27,7 @@ from random_programs.values import KIND_OF, epsilon, random_array
 from random_programs.writer import CannotWriteError, StepFailedError, Writer
 
 POINTS = (0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.0)
+CHUNK = 20
 TOLERANCE = 1e-7  # of the largest number, in float64
 
 FAMILIES = ((elementwise, 3), (smooth, 5), (shapes, 2), (indexing, 1), (linear, 1), (control, 1))
@@ -61,10 +69,23 @@ def jax_names() -> dict[str, Any]:
         "fc": root,
         "fnp": jax.numpy,
         "np": np,
-        "lax": jax.lax,
+        "lax": _Names(jax.lax, jax.numpy, jax.scipy.special),
         "nn": jax.nn,
         "special": jax.scipy.special,
     }
+
+
+class _Names:
+    """The names of several modules, of which the first that has a name gives it."""
+
+    def __init__(self, *modules: Any) -> None:
+        self._modules = modules
+
+    def __getattr__(self, name: str) -> Any:
+        for module in self._modules:
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise AttributeError(name)
 
 
 def without_jit() -> Any:
@@ -203,6 +224,35 @@ def compare(seed: int) -> Comparison:
     except StepFailedError as error:
         return Comparison(error.program, f"does not run: {error}")
     return compare_program(program)
+
+
+def _compare_chunk(seeds: Sequence[int]) -> list[Comparison]:
+    with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return [compare(seed) for seed in seeds]
+
+
+def run(seeds: range, jobs: int, show: int) -> int:
+    """Compares the programs of these seeds; prints those that differ. Returns their number."""
+    chunks = [seeds[i : i + CHUNK] for i in range(0, len(seeds), CHUNK)]
+    reasons: collections.Counter[str] = collections.Counter()
+    wrong = 0
+    context = multiprocessing.get_context("spawn")
+    with (
+        tqdm(total=len(seeds), unit="program", disable=None) as progress,
+        concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool,
+    ):
+        for found in pool.map(_compare_chunk, chunks):
+            for one in found:
+                if one.skipped:
+                    reasons[one.skipped.partition("\n")[0][:60]] += 1
+                if one.what and (wrong := wrong + 1) <= show:
+                    progress.write(f"{one}\n", file=sys.stdout)
+            progress.update(len(found))
+    for reason, count in reasons.most_common(5):
+        print(f"not compared: {count}: {reason}")
+    print(f"{wrong} of {len(seeds) - reasons.total()} programs have other derivatives than in JAX")
+    return wrong
 
 
 def compare_program(program: Program) -> Comparison:

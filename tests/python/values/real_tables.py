@@ -201,7 +201,7 @@ def erfc(x: mp.mpf) -> mp.mpf:
 
 
 def factorial(x: mp.mpf) -> Any:
-    return mp.mpf(0) if x < 0 else mp.gamma(x + 1)
+    return mp.mpf(0) if x < 0 and x == mp.floor(x) else mp.gamma(x + 1)
 
 
 ROUNDING = [
