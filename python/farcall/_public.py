@@ -35,6 +35,11 @@ def show_public_names(package: str) -> None:
             _show(module)
 
 
+def show_names_of(module_name: str) -> None:
+    """The same for one module, which ``import farcall`` does not load."""
+    _show(sys.modules[module_name])
+
+
 def _show(module: ModuleType) -> None:
     def names() -> list[str]:
         special = [name for name in vars(module) if name.startswith("__")]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from farcall._public import show_names_of as _show_names_of
 from farcall._sharding import make_mesh
 
 __all__ = ["create_device_mesh"]
@@ -27,3 +28,6 @@ def create_device_mesh(
     del contiguous_submeshes, allow_split_physical_axes
     names = [f"axis{i}" for i in range(len(mesh_shape))]
     return make_mesh(mesh_shape, names, devices=devices).devices
+
+
+_show_names_of(__name__)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from farcall import _core
+from farcall.nn import initializers as initializers
 from farcall.nn._attention import dot_product_attention as dot_product_attention
 from farcall.numpy._common import Array, as_array, default_float, normalize_axes, to_inexact
 from farcall.numpy._elementwise import logaddexp
@@ -21,6 +22,7 @@ __all__ = [
     "hard_swish",
     "hard_tanh",
     "identity",
+    "initializers",
     "leaky_relu",
     "log1mexp",
     "log_sigmoid",

@@ -31,6 +31,7 @@ def m_boxcox(x: Any, p: Any) -> Any:
     return mp.log(x) if p == 0 else mp.expm1(p * mp.log(x)) / p
 
 
+FACTORIAL = [0.0, 1.0, 2.0, 0.5, -1.5]
 BESSEL = [0.0, 1e-8, -1e-4, 0.3, 0.999, 1.001, -3.0]
 
 EXPONENTIAL = [
@@ -187,7 +188,7 @@ SPECIAL = [
     Row("gammaln", lambda m: m.special.gammaln, mp.loggamma, [1.0, 2.0, 0.5, 3.0, 1e-3], rtol=1e-7),
     Row("digamma", lambda m: m.special.digamma, mp.digamma, [1.0, 2.0, 0.5, 3.0], rtol=1e-7),
     Row("gamma", lambda m: m.special.gamma, mp.gamma, [1.0, 2.0, 0.5, 3.0, -0.5, -1.5], rtol=1e-7),
-    Row("factorial", lambda m: m.special.factorial, mp.factorial, [0.0, 1.0, 2.0, 0.5, -1.5], rtol=1e-7),
+    Row("factorial", lambda m: m.special.factorial, mp.factorial, FACTORIAL, rtol=1e-7),
     Row("beta", lambda m: m.special.beta, mp.beta, [(1.0, 1.0), (2.0, 1.0), (0.5, 3.0)], rtol=1e-7),
     Row(
         "betaln",
