@@ -346,6 +346,7 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
         (lambda: mapped(out_specs=P(None, None, "x"))(X), ValueError, "out_specs: P"),
         (lambda: mapped("x")(X), TypeError, "expected PartitionSpecs"),
         (lambda: mapped(mesh=None)(X), ValueError, "there is no mesh"),
+        (lambda: mapped(mesh=np.zeros(1)), TypeError, "mesh must be a Mesh or an AbstractMesh"),
         (lambda: mapped(axis_names={"z"})(X), ValueError, "the mesh has no axis 'z'"),
     ],
 )

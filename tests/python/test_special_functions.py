@@ -57,6 +57,7 @@ NN = {
     "softplus": lambda n: n.softplus(X),
     "squareplus": lambda n: n.squareplus(X),
     "standardize": lambda n: n.standardize(M),
+    "standardize given": lambda n: n.standardize(M, mean=B, variance=2.0),
 }
 
 
