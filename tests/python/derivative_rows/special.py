@@ -214,8 +214,6 @@ SPECIAL = [
     ),
     Row("i0", lambda m: m.special.i0, lambda x: mp.besseli(0, x), BESSEL),
     Row("i1", lambda m: m.special.i1, lambda x: mp.besseli(1, x), BESSEL),
-    Row("i0e", lambda m: m.special.i0e, lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), [0.5, -3.0]),
-    Row("i1e", lambda m: m.special.i1e, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [0.5, -3.0]),
     Row("logit", lambda m: m.special.logit, lambda x: mp.log(x / (1 - x)), [0.5, 0.25, 1e-60]),
     Row(
         "multigammaln",

@@ -110,7 +110,9 @@ def fori_loop(w: Writer) -> None:
     exact = all(v.is_exact for v in results)
     groups = (None,) * len(carry)
     if w.chance(0.6):
-        text = f"lax.fori_loop({w.below(2)}, {w.below(4)}, {{f0}}, ({places}))"
+        # Python's integers would be 64-bit.
+        bounds = f"np.int32({w.below(2)}), np.int32({w.below(4)})"
+        text = f"lax.fori_loop({bounds}, {{f0}}, ({places}))"
         w.add_all(text, *carry, groups=groups, bodies=(body,), exact=exact)
         return
     bound = w.any("S", max_rank=0, dtypes=("int32",))
