@@ -50,7 +50,9 @@ def test_programs_agree_in_every_way_to_run_them(block: int) -> None:
 def test_the_programs_have_every_primitive_dtype_rank_and_view() -> None:
     missing = set(_core._primitive_names()) - set(NEVER_RECORDED)
     inputs, views = [], set()
-    for seed in range(BLOCK * BLOCKS):
+    for seed in range(4 * BLOCK * BLOCKS):  # rare primitives may come late
+        if seed >= BLOCK * BLOCKS and not missing:
+            break
         program = generate(seed)
         inputs += program.inputs
         views |= set(views_of(program))
