@@ -129,9 +129,10 @@ std::vector<Array> call_chain(std::span<const Array> inputs, int count) {
 
 std::shared_ptr<const farcall::Executable> compile_chain(int64_t num_args, int count) {
   register_noop(num_args);
-  const farcall::CompiledFunction function(
-      [count](std::span<const Array> inputs) { return call_chain(inputs, count); });
-  return function.compile(std::vector<ShapeDtype>(static_cast<size_t>(num_args), kType));
+  const std::vector<ShapeDtype> types(static_cast<size_t>(num_args), kType);
+  const farcall::ProgramPtr program = farcall::record(
+      [count](std::span<const Array> inputs) { return call_chain(inputs, count); }, types);
+  return farcall::compile(program, farcall::host_device());
 }
 
 void execute(benchmark::State& state, const farcall::Executable& executable) {

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from farcall import _core
+from farcall import _core, tree
 from farcall._at import IndexUpdateHelper
 
 Array = _core.Array
@@ -14,7 +14,16 @@ ShapeDtypeStruct = _core.ShapeDtypeStruct
 
 
 def block_until_ready(x: Any) -> Any:
-    """Returns ``x``: results are there when a call returns. For programs written for JAX."""
+    """Waits until the values of all arrays in ``x``, a pytree, are there; returns ``x``.
+
+    The native engine's are there when a call returns.
+
+    Raises:
+      What computing the values raised.
+    """
+    for leaf in tree.leaves(x):
+        if isinstance(leaf, Array):
+            _core.devices.block_until_ready(leaf)
     return x
 
 
@@ -37,7 +46,8 @@ def _install_methods() -> None:
         return np.asarray(self).tolist()
 
     def ready(self: Array) -> Array:
-        """This array: its values are there already."""
+        """This array, once its values are there; raises what computing them raised."""
+        _core.devices.block_until_ready(self)
         return self
 
     def same(self: Array, memo: Any = None) -> Array:

@@ -70,6 +70,18 @@ def _text(value: Any) -> str | None:
     raise ValueError("a string or None")
 
 
+def _engine(value: Any) -> str | None:
+    name, names = _text(value), _core.devices.engine_names()
+    if name is None or name in names:
+        return name
+    raise ValueError(f"None or one of {', '.join(map(repr, names))}")
+
+
+def _set_engine(name: str | None) -> None:
+    device = _core.devices.find_devices(name or "native")[0]
+    _core.devices.set_default_device(device)
+
+
 def _platforms(value: Any) -> str | None:
     names = _text(value)
     if names is None or all(name.strip().lower() == "cpu" for name in names.split(",")):
@@ -140,6 +152,13 @@ _ACTIVE = (
         _count,
         "how many programs each cache holds, such as the one of a jitted function; process-wide",
         _core.set_cache_limit,
+    ),
+    Flag(
+        "engine",
+        None,
+        _engine,
+        "the engine whose first device is the default; None: native",
+        _set_engine,
     ),
     Flag("platforms", None, _platforms, "the platforms that programs may run on"),
     Flag("platform_name", None, _platforms, "the same, by its older name"),

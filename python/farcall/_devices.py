@@ -1,116 +1,91 @@
-"""Devices, of which there is one: the CPU."""
+"""Engines and their devices, and which device is the default."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import Any
 
 import numpy as np
 
-from farcall import tree
+from farcall import _core, tree
+
+Device = _core.Device
+
+CPU: Device = _core.devices.find_devices("native")[0]
 
 
-@dataclasses.dataclass(frozen=True)
-class Device:
-    """Where arrays lie and programs run."""
+def devices_of(backend: str | None, where: str) -> list[Device]:
+    """The devices of a platform or an engine, of the default engine without a name.
 
-    platform: str
-    id: int
-    process_index: int = 0
-
-    @property
-    def device_kind(self) -> str:
-        """What the device is called."""
-        return self.platform
-
-    @property
-    def host_id(self) -> int:
-        """The number of the process that it belongs to."""
-        return self.process_index
-
-    @property
-    def local_hardware_id(self) -> int:
-        """Its number in this machine."""
-        return self.id
-
-    def memory_stats(self) -> dict[str, int] | None:
-        """How much memory is in use; None: the CPU's is not counted."""
-        return None
-
-    def __str__(self) -> str:
-        return f"{self.platform}:{self.id}"
-
-    def __repr__(self) -> str:
-        return f"CpuDevice(id={self.id})"
-
-
-CPU = Device("cpu", 0)
-
-
-def check_platform(backend: Any, where: str) -> None:
-    """Raises RuntimeError for a platform that is not there."""
-    if backend not in (None, CPU.platform):
-        raise RuntimeError(f"{where}: there is no platform {backend!r}; there is 'cpu'")
+    Raises:
+      RuntimeError: for a platform that is not there.
+    """
+    if backend is None:
+        backend = _core.devices.default_device().engine
+    try:
+        return _core.devices.find_devices(backend)
+    except (LookupError, RuntimeError) as error:
+        raise RuntimeError(f"{where}: {error.args[0]}") from None
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """The devices of a platform, of the default one without a name.
+    """The devices of a platform or of an engine; of the default engine without a name.
+
+    Args:
+      backend: a platform (``cpu``) or the name of an engine (``native``).
 
     Raises:
-      RuntimeError: for another platform than ``cpu``.
+      RuntimeError: for a platform that is not there.
     """
-    check_platform(backend, "devices")
-    return [CPU]
+    return devices_of(backend, "devices")
 
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process, which are all.
+    """The devices of this process.
 
     Raises:
+      RuntimeError: for a platform that is not there.
       ValueError: for another process than 0, which is the only one.
     """
-    check_platform(backend, "local_devices")
+    found = devices_of(backend, "local_devices")
     for number in (process_index, host_id):
         if number not in (None, 0):
             raise ValueError(f"local_devices: there is no process {number}; there is 0")
-    return [CPU]
+    return found
 
 
 def default_backend() -> str:
     """The platform on which programs run."""
-    return CPU.platform
+    return _core.devices.default_device().platform
 
 
 def device_count(backend: str | None = None) -> int:
     """The number of devices."""
-    check_platform(backend, "device_count")
-    return 1
+    return len(devices_of(backend, "device_count"))
 
 
 def local_device_count(backend: str | None = None) -> int:
     """The number of devices of this process."""
-    check_platform(backend, "local_device_count")
-    return 1
+    return len(devices_of(backend, "local_device_count"))
 
 
 def process_count(backend: str | None = None) -> int:
     """The number of processes."""
-    check_platform(backend, "process_count")
+    devices_of(backend, "process_count")
     return 1
 
 
 def process_index(backend: str | None = None) -> int:
     """The number of this process."""
-    check_platform(backend, "process_index")
+    devices_of(backend, "process_index")
     return 0
 
 
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of all processes."""
-    check_platform(backend, "process_indices")
+    devices_of(backend, "process_indices")
     return [0]
 
 
@@ -118,26 +93,49 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 class default_device(contextlib.ContextDecorator):  # noqa: N801
-    """A with statement, or a decorator, in which arrays are made on this device.
+    """A with statement, or a decorator, in which programs run on this device by default.
+
+    Arrays that were put on a device by name keep their programs there.
 
     Args:
-      device: a Device, the name of a platform, or None.
+      device: a Device, the name of a platform or engine (its first device), or None: the default
+        of the process.
 
     Raises:
       ValueError: for a device that is not there.
+      TypeError: for anything else.
     """
 
     def __init__(self, device: Device | str | None) -> None:
-        if device is not None and device not in (CPU, CPU.platform):
-            raise ValueError(f"default_device: there is no device {device!r}; there is {CPU!r}")
+        self._device = as_device(device, "default_device")
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
-        return None
+        self._before.append(_core.devices.set_device_on_thread(self._device))
 
     def __exit__(self, *_: object) -> None:
-        return None
+        _core.devices.restore_device_on_thread(self._before.pop())
+
+
+def as_device(value: Any, where: str) -> Device | None:
+    """A device, or the first one of the platform or engine of this name; None for None."""
+    if value is None or isinstance(value, Device):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"{where}: expected a Device or the name of a platform, got {value!r}")
+    try:
+        return devices_of(value, where)[0]
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
 
 
 def device_get(x: Any) -> Any:
-    """``x`` with its arrays made numpy arrays, which share their memory and are read-only."""
+    """``x`` with its arrays made numpy arrays, which are read-only and share the host's memory."""
     return tree.map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
+
+
+def _unpickled(engine: str, id: int) -> Device:
+    for device in _core.devices.find_devices(engine):
+        if device.id == id:
+            return device
+    raise RuntimeError(f"engine {engine!r} has no device {id} here")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
 from farcall import _core
-from farcall._devices import check_platform
+from farcall._devices import Device, default_backend, devices_of
 from farcall._functions import P, R, arguments_by_both, check_callable, name_of, share_copies
 from farcall._placement import check_shardings
-from farcall._sharding import check_sharding
+from farcall._sharding import check_sharding, the_device
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,13 +73,17 @@ def jit(
       inline: whether a call inside another function that is recorded adds the operations of ``fun``
         to it one by one, in place of one operation ``jit``.
       in_shardings, out_shardings: how arguments and results lie: Shardings, PartitionSpecs of the
-        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. There is
-        one device, where everything lies in any case; what is wrong is told when it is called.
-      device, backend: the device, or its platform: ``cpu``.
+        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. They are
+        checked when it is called.
+      device, backend: where it runs: a device, or the name of a platform or an engine, of which it
+        is the first. Arguments are moved there. By default the device that the arguments were put
+        on by name, else the default device.
       compiler_options: for programs written for JAX; without effect.
 
     Raises:
-      ValueError: a static argument that the function does not have, or one that is not hashable.
+      ValueError: a static argument that the function does not have, or one that is not hashable;
+        at a call, arguments on different devices.
+      RuntimeError: a backend that is not there.
       TypeError: at a call, an argument or a result that is no array.
     """
     if fun is None:
@@ -100,8 +104,7 @@ def jit(
     check_callable(fun, "jit")
     name = name_of(fun)
     where = f"jit({name})"
-    check_platform(backend, where)
-    check_sharding(device, None, f"{where}: device")
+    runs_on = _device_of_options(device, backend, where)
     statics = arguments_by_both(fun, where, "static", static_argnums, static_argnames)
     donated = arguments_by_both(fun, where, "donate", donate_argnums, donate_argnames)
     both = sorted({*statics[1]} & {*donated[1]}) or sorted({*statics[0]} & {*donated[0]})
@@ -110,7 +113,7 @@ def jit(
     run = fun
     if in_shardings is not None or out_shardings is not None:
         run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
-    jitted = _core.make_jit(run, name, *statics, *donated, inline)
+    jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on)
     functools.update_wrapper(jitted, fun)
     jitted._options = {
         "static_argnums": statics[0],
@@ -120,8 +123,20 @@ def jit(
         "inline": inline,
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,
+        "device": runs_on,
     }
     return jitted
+
+
+def _device_of_options(device: Any, backend: str | None, where: str) -> Device | None:
+    found = None if backend is None else devices_of(backend, where)
+    sharding = check_sharding(device, None, f"{where}: device")
+    if sharding is None:
+        return None if found is None or backend == default_backend() else found[0]
+    chosen = the_device(sharding, f"{where}: device")
+    if found is not None and chosen not in found:
+        raise ValueError(f"{where}: device {chosen!r} is none of backend {backend!r}: {found}")
+    return chosen
 
 
 def _rebuild(fun: Callable[..., Any], options: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core, tree
-from farcall._devices import CPU, Device
+from farcall._devices import Device
 from farcall._sharding import (
     AbstractMesh,
     NamedSharding,
@@ -18,21 +18,27 @@ from farcall._sharding import (
     Sharding,
     SingleDeviceSharding,
     check_sharding,
+    the_device,
 )
 
 Array = _core.Array
-
-_DEFAULT = SingleDeviceSharding(CPU)
 
 # Shardings that arrays were given, by the identity of the array; an entry goes with its array.
 _given: dict[int, tuple[weakref.ref[Any], Sharding]] = {}
 
 
 def place(array: Array, sharding: Sharding | None) -> Array:
-    """An array of the same elements that has this sharding."""
-    if sharding is None or array.is_traced or sharding == sharding_of(array):
+    """An array of the same elements that has this sharding, on its device."""
+    if sharding is None or array.is_traced:
         return array
-    made = _core.with_weak_type(array, array.weak_type)
+    is_there = sharding == sharding_of(array)
+    if is_there and array.committed:
+        return array
+    made = _core.devices.device_put(array, the_device(sharding, "device_put"))
+    if made is array:
+        if is_there:
+            return array
+        made = _core.with_weak_type(array, array.weak_type)
     if made is array:
         made = array[...]
     key = id(made)
@@ -43,7 +49,7 @@ def place(array: Array, sharding: Sharding | None) -> Array:
 def sharding_of(array: Array) -> Sharding:
     """The sharding that the array was given, else its device's."""
     found = _given.get(id(array))
-    return _DEFAULT if found is None else found[1]
+    return SingleDeviceSharding(_core.devices.device_of(array)) if found is None else found[1]
 
 
 def spread(shardings: Any, values: Any, where: str) -> list[Any]:
@@ -81,13 +87,14 @@ def device_put(
     Args:
       x: a pytree.
       device: a Device, a Sharding, a PartitionSpec of the current mesh, None, or a tree prefix of
-        ``x`` of these.
+        ``x`` of these. Programs of arrays that are put on a device by name run there; without a
+        name an array lies on the default device, and its programs may run elsewhere.
       src, donate, may_alias: for programs written for JAX; without effect.
 
     Raises:
       TypeError: for a leaf that is no array.
-      ValueError: for a device that is not there, and for a spec of more entries than the array has
-        dimensions.
+      ValueError: for a sharding over several devices, and for a spec of more entries than the array
+        has dimensions.
     """
     del src, donate, may_alias
     leaves, structure = tree.flatten(x)
@@ -127,7 +134,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """``x``: its arrays are in the host's memory already."""
+    """``x``. For programs written for JAX: values are copied to the host where they are read."""
     return x
 
 
@@ -199,7 +206,7 @@ def _install() -> None:
     def addressable_shards(self: Array) -> list[Shard]:
         """What each device has of this array: here one shard, which is all of it."""
         index = tuple(slice(None) for _ in self.shape)
-        return [Shard(CPU, index, 0, self)]
+        return [Shard(_core.devices.device_of(self), index, 0, self)]
 
     def addressable_data(self: Array, index: int) -> Array:
         """The elements that device ``index`` has."""
@@ -210,7 +217,7 @@ def _install() -> None:
         _core.nn.delete_array(self)
 
     def copy_to_host(self: Array) -> None:
-        """Does nothing: the elements are in the host's memory."""
+        """Does nothing: values are copied to the host where they are read."""
 
     def to_device(self: Array, device: Any, *, stream: Any = None) -> Array:
         """This array on a device."""
@@ -222,8 +229,8 @@ def _install() -> None:
         return self.nbytes
 
     def is_ready(self: Array) -> bool:
-        """True: values are there when a call returns."""
-        return True
+        """Whether the values are there, so that reading them does not wait."""
+        return _core.devices.is_ready(self)
 
     methods = {
         "devices": devices,
@@ -239,15 +246,18 @@ def _install() -> None:
         setattr(Array, name, method)
     shards = property(addressable_shards)
     properties = {
-        "device": property(lambda self: CPU, doc="The device that holds this array."),
-        "platform": property(lambda self: CPU.platform, doc="The device's platform."),
+        "device": property(_core.devices.device_of, doc="The device that holds this array."),
+        "platform": property(
+            lambda self: _core.devices.device_of(self).platform, doc="The device's platform."
+        ),
         "sharding": property(sharding_of, doc="How the elements are spread over devices."),
         "addressable_shards": shards,
         "global_shards": shards,
         "is_fully_addressable": property(lambda self: True, doc="Whether one process has it all."),
         "is_fully_replicated": property(lambda self: True, doc="Whether each device has it all."),
         "committed": property(
-            lambda self: id(self) in _given, doc="Whether it was put on its device by name."
+            lambda self: id(self) in _given or _core.devices.is_committed(self),
+            doc="Whether it was put on its device by name, or computed from one that was.",
         ),
     }
     for name, made in properties.items():

@@ -526,8 +526,8 @@ def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Shard
 
     Raises:
       TypeError: for anything else.
-      ValueError: for a device that is not there, a spec without a current mesh, and a spec of more
-        entries than ``shape`` has dimensions.
+      ValueError: for a spec without a current mesh, and a spec of more entries than ``shape`` has
+        dimensions.
     """
     if value is None:
         return None
@@ -544,11 +544,23 @@ def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Shard
         raise TypeError(
             f"{where}: expected a Device, a Sharding, a PartitionSpec or None, got {value!r}"
         )
-    missing = value.device_set - set(_all_devices())
-    if missing:
-        raise ValueError(
-            f"{where}: there is no device {next(iter(missing))!r}; there is {_all_devices()[0]!r}"
-        )
     if shape is not None:
         value.check_rank(shape, where)
     return value
+
+
+def the_device(sharding: Sharding, where: str) -> Device:
+    """The one device of a sharding.
+
+    Raises:
+      ValueError: for several devices, over which no engine here spreads an array.
+    """
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
+        return _all_devices()[0]
+    found = sorted(sharding.device_set, key=lambda device: device.id)
+    if len(found) != 1:
+        raise ValueError(
+            f"{where}: {sharding!r} names {len(found)} devices; the engine "
+            f"{found[0].engine!r} keeps an array on one"
+        )
+    return found[0]

@@ -8,12 +8,14 @@ namespace farcall::python {
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
-void bind_arrays(nb::module_& module);          // conversions that Array's Python side needs
-void bind_callbacks(nb::module_& module);       // callbacks and their buffers
-void bind_caches(nb::module_& module);          // what caches hold
-void bind_checkpoint(nb::module_& module);      // checkpoint, named calls
-void bind_collectives(nb::module_& module);     // psum and the like
-void bind_config(nb::module_& module);          // flags
+void bind_arrays(nb::module_& module);       // conversions that Array's Python side needs
+void bind_callbacks(nb::module_& module);    // callbacks and their buffers
+void bind_caches(nb::module_& module);       // what caches hold
+void bind_checkpoint(nb::module_& module);   // checkpoint, named calls
+void bind_collectives(nb::module_& module);  // psum and the like
+void bind_config(nb::module_& module);       // flags
+// Device, and functions of devices and of where arrays lie.
+void bind_devices(nb::module_& module, nb::module_& functions);
 void bind_control_flow(nb::module_& module);    // loops and branches
 void bind_custom_rules(nb::module_& module);    // custom_jvp, custom_vjp, custom_vmap
 void bind_define(nb::module_& module);          // definitions of targets

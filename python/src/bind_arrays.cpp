@@ -8,6 +8,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -33,7 +34,7 @@ void bind_arrays(nb::module_& module) {
   // For unpickling: the same values, weakly typed or not.
   module.def("with_weak_type", [](nb::handle object, bool weak_type) {
     const Array array = to_array(object, "with_weak_type: array");
-    return wrap_object(Array(ShapeDtype(array.dtype(), array.shape(), weak_type), array.storage()));
+    return wrap_object(with_type(array, ShapeDtype(array.dtype(), array.shape(), weak_type)));
   });
 }
 

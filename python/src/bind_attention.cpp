@@ -15,6 +15,7 @@
 #include <farcall/ops/optimization_barrier.h>
 #include <farcall/ops/ravel.h>
 #include <farcall/ops/segments.h>
+#include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -100,7 +101,7 @@ void bind_attention(nb::module_& module) {
       throw TypeError(
           fmt::format("delete: a traced array has no memory, it is {}", array.type().to_string()));
     }
-    static_cast<const ConcreteNode&>(array.node()).discard();
+    discard(array);
   });
 }
 

@@ -16,6 +16,7 @@
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
 
 #include "attributes.h"
 #include "call.h"
@@ -62,18 +63,17 @@ PyObject* ffi_call_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
     std::vector<Array> operands;
     operands.reserve(nargs);
     const bool evaluating = is_evaluating() && !checks_results();
-    bool is_concrete = true;
     for (size_t i = 0; i < nargs; ++i) {
       Array operand = is_array(args[i])
                           ? array_of(args[i])
                           : to_array(args[i], fmt::format("ffi_call(\"{}\"): argument {}",
                                                           object->call.target_name(), i));
-      is_concrete = is_concrete && operand.is_concrete();
       operands.push_back(std::move(operand));
     }
     for (Array& operand : operands) operand = strengthen(operand);
-    const Executable* executable =
-        evaluating && is_concrete ? object->call.executable(operands, attributes) : nullptr;
+    const Executable* executable = evaluating && is_call_on_host(operands)
+                                       ? object->call.executable(operands, attributes)
+                                       : nullptr;
     if (!executable) return wrap_arrays(object->form, object->call(operands, attributes));
     const auto types = executable->output_types();
     const Storage* few[kMaxFastArguments];

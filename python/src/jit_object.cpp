@@ -24,6 +24,7 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/record.h>
 
 #include "caches.h"
@@ -111,7 +112,7 @@ size_t hash_of(const Key& key) {
 struct Entry {
   Key key;
   ProgramPtr program;
-  mutable std::shared_ptr<const Executable> executable;
+  mutable ExecutablesByDevice executables;
   TreeDefPtr result_tree;
   ResultForm form = ResultForm::kTree;
 };
@@ -137,6 +138,7 @@ struct JitState {
   std::vector<int64_t> donated_numbers;
   std::vector<std::string> donated_names;
   bool is_inline = false;
+  const Device* device = nullptr;  // where it runs; null: as place_of_call() says
   LruCache<const Entry> entries;
   std::vector<FastEntry> fast;
   size_t next_fast = 0;  // the one that is replaced when there are too many
@@ -248,24 +250,29 @@ EntryPtr find_or_trace(JitState& state, const CallArguments& arguments,
   return made;
 }
 
-void compile_entry(const std::string& where, const Entry& entry, const std::vector<bool>& donated) {
-  if (entry.executable) return;
+std::shared_ptr<const Executable> executable_of(const std::string& where, const Entry& entry,
+                                                const std::vector<bool>& donated,
+                                                const Device& device) {
+  if (auto known = entry.executables.find(device)) return known;
   // Checks run the program again on its arguments, which it must not write over.
   auto executable =
-      default_engine().compile(entry.program, {checks_results() ? std::vector<bool>() : donated});
-  if (entry.executable) return;  // another thread was faster
-  entry.executable = std::move(executable);
+      compile(entry.program, device, checks_results() ? std::vector<bool>() : donated);
+  if (auto known = entry.executables.find(device)) return known;  // another thread was faster
+  entry.executables.insert(executable);
   warn_of_unusable_donations(where, *entry.program, donated);
+  return executable;
 }
 
-void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry) {
+// For calls of arrays in the host's memory that run there.
+void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry,
+                   const Executable& executable) {
   constexpr size_t kMaxFastEntries = 16;
-  const auto& overwrites = entry->executable->overwrites();
+  const auto& overwrites = executable.overwrites();
   if (checks_results() || entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
       std::ranges::find(overwrites, true) != overwrites.end()) {
     return;
   }
-  FastEntry fast{nargs, entry->key.config, {}, entry->executable.get(), entry->form, entry};
+  FastEntry fast{nargs, entry->key.config, {}, &executable, entry->form, entry};
   for (size_t i = 0; i < nargs; ++i) {
     if (!is_array(args[i])) return;
     fast.types[i] = array_of(args[i]).type();
@@ -304,10 +311,17 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   }
   std::vector<Array> captured;
   const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), captured);
-  compile_entry(state.where, *entry, donated_leaves(state, arguments));
+  const CallPlace place = place_of_call(state.where, inputs, state.device);
+  const auto executable =
+      executable_of(state.where, *entry, donated_leaves(state, arguments), *place.device);
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
-  if (is_plain && arguments.leaves.size() == nargs) remember_fast(state, args, nargs, entry);
-  return run_executable(*entry->executable, *entry->result_tree, inputs).release().ptr();
+  const bool is_on_host = place.device->is_host() && !place.is_committed;
+  if (is_plain && is_on_host && arguments.leaves.size() == nargs) {
+    remember_fast(state, args, nargs, entry, *executable);
+  }
+  return run_executable(*executable, *entry->result_tree, inputs, place.is_committed)
+      .release()
+      .ptr();
 }
 
 // A call inside another function is one operation there.
@@ -366,7 +380,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     if (!entry->program->holds_callback) return;
     // A call that is under way holds the entry too.
     const auto ours = 1 + std::ranges::count(object->state->fast, entry, &FastEntry::owner);
-    if (entry.use_count() == ours) held.push_back({entry->program, entry->executable});
+    if (entry.use_count() == ours) held.push_back({entry->program, entry->executables.all()});
   });
   return held.empty() ? 0 : visit_owned_functions(held, visit, arg);
 }
@@ -430,7 +444,7 @@ PyType_Spec spec = {"farcall.JitFunction", sizeof(JitObject), 0,
 
 nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t> static_numbers,
                     std::vector<std::string> static_names, std::vector<int64_t> donated_numbers,
-                    std::vector<std::string> donated_names, bool is_inline) {
+                    std::vector<std::string> donated_names, bool is_inline, const Device* device) {
   PyObject* made = jit_type->tp_alloc(jit_type, 0);
   if (!made) nb::raise_python_error();
   nb::object owner = nb::steal(made);
@@ -444,6 +458,7 @@ nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t
   state->donated_numbers = std::move(donated_numbers);
   state->donated_names = std::move(donated_names);
   state->is_inline = is_inline;
+  state->device = device;
   object->state = state.release();
   return owner;
 }
@@ -468,7 +483,8 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
           state.where,
           state.statics,
           arguments.tree,
-          std::move(donated)};
+          std::move(donated),
+          state.device};
 }
 
 }  // namespace
@@ -487,7 +503,7 @@ void bind_jit(nb::module_& module) {
   });
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
-             nb::arg("inline"));
+             nb::arg("inline"), nb::arg("device").none());
   module.def("jit_cache_info",
              [](nb::handle f) { return to_tuple(checked_state(f).entries.info()); });
   module.def("jit_clear_cache", [](nb::handle f) {

@@ -12,7 +12,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
-#include <farcall/trace/debug_checks.h>
+#include <farcall/trace/jit.h>
 
 #include "array_object.h"
 #include "bind_program.h"
@@ -42,7 +42,8 @@ struct Compiled {
                                     i, types[i].to_string(), inputs[i].type().to_string()));
       }
     }
-    return run_executable(*executable, *lowered.result_tree, inputs);
+    return run_executable(*executable, *lowered.result_tree, inputs,
+                          lowered.device && has_other_devices());
   }
 };
 
@@ -50,8 +51,7 @@ struct Compiled {
 int traverse_lowered(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
-  const std::shared_ptr<const Executable> not_compiled;
-  const HeldProgram held[] = {{nb::inst_ptr<Lowered>(self)->program, not_compiled}};
+  const HeldProgram held[] = {{nb::inst_ptr<Lowered>(self)->program, {}}};
   return visit_owned_functions(held, visit, arg);
 }
 
@@ -59,7 +59,7 @@ int traverse_compiled(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const auto* compiled = nb::inst_ptr<Compiled>(self);
-  const HeldProgram held[] = {{compiled->lowered.program, compiled->executable}};
+  const HeldProgram held[] = {{compiled->lowered.program, {&compiled->executable, 1}}};
   return visit_owned_functions(held, visit, arg);
 }
 
@@ -127,27 +127,8 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
 }  // namespace
 
 nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
-                          std::span<const Array> inputs) {
-  std::vector<const Storage*> storages;
-  storages.reserve(inputs.size());
-  for (const Array& input : inputs) storages.push_back(&input.storage());
-  const auto types = executable.output_types();
-  std::vector<Storage> outputs(types.size());
-  const std::vector<bool> consumed = consumed_inputs(executable, storages);
-  execute(executable, storages, outputs);
-  for (size_t i = 0; i < consumed.size(); ++i) {
-    if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
-  }
-  std::vector<Array> results;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    results.emplace_back(types[i], std::move(outputs[i]));
-  }
-  if (checks_results() && consumed.empty()) {
-    check_results(executable.program(), inputs, results);
-  } else if (checks_results()) {  // its arguments are gone, so that it cannot run again
-    check_results(executable.program().name, results);
-  }
-  return unflatten_arrays(result_tree, results);
+                          std::span<const Array> inputs, bool is_committed) {
+  return unflatten_arrays(result_tree, run_donating(executable, inputs, is_committed));
 }
 
 void bind_lowered(nb::module_& module) {
@@ -155,7 +136,8 @@ void bind_lowered(nb::module_& module) {
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) {
-    return Compiled{self, default_engine().compile(self.program, {self.donated})};
+    const Device& device = self.device ? *self.device : default_device();
+    return Compiled{self, compile(self.program, device, self.donated)};
   });
 
   nb::class_<MemoryUse>(module, "CompiledMemoryStats", "The bytes that running a program takes.")

@@ -23,12 +23,13 @@ struct Lowered {
   TreeDefPtr result_tree;
   std::string where;  // "jit(f)"
   StaticArguments statics;
-  TreeDefPtr argument_tree;   // of (positional arguments, keyword arguments)
-  std::vector<bool> donated;  // by leaf; empty: none
+  TreeDefPtr argument_tree;        // of (positional arguments, keyword arguments)
+  std::vector<bool> donated;       // by leaf; empty: none
+  const Device* device = nullptr;  // null: the default, when it is compiled
 };
 
 nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
-                          std::span<const Array> inputs);
+                          std::span<const Array> inputs, bool is_committed);
 
 // What compiling did for the foreign calls (bind_report.cpp).
 nb::object report_object(const Executable& executable);

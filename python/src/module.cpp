@@ -36,11 +36,13 @@ NB_MODULE(_core, module) {
   export_library_symbols();
   nanobind::module_ config = module.def_submodule("config");
   bind_config(config);
+  nanobind::module_ devices = module.def_submodule("devices");
   bind_dtypes(module);
   bind_errors(module);
   bind_array_type(module);
   bind_documented_function(module);
   bind_arrays(module);
+  bind_devices(module, devices);
   bind_shape_dtype(module);
   bind_tree(module);
   bind_program(module);

@@ -7,6 +7,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/trace/differentiate.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/rules.h>
 
 #include "array_object.h"
@@ -25,7 +26,7 @@ std::string tangent_name(ShapeDtype type) {
 Array weak_like(const Array& tangent, ShapeDtype type) {
   if (!type.weak_type() || !has_tangent(type)) return tangent;
   const Array array = instantiate(tangent, type);
-  if (array.is_concrete()) return Array(type, array.storage());
+  if (array.is_concrete()) return with_type(array, type);
   return lax::convert_element_type(array, type.dtype(), /*weak_type=*/true);
 }
 

@@ -20,6 +20,26 @@ void set_overrides(Overrides wanted) {
   overrides = wanted;
 }
 
+void set_for_process(uint64_t mask, uint64_t value) {
+  uint64_t bits = detail::process_flags.load(std::memory_order_relaxed);
+  while (!detail::process_flags.compare_exchange_weak(bits, (bits & ~mask) | value)) {
+  }
+}
+
+int value_for_thread(uint64_t mask, unsigned shift) {
+  return (overrides.mask & mask) == 0 ? kNoOverride
+                                      : static_cast<int>((overrides.bits & mask) >> shift);
+}
+
+void set_for_thread(uint64_t mask, unsigned shift, int value) {
+  Overrides wanted = {overrides.mask & ~mask, overrides.bits & ~mask};
+  if (value != kNoOverride) {
+    wanted.mask |= mask;
+    wanted.bits |= static_cast<uint64_t>(value) << shift;
+  }
+  set_overrides(wanted);
+}
+
 void check(Flag flag, unsigned value) {
   const FlagInfo& info = all_flags()[static_cast<size_t>(flag)];
   size_t count = 0;
@@ -59,11 +79,11 @@ uint64_t flags_of_thread() {
 
 void set_flag(Flag flag, unsigned value) {
   check(flag, value);
-  uint64_t bits = detail::process_flags.load(std::memory_order_relaxed);
-  uint64_t changed;
-  do {
-    changed = (bits & ~detail::mask_of(flag)) | (uint64_t{value} << detail::shift_of(flag));
-  } while (!detail::process_flags.compare_exchange_weak(bits, changed));
+  set_for_process(detail::mask_of(flag), uint64_t{value} << detail::shift_of(flag));
+}
+
+void set_default_device_number(unsigned number) {
+  set_for_process(detail::kDeviceMask, uint64_t{number} << detail::kDeviceShift);
 }
 
 FlagScope::FlagScope(Flag flag, unsigned value)
@@ -75,19 +95,20 @@ FlagScope::FlagScope(Flag flag, unsigned value)
 FlagScope::~FlagScope() { set_overrides({previous_mask_, previous_bits_}); }
 
 int thread_override(Flag flag) {
-  if ((overrides.mask & detail::mask_of(flag)) == 0) return kNoOverride;
-  return static_cast<int>((overrides.bits & detail::mask_of(flag)) >> detail::shift_of(flag));
+  return value_for_thread(detail::mask_of(flag), detail::shift_of(flag));
 }
 
 void set_thread_override(Flag flag, int value) {
-  Overrides wanted = {overrides.mask & ~detail::mask_of(flag),
-                      overrides.bits & ~detail::mask_of(flag)};
-  if (value != kNoOverride) {
-    check(flag, static_cast<unsigned>(value));
-    wanted.mask |= detail::mask_of(flag);
-    wanted.bits |= static_cast<uint64_t>(value) << detail::shift_of(flag);
-  }
-  set_overrides(wanted);
+  if (value != kNoOverride) check(flag, static_cast<unsigned>(value));
+  set_for_thread(detail::mask_of(flag), detail::shift_of(flag), value);
+}
+
+int thread_default_device_number() {
+  return value_for_thread(detail::kDeviceMask, detail::kDeviceShift);
+}
+
+void set_thread_default_device_number(int number) {
+  set_for_thread(detail::kDeviceMask, detail::kDeviceShift, number);
 }
 
 }  // namespace farcall

@@ -10,6 +10,8 @@
 
 namespace farcall {
 
+DeviceBuffer::~DeviceBuffer() = default;
+
 Storage Storage::allocate(size_t nbytes) {
   // malloc with room to align by hand: unlike aligned_alloc it serves small sizes from the thread's
   // own cache, which makes a result of a few floats three times cheaper.
@@ -26,8 +28,6 @@ Storage Storage::allocate(size_t nbytes) {
   block->data = reinterpret_cast<void*>(data);
   block->nbytes = nbytes;
   block->allocation = allocation;
-  block->release = nullptr;
-  block->context = nullptr;
   return Storage(block);
 }
 
@@ -35,9 +35,15 @@ Storage Storage::adopt(void* data, size_t nbytes, void (*release)(void*), void* 
   auto* block = new Block;
   block->data = data;
   block->nbytes = nbytes;
-  block->allocation = nullptr;
   block->release = release;
   block->context = context;
+  return Storage(block);
+}
+
+Storage Storage::adopt(std::unique_ptr<const DeviceBuffer> buffer, size_t nbytes) {
+  auto* block = new Block;
+  block->nbytes = nbytes;
+  block->buffer = buffer.release();
   return Storage(block);
 }
 
@@ -49,6 +55,7 @@ void Storage::destroy(Block* block) {
     return;
   }
   if (block->release) block->release(block->context);
+  delete block->buffer;
   delete block;
 }
 

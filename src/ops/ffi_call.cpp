@@ -16,6 +16,7 @@
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
+#include <farcall/trace/placement.h>
 
 #include "ops/ffi_call_rules.h"
 #include "ops/foreign_checks.h"
@@ -256,7 +257,7 @@ struct FfiCall::Shared {
     for (const uint32_t output : builder.add_equation(kFfiCall, params, inputs)) {
       outputs.push_back(Atom::variable(output));
     }
-    return default_engine().compile(builder.build(outputs, target_name), {});
+    return farcall::compile(builder.build(outputs, target_name), host_device());
   }
 };
 
@@ -360,7 +361,7 @@ std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes&
     for (Array& operand : strong) operand = strengthen(operand);
     return (*this)(strong, attributes, where);
   }
-  if (is_evaluating() && std::ranges::all_of(operands, &Array::is_concrete)) {
+  if (is_evaluating() && is_call_on_host(operands)) {
     // The program of one call serves callers from many lines.
     try {
       if (const Executable* compiled = executable(operands, attributes)) {

@@ -125,7 +125,7 @@ bool any_negative(const Array& x) {
 // False only where the values are known.
 bool may_be_negative(const Array& x) {
   if (dtype_info(x.dtype()).kind != DTypeKind::kSigned) return false;
-  if (!x.is_concrete()) return true;
+  if (!x.node().storage()) return true;
   switch (x.dtype()) {
     case DType::kInt32:
       return any_negative<int32_t>(x);

@@ -11,6 +11,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/element_text.h>
 #include <farcall/ops/lax.h>
+#include <farcall/trace/placement.h>
 
 namespace farcall {
 namespace {
@@ -243,7 +244,7 @@ Array widened(const Array& x, DType preferred) {
 
 Array strengthen(const Array& x) {
   if (!x.type().weak_type()) return x;
-  if (x.is_concrete()) return Array(x.type().strengthened(), x.storage());
+  if (x.is_concrete()) return with_type(x, x.type().strengthened());
   return lax::convert_element_type(x, x.dtype());
 }
 

@@ -1,30 +1,51 @@
 #include <farcall/program/engine.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
 
 namespace farcall {
 namespace {
 
-struct Engines {
-  std::mutex mutex;
-  std::vector<const Engine*> all;
+std::atomic<detail::EngineTable> own_engines{nullptr};
 
-  static Engines& instance() {
-    static auto* engines = new Engines;
-    return *engines;
+struct Added {
+  std::mutex mutex;
+  std::vector<const Engine*> engines;
+
+  static Added& instance() {
+    static auto* added = new Added;
+    return *added;
   }
 };
 
+const char* engine_of_environment() {
+  const char* name = std::getenv("FARCALL_ENGINE");
+  return name && *name ? name : "native";
+}
+
+// The default device is looked up by the first call that needs it: another engine than the native
+// one may have to load what it drives.
+[[maybe_unused]] const bool kDefaultIsMarked = [] {
+  if (engine_of_environment() != std::string_view("native")) {
+    set_default_device_number(kUnresolvedDevice);
+  }
+  return true;
+}();
+
 }  // namespace
 
-Executable::Executable(ProgramPtr program, bool is_brief)
-    : program_(std::move(program)),
+Executable::Executable(const Device& device, ProgramPtr program, bool is_brief)
+    : device_(device),
+      program_(std::move(program)),
       input_types_(program_->input_types()),
       output_types_(program_->output_types()),
       is_brief_(is_brief) {}
@@ -32,26 +53,33 @@ Executable::~Executable() = default;
 
 Engine::~Engine() = default;
 
-void register_engine(const Engine& engine) {
-  Engines& engines = Engines::instance();
-  std::lock_guard lock(engines.mutex);
-  engines.all.push_back(&engine);
+std::vector<const Engine*> all_engines() {
+  std::vector<const Engine*> all;
+  if (const detail::EngineTable own = own_engines.load()) {
+    const std::span<const Engine* const> engines = own();
+    all.assign(engines.begin(), engines.end());
+  }
+  Added& added = Added::instance();
+  const std::lock_guard lock(added.mutex);
+  all.insert(all.end(), added.engines.begin(), added.engines.end());
+  return all;
 }
 
-const Engine& default_engine() {
-  Engines& engines = Engines::instance();
-  std::lock_guard lock(engines.mutex);
-  if (engines.all.empty()) {
-    throw Error(ErrorCode::kFailedPrecondition, "this build of farcall contains no engine");
+void add_engine(const Engine& engine) {
+  for (const Engine* known : all_engines()) {
+    if (known->name() == engine.name()) {
+      throw Error(ErrorCode::kAlreadyExists,
+                  fmt::format("add_engine: there is an engine \"{}\" already", engine.name()));
+    }
   }
-  return *engines.all.front();
+  Added& added = Added::instance();
+  const std::lock_guard lock(added.mutex);
+  added.engines.push_back(&engine);
 }
 
 const Engine& find_engine(std::string_view name) {
-  Engines& engines = Engines::instance();
-  std::lock_guard lock(engines.mutex);
   std::vector<std::string_view> names;
-  for (const Engine* engine : engines.all) {
+  for (const Engine* engine : all_engines()) {
     if (engine->name() == name) return *engine;
     names.push_back(engine->name());
   }
@@ -59,13 +87,40 @@ const Engine& find_engine(std::string_view name) {
                                                 fmt::join(names, ", ")));
 }
 
+std::vector<const Device*> find_devices(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Engine* engine : all_engines()) {
+    if (engine->name() != name) continue;
+    const auto devices = engine->devices();
+    return {devices.begin(), devices.end()};
+  }
+  for (const Engine* engine : all_engines()) {
+    names.emplace_back(engine->name());
+    if (!engine->why_unavailable().empty()) continue;
+    std::vector<const Device*> found;
+    for (const Device* device : engine->devices()) {
+      const std::string& platform = device->description().platform;
+      if (platform == name) found.push_back(device);
+      if (std::ranges::find(names, platform) == names.end()) names.push_back(platform);
+    }
+    if (!found.empty()) return found;
+  }
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("there is no platform or engine \"{}\"; there are: {}", name,
+                          fmt::join(names, ", ")));
+}
+
+void detail::set_engine_table(EngineTable table) { own_engines = table; }
+
+const Engine& default_engine() { return find_engine(engine_of_environment()); }
+
 std::vector<bool> consumed_inputs(const Executable& executable,
                                   std::span<const Storage* const> inputs) {
   const std::vector<bool>& overwrites = executable.overwrites();
   if (std::ranges::find(overwrites, true) == overwrites.end()) return {};
   std::vector<bool> consumed(inputs.size(), false);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto same = [&](const Storage* other) { return other->data() == inputs[i]->data(); };
+    const auto same = [&](const Storage* other) { return other->is_same_memory(*inputs[i]); };
     consumed[i] =
         overwrites[i] && may_overwrite(*inputs[i]) && std::ranges::count_if(inputs, same) == 1;
   }

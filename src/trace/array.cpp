@@ -8,6 +8,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/element_text.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/print.h>
 
 namespace farcall {
@@ -104,7 +105,8 @@ void Array::null_array() {
 }
 
 bool Array::is_deleted() const {
-  return !is_concrete() && dynamic_cast<const ConcreteNode*>(&node()) != nullptr;
+  return !is_concrete() && (dynamic_cast<const ConcreteNode*>(&node()) != nullptr ||
+                            dynamic_cast<const PlacedNode*>(&node()) != nullptr);
 }
 
 void Array::not_concrete() const {

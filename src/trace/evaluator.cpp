@@ -15,6 +15,7 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/origin.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/rules.h>
 
 namespace farcall {
@@ -49,8 +50,8 @@ struct Entry {
   std::shared_ptr<const Executable> executable;
 
   bool matches(size_t other_hash, const Primitive& other, const ParamsPtr& other_params,
-               std::span<const Array> inputs) const {
-    if (hash != other_hash || primitive != &other ||
+               std::span<const Array> inputs, const Device& device) const {
+    if (hash != other_hash || primitive != &other || &executable->device() != &device ||
         !params_equal(params.get(), other_params.get()) ||
         !same_lines(params.get(), other_params.get())) {
       return false;
@@ -61,16 +62,16 @@ struct Entry {
   }
 };
 
-size_t hash_call(const Primitive& primitive, const ParamsPtr& params,
-                 std::span<const Array> inputs) {
-  size_t hash = reinterpret_cast<uintptr_t>(&primitive);
+size_t hash_call(const Primitive& primitive, const ParamsPtr& params, std::span<const Array> inputs,
+                 const Device& device) {
+  size_t hash = reinterpret_cast<uintptr_t>(&primitive) + device.number();
   detail::mix(hash, params_hash(params.get()));
   for (const Array& input : inputs) detail::mix(hash, input.type().hash());
   return hash;
 }
 
 std::shared_ptr<const Executable> compile(const Primitive& primitive, const ParamsPtr& params,
-                                          std::span<const Array> inputs) {
+                                          std::span<const Array> inputs, const Device& device) {
   ProgramBuilder builder;
   std::vector<Atom> atoms;
   for (const Array& input : inputs)
@@ -80,7 +81,7 @@ std::shared_ptr<const Executable> compile(const Primitive& primitive, const Para
   for (const uint32_t output : builder.add_equation(primitive, params, atoms)) {
     outputs.push_back(Atom::variable(output));
   }
-  return default_engine().compile(builder.build(outputs, std::string(primitive.name)), {});
+  return farcall::compile(builder.build(outputs, std::string(primitive.name)), device);
 }
 
 // One table for the process behind a small one for each thread, which needs no lock.
@@ -88,17 +89,18 @@ class Cache {
  public:
   std::shared_ptr<const Executable> find_or_compile(const Primitive& primitive,
                                                     const ParamsPtr& params,
-                                                    std::span<const Array> inputs) {
+                                                    std::span<const Array> inputs,
+                                                    const Device& device) {
     thread_local std::array<Entry, 256> recent;
     thread_local uint64_t seen = 0;
     if (const uint64_t now = generation_.load(std::memory_order_acquire); now != seen) {
       recent.fill({});
       seen = now;
     }
-    const size_t hash = hash_call(primitive, params, inputs);
+    const size_t hash = hash_call(primitive, params, inputs, device);
     Entry& slot = recent[hash % recent.size()];
-    if (slot.matches(hash, primitive, params, inputs)) return slot.executable;
-    Entry entry = shared(hash, primitive, params, inputs);
+    if (slot.matches(hash, primitive, params, inputs, device)) return slot.executable;
+    Entry entry = shared(hash, primitive, params, inputs, device);
     // A user's function lives no longer than the call.
     if (!entry.executable->program().holds_callback) slot = entry;
     return std::move(entry.executable);
@@ -119,15 +121,15 @@ class Cache {
 
  private:
   Entry shared(size_t hash, const Primitive& primitive, const ParamsPtr& params,
-               std::span<const Array> inputs) {
+               std::span<const Array> inputs, const Device& device) {
     const auto is_wanted = [&](const Entry& entry) {
-      return entry.matches(hash, primitive, params, inputs);
+      return entry.matches(hash, primitive, params, inputs, device);
     };
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = entries_.find(hash, is_wanted)) return *found;
     }
-    const Entry entry{hash, &primitive, params, compile(primitive, params, inputs)};
+    const Entry entry{hash, &primitive, params, compile(primitive, params, inputs, device)};
     if (entry.executable->program().holds_callback) return entry;
     std::vector<std::shared_ptr<const Entry>> dying;  // outside the lock, as in clear()
     const std::lock_guard lock(mutex_);
@@ -145,23 +147,11 @@ class Evaluator final : public Interpreter {
   Evaluator() : Interpreter(nullptr) {}
   std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
                              std::span<const Array> inputs) override {
-    for (const Array& input : inputs) {
-      if (!input.is_concrete()) {
-        if (input.is_deleted()) deleted_array(input);
-        const std::string origin = origin_of_leak(input);
-        throw LeakedTracerError(fmt::format(
-            "{}: leaked traced array {}: it was kept in a variable outside the "
-            "function that was recorded{}. Return it from that function instead",
-            primitive.name, input.type().to_string(), origin.empty() ? "" : "; " + origin));
-      }
-    }
+    if (!is_call_on_host(inputs)) return process_elsewhere(primitive, params, inputs);
     if (primitive.rules && primitive.rules->evaluate) {
-      std::vector<Array> results = primitive.rules->evaluate(params, inputs);
-      if (checks_results()) check_results(primitive.name, results);
-      return results;
+      return evaluate_by_rule(primitive, params, inputs);
     }
-    const auto executable = cache_.find_or_compile(primitive, params, inputs);
-    return run(*executable, inputs);
+    return run(*cache_.find_or_compile(primitive, params, inputs, host_device()), inputs);
   }
   std::vector<Array> process_custom(const CustomCallPtr& call,
                                     std::span<const Array> inputs) override {
@@ -171,6 +161,40 @@ class Evaluator final : public Interpreter {
   CacheInfo info() { return cache_.info(); }
 
  private:
+  std::vector<Array> process_elsewhere(const Primitive& primitive, const ParamsPtr& params,
+                                       std::span<const Array> inputs) {
+    for (const Array& input : inputs) {
+      if (!input.is_concrete()) leaked(primitive, input);
+    }
+    const CallPlace place = place_of_call(primitive.name, inputs);
+    if (primitive.rules && primitive.rules->evaluate) {
+      std::vector<Array> results = evaluate_by_rule(primitive, params, inputs);
+      for (Array& result : results) {
+        Storage memory = to_device(*place.device, result.type(), memory_of(result));
+        result = placed_array(result.type(), std::move(memory), place.is_committed);
+      }
+      return results;
+    }
+    const auto executable = cache_.find_or_compile(primitive, params, inputs, *place.device);
+    return run(*executable, inputs, {}, place.is_committed);
+  }
+
+  static std::vector<Array> evaluate_by_rule(const Primitive& primitive, const ParamsPtr& params,
+                                             std::span<const Array> inputs) {
+    std::vector<Array> results = primitive.rules->evaluate(params, inputs);
+    if (checks_results()) check_results(primitive.name, results);
+    return results;
+  }
+
+  [[noreturn]] static void leaked(const Primitive& primitive, const Array& input) {
+    if (input.is_deleted()) deleted_array(input);
+    const std::string origin = origin_of_leak(input);
+    throw LeakedTracerError(fmt::format(
+        "{}: leaked traced array {}: it was kept in a variable outside the function that was "
+        "recorded{}. Return it from that function instead",
+        primitive.name, input.type().to_string(), origin.empty() ? "" : "; " + origin));
+  }
+
   Cache cache_;
 };
 

@@ -12,6 +12,7 @@
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
 
 namespace farcall {
 namespace {
@@ -94,8 +95,10 @@ const Executable* SignatureCache::find(std::span<const Array> inputs) const {
     const Table::Slot& slot = table.slots[i];
     const Executable* executable = slot.executable.load(std::memory_order_acquire);
     if (!executable) return nullptr;
-    if (slot.hash == hash && slot.config == config && same_types(executable->input_types(), inputs))
-      return executable;
+    if (slot.hash == hash && slot.config == config &&
+        same_types(executable->input_types(), inputs)) {
+      return is_call_on_host(inputs) ? executable : nullptr;
+    }
   }
 }
 
@@ -150,102 +153,94 @@ bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
   return std::ranges::equal(inputs, types, does);
 }
 
-}  // namespace
+// Results in room that needs no allocation where they are few.
+class Outputs {
+ public:
+  explicit Outputs(size_t count) {
+    if (count > kInline) many_.resize(count);
+    span_ = count > kInline ? std::span<Storage>(many_) : std::span<Storage>(few_, count);
+  }
+  std::span<Storage> span() { return span_; }
 
-std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
-                       const ExecutionOptions& options) {
+ private:
+  static constexpr size_t kInline = 16;
+  Storage few_[kInline];
+  std::vector<Storage> many_;
+  std::span<Storage> span_;
+};
+
+// The memory of the inputs on the device; `moved` holds what lay elsewhere.
+std::vector<const Storage*> memory_on(const Device& device, std::span<const Array> inputs,
+                                      std::vector<Storage>& moved) {
+  std::vector<const Storage*> memory;
+  moved.reserve(inputs.size());  // addresses must stay
+  for (const Array& input : inputs) {
+    const Storage& own = memory_of(input);
+    const bool is_there = &device_of(own) == &device;
+    memory.push_back(is_there ? &own : &moved.emplace_back(to_device(device, input.type(), own)));
+  }
+  return memory;
+}
+
+bool is_any_committed(std::span<const Array> inputs) {
+  return std::ranges::any_of(inputs, is_committed);
+}
+
+// Without the checks of results that flags ask for.
+std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
+                           const ExecutionOptions& options, bool is_committed) {
+  const auto types = executable.output_types();
+  Outputs outputs(types.size());
+  executor.load(std::memory_order_relaxed)(executable, memory, outputs.span(), options);
+  std::vector<Array> results;
+  results.reserve(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    results.push_back(placed_array(types[i], std::move(outputs.span()[i]), is_committed));
+  }
+  return results;
+}
+
+std::vector<Array> execute_anywhere(const Executable& executable, std::span<const Array> inputs,
+                                    const ExecutionOptions& options, bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   constexpr size_t kInline = 16;
   const Storage* few[kInline];
-  std::vector<const Storage*> many;
-  const Storage** storages = few;
-  if (inputs.size() > kInline) {
-    many.resize(inputs.size());
-    storages = many.data();
+  size_t i = 0;
+  if (executable.device().is_host() && inputs.size() <= kInline && !is_committed) {
+    while (i < inputs.size() && (few[i] = inputs[i].node().storage())) ++i;
+    if (i == inputs.size()) return execute(executable, {few, i}, options, false);
   }
-  for (size_t i = 0; i < inputs.size(); ++i) storages[i] = &inputs[i].storage();
+  std::vector<Storage> moved;
+  return execute(executable, memory_on(executable.device(), inputs, moved), options,
+                 is_committed || is_any_committed(inputs));
+}
 
-  const auto types = executable.output_types();
-  Storage few_outputs[kInline];
-  std::vector<Storage> many_outputs;
-  std::span<Storage> outputs(few_outputs, std::min(types.size(), kInline));
-  if (types.size() > kInline) {
-    many_outputs.resize(types.size());
-    outputs = many_outputs;
-  }
-  executor.load(std::memory_order_relaxed)(executable, {storages, inputs.size()}, outputs, options);
+}  // namespace
 
-  std::vector<Array> results;
-  results.reserve(types.size());
-  for (size_t i = 0; i < types.size(); ++i) results.emplace_back(types[i], std::move(outputs[i]));
+std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
+                       const ExecutionOptions& options, bool is_committed) {
+  std::vector<Array> results = execute_anywhere(executable, inputs, options, is_committed);
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }
 
-std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs) {
-  std::vector<const Storage*> storages;
-  storages.reserve(inputs.size());
-  for (const Array& input : inputs) storages.push_back(&input.storage());
-  const std::vector<bool> consumed = consumed_inputs(executable, storages);
-  std::vector<Array> results = run(executable, inputs);
+std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
+                                bool is_committed) {
+  if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
+  std::vector<Storage> moved;
+  const auto memory = memory_on(executable.device(), inputs, moved);
+  const std::vector<bool> consumed = consumed_inputs(executable, memory);
+  std::vector<Array> results =
+      execute(executable, memory, {}, is_committed || is_any_committed(inputs));
   for (size_t i = 0; i < consumed.size(); ++i) {
-    if (consumed[i]) static_cast<const ConcreteNode&>(inputs[i].node()).discard();
+    if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
+  }
+  if (checks_results() && consumed.empty()) {
+    check_results(executable.program(), inputs, results);
+  } else if (checks_results()) {  // its arguments are gone, so that it cannot run again
+    check_results(executable.program().name, results);
   }
   return results;
-}
-
-CompiledFunction::CompiledFunction(FlatFunction function, std::string name, const Engine* engine)
-    : function_(std::move(function)),
-      name_(std::move(name)),
-      engine_(engine ? engine : &default_engine()) {}
-
-ProgramPtr CompiledFunction::record(std::span<const ShapeDtype> inputs) const {
-  return farcall::record(function_, inputs, name_);
-}
-
-std::shared_ptr<const Executable> CompiledFunction::compile(
-    std::span<const ShapeDtype> inputs) const {
-  return engine_->compile(record(inputs), {});
-}
-
-std::vector<Array> CompiledFunction::operator()(std::span<const Array> inputs) const {
-  if (is_on(Flag::kDisableJit)) return function_(inputs);
-  if (!is_evaluating()) {
-    const Recording recording = record_closure(function_, types_of(inputs), name_);
-    std::vector<Array> operands = recording.captured;
-    operands.insert(operands.end(), inputs.begin(), inputs.end());
-    return call_program(recording.program, operands);
-  }
-  if (const Executable* executable = first_.find(inputs)) return run(*executable, inputs);
-  return run(*find_or_compile(inputs), inputs);
-}
-
-std::shared_ptr<const Executable> CompiledFunction::find_or_compile(
-    std::span<const Array> inputs) const {
-  const uint64_t config = config_key();
-  const size_t hash = hash_types(inputs, config);
-  const auto find = [&]() -> std::shared_ptr<const Executable> {
-    const auto found = compiled_.find(hash, [&](const Compiled& known) {
-      return known.config == config && same_types(known.executable->input_types(), inputs);
-    });
-    return found ? found->executable : nullptr;
-  };
-  {
-    const std::lock_guard lock(mutex_);
-    if (auto found = find()) return found;
-  }
-  std::shared_ptr<const Executable> made = compile(types_of(inputs));
-  std::vector<std::shared_ptr<const Compiled>> displaced;
-  const std::lock_guard lock(mutex_);
-  if (auto found = find()) return found;  // another thread was faster
-  displaced = compiled_.insert(hash, std::make_shared<const Compiled>(Compiled{config, made}));
-  first_.insert(made);
-  return made;
-}
-
-CacheInfo CompiledFunction::cache_info() const {
-  const std::lock_guard lock(mutex_);
-  return compiled_.info();
 }
 
 namespace detail {
@@ -285,12 +280,10 @@ struct CompiledTrees::Entry {
   Key key;
   ProgramPtr program;
   TreeDef result;
-  mutable std::shared_ptr<const Executable> executable;  // once it has run; under the mutex
+  mutable ExecutablesByDevice executables;  // where it has run; under the mutex
 };
 
-CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {
-  if (!options_.engine) options_.engine = &default_engine();
-}
+CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {}
 CompiledTrees::~CompiledTrees() = default;
 
 std::string CompiledTrees::where() const {
@@ -347,19 +340,20 @@ std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
 }
 
 std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
-                                                               const TreeCall& call) const {
+                                                               const TreeCall& call,
+                                                               const Device& device) const {
   {
     std::lock_guard lock(mutex_);
-    if (entry.executable) return entry.executable;
+    if (auto known = entry.executables.find(device)) return known;
   }
   // Checks run the program again on its arguments, which it must not write over.
   const std::vector<bool> donated = donated_leaves(call);
   auto executable =
-      options_.engine->compile(entry.program, {checks_results() ? std::vector<bool>() : donated});
+      compile(entry.program, device, checks_results() ? std::vector<bool>() : donated);
   {
     std::lock_guard lock(mutex_);
-    if (entry.executable) return entry.executable;  // another thread was faster
-    entry.executable = executable;
+    if (auto known = entry.executables.find(device)) return known;  // another thread was faster
+    entry.executables.insert(executable);
   }
   warn_of_unusable_donations(where(), *entry.program, donated);
   return executable;
@@ -381,9 +375,12 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
     operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
     return call_program(entry->program, operands);
   }
-  const std::shared_ptr<const Executable> executable = executable_of(*entry, call);
-  if (is_fixed) fixed_.insert(executable);
-  return run(*executable, call.leaves());
+  const CallPlace place = place_of_call(where(), call.leaves(), options_.device);
+  const std::shared_ptr<const Executable> executable = executable_of(*entry, call, *place.device);
+  if (is_fixed && !options_.device && place.device->is_host()) fixed_.insert(executable);
+  return options_.donate_argnums.empty()
+             ? farcall::run(*executable, call.leaves(), {}, place.is_committed)
+             : run_donating(*executable, call.leaves(), place.is_committed);
 }
 
 LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {
@@ -396,7 +393,7 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
         call.where(), captured[0].type().to_string()));
   }
   return {call.where(),  entry->program,       call.arguments(),
-          entry->result, donated_leaves(call), options_.engine};
+          entry->result, donated_leaves(call), options_.device};
 }
 
 ProgramPtr record_call(TreeCall& call) {

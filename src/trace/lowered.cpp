@@ -10,7 +10,7 @@ namespace farcall {
 namespace detail {
 
 std::shared_ptr<const Executable> LoweredCall::compile() const {
-  return engine->compile(program, {donated});
+  return farcall::compile(program, device ? *device : default_device(), donated);
 }
 
 std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef& tree,
@@ -26,7 +26,7 @@ std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef&
                                 argument_name(arguments, i), types[i].to_string(),
                                 leaves[i].type().to_string()));
   }
-  return run_donating(executable, leaves);
+  return run_donating(executable, leaves, device && has_other_devices());
 }
 
 }  // namespace detail

@@ -94,7 +94,7 @@ Atom Recorder::atom_of(const Array& array) {
 
 Atom Recorder::foreign(const Array& array) {
   const ShapeDtype type = array.type();
-  const Storage* storage = array.node().storage();
+  const Storage* storage = array.is_concrete() ? &array.storage() : nullptr;
   if (storage && type.rank() == 0 && !type.is_token()) {
     Literal literal{type, {}};
     std::memcpy(literal.bytes.data(), storage->data(), type.nbytes());

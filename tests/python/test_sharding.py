@@ -35,13 +35,15 @@ def test_default_device_is_a_scope_and_a_decorator() -> None:
     with fc.default_device(fc.devices()[0]):
         assert fnp.ones(2).device == fc.devices()[0]
     assert fc.default_device("cpu")(lambda: 3)() == 3
-    with pytest.raises(ValueError, match="there is no device 'gpu'"):
+    with pytest.raises(ValueError, match='default_device: there is no platform or engine "gpu"'):
         fc.default_device("gpu")
+    with pytest.raises(TypeError, match="expected a Device or the name of a platform, got 3"):
+        fc.default_device(3)
 
 
 @pytest.mark.parametrize("name", ["devices", "local_devices", "device_count", "process_count"])
 def test_other_platforms_are_refused(name: str) -> None:
-    with pytest.raises(RuntimeError, match=f"{name}: there is no platform 'gpu'"):
+    with pytest.raises(RuntimeError, match=f'{name}: there is no platform or engine "gpu"'):
         getattr(fc, name)(backend="gpu")
 
 
@@ -324,12 +326,12 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
         (lambda: fc.device_put(X, NamedSharding(MESH, P(None, None, "x"))), ValueError, "rank 2"),
         (lambda: fc.device_put(X, P("x")), ValueError, "needs a mesh"),
         (lambda: fc.device_put(X, "cpu"), TypeError, "expected a Device"),
-        (lambda: fc.device_put(X, fc.Device("cpu", 1)), ValueError, "there is no device"),
         (lambda: fc.device_put({"a": X}, {"b": None}), ValueError, "tree prefix"),
         (lambda: lax.with_sharding_constraint(X, P("x")), ValueError, "needs a mesh"),
         (lambda: fc.set_mesh(3), TypeError, "expected a Mesh"),
-        (lambda: fc.jit(lambda x: x, device=fc.Device("cpu", 1)), ValueError, "no device"),
-        (lambda: fc.jit(lambda x: x, backend="gpu"), RuntimeError, "no platform 'gpu'"),
+        (lambda: fc.Device("cpu", 1), TypeError, "Device"),
+        (lambda: fc.jit(lambda x: x, device=3), TypeError, "device: expected a Device"),
+        (lambda: fc.jit(lambda x: x, backend="gpu"), RuntimeError, 'platform or engine "gpu"'),
         (
             lambda: fc.jit(lambda x: x, in_shardings=NamedSharding(MESH, P(None, None, "x")))(X),
             ValueError,

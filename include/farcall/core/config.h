@@ -84,6 +84,24 @@ inline constexpr int kNoOverride = -1;
 FARCALL_API int thread_override(Flag flag);
 FARCALL_API void set_thread_override(Flag flag, int value);
 
+// The device where programs run whose inputs name none, as its number in the list of devices
+// (program/engine.h); 0 is the host. It lies beside the flags, so that config_key() tells it.
+inline constexpr unsigned kMaxDevices = 1U << 8;
+inline constexpr unsigned kUnresolvedDevice = kMaxDevices - 1;  // before the engine is asked
+namespace detail {
+inline constexpr unsigned kDeviceShift = 28;
+inline constexpr uint64_t kDeviceMask = uint64_t{kMaxDevices - 1} << kDeviceShift;
+static_assert(kNumFlags * kFlagBits <= kDeviceShift && kDeviceShift + 8 <= kThreadsShift);
+}  // namespace detail
+inline unsigned default_device_number() {
+  return static_cast<unsigned>((detail::current_flags() & detail::kDeviceMask) >>
+                               detail::kDeviceShift);
+}
+FARCALL_API void set_default_device_number(unsigned number);
+// As thread_override() and set_thread_override() do for flags.
+FARCALL_API int thread_default_device_number();
+FARCALL_API void set_thread_default_device_number(int number);
+
 // All flags that programs and their execution depend on, as one number: what caches of programs
 // have in their keys. One that logs alone is left out.
 inline uint64_t config_key() {

@@ -1,11 +1,13 @@
-// Storage: the memory of an array, shared by count.
+// Storage: the memory of an array, on the host or on a device, shared by count.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include <farcall/core/device_buffer.h>
 #include <farcall/core/export.h>
 
 namespace farcall {
@@ -28,6 +30,9 @@ class FARCALL_API Storage {
   // thread that happens on; null for memory that outlives every use. `data` need not be aligned.
   static Storage adopt(void* data, size_t nbytes, void (*release)(void*), void* context);
 
+  // Memory of a device. data() is null.
+  static Storage adopt(std::unique_ptr<const DeviceBuffer> buffer, size_t nbytes);
+
   Storage(const Storage& other) : block_(other.block_) { retain(); }
   Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Storage& operator=(Storage other) noexcept {
@@ -36,7 +41,13 @@ class FARCALL_API Storage {
   }
   ~Storage() { release(); }
 
+  // Null where the memory is not the host's.
   void* data() const { return block_ ? block_->data : nullptr; }
+  // Null for memory of the host.
+  const DeviceBuffer* buffer() const { return block_ ? block_->buffer : nullptr; }
+  bool is_same_memory(const Storage& other) const {
+    return block_ == other.block_ || (data() && data() == other.data());
+  }
   size_t nbytes() const { return block_ ? block_->nbytes : 0; }
   explicit operator bool() const { return block_ != nullptr; }
   // No other reference exists, so that the bytes may be overwritten.
@@ -48,18 +59,21 @@ class FARCALL_API Storage {
   void mark_exported() const {
     if (block_) block_->is_exported.store(true, std::memory_order_relaxed);
   }
-  // Allocated by us: the bytes may be written once unique. Adopted memory is never written.
-  bool is_owned() const { return block_ && block_->allocation != nullptr; }
+  // Allocated by us, or by a device: the bytes may be written once unique. Adopted memory of the
+  // host is never written.
+  bool is_owned() const { return block_ && (block_->allocation || block_->buffer); }
 
  private:
   struct Block {
     std::atomic<uint32_t> count{1};
     std::atomic<bool> is_exported{false};
-    void* data;
-    size_t nbytes;
-    void* allocation;  // what malloc gave, with the block itself at its start; null when adopted
-    void (*release)(void*);
-    void* context;
+    void* data = nullptr;
+    size_t nbytes = 0;
+    void* allocation =
+        nullptr;  // what malloc gave, with the block itself at its start; null when adopted
+    const DeviceBuffer* buffer = nullptr;
+    void (*release)(void*) = nullptr;
+    void* context = nullptr;
   };
 
   explicit Storage(Block* block) : block_(block) {}

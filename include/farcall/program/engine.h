@@ -1,4 +1,5 @@
-// Engine and Executable: what runs programs. Tracing sees engines through these two classes only.
+// Engine and Executable: what compiles programs, and what runs. Everything above sees engines
+// through these classes and Device only.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <farcall/core/export.h>
 #include <farcall/core/storage.h>
 #include <farcall/ffi/foreign_call.h>
+#include <farcall/program/device.h>
 #include <farcall/program/program.h>
 
 namespace farcall {
@@ -19,6 +21,8 @@ struct CompileOptions {
   // Which inputs the caller gives away: their memory may be reused for results. By input; empty:
   // none.
   std::vector<bool> donated_inputs;
+  // One of the engine's; null: its first.
+  const Device* device = nullptr;
 };
 
 // What compiling did for one foreign call, and what the call took since.
@@ -59,6 +63,8 @@ class FARCALL_API Executable {
  public:
   virtual ~Executable();
 
+  // Where it runs.
+  const Device& device() const { return device_; }
   const Program& program() const { return *program_; }
   const ProgramPtr& program_ptr() const { return program_; }
   std::span<const ShapeDtype> input_types() const { return input_types_; }
@@ -76,19 +82,40 @@ class FARCALL_API Executable {
   // Each reference to a program that this executable holds, its own program's too.
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 
-  // `inputs` are dense, row-major and of the program's input types, in order; `outputs` are empty
-  // and receive the results. Inputs are only read, unless donated at compile time and unique.
-  // Raises FfiError for a handler that fails; outputs then stay empty and the executable usable.
+  // `inputs` lie on the device and are dense, row-major and of the program's input types, in order;
+  // `outputs` are empty and receive memory of the device with the results. Inputs are only read,
+  // unless donated at compile time and unique. Raises FfiError for a handler that fails; outputs
+  // then stay empty and the executable usable. An engine may return before the results are there;
+  // their buffers' wait() then raises the error.
   virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const = 0;
 
  protected:
-  Executable(ProgramPtr program, bool is_brief);
+  Executable(const Device& device, ProgramPtr program, bool is_brief);
 
  private:
+  const Device& device_;
   ProgramPtr program_;
   std::vector<ShapeDtype> input_types_, output_types_;
   bool is_brief_;
+};
+
+// What one program was compiled to, by device. Guarded by its owner.
+class ExecutablesByDevice {
+ public:
+  std::shared_ptr<const Executable> find(const Device& device) const {
+    for (const auto& executable : all_) {
+      if (&executable->device() == &device) return executable;
+    }
+    return nullptr;
+  }
+  void insert(std::shared_ptr<const Executable> executable) {
+    all_.push_back(std::move(executable));
+  }
+  std::span<const std::shared_ptr<const Executable>> all() const { return all_; }
+
+ private:
+  std::vector<std::shared_ptr<const Executable>> all_;
 };
 
 // Whether memory that the caller gives away may be written: nobody else holds it, and it is ours.
@@ -101,21 +128,47 @@ inline bool may_overwrite(const Storage& storage) {
 FARCALL_API std::vector<bool> consumed_inputs(const Executable& executable,
                                               std::span<const Storage* const> inputs);
 
+// Compiles programs for its devices. Lives until the process ends.
 class FARCALL_API Engine {
  public:
   virtual ~Engine();
-  virtual std::string_view name() const = 0;      // "native"
-  virtual std::string_view platform() const = 0;  // the platform whose handlers it calls: "cpu"
+  virtual std::string_view name() const = 0;  // "native"
+  // A line for users.
+  virtual std::string_view description() const = 0;
+  // Why it cannot run here; empty where it can.
+  virtual std::string why_unavailable() const = 0;
+  // Those of this process first, at least one. Raises UNAVAILABLE with the reason.
+  virtual std::span<const Device* const> devices() const = 0;
   // Raises what compiling finds: a target that is not registered, an operation without a kernel, an
   // error of a handler's instantiate stage.
   virtual std::shared_ptr<const Executable> compile(ProgramPtr program,
                                                     const CompileOptions& options) const = 0;
 };
 
-// Engines live until the process ends. The first one registered is the default.
-FARCALL_API void register_engine(const Engine& engine);
-FARCALL_API const Engine& default_engine();
+namespace detail {
+// The table of the engine layer, which is above this one, hands itself down when it is loaded.
+using EngineTable = std::span<const Engine* const> (*)();
+void set_engine_table(EngineTable table);
+}  // namespace detail
+
+// The engines of this library (src/engine/engines.cpp), then those that were added, in order.
+FARCALL_API std::vector<const Engine*> all_engines();
+// Raises ALREADY_EXISTS for a name that is taken.
+FARCALL_API void add_engine(const Engine& engine);
 // Raises NOT_FOUND listing the engines that there are.
 FARCALL_API const Engine& find_engine(std::string_view name);
+// The devices of an engine, or of the first engine that runs here and has devices of a platform, by
+// the name of either. Raises NOT_FOUND listing what there is, UNAVAILABLE for an engine that cannot
+// run here.
+FARCALL_API std::vector<const Device*> find_devices(std::string_view name);
+// The one named by the environment variable FARCALL_ENGINE, else "native". Raises as find_engine
+// does.
+FARCALL_API const Engine& default_engine();
+
+// Compiles for the device, by its engine.
+inline std::shared_ptr<const Executable> compile(ProgramPtr program, const Device& device,
+                                                 std::vector<bool> donated_inputs = {}) {
+  return device.engine().compile(std::move(program), {std::move(donated_inputs), &device});
+}
 
 }  // namespace farcall

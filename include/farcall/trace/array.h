@@ -1,5 +1,5 @@
-// Array: an immutable n-dimensional array, concrete (it has memory) or traced (it stands for a
-// value of a function that is being transformed or recorded).
+// Array: an immutable n-dimensional array, concrete (it has memory, of the host or of a device) or
+// traced (it stands for a value of a function that is being transformed or recorded).
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,14 @@
 
 namespace farcall {
 
+class Device;
 class Interpreter;
+class PlacedNode;
 
 // What an Array refers to; counted, and immutable once shared.
 class FARCALL_API ArrayNode {
  public:
-  // `storage` is that of a concrete array, a member of the node itself.
+  // `storage` is that of an array in the host's memory, a member of the node itself.
   explicit ArrayNode(ShapeDtype type, const Storage* storage = nullptr)
       : storage_(storage), type_(type) {}
   ArrayNode(const ArrayNode&) = delete;
@@ -31,10 +33,12 @@ class FARCALL_API ArrayNode {
   virtual ~ArrayNode();
 
   ShapeDtype type() const { return type_; }
-  // Null unless the array is concrete.
+  // Memory of the host that any device's programs may take. Null for traced and for placed arrays.
   const Storage* storage() const { return storage_.load(std::memory_order_relaxed); }
-  // The values where they are known: those of a concrete array, or of a traced one that is only
-  // being differentiated. Null otherwise.
+  // Null unless the array was placed.
+  virtual const PlacedNode* placed() const { return nullptr; }
+  // The values in the host's memory where they are known: those of a concrete array, or of a traced
+  // one that is only being differentiated. Null otherwise.
   virtual const Storage* known_values() const { return storage(); }
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
@@ -171,13 +175,14 @@ class FARCALL_API Array {
   size_t rank() const { return type().rank(); }
   int64_t size() const { return type().size(); }
 
-  bool is_concrete() const { return node().storage() != nullptr; }
+  bool is_concrete() const { return node().storage() != nullptr || node().placed() != nullptr; }
   // Given away to a program that wrote over it.
   bool is_deleted() const;
   // Concrete, or traced with values that are known already, as in eager differentiation.
-  bool has_known_values() const { return node().known_values() != nullptr; }
-  // The memory; raises FAILED_PRECONDITION for a traced array without known values, saying that
-  // they are not known while the function is recorded.
+  bool has_known_values() const { return is_concrete() || node().known_values() != nullptr; }
+  // The values in the host's memory; waits for those of a device and copies them there, once.
+  // Raises FAILED_PRECONDITION for a traced array without known values, saying that they are not
+  // known while the function is recorded.
   const Storage& storage() const {
     const Storage* storage = node().storage();
     if (!storage) storage = node().known_values();

@@ -26,8 +26,9 @@
 
 namespace farcall {
 
-// Executables by the types of their inputs. Lookups take no lock; any thread may add. It holds
-// kMaxSize at most, which stay until the cache dies: a bounded cache behind it serves the others.
+// Executables of the host by the types of their inputs. Lookups take no lock; any thread may add.
+// It holds kMaxSize at most, which stay until the cache dies: a bounded cache behind it serves the
+// others.
 class FARCALL_API SignatureCache {
  public:
   static constexpr size_t kMaxSize = 256;
@@ -37,7 +38,7 @@ class FARCALL_API SignatureCache {
   SignatureCache(const SignatureCache&) = delete;
   SignatureCache& operator=(const SignatureCache&) = delete;
 
-  // Null when there is none yet.
+  // Null when there is none yet, and unless is_call_on_host(inputs).
   const Executable* find(std::span<const Array> inputs) const;
   // The executable kept for these types, which is another one if a thread was faster; null where
   // the cache is full.
@@ -57,48 +58,24 @@ using Executor = void (*)(const Executable& executable, std::span<const Storage*
                           std::span<Storage> outputs, const ExecutionOptions& options);
 FARCALL_API void set_executor(Executor executor);
 
-// Runs an executable. Raises INVALID_ARGUMENT unless the arrays have its input types.
+// Runs an executable on its device, where inputs that lie elsewhere are moved. The results are
+// committed to it if an input is, or with `is_committed`. Raises INVALID_ARGUMENT unless the arrays
+// have its input types.
 FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
-                                   const ExecutionOptions& options = {});
+                                   const ExecutionOptions& options = {}, bool is_committed = false);
 // The same; inputs that were donated when it was compiled, and that the run wrote over, are
 // deleted.
 FARCALL_API std::vector<Array> run_donating(const Executable& executable,
-                                            std::span<const Array> inputs);
-
-// A flat function with its compiled programs. Thread-safe. Called while another function is being
-// recorded or transformed, it becomes one equation there.
-class FARCALL_API CompiledFunction {
- public:
-  explicit CompiledFunction(FlatFunction function, std::string name = {},
-                            const Engine* engine = nullptr);
-
-  std::vector<Array> operator()(std::span<const Array> inputs) const;
-  std::shared_ptr<const Executable> compile(std::span<const ShapeDtype> inputs) const;
-  ProgramPtr record(std::span<const ShapeDtype> inputs) const;
-  // Of the programs that it holds.
-  CacheInfo cache_info() const;
-
- private:
-  std::shared_ptr<const Executable> find_or_compile(std::span<const Array> inputs) const;
-
-  FlatFunction function_;
-  std::string name_;
-  const Engine* engine_;
-  mutable SignatureCache first_;  // what was compiled first, found without a lock
-  mutable std::mutex mutex_;
-  struct Compiled {
-    uint64_t config;  // the flags that it was made under
-    std::shared_ptr<const Executable> executable;
-  };
-  mutable LruCache<const Compiled> compiled_;
-};
+                                            std::span<const Array> inputs,
+                                            bool is_committed = false);
 
 struct JitOptions {
   std::string name = {};
   // Arguments whose memory may be used for results. An array whose memory was used is deleted;
   // memory that anybody else holds is left alone.
   std::vector<int64_t> donate_argnums = {};
-  const Engine* engine = nullptr;  // null: the default
+  // Where it runs; null: as place_of_call() says.
+  const Device* device = nullptr;
 };
 
 namespace detail {
@@ -126,7 +103,8 @@ class FARCALL_API CompiledTrees {
   EntryPtr find_or_record(TreeCall& call, const std::type_info& type,
                           std::vector<Array>& captured) const;
   std::vector<bool> donated_leaves(const TreeCall& call) const;
-  std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call) const;
+  std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call,
+                                                  const Device& device) const;
 
   JitOptions options_;
   mutable SignatureCache fixed_;

@@ -20,8 +20,8 @@ struct FARCALL_API LoweredCall {
   std::string where;  // "jit(f)"
   ProgramPtr program;
   TreeDef arguments, result;
-  std::vector<bool> donated;  // by leaf of the arguments
-  const Engine* engine = nullptr;
+  std::vector<bool> donated;       // by leaf of the arguments
+  const Device* device = nullptr;  // null: the default, when it is compiled
 
   std::shared_ptr<const Executable> compile() const;
   // Runs what was compiled. Raises TypeError for arguments of another structure or of other types.

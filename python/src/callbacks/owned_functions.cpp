@@ -17,11 +17,12 @@ class Ownership {
  public:
   void add(const HeldProgram& held) {
     add_program(kRoot, held.program);
-    if (!held.executable) return;
-    refer(kRoot, held.executable.get());
-    executables_.push_back(&held.executable);
-    held.executable->for_each_program(
-        [&](const ProgramPtr& program) { add_program(held.executable.get(), program); });
+    for (const auto& executable : held.executables) {
+      refer(kRoot, executable.get());
+      executables_.push_back(&executable);
+      executable->for_each_program(
+          [&](const ProgramPtr& program) { add_program(executable.get(), program); });
+    }
   }
 
   int visit(visitproc visit, void* arg) {

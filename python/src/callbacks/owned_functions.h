@@ -14,7 +14,7 @@ namespace farcall::python {
 // What somebody holds of a program: one reference to each.
 struct HeldProgram {
   const ProgramPtr& program;
-  const std::shared_ptr<const Executable>& executable;  // may be null
+  std::span<const std::shared_ptr<const Executable>> executables;
 };
 
 // Visits the functions of callbacks that live as long as these references and no longer: everything

@@ -1,5 +1,6 @@
 // The run loop, and the engine object.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <farcall/program/engine.h>
 #include <farcall/program/walk.h>
 
+#include "engine/native/engine.h"
 #include "engine/native/passes.h"
 #include "engine/native/plan.h"
 #include "engine/native/region.h"
@@ -25,8 +27,8 @@ namespace {
 
 class NativeExecutable final : public Executable {
  public:
-  NativeExecutable(ProgramPtr program, std::unique_ptr<const Plan> plan)
-      : Executable(std::move(program), is_brief(*plan)),
+  NativeExecutable(const Device& device, ProgramPtr program, std::unique_ptr<const Plan> plan)
+      : Executable(device, std::move(program), is_brief(*plan)),
         plan_(std::move(plan)),
         overwrites_(std::ranges::find(plan_->overwrites, true) != plan_->overwrites.end()),
         pool_(*plan_) {}
@@ -249,10 +251,22 @@ void log_compiled(const Program& program, double seconds) {
                   list(program.output_types()), program.equations.size(), seconds));
 }
 
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(const Engine& engine)
+      : Device(engine, {.platform = "cpu", .kind = "cpu"}, Host{}) {}
+  Storage allocate(ShapeDtype type) const override { return Storage::allocate(type.nbytes()); }
+  Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
+};
+
 class NativeEngine final : public Engine {
  public:
   std::string_view name() const override { return "native"; }
-  std::string_view platform() const override { return "cpu"; }
+  std::string_view description() const override {
+    return "kernels and foreign calls on the host, on the calling thread";
+  }
+  std::string why_unavailable() const override { return {}; }
+  std::span<const Device* const> devices() const override { return devices_; }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
     check_expansion(*program, "compile");
@@ -265,21 +279,24 @@ class NativeEngine final : public Engine {
   }
 
  private:
-  static std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
-                                                         const CompileOptions& options) {
+  std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
+                                                  const CompileOptions& options) const {
     ProgramPtr live = remove_dead_code(inline_calls(program));
     PlanOptions plan{.donated_inputs = options.donated_inputs};
     plan.in_place = donation_pairs(*live, options.donated_inputs);
-    return std::make_shared<NativeExecutable>(std::move(program),
+    return std::make_shared<NativeExecutable>(host_, std::move(program),
                                               make_plan(std::move(live), std::move(plan)));
   }
+
+  HostDevice host_{*this};
+  std::array<const Device*, 1> devices_ = {&host_};
 };
 
-const bool kRegistered = [] {
-  static const NativeEngine engine;
-  register_engine(engine);
-  return true;
-}();
-
 }  // namespace
+
+const Engine& engine() {
+  static const auto* engine = new NativeEngine;
+  return *engine;
+}
+
 }  // namespace farcall::native

@@ -54,13 +54,13 @@ TEST(Jit, RecordsOnceForEachSignature) {
 }
 
 TEST(Jit, ManySignatures) {
-  const CompiledFunction f([](std::span<const Array> x) { return Arrays{lax::neg(x[0])}; });
+  const auto f = jit([](const Array& x) { return lax::neg(x); });
   for (int round = 0; round < 2; ++round) {
     for (int64_t size = 1; size <= 200; ++size) {
       const Array x = numpy::ones(Shape{size});
-      EXPECT_EQ(f({&x, 1})[0].size(), size);
+      EXPECT_EQ(f(x).size(), size);
     }
-    EXPECT_EQ(f.cache_info().size, 200u);
+    EXPECT_EQ(f.cache_size(), 200u);
   }
 }
 
@@ -76,7 +76,7 @@ TEST(Jit, ResultsInEveryForm) {
 }
 
 TEST(Jit, ManyArgumentsAndResults) {
-  const CompiledFunction f([](std::span<const Array> x) {
+  const auto f = jit([](const Arrays& x) {
     Arrays results;
     for (const Array& each : x) results.push_back(each + 1);
     return results;
@@ -90,15 +90,15 @@ TEST(Jit, ManyArgumentsAndResults) {
 }
 
 TEST(Jit, MoreOrFewerArgumentsAreAnotherSignature) {
-  const CompiledFunction f([](std::span<const Array> x) {
+  const auto f = jit([](const Arrays& x) {
     Array sum = x[0];
-    for (const Array& each : x.subspan(1)) sum = sum + each;
-    return Arrays{sum};
+    for (const Array& each : std::span(x).subspan(1)) sum = sum + each;
+    return sum;
   });
   const Array one = Array::scalar(1.f);
   for (int round = 0; round < 2; ++round) {
     for (const size_t count : {2, 1, 3}) {
-      EXPECT_EQ(f(Arrays(count, one))[0].item<float>(), static_cast<float>(count));
+      EXPECT_EQ(f(Arrays(count, one)).item<float>(), static_cast<float>(count));
     }
   }
 }
@@ -109,13 +109,11 @@ TEST(Jit, ANestedOneIsInlined) {
     ++recordings;
     return lax::neg(x);
   });
-  const CompiledFunction outer(
-      [&](std::span<const Array> x) { return Arrays{inner(inner(x[0]))}; });
-  const ShapeDtype types[] = {ShapeDtype(DType::kFloat32, {2})};
-  EXPECT_EQ(outer.record(types)->equations.size(), 2u);
-  EXPECT_EQ(recordings, 1);
+  const auto outer = jit([&](const Array& x) { return inner(inner(x)); });
   const Array x = Array::of<float>({1, 2});
-  EXPECT_THAT(values<float>(outer({&x, 1})[0]), ElementsAre(1, 2));
+  EXPECT_EQ(outer.lower(x).program()->equations.size(), 2u);
+  EXPECT_EQ(recordings, 1);
+  EXPECT_THAT(values<float>(outer(x)), ElementsAre(1, 2));
 }
 
 TEST(Jit, AnExceptionLeavesItUsable) {
@@ -188,11 +186,9 @@ TEST(Jit, ChangesOfAClosedOverArrayComeTooLate) {
 }
 
 TEST(Jit, SmallProgramsAreBrief) {
-  const CompiledFunction f([](std::span<const Array> x) { return Arrays{lax::neg(x[0])}; });
-  const ShapeDtype few[] = {ShapeDtype(DType::kFloat32, {8})};
-  const ShapeDtype many[] = {ShapeDtype(DType::kFloat32, {100000})};
-  EXPECT_TRUE(f.compile(few)->is_brief());
-  EXPECT_FALSE(f.compile(many)->is_brief());
+  const auto f = jit([](const Array& x) { return lax::neg(x); });
+  EXPECT_TRUE(f.lower(numpy::ones({8})).compile().executable().is_brief());
+  EXPECT_FALSE(f.lower(numpy::ones({100000})).compile().executable().is_brief());
 }
 
 // ---- trees and static arguments ----
@@ -420,7 +416,7 @@ TEST(Donation, OfAnArgumentThatIsNotThere) {
 
 TEST(Engine, ByName) {
   EXPECT_EQ(default_engine().name(), "native");
-  EXPECT_EQ(default_engine().platform(), "cpu");
+  EXPECT_EQ(default_device().description().platform, "cpu");
   EXPECT_EQ(&find_engine("native"), &default_engine());
   EXPECT_EQ(error_of(ErrorCode::kNotFound, [] { find_engine("abacus"); }),
             "there is no engine \"abacus\"; there are: native");

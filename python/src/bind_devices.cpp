@@ -1,0 +1,124 @@
+// Devices, and where arrays lie.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <cctype>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <farcall/core/config.h>
+#include <farcall/program/engine.h>
+#include <farcall/trace/placement.h>
+
+#include "array_object.h"
+#include "bind.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+nb::object device_object(const Device& device) {
+  return nb::cast(&device, nb::rv_policy::reference);
+}
+
+// "CpuDevice(id=0)", as JAX writes it.
+std::string representation(const Device& device) {
+  std::string platform = device.description().platform;
+  platform[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(platform[0])));
+  return fmt::format("{}Device(id={})", platform, device.description().id);
+}
+
+nb::object memory_stats(const Device& device) {
+  const std::optional<DeviceMemory> memory = device.memory();
+  if (!memory) return nb::none();
+  nb::dict stats;
+  stats["bytes_in_use"] = memory->bytes_in_use;
+  stats["peak_bytes_in_use"] = memory->peak_bytes_in_use;
+  stats["bytes_limit"] = memory->bytes_limit;
+  return stats;
+}
+
+void bind_device(nb::module_& module) {
+  const auto id = [](const Device& self) { return self.description().id; };
+  const auto process = [](const Device& self) { return self.description().process_index; };
+  nb::class_<Device>(module, "Device", "Where arrays lie and programs run.")
+      .def_prop_ro(
+          "platform", [](const Device& self) { return self.description().platform; },
+          "Whose handlers programs call there: ``cpu``.")
+      .def_prop_ro(
+          "engine", [](const Device& self) { return std::string(self.engine().name()); },
+          "The name of the engine that compiles for it.")
+      .def_prop_ro(
+          "device_kind", [](const Device& self) { return self.description().kind; },
+          "What the device is called.")
+      .def_prop_ro("id", id, "Its number among the devices of its engine, in all processes.")
+      .def_prop_ro("local_hardware_id", id, "Its number in this machine.")
+      .def_prop_ro("process_index", process, "The number of the process that it belongs to.")
+      .def_prop_ro("host_id", process, "The number of the process that it belongs to.")
+      .def("memory_stats", memory_stats,
+           "Bytes in use, the most so far and the limit; None where they are not counted.")
+      .def("__eq__",
+           [](const Device& self, nb::handle other) {
+             return nb::isinstance<Device>(other) && &nb::cast<const Device&>(other) == &self;
+           })
+      .def("__hash__", [](const Device& self) { return self.number(); })
+      .def("__str__", &Device::to_string)
+      .def("__repr__", representation)
+      .def("__reduce__", [](const Device& self) {
+        return nb::make_tuple(
+            nb::module_::import_("farcall._devices").attr("_unpickled"),
+            nb::make_tuple(std::string(self.engine().name()), self.description().id));
+      });
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& package, nb::module_& module) {
+  bind_device(package);
+  // The names of the engines, in order.
+  module.def("engine_names", [] {
+    nb::list names;
+    for (const Engine* engine : all_engines()) names.append(std::string(engine->name()));
+    return names;
+  });
+  module.def("find_devices", [](std::string_view name) {
+    nb::list devices;
+    for (const Device* device : find_devices(name)) devices.append(device_object(*device));
+    return devices;
+  });
+  module.def("default_device", [] { return device_object(default_device()); });
+  module.def("set_default_device", [](const Device& device) { set_default_device(device); });
+  // On this thread: a device, or None where the process's holds. Returns a token to restore.
+  module.def(
+      "set_device_on_thread",
+      [](const Device* device) {
+        const int before = thread_default_device_number();
+        set_thread_default_device_number(device ? static_cast<int>(device->number()) : kNoOverride);
+        return before;
+      },
+      nb::arg("device").none());
+  module.def("restore_device_on_thread",
+             [](int before) { set_thread_default_device_number(before); });
+  module.def("device_put", [](nb::handle array, const Device& device) {
+    return wrap_object(device_put(to_array(array, "device_put: x"), device));
+  });
+  module.def("device_of", [](nb::handle array) {
+    const Array x = to_array(array, "array");
+    return device_object(x.is_concrete() ? device_of(x) : default_device());
+  });
+  module.def("is_committed",
+             [](nb::handle array) { return is_committed(to_array(array, "array")); });
+  module.def("is_ready", [](nb::handle array) { return is_ready(to_array(array, "array")); });
+  module.def("block_until_ready", [](nb::handle array) {
+    const Array x = to_array(array, "array");
+    if (is_ready(x)) return;
+    const nb::gil_scoped_release released;
+    block_until_ready(x);
+  });
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,93 @@
+#include <farcall/program/device.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include <farcall/core/config.h>
+#include <farcall/core/error.h>
+#include <farcall/program/engine.h>
+
+namespace farcall {
+namespace {
+
+struct List {
+  std::mutex mutex;
+  // Read without the lock below `count`.
+  std::array<const Device*, kMaxDevices> devices{};
+  std::atomic<unsigned> count{1};  // the first is the host's
+
+  static List& instance() {
+    static auto* list = new List;
+    return *list;
+  }
+};
+
+unsigned add_to_list(const Device& device) {
+  List& list = List::instance();
+  const std::lock_guard lock(list.mutex);
+  const unsigned number = list.count.load(std::memory_order_relaxed);
+  if (number == kUnresolvedDevice) {
+    throw Error(ErrorCode::kResourceExhausted,
+                fmt::format("device: a process has {} devices at most", kUnresolvedDevice));
+  }
+  list.devices[number] = &device;
+  list.count.store(number + 1, std::memory_order_release);
+  return number;
+}
+
+}  // namespace
+
+Device::Device(const Engine& engine, Description description)
+    : engine_(engine), description_(std::move(description)), number_(add_to_list(*this)) {}
+Device::Device(const Engine& engine, Description description, Host)
+    : engine_(engine), description_(std::move(description)), number_(0) {}
+Device::~Device() = default;
+
+std::string Device::to_string() const {
+  return fmt::format("{}:{}", description_.platform, description_.id);
+}
+
+Storage Device::from_device(ShapeDtype type, const Storage& other) const {
+  return from_host(type, farcall::to_host(other));
+}
+
+std::optional<DeviceMemory> Device::memory() const { return std::nullopt; }
+
+Storage to_host(const Storage& storage) {
+  return storage.buffer() ? storage.buffer()->to_host() : storage;
+}
+
+Storage to_device(const Device& device, ShapeDtype type, const Storage& storage) {
+  if (&device_of(storage) == &device) return storage;
+  if (device.is_host()) return to_host(storage);
+  return storage.buffer() ? device.from_device(type, storage) : device.from_host(type, storage);
+}
+
+bool has_other_devices() { return List::instance().count.load(std::memory_order_acquire) > 1; }
+
+const Device& host_device() {
+  static const Device& device = *find_engine("native").devices().front();
+  return device;
+}
+
+const Device& default_device() {
+  unsigned number = default_device_number();
+  if (number == kUnresolvedDevice) {
+    set_default_device(*default_engine().devices().front());
+    number = default_device_number();
+  }
+  return number == 0 ? host_device() : *List::instance().devices[number];
+}
+
+void set_default_device(const Device& device) { set_default_device_number(device.number()); }
+
+DefaultDeviceScope::DefaultDeviceScope(const Device& device)
+    : previous_(thread_default_device_number()) {
+  set_thread_default_device_number(static_cast<int>(device.number()));
+}
+DefaultDeviceScope::~DefaultDeviceScope() { set_thread_default_device_number(previous_); }
+
+}  // namespace farcall
