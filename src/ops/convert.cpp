@@ -126,13 +126,11 @@ const TransformRules kReducePrecisionRules = {
 const Primitive kConvert = {.name = "convert_element_type",
                             .type_rule = convert_rule,
                             .parse = parse_params<ConvertElementTypeParams>,
-                            .stablehlo = "stablehlo.convert",
                             .rules = &kConvertRules};
 FARCALL_REGISTER_PRIMITIVE(kConvert);
 const Primitive kBitcast = {.name = "bitcast_convert_type",
                             .type_rule = bitcast_rule,
                             .parse = parse_params<BitcastConvertTypeParams>,
-                            .stablehlo = "stablehlo.bitcast_convert",
                             .rules = &kFlatRules};
 FARCALL_REGISTER_PRIMITIVE(kBitcast);
 const Primitive kIntegerPow = {.name = "integer_pow",
@@ -148,7 +146,6 @@ FARCALL_REGISTER_PRIMITIVE(kRound);
 const Primitive kReducePrecision = {.name = "reduce_precision",
                                     .type_rule = reduce_precision_rule,
                                     .parse = parse_params<ReducePrecisionParams>,
-                                    .stablehlo = "stablehlo.reduce_precision",
                                     .rules = &kReducePrecisionRules};
 FARCALL_REGISTER_PRIMITIVE(kReducePrecision);
 

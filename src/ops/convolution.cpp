@@ -276,7 +276,6 @@ const Primitive kConv = {.name = "conv_general_dilated",
                          .type_rule = conv_rule,
                          .parse = parse_params<ConvParams>,
                          .flops = conv_flops,
-                         .stablehlo = "stablehlo.convolution",
                          .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kConv);
 

@@ -185,7 +185,6 @@ const Primitive kDotGeneral = {.name = "dot_general",
                                .type_rule = dot_rule,
                                .parse = parse_params<DotGeneralParams>,
                                .flops = dot_flops,
-                               .stablehlo = "stablehlo.dot_general",
                                .rules = &kDotRules};
 FARCALL_REGISTER_PRIMITIVE(kDotGeneral);
 

@@ -108,8 +108,7 @@ std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Para
 }
 
 Primitive make_primitive(std::string_view name, decltype(Primitive::type_rule) type_rule) {
-  const ElementwiseRules known = elementwise_rules(name);
-  return {.name = name, .type_rule = type_rule, .stablehlo = known.stablehlo, .rules = known.rules};
+  return {.name = name, .type_rule = type_rule, .rules = elementwise_rules(name)};
 }
 
 const auto& primitives() {

@@ -32,14 +32,12 @@ using BinaryTranspose = Array (*)(A ct, A other);
 
 struct UnaryRow {
   std::string_view name;
-  std::string_view stablehlo;
   UnaryDerivative derivative = nullptr;
   UnaryTranspose transpose = nullptr;
 };
 
 struct BinaryRow {
   std::string_view name;
-  std::string_view stablehlo;
   BinaryDerivative by_x = nullptr, by_y = nullptr;
   // Null where the operation is not linear in the operand.
   BinaryTranspose transpose_x = nullptr, transpose_y = nullptr;
@@ -108,85 +106,80 @@ Array bessel_i1_derivative(A t, A x, A r) {
 constexpr double kDensityOfNormal = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 
 constexpr UnaryRow kUnary[] = {
-    {"neg", "stablehlo.negate", [](A t, A, A) { return neg(t); }, neg},
-    {"abs", "stablehlo.abs", abs_derivative},
-    {"sign", "stablehlo.sign"},
-    {"floor", "stablehlo.floor"},
-    {"ceil", "stablehlo.ceil"},
-    {"is_finite", "stablehlo.is_finite"},
-    {"not", "stablehlo.not"},
-    {"exp", "stablehlo.exponential", [](A t, A, A r) { return mul(t, r); }},
-    {"exp2", "", [](A t, A, A r) { return mul(t, mul(r, like(r, std::numbers::ln2))); }},
-    {"expm1", "stablehlo.exponential_minus_one", [](A t, A, A r) { return mul(t, one_plus(r)); }},
-    {"log", "stablehlo.log", [](A t, A x, A) { return div(t, x); }},
-    {"log2", "", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln2))); }},
-    {"log10", "", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln10))); }},
-    {"log1p", "stablehlo.log_plus_one", [](A t, A x, A) { return div(t, one_plus(x)); }},
-    {"sqrt", "stablehlo.sqrt", [](A t, A, A r) { return mul(t, div(like(r, 0.5), r)); }},
-    {"rsqrt", "stablehlo.rsqrt",
-     [](A t, A x, A r) { return mul(t, mul(like(r, -0.5), div(r, x))); }},
-    {"cbrt", "stablehlo.cbrt",
-     [](A t, A, A r) { return mul(t, mul(like(r, 1.0 / 3), integer_pow(r, -2))); }},
-    {"sin", "stablehlo.sine", [](A t, A x, A) { return mul(t, cos(x)); }},
-    {"cos", "stablehlo.cosine", [](A t, A x, A) { return mul(t, neg(sin(x))); }},
-    {"tan", "stablehlo.tan", [](A t, A, A r) { return mul(t, one_plus(square(r))); }},
-    {"asin", "chlo.asin", [](A t, A x, A) { return mul(t, rsqrt(one_minus_square(x))); }},
-    {"acos", "chlo.acos", [](A t, A x, A) { return mul(t, neg(rsqrt(one_minus_square(x)))); }},
-    {"atan", "chlo.atan", [](A t, A x, A) { return div(t, one_plus(square(x))); }},
-    {"sinh", "chlo.sinh", [](A t, A x, A) { return mul(t, cosh(x)); }},
-    {"cosh", "chlo.cosh", [](A t, A x, A) { return mul(t, sinh(x)); }},
-    {"tanh", "stablehlo.tanh", [](A t, A, A r) { return mul(t, mul(one_plus(r), one_minus(r))); }},
-    {"asinh", "chlo.asinh", [](A t, A x, A) { return mul(t, rsqrt(one_plus(square(x)))); }},
+    {"neg", [](A t, A, A) { return neg(t); }, neg},
+    {"abs", abs_derivative},
+    {"sign"},
+    {"floor"},
+    {"ceil"},
+    {"is_finite"},
+    {"not"},
+    {"exp", [](A t, A, A r) { return mul(t, r); }},
+    {"exp2", [](A t, A, A r) { return mul(t, mul(r, like(r, std::numbers::ln2))); }},
+    {"expm1", [](A t, A, A r) { return mul(t, one_plus(r)); }},
+    {"log", [](A t, A x, A) { return div(t, x); }},
+    {"log2", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln2))); }},
+    {"log10", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln10))); }},
+    {"log1p", [](A t, A x, A) { return div(t, one_plus(x)); }},
+    {"sqrt", [](A t, A, A r) { return mul(t, div(like(r, 0.5), r)); }},
+    {"rsqrt", [](A t, A x, A r) { return mul(t, mul(like(r, -0.5), div(r, x))); }},
+    {"cbrt", [](A t, A, A r) { return mul(t, mul(like(r, 1.0 / 3), integer_pow(r, -2))); }},
+    {"sin", [](A t, A x, A) { return mul(t, cos(x)); }},
+    {"cos", [](A t, A x, A) { return mul(t, neg(sin(x))); }},
+    {"tan", [](A t, A, A r) { return mul(t, one_plus(square(r))); }},
+    {"asin", [](A t, A x, A) { return mul(t, rsqrt(one_minus_square(x))); }},
+    {"acos", [](A t, A x, A) { return mul(t, neg(rsqrt(one_minus_square(x)))); }},
+    {"atan", [](A t, A x, A) { return div(t, one_plus(square(x))); }},
+    {"sinh", [](A t, A x, A) { return mul(t, cosh(x)); }},
+    {"cosh", [](A t, A x, A) { return mul(t, sinh(x)); }},
+    {"tanh", [](A t, A, A r) { return mul(t, mul(one_plus(r), one_minus(r))); }},
+    {"asinh", [](A t, A x, A) { return mul(t, rsqrt(one_plus(square(x)))); }},
     // Not rsqrt(x² - 1), which for complex x lies on the wrong branch in half of the plane.
-    {"acosh", "chlo.acosh",
+    {"acosh",
      [](A t, A x, A) { return mul(t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(one_plus(x)))); }},
-    {"atanh", "chlo.atanh", [](A t, A x, A) { return div(t, one_minus_square(x)); }},
-    {"logistic", "stablehlo.logistic", [](A t, A, A r) { return mul(t, mul(r, one_minus(r))); }},
-    {"erf", "chlo.erf", [](A t, A x, A) { return mul(t, erf_slope(x, 1)); }},
-    {"erfc", "chlo.erfc", [](A t, A x, A) { return mul(t, erf_slope(x, -1)); }},
-    {"erf_inv", "chlo.erf_inv",
+    {"atanh", [](A t, A x, A) { return div(t, one_minus_square(x)); }},
+    {"logistic", [](A t, A, A r) { return mul(t, mul(r, one_minus(r))); }},
+    {"erf", [](A t, A x, A) { return mul(t, erf_slope(x, 1)); }},
+    {"erfc", [](A t, A x, A) { return mul(t, erf_slope(x, -1)); }},
+    {"erf_inv",
      [](A t, A, A r) {
        return mul(t, mul(like(r, 0.5 / std::numbers::inv_sqrtpi), exp(square(r))));
      }},
-    {"erfcx", "",
+    {"erfcx",
      [](A t, A x, A r) {
        return mul(t, sub(mul(twice(x), r), like(x, 2 * std::numbers::inv_sqrtpi)));
      }},
-    {"ndtr", "",
+    {"ndtr",
      [](A t, A x, A) {
        const Array inside = clamp(like(x, -40), x, like(x, 40));
        return mul(t, mul(like(x, kDensityOfNormal), exp(mul(square(inside), like(x, -0.5)))));
      }},
     // The density over the distribution, both times what keeps them from vanishing.
-    {"log_ndtr", "",
+    {"log_ndtr",
      [](A t, A x, A) {
        const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
        return mul(t, div(like(x, 2 * kDensityOfNormal), scaled));
      }},
-    {"ndtri", "",
+    {"ndtri",
      [](A t, A, A r) {
        return mul(t, mul(like(r, 1 / kDensityOfNormal), exp(mul(square(r), like(r, 0.5)))));
      }},
-    {"logit", "", [](A t, A x, A) { return div(t, mul(x, one_minus(x))); }},
-    {"sinpi", "", [](A t, A x, A) { return mul(t, mul(cospi(x), like(x, std::numbers::pi))); }},
-    {"cospi", "", [](A t, A x, A) { return mul(t, mul(sinpi(x), like(x, -std::numbers::pi))); }},
-    {"gamma", "", [](A t, A x, A r) { return mul(t, mul(r, digamma(x))); }},
-    {"factorial", "", [](A t, A x, A r) { return mul(t, mul(r, digamma(one_plus(x)))); }},
-    {"lgamma", "chlo.lgamma", [](A t, A x, A) { return mul(t, digamma(x)); }},
-    {"digamma", "chlo.digamma", [](A t, A x, A) { return mul(t, polygamma(like(x, 1), x)); }},
-    {"bessel_i0", "", [](A t, A x, A) { return mul(t, bessel_i1(x)); }},
-    {"bessel_i1", "", bessel_i1_derivative},
-    {"bessel_i0e", "chlo.bessel_i0e",
-     [](A t, A x, A r) { return mul(t, sub(bessel_i1e(x), mul(sign(x), r))); }},
-    {"bessel_i1e", "chlo.bessel_i1e", bessel_i1e_derivative},
-    {"square", "chlo.square", [](A t, A x, A) { return mul(t, twice(x)); }},
-    {"real", "stablehlo.real", [](A t, A, A) { return real(t); },
-     [](A ct) { return complex(ct, like(ct, 0)); }},
-    {"imag", "stablehlo.imag", [](A t, A, A) { return imag(t); },
-     [](A ct) { return complex(like(ct, 0), neg(ct)); }},
-    {"conj", "chlo.conj", [](A t, A, A) { return conj(t); }, conj},
-    {"population_count", "stablehlo.popcnt"},
-    {"clz", "stablehlo.count_leading_zeros"},
+    {"logit", [](A t, A x, A) { return div(t, mul(x, one_minus(x))); }},
+    {"sinpi", [](A t, A x, A) { return mul(t, mul(cospi(x), like(x, std::numbers::pi))); }},
+    {"cospi", [](A t, A x, A) { return mul(t, mul(sinpi(x), like(x, -std::numbers::pi))); }},
+    {"gamma", [](A t, A x, A r) { return mul(t, mul(r, digamma(x))); }},
+    {"factorial", [](A t, A x, A r) { return mul(t, mul(r, digamma(one_plus(x)))); }},
+    {"lgamma", [](A t, A x, A) { return mul(t, digamma(x)); }},
+    {"digamma", [](A t, A x, A) { return mul(t, polygamma(like(x, 1), x)); }},
+    {"bessel_i0", [](A t, A x, A) { return mul(t, bessel_i1(x)); }},
+    {"bessel_i1", bessel_i1_derivative},
+    {"bessel_i0e", [](A t, A x, A r) { return mul(t, sub(bessel_i1e(x), mul(sign(x), r))); }},
+    {"bessel_i1e", bessel_i1e_derivative},
+    {"square", [](A t, A x, A) { return mul(t, twice(x)); }},
+    {"real", [](A t, A, A) { return real(t); }, [](A ct) { return complex(ct, like(ct, 0)); }},
+    {"imag", [](A t, A, A) { return imag(t); }, [](A ct) { return complex(like(ct, 0), neg(ct)); }},
+    {"conj", [](A t, A, A) { return conj(t); }, conj},
+    {"population_count"},
+    {"clz"},
 };
 
 constexpr auto kFirst = [](A t, A, A, A) { return t; };
@@ -236,22 +229,20 @@ Direction direction_of(A x, A y) {
 Array betaln_slope(A x, A y) { return sub(digamma(x), digamma(add(x, y))); }
 
 constexpr BinaryRow kBinary[] = {
-    {"add", "stablehlo.add", kFirst, kFirst, kSame, kSame},
-    {"sub", "stablehlo.subtract", kFirst, [](A t, A, A, A) { return neg(t); }, kSame,
-     [](A ct, A) { return neg(ct); }},
-    {"mul", "stablehlo.multiply", [](A t, A, A y, A) { return mul(t, y); },
-     [](A t, A x, A, A) { return mul(t, x); }, kProduct, kProduct},
-    {"div", "stablehlo.divide", [](A t, A, A y, A) { return div(t, y); },
+    {"add", kFirst, kFirst, kSame, kSame},
+    {"sub", kFirst, [](A t, A, A, A) { return neg(t); }, kSame, [](A ct, A) { return neg(ct); }},
+    {"mul", [](A t, A, A y, A) { return mul(t, y); }, [](A t, A x, A, A) { return mul(t, x); },
+     kProduct, kProduct},
+    {"div", [](A t, A, A y, A) { return div(t, y); },
      // Not by the square of y, which leaves the range of numbers first.
      [](A t, A, A y, A r) { return mul(t, neg(div(r, y))); },
      [](A ct, A other) { return div(ct, other); }},
-    {"rem", "stablehlo.remainder", kFirst,
-     [](A t, A x, A y, A r) { return mul(t, round(div(sub(r, x), y), 1)); }},
-    {"max", "stablehlo.maximum", kShareX, kShareY},
-    {"min", "stablehlo.minimum", kShareX, kShareY},
-    {"pow", "stablehlo.power", pow_by_base,
+    {"rem", kFirst, [](A t, A x, A y, A r) { return mul(t, round(div(sub(r, x), y), 1)); }},
+    {"max", kShareX, kShareY},
+    {"min", kShareX, kShareY},
+    {"pow", pow_by_base,
      [](A t, A x, A, A r) { return mul(t, mul(log(zero_replaced_by_one(x)), r)); }},
-    {"atan2", "stablehlo.atan2",
+    {"atan2",
      [](A t, A x, A y, A) {
        const Direction d = direction_of(x, y);
        return mul(t, div(d.y, d.square_length));
@@ -260,35 +251,35 @@ constexpr BinaryRow kBinary[] = {
        const Direction d = direction_of(x, y);
        return mul(t, neg(div(d.x, d.square_length)));
      }},
-    {"nextafter", "chlo.next_after", kFirst},
-    {"polygamma", "chlo.polygamma", no_derivative_by_order,
+    {"nextafter", kFirst},
+    {"polygamma", no_derivative_by_order,
      [](A t, A m, A x, A) { return mul(t, polygamma(one_plus(m), x)); }},
-    {"igamma", "", [](A t, A a, A x, A) { return mul(t, igamma_grad_a(a, x)); },
+    {"igamma", [](A t, A a, A x, A) { return mul(t, igamma_grad_a(a, x)); },
      [](A t, A a, A x, A) { return mul(t, gamma_density(a, x)); }},
-    {"igammac", "", [](A t, A a, A x, A) { return mul(t, neg(igamma_grad_a(a, x))); },
+    {"igammac", [](A t, A a, A x, A) { return mul(t, neg(igamma_grad_a(a, x))); },
      [](A t, A a, A x, A) { return mul(t, neg(gamma_density(a, x))); }},
-    {"igamma_grad_a", "", no_derivative<kSecond>, no_derivative<kSecond>},
-    {"beta", "", [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(x, y))); },
+    {"igamma_grad_a", no_derivative<kSecond>, no_derivative<kSecond>},
+    {"beta", [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(x, y))); },
      [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(y, x))); }},
-    {"betaln", "", [](A t, A x, A y, A) { return mul(t, betaln_slope(x, y)); },
+    {"betaln", [](A t, A x, A y, A) { return mul(t, betaln_slope(x, y)); },
      [](A t, A x, A y, A) { return mul(t, betaln_slope(y, x)); }},
-    {"random_gamma_grad", "", no_derivative<kSampleSecond>, no_derivative<kSampleSecond>},
-    {"zeta", "chlo.zeta", no_derivative<kExponent>,
+    {"random_gamma_grad", no_derivative<kSampleSecond>, no_derivative<kSampleSecond>},
+    {"zeta", no_derivative<kExponent>,
      [](A t, A x, A q, A) { return mul(t, neg(mul(x, zeta(one_plus(x), q)))); }},
-    {"gcd", ""},
-    {"and", "stablehlo.and"},
-    {"or", "stablehlo.or"},
-    {"xor", "stablehlo.xor"},
-    {"shift_left", "stablehlo.shift_left"},
-    {"shift_right_logical", "stablehlo.shift_right_logical"},
-    {"shift_right_arithmetic", "stablehlo.shift_right_arithmetic"},
-    {"eq", "stablehlo.compare"},
-    {"ne", "stablehlo.compare"},
-    {"lt", "stablehlo.compare"},
-    {"le", "stablehlo.compare"},
-    {"gt", "stablehlo.compare"},
-    {"ge", "stablehlo.compare"},
-    {"complex", "stablehlo.complex", [](A t, A, A, A) { return complex(t, like(t, 0)); },
+    {"gcd"},
+    {"and"},
+    {"or"},
+    {"xor"},
+    {"shift_left"},
+    {"shift_right_logical"},
+    {"shift_right_arithmetic"},
+    {"eq"},
+    {"ne"},
+    {"lt"},
+    {"le"},
+    {"gt"},
+    {"ge"},
+    {"complex", [](A t, A, A, A) { return complex(t, like(t, 0)); },
      [](A t, A, A, A) { return complex(like(t, 0), t); }, [](A ct, A) { return real(ct); },
      [](A ct, A) { return neg(imag(ct)); }},
 };
@@ -366,9 +357,9 @@ const RowRules<Row>* find_rules(const Row (&rows)[size], std::string_view name) 
 
 }  // namespace
 
-ElementwiseRules elementwise_rules(std::string_view primitive) {
-  if (const auto* unary = find_rules(kUnary, primitive)) return {unary->row->stablehlo, unary};
-  if (const auto* binary = find_rules(kBinary, primitive)) return {binary->row->stablehlo, binary};
+const TransformRules* elementwise_rules(std::string_view primitive) {
+  if (const auto* unary = find_rules(kUnary, primitive)) return unary;
+  if (const auto* binary = find_rules(kBinary, primitive)) return binary;
   throw Error(ErrorCode::kInternal,
               fmt::format("{}: has no row in elementwise_rules.cpp", primitive));
 }

@@ -1,4 +1,4 @@
-// What transformations and exporters know of the elementwise primitives of elementwise_list.h.
+// What transformations know of the elementwise primitives of elementwise_list.h.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,7 @@
 
 namespace farcall {
 
-struct ElementwiseRules {
-  std::string_view stablehlo;  // empty where it takes more than one operation
-  const TransformRules* rules;
-};
 // Raises INTERNAL for a primitive that has no row in the table.
-ElementwiseRules elementwise_rules(std::string_view primitive);
+const TransformRules* elementwise_rules(std::string_view primitive);
 
 }  // namespace farcall

@@ -119,13 +119,19 @@ ParamsPtr parse(std::span<const NamedValue> fields) {
 
 const TransformRules kRules = {
     .jvp = ffi_call_jvp, .transpose = ffi_call_transpose, .batch = ffi_call_batch};
+ForeignTarget target(const Params* params) {
+  const auto& p = params_as<FfiCallParams>(params);
+  return {p.target_name, p.custom_call_api_version};
+}
+
 const Primitive kFfiCall = {.name = "ffi_call",
                             .type_rule = type_rule,
                             .parse = parse,
                             .effects = effects,
                             .flops = flops,
-                            .stablehlo = "stablehlo.custom_call",
-                            .rules = &kRules};
+                            .rules = &kRules,
+                            .kind = PrimitiveKind::kForeignCall,
+                            .foreign_target = target};
 FARCALL_REGISTER_PRIMITIVE(kFfiCall);
 
 // What depends on the options alone.

@@ -132,7 +132,6 @@ const Primitive kFft = {.name = "fft",
                         .type_rule = fft_rule,
                         .parse = parse_params<FftParams>,
                         .flops = fft_flops,
-                        .stablehlo = "stablehlo.fft",
                         .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kFft);
 

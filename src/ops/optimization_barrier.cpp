@@ -53,8 +53,11 @@ const TransformRules kRules = {.jvp = barrier_jvp,
                                .transpose = barrier_transpose,
                                .batch = barrier_batch,
                                .evaluate = barrier_at_once};
-const Primitive kBarrier = {
-    .name = "optimization_barrier", .type_rule = same_types, .flops = no_flops, .rules = &kRules};
+const Primitive kBarrier = {.name = "optimization_barrier",
+                            .type_rule = same_types,
+                            .flops = no_flops,
+                            .rules = &kRules,
+                            .kind = PrimitiveKind::kBarrier};
 FARCALL_REGISTER_PRIMITIVE(kBarrier);
 
 }  // namespace

@@ -27,7 +27,8 @@ int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const
 const Primitive kPlatformIndex = {.name = "platform_index",
                                   .type_rule = index_rule,
                                   .parse = parse_params<PlatformIndexParams>,
-                                  .flops = no_flops};
+                                  .flops = no_flops,
+                                  .kind = PrimitiveKind::kPlatformIndex};
 FARCALL_REGISTER_PRIMITIVE(kPlatformIndex);
 
 }  // namespace

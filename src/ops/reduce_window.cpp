@@ -219,7 +219,6 @@ Primitive reduce_window(std::string_view name, decltype(Primitive::type_rule) ru
           .type_rule = rule,
           .parse = parse_params<ReduceWindowParams>,
           .flops = window_flops<ReduceWindowParams>,
-          .stablehlo = "stablehlo.reduce_window",
           .rules = &rules};
 }
 
@@ -251,7 +250,6 @@ const Primitive kScatter = {.name = "select_and_scatter_add",
                             .type_rule = scatter_rule,
                             .parse = parse_params<SelectWindowParams>,
                             .flops = window_flops<SelectWindowParams>,
-                            .stablehlo = "stablehlo.select_and_scatter",
                             .rules = &kScatterRules};
 FARCALL_REGISTER_PRIMITIVE(kScatter);
 

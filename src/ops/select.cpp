@@ -87,10 +87,7 @@ const TransformRules kClampRules = {.jvp = clamp_jvp, .batch = batch_elementwise
 
 const Primitive kSelect = {.name = "select_n", .type_rule = select_rule, .rules = &kSelectRules};
 FARCALL_REGISTER_PRIMITIVE(kSelect);
-const Primitive kClamp = {.name = "clamp",
-                          .type_rule = clamp_rule,
-                          .stablehlo = "stablehlo.clamp",
-                          .rules = &kClampRules};
+const Primitive kClamp = {.name = "clamp", .type_rule = clamp_rule, .rules = &kClampRules};
 FARCALL_REGISTER_PRIMITIVE(kClamp);
 
 }  // namespace

@@ -111,7 +111,6 @@ const Primitive kSort = {.name = "sort",
                          .type_rule = sort_rule,
                          .parse = parse_params<SortParams>,
                          .flops = sort_flops,
-                         .stablehlo = "stablehlo.sort",
                          .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kSort);
 

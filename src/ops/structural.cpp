@@ -254,52 +254,52 @@ BatchResults rev_batch(const BatchCall& call) {
 
 template <class Struct>
 constexpr Primitive structural(std::string_view name, decltype(Primitive::type_rule) rule,
-                               std::string_view stablehlo, const TransformRules* rules) {
+                               const TransformRules* rules,
+                               PrimitiveKind kind = PrimitiveKind::kOperation) {
   return {.name = name,
           .type_rule = rule,
           .parse = parse_params<Struct>,
           .flops = no_flops,
-          .stablehlo = stablehlo,
-          .rules = rules};
+          .rules = rules,
+          .kind = kind};
 }
 
 const TransformRules kBroadcastRules = {
     .jvp = linear_jvp, .transpose = broadcast_transpose, .batch = broadcast_batch};
-const Primitive kBroadcastInDim = structural<BroadcastInDimParams>(
-    "broadcast_in_dim", broadcast_rule, "stablehlo.broadcast_in_dim", &kBroadcastRules);
+const Primitive kBroadcastInDim =
+    structural<BroadcastInDimParams>("broadcast_in_dim", broadcast_rule, &kBroadcastRules);
 FARCALL_REGISTER_PRIMITIVE(kBroadcastInDim);
 
 const TransformRules kReshapeRules = {
     .jvp = linear_jvp, .transpose = reshape_transpose, .batch = reshape_batch};
 const Primitive kReshape =
-    structural<ReshapeParams>("reshape", reshape_rule, "stablehlo.reshape", &kReshapeRules);
+    structural<ReshapeParams>("reshape", reshape_rule, &kReshapeRules, PrimitiveKind::kView);
 FARCALL_REGISTER_PRIMITIVE(kReshape);
 
 const TransformRules kTransposeRules = {
     .jvp = linear_jvp, .transpose = transpose_transpose, .batch = transpose_batch};
-const Primitive kTranspose = structural<TransposeParams>("transpose", transpose_rule,
-                                                         "stablehlo.transpose", &kTransposeRules);
+const Primitive kTranspose = structural<TransposeParams>(
+    "transpose", transpose_rule, &kTransposeRules, PrimitiveKind::kTranspose);
 FARCALL_REGISTER_PRIMITIVE(kTranspose);
 
 const TransformRules kSliceRules = {
     .jvp = linear_jvp, .transpose = slice_transpose, .batch = slice_batch};
-const Primitive kSlice =
-    structural<SliceParams>("slice", slice_rule, "stablehlo.slice", &kSliceRules);
+const Primitive kSlice = structural<SliceParams>("slice", slice_rule, &kSliceRules);
 FARCALL_REGISTER_PRIMITIVE(kSlice);
 
 const TransformRules kConcatenateRules = {
     .jvp = concatenate_jvp, .transpose = concatenate_transpose, .batch = concatenate_batch};
-const Primitive kConcatenate = structural<ConcatenateParams>(
-    "concatenate", concatenate_rule, "stablehlo.concatenate", &kConcatenateRules);
+const Primitive kConcatenate =
+    structural<ConcatenateParams>("concatenate", concatenate_rule, &kConcatenateRules);
 FARCALL_REGISTER_PRIMITIVE(kConcatenate);
 
 const TransformRules kRevRules = {
     .jvp = linear_jvp, .transpose = rev_transpose, .batch = rev_batch};
-const Primitive kRev = structural<RevParams>("rev", rev_rule, "stablehlo.reverse", &kRevRules);
+const Primitive kRev = structural<RevParams>("rev", rev_rule, &kRevRules);
 FARCALL_REGISTER_PRIMITIVE(kRev);
 
 // Without operands there is nothing to transform.
-const Primitive kIota = structural<IotaParams>("iota", iota_rule, "stablehlo.iota", nullptr);
+const Primitive kIota = structural<IotaParams>("iota", iota_rule, nullptr);
 FARCALL_REGISTER_PRIMITIVE(kIota);
 
 }  // namespace

@@ -13,8 +13,7 @@ std::vector<ShapeDtype> token_rule(std::span<const ShapeDtype> inputs, const Par
   return {ShapeDtype(DType::kToken, {})};
 }
 
-const Primitive kCreateToken = {
-    .name = "create_token", .type_rule = token_rule, .stablehlo = "stablehlo.create_token"};
+const Primitive kCreateToken = {.name = "create_token", .type_rule = token_rule};
 FARCALL_REGISTER_PRIMITIVE(kCreateToken);
 
 }  // namespace

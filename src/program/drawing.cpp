@@ -92,7 +92,7 @@ class GraphMaker {
   }
 
   void equation(const Equation& equation) {
-    const bool is_foreign = equation.primitive->name == "ffi_call";
+    const bool is_foreign = equation.primitive->kind == PrimitiveKind::kForeignCall;
     const uint32_t node =
         add(is_foreign ? DrawnNode::Kind::kForeignCall : DrawnNode::Kind::kEquation,
             equation_label(program_, equation, names_));

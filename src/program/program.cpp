@@ -238,7 +238,7 @@ ProgramPtr ProgramBuilder::build(std::span<const Atom> outputs, std::string name
   program_.name = std::move(name);
   program_.axis_names.clear();
   program_.holds_callback = std::ranges::any_of(program_.equations, [](const Equation& equation) {
-    return equation.primitive->holds_callback ||
+    return equation.primitive->is_callback() ||
            std::ranges::any_of(nested_programs(equation), [](const NamedProgram& nested) {
              return nested.program->holds_callback;
            });

@@ -16,8 +16,6 @@
 #include <farcall/core/quote.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/ffi/signature.h>
-#include <farcall/primitives/callback.h>
-#include <farcall/primitives/ffi_call.h>
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 
@@ -91,11 +89,12 @@ void check_no_callbacks(const Program& program) {
   if (!program.holds_callback) return;
   for_each_program(program, [](const Program& each) {
     for (const Equation& equation : each.equations) {
-      if (!equation.primitive->holds_callback) continue;
+      if (!equation.primitive->is_callback()) continue;
       invalid(fmt::format(
           "{} {} is a function of this process and cannot be saved; register a target and use "
           "ffi_call for programs that other processes load",
-          equation.primitive->name, try_callback(equation.params.get())->callback->name));
+          equation.primitive->name,
+          equation.primitive->foreign_target(equation.params.get()).name));
     }
   });
 }
@@ -215,11 +214,11 @@ std::vector<SavedTarget> foreign_targets(const Program& program, const std::stri
   std::map<std::pair<std::string, int64_t>, SavedTarget> found;
   for_each_program(program, [&](const Program& each) {
     for (const Equation& equation : each.equations) {
-      if (equation.primitive->name != "ffi_call") continue;
-      const auto& p = params_as<FfiCallParams>(equation.params.get());
+      if (equation.primitive->kind != PrimitiveKind::kForeignCall) continue;
+      const ForeignTarget target = equation.primitive->foreign_target(equation.params.get());
       const auto [it, is_new] =
-          found.try_emplace({p.target_name, p.custom_call_api_version},
-                            SavedTarget{p.target_name, platform, p.custom_call_api_version, {}});
+          found.try_emplace({target.name, target.api_version},
+                            SavedTarget{target.name, platform, target.api_version, {}});
       if (is_new) it->second.signature = signature_of(it->second);
     }
   });

@@ -1,6 +1,8 @@
 // The primitive jit.
 #include <farcall/trace/call.h>
 
+#include <farcall/primitives/call.h>
+
 #include "trace/call_rules.h"
 
 namespace farcall {

@@ -7,6 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
+#include <farcall/primitives/call.h>
+#include <farcall/primitives/convolution.h>
+#include <farcall/primitives/dot_general.h>
 #include <farcall/program/walk.h>
 
 #include "trace/call_rules.h"
@@ -18,13 +21,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool is_among(const Names& names, const Equation& equation) {
-  return std::ranges::find(names, params_as<NameParams>(equation.params.get()).name) != names.end();
+const NameParams* name_of(const Equation& equation) {
+  return try_params<NameParams>(equation.params.get());
 }
-
-// The parameters of operations are known to the layers above; here they are read by their names.
-bool has_batch_dimensions(const Equation& equation) {
-  return detail::find_field(equation.params->fields(), "lhs_batch") != Value(ValueList());
+bool is_among(const Names& names, const NameParams& params) {
+  return std::ranges::find(names, params.name) != names.end();
 }
 
 struct NamedPolicy {
@@ -36,24 +37,28 @@ constexpr NamedPolicy kPolicies[] = {
     {"everything_saveable", [](const Equation&, const Names&) { return true; }},
     {"dots_saveable",
      [](const Equation& equation, const Names&) {
-       const std::string_view name = equation.primitive->name;
-       return name == "dot_general" || name == "conv_general_dilated";
+       return try_params<DotGeneralParams>(equation.params.get()) ||
+              try_params<ConvParams>(equation.params.get());
      }},
     {"dots_with_no_batch_dims_saveable",
      [](const Equation& equation, const Names&) {
-       return equation.primitive->name == "dot_general" && !has_batch_dimensions(equation);
+       const auto* dot = try_params<DotGeneralParams>(equation.params.get());
+       return dot && dot->lhs_batch.empty();
      }},
     {"save_only_these_names",
      [](const Equation& equation, const Names& names) {
-       return equation.primitive->name == "name" && is_among(names, equation);
+       const NameParams* name = name_of(equation);
+       return name && is_among(names, *name);
      }},
     {"save_any_names_but_these",
      [](const Equation& equation, const Names& names) {
-       return equation.primitive->name == "name" && !is_among(names, equation);
+       const NameParams* name = name_of(equation);
+       return name && !is_among(names, *name);
      }},
     {"save_anything_except_these_names",
      [](const Equation& equation, const Names& names) {
-       return equation.primitive->name != "name" || !is_among(names, equation);
+       const NameParams* name = name_of(equation);
+       return !name || !is_among(names, *name);
      }},
 };
 
@@ -73,7 +78,7 @@ const NamedPolicy& find_policy(std::string_view name) {
 ProgramPtr with_calls_opened(const Program& program) {
   check_expansion(program, "checkpoint");
   const EquationRule open = [&open](const Equation& equation, std::span<const Array> operands) {
-    if (equation.primitive->name == "jit") {
+    if (try_params<JitParams>(equation.params.get())) {
       return evaluate(*called_program(equation), operands, open);
     }
     return bind_primitive(*equation.primitive, equation.params, operands);
@@ -215,7 +220,8 @@ const Primitive kName = {.name = "name",
                          .parse = parse_params<NameParams>,
                          .flops = [](std::span<const ShapeDtype>, std::span<const ShapeDtype>,
                                      const Params*) -> int64_t { return 0; },
-                         .rules = &kNameRules};
+                         .rules = &kNameRules,
+                         .kind = PrimitiveKind::kView};
 
 const bool kRegistered = [] {
   register_primitive(kCheckpoint);

@@ -9,7 +9,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/sizes.h>
-#include <farcall/program/params.h>
+#include <farcall/primitives/call.h>
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
@@ -18,27 +18,14 @@
 
 namespace farcall {
 
-// Rules are code: they have a name in the text of a program, and only that.
-inline Value to_value(const CustomCallPtr& call) { return call->name; }
-inline void from_value(const Value& value, CustomCallPtr& out) {
+Value to_value(const CustomCallPtr& call) { return call->name; }
+void from_value(const Value& value, CustomCallPtr& out) {
   auto call = std::make_shared<CustomCall>();
   from_value(value, call->name);
   out = std::move(call);
 }
-inline size_t hash_of(const CustomCallPtr& call) { return std::hash<CustomCallPtr>()(call); }
 
 namespace {
-
-struct CustomCallParams {
-  CustomCallPtr rules;
-  ProgramPtr call_jaxpr;
-  int64_t num_consts = 0;  // inputs that the function closed over
-  static constexpr auto fields() {
-    return std::tuple(field("name", &CustomCallParams::rules),
-                      field("call_jaxpr", &CustomCallParams::call_jaxpr),
-                      field("num_consts", &CustomCallParams::num_consts));
-  }
-};
 
 // The tangents of a custom_vjp: linear, known by its transpose alone. Operands: residuals, then the
 // tangents of the inputs that vary.

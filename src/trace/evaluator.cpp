@@ -25,7 +25,7 @@ namespace {
 std::vector<SourceLocationPtr> lines_of_calls(const Program& program) {
   std::vector<SourceLocationPtr> lines;
   for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
-    if (equation.primitive->name == "ffi_call") lines.push_back(equation.where);
+    if (equation.primitive->kind == PrimitiveKind::kForeignCall) lines.push_back(equation.where);
   });
   return lines;
 }

@@ -41,8 +41,7 @@ struct CallbackParams {
 
 // Whether the parameters are those of a callback primitive.
 inline const CallbackParams* try_callback(const Params* params) {
-  const auto* typed = dynamic_cast<const detail::ParamsOf<CallbackParams>*>(params);
-  return typed ? &typed->value() : nullptr;
+  return try_params<CallbackParams>(params);
 }
 
 // The foreign call that engines make of a callback: to the callback's own target, row-major.

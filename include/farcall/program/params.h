@@ -196,6 +196,13 @@ const Struct& params_as(const Params* params) {
   return typed->value();
 }
 
+// The same, null for parameters of another kind.
+template <class Struct>
+const Struct* try_params(const Params* params) {
+  const auto* typed = dynamic_cast<const detail::ParamsOf<Struct>*>(params);
+  return typed ? &typed->value() : nullptr;
+}
+
 // From the fields that the text of a program gives; all must be there.
 template <class Struct>
 ParamsPtr parse_params(std::span<const NamedValue> fields) {

@@ -22,6 +22,27 @@ struct Cost {
 
 struct TransformRules;  // defined by the trace layer
 
+// What passes and engines treat in a way of its own. Primitives that call a program are those with
+// a `body`.
+enum class PrimitiveKind : uint8_t {
+  kOperation,
+  kForeignCall,
+  kCallback,  // a call of a function that an equation keeps alive
+  kScan,
+  kWhile,
+  kCond,
+  kPlatformIndex,
+  kBarrier,  // its operands, which no optimization may look through
+  kView,     // the elements of its operand in the same order: reshape, name
+  kTranspose,
+};
+
+// The target of a foreign call or callback.
+struct ForeignTarget {
+  std::string name;
+  int64_t api_version = 4;
+};
+
 struct Primitive {
   std::string_view name;
   // The types of the results; raises Error when the operands do not fit. infer_types puts the name
@@ -33,7 +54,6 @@ struct Primitive {
   // Null: as many operations as the results have elements.
   int64_t (*flops)(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
                    const Params* params) = nullptr;
-  std::string_view stablehlo = {};  // operation name; empty where the form depends on parameters
   const TransformRules* rules = nullptr;  // null: it cannot be transformed
   // For primitives that do nothing but run a program on their operands: that program, or null where
   // these parameters have none.
@@ -45,8 +65,13 @@ struct Primitive {
   // For primitives that no engine can run, because a transformation should have replaced them: what
   // is wrong with a program that still has one.
   std::string_view never_run = {};
-  // An equation keeps a function of the user's alive.
-  bool holds_callback = false;
+  PrimitiveKind kind = PrimitiveKind::kOperation;
+  // For primitives that call foreign code: what an equation calls.
+  ForeignTarget (*foreign_target)(const Params* params) = nullptr;
+
+  bool is_callback() const { return kind == PrimitiveKind::kCallback; }
+  bool is_foreign() const { return foreign_target != nullptr; }
+  bool is_loop() const { return kind == PrimitiveKind::kScan || kind == PrimitiveKind::kWhile; }
 };
 
 // Adds `primitive`, which must live until the process ends. Raises ALREADY_EXISTS.

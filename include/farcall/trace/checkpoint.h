@@ -3,11 +3,9 @@
 
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <farcall/core/export.h>
-#include <farcall/program/params.h>
 #include <farcall/trace/record.h>
 
 namespace farcall {
@@ -26,19 +24,6 @@ struct SavePolicy {
   std::vector<std::string> names = {};
 };
 
-struct CheckpointParams {
-  ProgramPtr jaxpr;
-  bool prevent_cse = true;
-  std::string policy;
-  std::vector<std::string> names;
-  static constexpr auto fields() {
-    return std::tuple(field("jaxpr", &CheckpointParams::jaxpr),
-                      field("prevent_cse", &CheckpointParams::prevent_cse),
-                      field("policy", &CheckpointParams::policy),
-                      field("names", &CheckpointParams::names));
-  }
-};
-
 struct CheckpointOptions {
   std::string name = {};  // of the program
   bool prevent_cse = true;
@@ -50,10 +35,6 @@ FARCALL_API std::vector<Array> checkpoint(const FlatFunction& function,
                                           std::span<const Array> inputs,
                                           const CheckpointOptions& options = {});
 
-struct NameParams {
-  std::string name;
-  static constexpr auto fields() { return std::tuple(field("name", &NameParams::name)); }
-};
 // `x` itself, under a name that policies refer to.
 FARCALL_API Array checkpoint_name(const Array& x, const std::string& name);
 

@@ -182,15 +182,19 @@ ParamsPtr parse(std::span<const NamedValue> fields) {
   return params;
 }
 
+ForeignTarget target(const Params* params) {
+  return {params_as<CallbackParams>(params).callback->name};
+}
+
 Primitive callback_primitive(CallbackKind kind, const TransformRules& rules) {
   return {.name = callback_kind_name(kind),
           .type_rule = type_rule,
           .parse = parse,
           .effects = effects,
           .flops = flops,
-          .stablehlo = "stablehlo.custom_call",
           .rules = &rules,
-          .holds_callback = true};
+          .kind = PrimitiveKind::kCallback,
+          .foreign_target = target};
 }
 
 const Primitive kBufferCallback = callback_primitive(CallbackKind::kBuffer, kPureRules);

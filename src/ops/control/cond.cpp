@@ -293,7 +293,8 @@ const Primitive kCond = {.name = "cond",
                          .effects = cond_effects,
                          .rules = &kCondRules,
                          .cost = cond_cost,
-                         .axis_names = cond_axis_names};
+                         .axis_names = cond_axis_names,
+                         .kind = PrimitiveKind::kCond};
 FARCALL_REGISTER_PRIMITIVE(kCond);
 
 }  // namespace

@@ -424,7 +424,8 @@ const Primitive kScan = {.name = "scan",
                          .effects = scan_effects,
                          .rules = &kScanRules,
                          .cost = scan_cost,
-                         .axis_names = scan_axis_names};
+                         .axis_names = scan_axis_names,
+                         .kind = PrimitiveKind::kScan};
 FARCALL_REGISTER_PRIMITIVE(kScan);
 
 }  // namespace

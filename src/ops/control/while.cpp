@@ -275,7 +275,8 @@ const Primitive kWhile = {.name = "while",
                           .effects = while_effects,
                           .rules = &kWhileRules,
                           .cost = while_cost,
-                          .axis_names = while_axis_names};
+                          .axis_names = while_axis_names,
+                          .kind = PrimitiveKind::kWhile};
 FARCALL_REGISTER_PRIMITIVE(kWhile);
 
 }  // namespace

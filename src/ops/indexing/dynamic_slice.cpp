@@ -163,7 +163,6 @@ const Primitive kDynamicSlice = {.name = "dynamic_slice",
                                  .type_rule = slice_rule,
                                  .parse = parse_params<DynamicSliceParams>,
                                  .flops = no_flops,
-                                 .stablehlo = "stablehlo.dynamic_slice",
                                  .rules = &kSliceRules};
 FARCALL_REGISTER_PRIMITIVE(kDynamicSlice);
 
@@ -172,7 +171,6 @@ const TransformRules kUpdateRules = {
 const Primitive kDynamicUpdateSlice = {.name = "dynamic_update_slice",
                                        .type_rule = update_rule,
                                        .flops = no_flops,
-                                       .stablehlo = "stablehlo.dynamic_update_slice",
                                        .rules = &kUpdateRules};
 FARCALL_REGISTER_PRIMITIVE(kDynamicUpdateSlice);
 

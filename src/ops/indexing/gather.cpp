@@ -98,7 +98,6 @@ const Primitive kGather = {.name = "gather",
                            .type_rule = gather_rule,
                            .parse = parse_params<GatherParams>,
                            .flops = no_flops,
-                           .stablehlo = "stablehlo.gather",
                            .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kGather);
 

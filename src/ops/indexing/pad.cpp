@@ -113,7 +113,6 @@ const Primitive kPad = {.name = "pad",
                         .type_rule = pad_rule,
                         .parse = parse_params<PadParams>,
                         .flops = no_flops,
-                        .stablehlo = "stablehlo.pad",
                         .rules = &kRules};
 FARCALL_REGISTER_PRIMITIVE(kPad);
 

@@ -64,7 +64,6 @@ int64_t one_per_update(std::span<const ShapeDtype> inputs, std::span<const Shape
   return inputs[2].size();
 }
 
-// All have one form in StableHLO, whose body says how values are combined.
 constexpr Primitive scatter_primitive(std::string_view name, decltype(Primitive::type_rule) rule,
                                       decltype(Primitive::flops) flops,
                                       const TransformRules* rules) {
@@ -72,7 +71,6 @@ constexpr Primitive scatter_primitive(std::string_view name, decltype(Primitive:
           .type_rule = rule,
           .parse = parse_params<ScatterParams>,
           .flops = flops,
-          .stablehlo = "stablehlo.scatter",
           .rules = rules};
 }
 

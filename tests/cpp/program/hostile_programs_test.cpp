@@ -7,13 +7,13 @@
 
 #include <farcall/core/interrupt.h>
 #include <farcall/core/sizes.h>
+#include <farcall/primitives/call.h>
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/draw.h>
 #include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
-#include <farcall/trace/call.h>
 
 #include "building.h"
 #include "saved_bytes.h"

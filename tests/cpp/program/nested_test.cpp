@@ -1,12 +1,12 @@
 // Programs inside programs: how they are printed, verified and what they cost.
 #include <gtest/gtest.h>
 
+#include <farcall/primitives/call.h>
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
-#include <farcall/trace/call.h>
 
 #include "building.h"
 

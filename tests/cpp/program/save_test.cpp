@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <farcall/ffi/registry.h>
+#include <farcall/primitives/call.h>
 #include <farcall/program/save.h>
 #include <farcall/program/text.h>
-#include <farcall/trace/call.h>
 
 #include "building.h"
 #include "saved_bytes.h"

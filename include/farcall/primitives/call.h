@@ -1,0 +1,69 @@
+// Parameters of primitives that run a program on their operands: jit, checkpoint and functions with
+// custom rules; and of name, which checkpoint's policies refer to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <farcall/core/export.h>
+#include <farcall/program/params.h>
+#include <farcall/program/program.h>
+
+namespace farcall {
+
+// jit: runs `jaxpr`. As a part of another program it is the same as its equations.
+struct JitParams {
+  std::string name;
+  ProgramPtr jaxpr;
+  static constexpr auto fields() {
+    return std::tuple(field("name", &JitParams::name), field("jaxpr", &JitParams::jaxpr));
+  }
+};
+
+// checkpoint: the same, whose equations reverse mode runs again. With `prevent_cse` they are not
+// merged with equal ones outside. `policy` and `names` are those of trace/checkpoint.h.
+struct CheckpointParams {
+  ProgramPtr jaxpr;
+  bool prevent_cse = true;
+  std::string policy;
+  std::vector<std::string> names;
+  static constexpr auto fields() {
+    return std::tuple(field("jaxpr", &CheckpointParams::jaxpr),
+                      field("prevent_cse", &CheckpointParams::prevent_cse),
+                      field("policy", &CheckpointParams::policy),
+                      field("names", &CheckpointParams::names));
+  }
+};
+
+// name: its operand.
+struct NameParams {
+  std::string name;
+  static constexpr auto fields() { return std::tuple(field("name", &NameParams::name)); }
+};
+
+// A function with rules of its own, defined by the trace layer. Rules are code: they have a name in
+// the text of a program, and only that.
+struct CustomCall;
+using CustomCallPtr = std::shared_ptr<const CustomCall>;
+FARCALL_API Value to_value(const CustomCallPtr& call);
+FARCALL_API void from_value(const Value& value, CustomCallPtr& out);
+inline size_t hash_of(const CustomCallPtr& call) { return std::hash<CustomCallPtr>()(call); }
+
+// custom_jvp_call, custom_vjp_call, custom_vmap_call: run `call_jaxpr`; transformations use
+// `rules`.
+struct CustomCallParams {
+  CustomCallPtr rules;
+  ProgramPtr call_jaxpr;
+  int64_t num_consts = 0;  // inputs that the function closed over
+  static constexpr auto fields() {
+    return std::tuple(field("name", &CustomCallParams::rules),
+                      field("call_jaxpr", &CustomCallParams::call_jaxpr),
+                      field("num_consts", &CustomCallParams::num_consts));
+  }
+};
+
+}  // namespace farcall
