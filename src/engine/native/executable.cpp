@@ -17,7 +17,7 @@
 #include <farcall/program/walk.h>
 
 #include "engine/native/engine.h"
-#include "engine/native/passes.h"
+#include "engine/native/pipeline.h"
 #include "engine/native/plan.h"
 #include "engine/native/region.h"
 #include "engine/native/state.h"
@@ -279,9 +279,15 @@ class NativeEngine final : public Engine {
   }
 
  private:
+  std::vector<Storage> evaluate_known(const ProgramPtr& program) const {
+    std::vector<Storage> results(program->outputs.size());
+    NativeExecutable(host_, program, make_plan(program, {})).execute({}, results, {});
+    return results;
+  }
   std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
                                                   const CompileOptions& options) const {
-    ProgramPtr live = remove_dead_code(inline_calls(program));
+    ProgramPtr live =
+        run_passes(program, [this](const ProgramPtr& known) { return evaluate_known(known); });
     PlanOptions plan{.donated_inputs = options.donated_inputs};
     plan.in_place = donation_pairs(*live, options.donated_inputs);
     return std::make_shared<NativeExecutable>(host_, std::move(program),

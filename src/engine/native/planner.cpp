@@ -10,29 +10,11 @@
 #include <farcall/core/interrupt.h>
 #include <farcall/core/layout.h>
 #include <farcall/core/sizes.h>
-#include <farcall/program/text.h>
+#include <farcall/program/located.h>
 
 #include "engine/native/kernels/strided_copy.h"
 
 namespace farcall::native {
-namespace {
-
-// Adds the user's line to an error that compiling an equation gave.
-template <class F>
-auto with_location(const Equation& equation, F&& compile) {
-  try {
-    return compile();
-  } catch (const Error& error) {
-    if (!equation.where) throw;
-    const std::string_view text = error.message();
-    // The line of an equation in a loop is there already.
-    if (text.find("\n  at ") != std::string_view::npos) throw;
-    error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*equation.where)));
-    throw;  // not reached; raise_with does not return
-  }
-}
-
-}  // namespace
 
 Plan::Plan() = default;
 Plan::~Plan() = default;
@@ -108,12 +90,12 @@ void Planner::share_memory() {
 
 void Planner::share_equation(size_t index) {
   const Equation& equation = program_.equations[index];
-  if (equation.primitive->name == "reshape" || equation.primitive->name == "name") {
+  if (equation.primitive->kind == PrimitiveKind::kView) {
     const Atom operand = equation.inputs[0];
     if (operand.is_variable() && !layouts_[operand.index]) {
       join(equation.outputs[0], operand.index);
     }
-  } else if (equation.primitive->name == "transpose") {
+  } else if (equation.primitive->kind == PrimitiveKind::kTranspose) {
     share_transpose(index);
   } else if (foreign_call(index)) {
     share_foreign_call(index);
@@ -270,14 +252,14 @@ void Planner::release_dead(size_t index) {
 
 void Planner::plan_equation(size_t index) {
   const Equation& equation = program_.equations[index];
-  const std::string_view name = equation.primitive->name;
+  const PrimitiveKind kind = equation.primitive->kind;
   if (foreign_call(index)) {
     plan_foreign_call(index);
   } else if (region_of_[index] != kNever) {
     plan_region(index);
-  } else if (name == "create_token") {
+  } else if (equation.primitive->name == "create_token") {
     // Nothing to do: a token has no bytes.
-  } else if ((name == "reshape" || name == "transpose" || name == "name") &&
+  } else if ((kind == PrimitiveKind::kView || kind == PrimitiveKind::kTranspose) &&
              shares_[equation.outputs[0]] != equation.outputs[0]) {
     // Nothing to do: the result is the operand's memory.
   } else {

@@ -37,7 +37,7 @@ std::optional<size_t> aliased_output(const FfiCallParams& params, size_t input) 
 const FfiCallParams* Planner::foreign_call(size_t index) const {
   if (callbacks_[index]) return &*callbacks_[index];
   const Equation& equation = program_.equations[index];
-  if (equation.primitive->name != "ffi_call") return nullptr;
+  if (equation.primitive->kind != PrimitiveKind::kForeignCall) return nullptr;
   return &params_as<FfiCallParams>(equation.params.get());
 }
 

@@ -104,7 +104,7 @@ Place Planner::row_major_place(Atom atom, std::string_view reader) {
 void Planner::report_copy_of_result(uint32_t variable, std::string_view reader) {
   // Transposes may have come between.
   while (defined_at_[variable] != kNever &&
-         program_.equations[defined_at_[variable]].primitive->name == "transpose") {
+         program_.equations[defined_at_[variable]].primitive->kind == PrimitiveKind::kTranspose) {
     const Atom operand = program_.equations[defined_at_[variable]].inputs[0];
     if (!operand.is_variable()) return;
     variable = operand.index;

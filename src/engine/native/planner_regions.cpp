@@ -6,7 +6,6 @@
 #include <farcall/primitives/control_flow.h>
 
 #include "engine/native/kernel.h"
-#include "engine/native/passes.h"
 #include "engine/native/planner.h"
 
 namespace farcall::native {
@@ -53,39 +52,37 @@ InPlace in_place_of(const std::vector<Carry>& carries, size_t first_carry) {
   return pairs;
 }
 
-ProgramPtr prepared(const ProgramPtr& program) { return remove_dead_code(inline_calls(program)); }
-
 using Under = std::vector<std::optional<size_t>>;
 Under inputs_under_outputs(const Program& program);
 
 // By result: the operand in whose memory it lies if all operands may be written over.
 Under operands_under_results(const Equation& equation) {
-  const std::string_view name = equation.primitive->name;
+  const Primitive& primitive = *equation.primitive;
   Under under(equation.outputs.size());
   const auto take_carry = [&](int64_t first, int64_t count) {
     for (int64_t i = 0; i < count; ++i) under[static_cast<size_t>(i)] = first + i;
   };
   const CallbackParams* callback = try_callback(equation.params.get());
-  if (callback || name == "ffi_call") {
+  if (primitive.is_foreign()) {
     for (const auto& [input, output] :
          callback ? callback->input_output_aliases
                   : params_as<FfiCallParams>(equation.params.get()).input_output_aliases) {
       under[static_cast<size_t>(output)] = input;
     }
-  } else if (name == "scan") {
+  } else if (primitive.kind == PrimitiveKind::kScan) {
     const auto& p = params_as<ScanParams>(equation.params.get());
     take_carry(p.num_consts, p.num_carry);
-  } else if (name == "while") {
+  } else if (primitive.kind == PrimitiveKind::kWhile) {
     const auto& p = params_as<WhileParams>(equation.params.get());
     take_carry(p.cond_nconsts + p.body_nconsts, std::ssize(under));
-  } else if (name == "cond") {
+  } else if (primitive.kind == PrimitiveKind::kCond) {
     for (const ProgramPtr& branch : params_as<CondParams>(equation.params.get()).branches) {
       const Under inputs = inputs_under_outputs(*branch);
       for (size_t i = 0; i < under.size(); ++i) {
         if (inputs[i] && !under[i]) under[i] = 1 + *inputs[i];
       }
     }
-  } else if (name == "reshape" || name == "name" || updates_first_input(name)) {
+  } else if (primitive.kind == PrimitiveKind::kView || updates_first_input(primitive.name)) {
     under[0] = 0;
   }
   return under;
@@ -142,17 +139,16 @@ size_t Planner::add_child(std::unique_ptr<const Plan> child) {
 
 void Planner::make_region(size_t index) {
   const Equation& equation = program_.equations[index];
-  const std::string_view name = equation.primitive->name;
+  const PrimitiveKind kind = equation.primitive->kind;
   RegionInfo info;
   const size_t first_child = plan_->children.size();
   std::unique_ptr<Region> made;
-  if (name == "scan") {
+  if (kind == PrimitiveKind::kScan) {
     const auto& p = params_as<ScanParams>(equation.params.get());
     const auto num_consts = static_cast<size_t>(p.num_consts);
     const auto num_carry = static_cast<size_t>(p.num_carry);
     auto scan = std::make_unique<ScanRegion>();
-    scan->child =
-        add_child(make_plan(prepared(p.jaxpr), step_options(*p.jaxpr, num_consts, num_carry)));
+    scan->child = add_child(make_plan(p.jaxpr, step_options(*p.jaxpr, num_consts, num_carry)));
     scan->length = p.length;
     scan->is_reverse = p.reverse;
     scan->num_consts = num_consts;
@@ -163,20 +159,20 @@ void Planner::make_region(size_t index) {
     info = {plan_->regions.size(), Instruction::Kind::kScan, scan->carries,
             in_place_of(scan->carries, num_consts)};
     made = std::move(scan);
-  } else if (name == "while") {
+  } else if (kind == PrimitiveKind::kWhile) {
     const auto& p = params_as<WhileParams>(equation.params.get());
     auto loop = std::make_unique<WhileRegion>();
     loop->num_condition_consts = static_cast<size_t>(p.cond_nconsts);
     loop->num_body_consts = static_cast<size_t>(p.body_nconsts);
     const size_t num_carry = p.body_jaxpr->outputs.size();
-    loop->condition = add_child(make_plan(prepared(p.cond_jaxpr), {.is_nested = true}));
-    loop->body = add_child(make_plan(
-        prepared(p.body_jaxpr), step_options(*p.body_jaxpr, loop->num_body_consts, num_carry)));
+    loop->condition = add_child(make_plan(p.cond_jaxpr, {.is_nested = true}));
+    loop->body = add_child(
+        make_plan(p.body_jaxpr, step_options(*p.body_jaxpr, loop->num_body_consts, num_carry)));
     loop->carries = carries_of(*plan_->children[loop->body], loop->num_body_consts, num_carry);
     info = {plan_->regions.size(), Instruction::Kind::kWhile, loop->carries,
             in_place_of(loop->carries, loop->num_condition_consts + loop->num_body_consts)};
     made = std::move(loop);
-  } else if (name == "cond") {
+  } else if (kind == PrimitiveKind::kCond) {
     auto choice = std::make_unique<CondRegion>();
     info = {plan_->regions.size(), Instruction::Kind::kCond, {}, add_branches(index, *choice)};
     choice->num_operands = equation.inputs.size() - 1;
@@ -195,10 +191,7 @@ void Planner::make_region(size_t index) {
 // such an operand's memory if every branch puts it there; otherwise it is copied from there.
 InPlace Planner::add_branches(size_t index, CondRegion& choice) {
   const Equation& equation = program_.equations[index];
-  std::vector<ProgramPtr> programs;
-  for (const ProgramPtr& branch : params_as<CondParams>(equation.params.get()).branches) {
-    programs.push_back(prepared(branch));
-  }
+  const auto& programs = params_as<CondParams>(equation.params.get()).branches;
   PlanOptions options{.is_nested = true};
   for (size_t i = 1; i < equation.inputs.size(); ++i) {
     options.donated_inputs.push_back(why_not_take_over(equation, index, i).empty() &&

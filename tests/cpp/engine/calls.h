@@ -18,11 +18,11 @@
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/passes/passes.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/record.h>
 
-#include "engine/native/passes.h"
 #include "engine/native/plan.h"
 
 namespace farcall::native::testing {
@@ -89,7 +89,8 @@ inline std::shared_ptr<const Executable> compile(const ProgramPtr& program) {
 // The plan that the engine makes of what `function` records.
 inline std::unique_ptr<const Plan> plan_of(const FlatFunction& function,
                                            std::initializer_list<ShapeDtype> inputs) {
-  return make_plan(remove_dead_code(record(function, std::vector<ShapeDtype>(inputs))));
+  return make_plan(
+      remove_dead_code(inline_calls(record(function, std::vector<ShapeDtype>(inputs)))));
 }
 
 inline size_t count(const Plan& plan, Instruction::Kind kind) {

@@ -1,15 +1,12 @@
 // Dead code: what nobody reads goes, effects stay.
-#include <gtest/gtest.h>
+#include "../engine/calls.h"
+#include "passes.h"
 
-#include <farcall/program/verify.h>
-
-#include "calls.h"
-
-namespace farcall::native {
+namespace farcall {
 namespace {
 
-using testing::add_one;
-using testing::f32;
+using native::testing::add_one;
+using native::testing::f32;
 
 TEST(DeadCode, EquationsThatNobodyReadsGo) {
   const ShapeDtype types[] = {f32({3})};
@@ -39,7 +36,7 @@ TEST(DeadCode, ACallWithoutEffectsGoes) {
   const ShapeDtype types[] = {f32({3})};
   const ProgramPtr program = record(
       [](std::span<const Array> x) {
-        testing::call(add_one(), {x[0]}, f32({3}));
+        native::testing::call(add_one(), {x[0]}, f32({3}));
         return std::vector<Array>{x[0]};
       },
       types);
@@ -50,7 +47,7 @@ TEST(DeadCode, ACallWithEffectsStaysAndSoDoesWhatItReads) {
   const ShapeDtype types[] = {f32({3})};
   const ProgramPtr program = record(
       [](std::span<const Array> x) {
-        testing::call(add_one(), {lax::exp(x[0])}, f32({3}), {.has_side_effect = true});
+        native::testing::call(add_one(), {lax::exp(x[0])}, f32({3}), {.has_side_effect = true});
         return std::vector<Array>{};
       },
       types);
@@ -67,5 +64,31 @@ TEST(DeadCode, OneResultThatIsReadKeepsTheEquation) {
   EXPECT_EQ(remove_dead_code(program), program);
 }
 
+TEST(DeadCode, ConstantsThatNobodyReadsGo) {
+  testing::expect_after(
+      "{ lambda a:f32[2]=[1.0 2.0] b:f32[2]=[3.0 4.0] ; c:f32[2]. let d:f32[2] = neg a e:f32[2] = "
+      "add b c in (e,) }",
+      remove_dead_code, "{ lambda b:f32[2]=[3.0 4.0] ; c:f32[2]. let e:f32[2] = add b c in (e,) }");
+}
+
+// The second carry is read by nobody, and so is what only it needs.
+TEST(DeadCode, ScansLoseResultsAndProgramsInsideLoseEquations) {
+  testing::expect_after(
+      "{ lambda ; a:f32[2] b:f32[2] c:f32[2]. let d:f32[2] e:f32[2] f:f32[3,2] = scan[jaxpr={ "
+      "lambda ; a:f32[2] b:f32[2] c:f32[2]. let d:f32[2] = neg b e:f32[2] = add c a f:f32[2] = sin "
+      "d in (d, e, f) } length=3 num_carry=2 num_consts=1 reverse=False unroll=1] a b c in (d,) }",
+      remove_dead_code,
+      "{ lambda ; a:f32[2] b:f32[2] c:f32[2]. let d:f32[2] = scan[jaxpr={ lambda ; b:f32[2]. let "
+      "d:f32[2] = neg b in (d,) } length=3 num_carry=1 num_consts=0 reverse=False unroll=1] b in "
+      "(d,) }");
+  testing::expect_after(
+      "{ lambda ; a:i32[] b:f32[2]. let c:f32[2] = cond[branches=({ lambda ; a:f32[2]. let "
+      "b:f32[2] = sin a in (a,) }, { lambda ; a:f32[2]. let b:f32[2] = neg a in (b,) })] a b in "
+      "(c,) }",
+      remove_dead_code,
+      "{ lambda ; a:i32[] b:f32[2]. let c:f32[2] = cond[branches=({ lambda ; a:f32[2]. let in (a,) "
+      "}, { lambda ; a:f32[2]. let b:f32[2] = neg a in (b,) })] a b in (c,) }");
+}
+
 }  // namespace
-}  // namespace farcall::native
+}  // namespace farcall

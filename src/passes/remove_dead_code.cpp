@@ -1,12 +1,14 @@
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <farcall/passes/passes.h>
 #include <farcall/primitives/control_flow.h>
 
-#include "engine/native/passes.h"
+#include "passes/nested.h"
 
-namespace farcall::native {
+namespace farcall {
 namespace {
 
 // Which equations and variables a program needs for some of its outputs, effects included.
@@ -89,30 +91,42 @@ Equation prune_scan(const Equation& scan, const std::vector<bool>& is_read) {
 
 }  // namespace
 
-ProgramPtr remove_dead_code(const ProgramPtr& program) {
+ProgramPtr remove_dead_code(ProgramPtr program) {
+  const std::vector<Equation>& equations = program->equations;
   std::vector<bool> is_read(program->variable_types.size(), false);
   const auto mark = [&](Atom atom) {
     if (atom.is_variable()) is_read[atom.index] = true;
   };
   std::ranges::for_each(program->outputs, mark);
-  std::vector<Equation> live;
-  bool changed = false;
-  for (size_t i = program->equations.size(); i-- > 0;) {
-    const Equation& equation = program->equations[i];
+  std::vector<bool> goes(equations.size(), false);
+  std::unordered_map<size_t, Equation> changed;
+  bool any_goes = false;
+  for (size_t i = equations.size(); i-- > 0;) {
+    const Equation& equation = equations[i];
     if (!has_effect(equation.effects) &&
         std::ranges::none_of(equation.outputs, [&](uint32_t v) { return is_read[v]; })) {
-      changed = true;
+      goes[i] = any_goes = true;
       continue;
     }
-    live.push_back(equation.primitive->name == "scan" ? prune_scan(equation, is_read) : equation);
-    changed = changed || live.back().params != equation.params;
-    std::ranges::for_each(live.back().inputs, mark);
+    if (!has_regions(equation)) {
+      std::ranges::for_each(equation.inputs, mark);
+      continue;
+    }
+    Equation pruned =
+        equation.primitive->kind == PrimitiveKind::kScan ? prune_scan(equation, is_read) : equation;
+    pruned.params = pass_regions(pruned, remove_dead_code);
+    std::ranges::for_each(pruned.inputs, mark);
+    if (pruned.params != equation.params) changed.emplace(i, std::move(pruned));
   }
-  if (!changed) return program;
-  std::ranges::reverse(live);
-  auto result = std::make_shared<Program>(*program);
-  result->equations = std::move(live);
+  const auto is_dead = [&](const Constant& constant) { return !is_read[constant.variable]; };
+  if (!any_goes && changed.empty() && std::ranges::none_of(program->constants, is_dead)) {
+    return program;
+  }
+  const auto result = to_change(std::move(program));
+  std::erase_if(result->constants, is_dead);
+  for (auto& [i, equation] : changed) result->equations[i] = std::move(equation);
+  erase_equations(*result, goes);
   return result;
 }
 
-}  // namespace farcall::native
+}  // namespace farcall

@@ -1,0 +1,29 @@
+// Errors that tell from which of the user's lines an equation came.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/program/program.h>
+#include <farcall/program/text.h>
+
+namespace farcall {
+
+// Runs `body`, adding the equation's line to an Error that has none yet.
+template <class F>
+auto with_location(const Equation& equation, F&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (!equation.where) throw;
+    const std::string_view text = error.message();
+    // The line of an equation in a loop is there already.
+    if (text.find("\n  at ") != std::string_view::npos) throw;
+    error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*equation.where)));
+    throw;  // not reached; raise_with does not return
+  }
+}
+
+}  // namespace farcall

@@ -1,0 +1,23 @@
+#include "engine/native/pipeline.h"
+
+#include <utility>
+
+#include <farcall/program/walk.h>
+
+namespace farcall::native {
+
+ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
+  program = inline_calls(std::move(program));
+  program = choose_platform(std::move(program), "cpu");
+  program = remove_dead_code(std::move(program));
+  // Programs of one equation, which eager operations are, have nothing to gain.
+  if (nesting_of(*program).num_equations > 1) {
+    program = fold_constants(std::move(program), evaluate);
+    program = simplify(std::move(program));
+    program = common_subexpressions(std::move(program));
+  }
+  program = remove_barriers(std::move(program));
+  return remove_dead_code(std::move(program));
+}
+
+}  // namespace farcall::native

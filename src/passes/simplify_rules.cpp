@@ -1,0 +1,211 @@
+// The rules of simplify. None changes a bit of a result: a NaN that arithmetic would make a quiet
+// one, a zero whose sign it would change, stay what they would have become.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <farcall/primitives/elementwise.h>
+#include <farcall/primitives/indexing.h>
+#include <farcall/primitives/structural.h>
+
+#include "passes/simplify.h"
+
+namespace farcall {
+namespace {
+
+Simpler value(Atom atom) { return {.value = atom, .equation = {}}; }
+
+// The equation with other parameters, on the operand of the one that gives its own operand.
+template <class P>
+Simpler composed(const Simplifier& program, const Equation& inner, const Equation& outer,
+                 P params) {
+  Equation equation = outer;
+  equation.params = make_params(std::move(params));
+  equation.inputs = {program.input(inner, 0)};
+  return {.value = {}, .equation = std::move(equation)};
+}
+
+// The equation that gives the operand, if it is one of the same primitive.
+const Equation* same_inside(const Simplifier& program, const Equation& equation) {
+  const Equation* inner = program.definition(program.input(equation, 0));
+  return inner && inner->primitive == equation.primitive ? inner : nullptr;
+}
+
+// ---- operations that do nothing where the type stays what it is
+
+Simpler same_type(const Simplifier& program, const Equation& equation) {
+  const Atom operand = program.input(equation, 0);
+  if (equation.inputs.size() != 1 ||
+      program.type_of(operand) != program.type_of(Atom::variable(equation.outputs[0]))) {
+    return {};
+  }
+  return value(operand);
+}
+
+Simpler reshape(const Simplifier& program, const Equation& equation) {
+  if (const Simpler same = same_type(program, equation); same.value) return same;
+  const Equation* inner = same_inside(program, equation);
+  return inner
+             ? composed(program, *inner, equation, params_as<ReshapeParams>(equation.params.get()))
+             : Simpler();
+}
+
+Simpler broadcast_in_dim(const Simplifier& program, const Equation& equation) {
+  if (const Simpler same = same_type(program, equation); same.value) return same;
+  const Equation* inner = same_inside(program, equation);
+  if (!inner) return {};
+  BroadcastInDimParams p = params_as<BroadcastInDimParams>(equation.params.get());
+  std::vector<int64_t> dimensions;
+  for (const int64_t d :
+       params_as<BroadcastInDimParams>(inner->params.get()).broadcast_dimensions) {
+    dimensions.push_back(p.broadcast_dimensions[static_cast<size_t>(d)]);
+  }
+  p.broadcast_dimensions = std::move(dimensions);
+  return composed(program, *inner, equation, std::move(p));
+}
+
+Simpler transpose(const Simplifier& program, const Equation& equation) {
+  TransposeParams p = params_as<TransposeParams>(equation.params.get());
+  if (std::ranges::is_sorted(p.permutation)) return value(program.input(equation, 0));
+  const Equation* inner = same_inside(program, equation);
+  if (!inner) return {};
+  const auto& first = params_as<TransposeParams>(inner->params.get()).permutation;
+  for (int64_t& dimension : p.permutation) dimension = first[static_cast<size_t>(dimension)];
+  if (std::ranges::is_sorted(p.permutation)) return value(program.input(*inner, 0));
+  return composed(program, *inner, equation, std::move(p));
+}
+
+Simpler rev(const Simplifier& program, const Equation& equation) {
+  const Atom operand = program.input(equation, 0);
+  const auto shape = program.type_of(operand).shape();
+  const auto& dimensions = params_as<RevParams>(equation.params.get()).dimensions;
+  const bool does_nothing = std::ranges::all_of(
+      dimensions, [&](int64_t d) { return shape[static_cast<size_t>(d)] <= 1; });
+  return does_nothing ? value(operand) : Simpler();
+}
+
+Simpler pad(const Simplifier& program, const Equation& equation) {
+  const auto& config = params_as<PadParams>(equation.params.get()).padding_config;
+  const bool does_nothing = std::ranges::all_of(
+      config, [](const PaddingDimension& d) { return d == PaddingDimension(); });
+  return does_nothing && program.may_drop() ? value(program.input(equation, 0)) : Simpler();
+}
+
+Simpler select_n(const Simplifier& program, const Equation& equation) {
+  if (!program.may_drop()) return {};
+  const size_t num_cases = equation.inputs.size() - 1;
+  size_t chosen = 0;
+  if (const auto which = program.number(program.input(equation, 0))) {
+    chosen = static_cast<size_t>(std::clamp(*which, 0.0, static_cast<double>(num_cases - 1)));
+  } else {
+    const Atom first = program.input(equation, 1);
+    for (size_t i = 1; i < num_cases; ++i) {
+      if (program.input(equation, 1 + i) != first) return {};
+    }
+  }
+  return value(program.input(equation, 1 + chosen));
+}
+
+// ---- arithmetic
+
+// Whether x op y, which is x for every number x, is x for what this atom may be, too: a signaling
+// NaN would become quiet. Results of arithmetic are quiet already.
+bool arithmetic_keeps(const Simplifier& program, Atom x) {
+  const DType dtype = program.type_of(x).dtype();
+  if (is_integer(dtype)) return true;
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
+  constexpr std::array<std::string_view, 5> kArithmetic = {"add", "sub", "mul", "div", "sqrt"};
+  const Equation* made = program.definition(x);
+  return made && std::ranges::find(kArithmetic, made->primitive->name) != kArithmetic.end();
+}
+
+// `operand` of the equation, if the other one is `neutral`, with its sign.
+Simpler without_neutral(const Simplifier& program, const Equation& equation, size_t operand,
+                        double neutral) {
+  const Atom x = program.input(equation, operand);
+  const auto other = program.number(program.input(equation, 1 - operand));
+  if (!other || *other != neutral) return {};
+  const bool has_signed_zero = !is_integer(program.type_of(x).dtype());
+  if (has_signed_zero && std::signbit(*other) != std::signbit(neutral)) return {};
+  return arithmetic_keeps(program, x) ? value(x) : Simpler();
+}
+
+Simpler without_either(const Simplifier& program, const Equation& equation, double neutral) {
+  const Simpler left = without_neutral(program, equation, 0, neutral);
+  return left.value ? left : without_neutral(program, equation, 1, neutral);
+}
+
+Simpler add(const Simplifier& program, const Equation& equation) {
+  return without_either(program, equation, -0.0);
+}
+Simpler sub(const Simplifier& program, const Equation& equation) {
+  return without_neutral(program, equation, 0, 0.0);
+}
+Simpler mul(const Simplifier& program, const Equation& equation) {
+  return without_either(program, equation, 1);
+}
+Simpler div(const Simplifier& program, const Equation& equation) {
+  return without_neutral(program, equation, 0, 1);
+}
+
+Simpler integer_pow(const Simplifier& program, const Equation& equation) {
+  const Atom x = program.input(equation, 0);
+  const bool does_nothing = params_as<IntegerPowParams>(equation.params.get()).y == 1;
+  return does_nothing && arithmetic_keeps(program, x) ? value(x) : Simpler();
+}
+
+// neg and not, which change bits of their own and no other ones.
+Simpler twice(const Simplifier& program, const Equation& equation) {
+  const Equation* inner = same_inside(program, equation);
+  if (!inner) return {};
+  const Atom x = program.input(*inner, 0);
+  const DType dtype = program.type_of(x).dtype();
+  const bool keeps = is_integer(dtype) || dtype == DType::kBool || dtype == DType::kFloat32 ||
+                     dtype == DType::kFloat64;
+  return keeps ? value(x) : Simpler();
+}
+
+struct NamedRule {
+  std::string_view name;
+  SimplifyRule rule;
+};
+// A convert_element_type that keeps its type copies; so does a slice of that size, which is all.
+constexpr NamedRule kRules[] = {
+    {"add", add},
+    {"broadcast_in_dim", broadcast_in_dim},
+    {"concatenate", same_type},
+    {"convert_element_type", same_type},
+    {"div", div},
+    {"integer_pow", integer_pow},
+    {"mul", mul},
+    {"name", same_type},
+    {"neg", twice},
+    {"not", twice},
+    {"pad", pad},
+    {"reshape", reshape},
+    {"rev", rev},
+    {"select_n", select_n},
+    {"slice", same_type},
+    {"stop_gradient", same_type},
+    {"sub", sub},
+    {"transpose", transpose},
+};
+
+}  // namespace
+
+SimplifyRule find_simplify_rule(const Primitive& primitive) {
+  static const auto* const rules = [] {
+    auto* made = new std::unordered_map<const Primitive*, SimplifyRule>;
+    for (const NamedRule& row : kRules) {
+      if (const Primitive* found = find_primitive(row.name)) made->emplace(found, row.rule);
+    }
+    return made;
+  }();
+  const auto it = rules->find(&primitive);
+  return it == rules->end() ? nullptr : it->second;
+}
+
+}  // namespace farcall
