@@ -5,6 +5,9 @@
 
 namespace farcall::native {
 
+// Whose handlers its programs call.
+inline constexpr const char* kPlatform = "cpu";
+
 const Engine& engine();
 
 }  // namespace farcall::native

@@ -254,7 +254,7 @@ void log_compiled(const Program& program, double seconds) {
 class HostDevice final : public Device {
  public:
   explicit HostDevice(const Engine& engine)
-      : Device(engine, {.platform = "cpu", .kind = "cpu"}, Host{}) {}
+      : Device(engine, {.platform = kPlatform, .kind = "cpu"}, Host{}) {}
   Storage allocate(ShapeDtype type) const override { return Storage::allocate(type.nbytes()); }
   Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
 };

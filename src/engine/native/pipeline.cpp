@@ -4,11 +4,13 @@
 
 #include <farcall/program/walk.h>
 
+#include "engine/native/engine.h"
+
 namespace farcall::native {
 
 ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = inline_calls(std::move(program));
-  program = choose_platform(std::move(program), "cpu");
+  program = choose_platform(std::move(program), kPlatform);
   program = remove_dead_code(std::move(program));
   // Programs of one equation, which eager operations are, have nothing to gain.
   if (nesting_of(*program).num_equations > 1) {

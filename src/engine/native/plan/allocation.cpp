@@ -1,0 +1,143 @@
+#include "engine/native/plan/allocation.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace farcall::native {
+
+Allocation::Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
+                       const AliasSets& sets)
+    : program_(program),
+      uses_(uses),
+      sets_(sets),
+      places_(program.variable_types.size()),
+      last_read_(program.variable_types.size()),
+      is_free_(program.variable_types.size()),
+      literals_(program.literals.size()),
+      wanted_input_(program.variable_types.size()),
+      wanted_output_(program.variable_types.size()),
+      overwrites_(program.inputs.size(), false) {
+  for (uint32_t i = 0; i < last_read_.size(); ++i) {
+    last_read_[i] = sets.last_read(i);
+    is_free_[i] = sets.is_writable(i);
+  }
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    places_[program.inputs[i]] = {Place::Kind::kInput, i};
+  }
+  for (const Constant& constant : program.constants) {
+    places_[constant.variable] = add_constant(constant.storage);
+  }
+  for (const auto& [input, output] : options.in_place) try_in_place(input, output);
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const Atom atom = program.outputs[i];
+    if (!atom.is_variable()) continue;
+    const uint32_t set = sets.representative(atom.index);
+    if (places_[set].kind != Place::Kind::kNone || wanted_output_[set]) continue;
+    if (wanted_input_[set]) {
+      wanted_output_[set] = i;
+    } else {
+      places_[set] = {Place::Kind::kOutput, i};
+    }
+  }
+}
+
+// Lets an output lie in the memory of a donated input, if that is no longer read when the output is
+// made. Where it is read at that very moment, the equation's kernel decides.
+void Allocation::try_in_place(size_t input, size_t output) {
+  const Atom atom = program_.outputs[output];
+  if (!atom.is_variable()) return;
+  const uint32_t from = program_.inputs[input], to = sets_.representative(atom.index);
+  if (sets_.is_alias(from) || uses_.made_by[to] == kNever ||
+      places_[to].kind != Place::Kind::kNone || wanted_input_[to]) {
+    return;
+  }
+  const bool is_read = !uses_.readers[from].empty() || last_read_[from] == kNever;
+  if (!is_read || last_read_[from] < uses_.made_by[to]) {
+    places_[to] = places_[from];
+  } else if (last_read_[from] == uses_.made_by[to]) {
+    wanted_input_[to] = input;
+  } else {
+    return;
+  }
+  is_free_[from] = false;  // nothing else may lie there
+}
+
+// Memory that was adopted may be changed by its owner, which a result must not notice, and need not
+// be aligned as handlers rely on.
+Place Allocation::add_constant(Storage storage) {
+  if (!storage.is_owned() && storage.nbytes() > 0) {
+    Storage copy = Storage::allocate(storage.nbytes());
+    std::memcpy(copy.data(), storage.data(), storage.nbytes());
+    storage = std::move(copy);
+  }
+  constants_.push_back(std::move(storage));
+  return {Place::Kind::kConstant, constants_.size() - 1};
+}
+
+Place Allocation::of(Atom atom) {
+  if (atom.is_variable()) return places_[sets_.representative(atom.index)];
+  Place& place = literals_[atom.index];
+  if (place.kind == Place::Kind::kNone) {
+    const Literal& literal = program_.literals[atom.index];
+    Storage storage = Storage::allocate(literal.type.nbytes());
+    std::memcpy(storage.data(), literal.bytes.data(), literal.type.nbytes());
+    place = add_constant(std::move(storage));
+  }
+  return place;
+}
+
+Place Allocation::define(uint32_t variable) {
+  const uint32_t set = sets_.representative(variable);
+  Place& place = places_[set];
+  if (place.kind == Place::Kind::kNone) {
+    place = wanted_output_[set] ? Place{Place::Kind::kOutput, *wanted_output_[set]}
+                                : allocate(program_.variable_types[variable].nbytes());
+  }
+  if (place.kind == Place::Kind::kInput) overwrites_[place.index] = true;
+  return place;
+}
+
+void Allocation::reuse_operand(const Equation& equation, size_t index, const Layouts& layouts) {
+  const uint32_t output = equation.outputs[0];
+  const uint32_t result = sets_.representative(output);
+  if (places_[result].kind != Place::Kind::kNone) return;
+  for (const Atom atom : equation.inputs) {
+    if (!atom.is_variable()) continue;
+    const uint32_t operand = sets_.representative(atom.index);
+    const Place place = places_[operand];
+    if (last_read_[operand] != index || layouts.of(atom) ||
+        // A scalar is read for every element, so that it may not be written over, however many
+        // bytes it has.
+        program_.type_of(atom).size() != program_.variable_types[output].size() ||
+        program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes()) {
+      continue;
+    }
+    const bool is_wanted =
+        place.kind == Place::Kind::kInput && wanted_input_[result] == std::optional(place.index);
+    const bool is_free = place.kind == Place::Kind::kArena ||
+                         (place.kind == Place::Kind::kInput && is_free_[operand]);
+    // A result of the program goes to its own place, or to the one that was chosen for it.
+    if (!is_wanted && (!is_free || wanted_output_[result])) continue;
+    places_[result] = place;
+    last_read_[operand] = kNever;  // its memory lives on as the result's
+    places_[operand] = {};
+    return;
+  }
+}
+
+void Allocation::release_after(size_t index) {
+  const auto release_set = [&](uint32_t variable) {
+    const uint32_t set = sets_.representative(variable);
+    Place& place = places_[set];
+    if (place.kind != Place::Kind::kArena || last_read_[set] != index) return;
+    release(place, program_.variable_types[set].nbytes());
+    place = {};
+    last_read_[set] = kNever;  // released once
+  };
+  for (const Atom atom : program_.equations[index].inputs) {
+    if (atom.is_variable()) release_set(atom.index);
+  }
+  std::ranges::for_each(program_.equations[index].outputs, release_set);
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,63 @@
+// Allocation: where the memory of each alias set is: an input's, an output's, a constant's, or a
+// range of the arena.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <farcall/program/program.h>
+
+#include "engine/native/arena.h"
+#include "engine/native/plan.h"
+#include "engine/native/plan/alias_sets.h"
+#include "engine/native/plan/layouts.h"
+#include "engine/native/plan/uses.h"
+
+namespace farcall::native {
+
+// Places are given to what equations define in the order of the equations, and taken back after the
+// last read.
+class Allocation {
+ public:
+  // Places inputs, constants and what the program returns.
+  Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
+             const AliasSets& sets);
+
+  Place of(Atom atom);
+  // The place of a variable that an equation defines.
+  Place define(uint32_t variable);
+  // Lets the one result of an elementwise kernel lie where an operand that dies here lay.
+  void reuse_operand(const Equation& equation, size_t index, const Layouts& layouts);
+  // Memory in the arena until it is released.
+  Place allocate(size_t nbytes) { return {Place::Kind::kArena, arena_.allocate(nbytes)}; }
+  void release(Place place, size_t nbytes) { arena_.release(place.index, nbytes); }
+  // Releases what the equation reads or defines last.
+  void release_after(size_t index);
+
+  // What the whole program needs, at the end.
+  size_t arena_bytes() const { return arena_.size(); }
+  std::vector<Storage> take_constants() { return std::move(constants_); }
+  const std::vector<bool>& overwrites() const { return overwrites_; }
+  void mark_overwritten(size_t input) { overwrites_[input] = true; }
+
+ private:
+  void try_in_place(size_t input, size_t output);
+  Place add_constant(Storage storage);
+
+  const Program& program_;
+  const Uses& uses_;
+  const AliasSets& sets_;
+  Arena arena_;
+  std::vector<Place> places_;      // by representative
+  std::vector<size_t> last_read_;  // by representative; kNever once its place is another's
+  std::vector<bool> is_free_;      // by representative: writable, and promised to no result
+  std::vector<Place> literals_;
+  std::vector<std::optional<size_t>> wanted_input_;   // by representative: where it may lie
+  std::vector<std::optional<size_t>> wanted_output_;  // and where it goes if it does not
+  std::vector<Storage> constants_;
+  std::vector<bool> overwrites_;  // by input
+};
+
+}  // namespace farcall::native

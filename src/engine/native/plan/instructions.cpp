@@ -1,0 +1,235 @@
+#include "engine/native/plan/instructions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/layout.h>
+
+#include "engine/native/kernels/strided_copy.h"
+
+namespace farcall::native {
+
+Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan)
+    : program_(analysis.program),
+      uses_(analysis.uses),
+      calls_(analysis.calls),
+      layouts_(analysis.layouts),
+      sharing_(analysis.sharing),
+      allocation_(allocation),
+      plan_(plan),
+      row_major_copies_(program_.variable_types.size()),
+      report_of_(program_.equations.size(), kNever) {}
+
+void Instructions::add_equation(size_t index) {
+  const Equation& equation = program_.equations[index];
+  const PrimitiveKind kind = equation.primitive->kind;
+  // A view's result is its operand's memory, and a token has no bytes.
+  const bool is_view = (kind == PrimitiveKind::kView || kind == PrimitiveKind::kTranspose) &&
+                       sharing_.sets.is_alias(equation.outputs[0]);
+  const bool is_token = equation.primitive->name == "create_token";
+  if (calls_.at(index)) {
+    add_foreign_call(index);
+  } else if (sharing_.regions[index].region) {
+    add_region(equation, std::move(sharing_.regions[index]));
+  } else if (!is_view && !is_token) {
+    add_kernel(equation, index);
+  }
+  release_copies_after(index);
+  allocation_.release_after(index);
+}
+
+void Instructions::add_kernel(const Equation& equation, size_t index) {
+  if (!equation.primitive->never_run.empty()) {
+    throw TypeError(std::string(equation.primitive->never_run));
+  }
+  std::vector<ShapeDtype> inputs, outputs;
+  for (const Atom atom : equation.inputs) inputs.push_back(program_.type_of(atom));
+  for (const uint32_t output : equation.outputs) {
+    outputs.push_back(program_.variable_types[output]);
+  }
+  // Nothing to compute, and of arrays without elements any other size may be too large to compute
+  // with.
+  const auto is_empty = [](ShapeDtype type) { return !type.is_token() && type.size() == 0; };
+  if (!outputs.empty() && std::ranges::all_of(outputs, is_empty)) {
+    for (const uint32_t output : equation.outputs) allocation_.define(output);
+    return;
+  }
+  const KernelFactory factory = find_kernel(equation.primitive->name);
+  Kernel kernel = factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
+  if (!kernel.run) {
+    std::string types;
+    for (const ShapeDtype& type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("{}: the native engine has no kernel for operands ({})",
+                            equation.primitive->name, types));
+  }
+  std::vector<Place> operands;
+  for (const Atom atom : equation.inputs) {
+    operands.push_back(row_major_place(atom, equation.primitive->name));
+  }
+  if (kernel.can_run_in_place && outputs.size() == 1) {
+    allocation_.reuse_operand(equation, index, layouts_);
+  }
+  for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
+  add_kernel(std::move(kernel), operands);
+}
+
+uint32_t Instructions::add_operands(std::span<const Place> operands, bool needs_alignment) {
+  const auto first = static_cast<uint32_t>(plan_.num_operands);
+  for (const Place place : operands) {
+    plan_.pointers.push_back({.index = static_cast<uint32_t>(plan_.num_operands++),
+                              .needs_alignment = needs_alignment,
+                              .place = place});
+  }
+  return first;
+}
+
+void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands) {
+  Instruction instruction{Instruction::Kind::kKernel};
+  instruction.first_operand = add_operands(operands, /*needs_alignment=*/false);
+  instruction.run = kernel.run;
+  instruction.data = kernel.data.get();
+  plan_.scratch_bytes = std::max(plan_.scratch_bytes, kernel.scratch_bytes);
+  plan_.kernels.push_back(std::move(kernel));
+  plan_.instructions.push_back(instruction);
+}
+
+// A copy of an array from one layout to another.
+void Instructions::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
+                            const MajorToMinor& to_layout) {
+  const auto strides = [&](const MajorToMinor& layout) {
+    return strides_of(type.shape(), layout ? Layout{*layout} : row_major(type.rank()));
+  };
+  Kernel kernel;
+  kernel.data = std::make_shared<const StridedCopy>(byte_width(type.dtype()), type.shape(),
+                                                    strides(from_layout), strides(to_layout));
+  kernel.run = [](const KernelCall& call) {
+    static_cast<const StridedCopy*>(call.data)->run(call.operands[0], call.operands[1]);
+  };
+  const Place operands[] = {from, to};
+  add_kernel(std::move(kernel), operands);
+}
+
+Place Instructions::Temporaries::add(size_t nbytes) {
+  const Place place = allocation_.allocate(nbytes);
+  all_.emplace_back(place, nbytes);
+  return place;
+}
+
+void Instructions::Temporaries::release() {
+  for (const auto& [place, nbytes] : all_) allocation_.release(place, nbytes);
+}
+
+// ---- row-major copies ----
+
+Place Instructions::row_major_place(Atom atom, std::string_view reader) {
+  const MajorToMinor layout = layouts_.of(atom);
+  if (!layout) return allocation_.of(atom);
+  Place& copy = row_major_copies_[atom.index];
+  if (copy.kind == Place::Kind::kNone) {
+    const ShapeDtype type = program_.type_of(atom);
+    copy = allocation_.allocate(type.nbytes());
+    add_copy(type, allocation_.of(atom), layout, copy, {});
+    ++plan_.statistics.layout_copies;
+    if (!reader.empty()) report_copy_of_result(atom.index, reader);
+  }
+  return copy;
+}
+
+// The report is that of the foreign call that made the value.
+void Instructions::report_copy_of_result(uint32_t variable, std::string_view reader) {
+  const auto maker = [&] { return uses_.made_by[variable]; };
+  // Transposes may have come between.
+  while (maker() != kNever &&
+         program_.equations[maker()].primitive->kind == PrimitiveKind::kTranspose) {
+    const Atom operand = program_.equations[maker()].inputs[0];
+    if (!operand.is_variable()) return;
+    variable = operand.index;
+  }
+  if (maker() == kNever || report_of_[maker()] == kNever) return;
+  const std::vector<uint32_t>& results = program_.equations[maker()].outputs;
+  const auto number = std::ranges::find(results, variable) - results.begin();
+  plan_.reports[report_of_[maker()]].report.copies.push_back(
+      {fmt::format("result {}", number),
+       fmt::format("{} reads it row-major, the handler writes another layout", reader),
+       program_.variable_types[variable].nbytes()});
+}
+
+void Instructions::release_copies_after(size_t index) {
+  const auto release = [&](uint32_t variable) {
+    Place& copy = row_major_copies_[variable];
+    if (copy.kind == Place::Kind::kNone || uses_.last_read[variable] != index) return;
+    allocation_.release(copy, program_.variable_types[variable].nbytes());
+    copy = {};
+  };
+  for (const Atom atom : program_.equations[index].inputs) {
+    if (atom.is_variable()) release(atom.index);
+  }
+  std::ranges::for_each(program_.equations[index].outputs, release);
+}
+
+// ---- loops and branches ----
+
+void Instructions::add_child(std::unique_ptr<const Plan> child) {
+  plan_.has_foreign_code |= child->has_foreign_code;
+  plan_.has_execution_stages |= child->has_execution_stages;
+  plan_.statistics.alias_copies += child->statistics.alias_copies;
+  plan_.statistics.layout_copies += child->statistics.layout_copies;
+  plan_.reports.insert(plan_.reports.end(), child->reports.begin(), child->reports.end());
+  plan_.children.push_back(std::move(child));
+}
+
+void Instructions::add_region(const Equation& equation, PlannedRegion region) {
+  std::vector<Place> operands;
+  for (const Atom atom : equation.inputs) {
+    operands.push_back(row_major_place(atom, equation.primitive->name));
+  }
+  for (auto& child : region.children) {
+    const std::vector<bool>& overwrites = child->overwrites;
+    // The operands of a branch follow its number; a loop has copies of what it writes over.
+    for (size_t i = 0; region.kind == Instruction::Kind::kCond && i < overwrites.size(); ++i) {
+      const Place place = operands[1 + i];
+      if (overwrites[i] && place.kind == Place::Kind::kInput) {
+        allocation_.mark_overwritten(place.index);
+      }
+    }
+    add_child(std::move(child));
+  }
+  plan_.statistics.alias_copies += region.alias_copies;
+  for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
+  Temporaries temporaries(allocation_);
+  for (const Carry& carry : region.carries) {
+    const bool alternates = !carry.is_in_place && !carry.is_invariant;
+    operands.push_back(alternates ? temporaries.add(carry.nbytes) : Place());
+  }
+  Instruction instruction{region.kind};
+  instruction.first_operand = add_operands(operands, /*needs_alignment=*/true);
+  instruction.data = region.region.get();
+  plan_.regions.push_back(std::move(region.region));
+  plan_.instructions.push_back(instruction);
+  temporaries.release();
+}
+
+// ---- the end ----
+
+void Instructions::add_outputs(const PlanOptions& options) {
+  for (size_t i = 0; i < program_.outputs.size(); ++i) {
+    const ShapeDtype type = program_.type_of(program_.outputs[i]);
+    const Place place = row_major_place(program_.outputs[i], "the caller");
+    plan_.outputs.push_back({type.nbytes(), place});
+    if (!options.is_nested) continue;
+    const Place wanted{Place::Kind::kOutput, i};
+    if (place.kind == wanted.kind && place.index == wanted.index) continue;
+    const std::pair own(place.index, i);
+    if (place.kind == Place::Kind::kInput &&
+        std::ranges::find(options.in_place, own) != options.in_place.end()) {
+      continue;
+    }
+    add_copy(type, place, {}, wanted, {});
+    plan_.outputs.back().place = wanted;
+  }
+}
+
+}  // namespace farcall::native

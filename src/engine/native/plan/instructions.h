@@ -1,0 +1,87 @@
+// Instructions: the last step of planning. Chooses kernels, inserts copies where a layout or an
+// alias asks for them, makes foreign calls, and says what each pointer refers to.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/native/kernel.h"
+#include "engine/native/plan.h"
+#include "engine/native/plan/allocation.h"
+#include "engine/native/plan/foreign_calls.h"
+#include "engine/native/plan/layouts.h"
+#include "engine/native/plan/sharing.h"
+#include "engine/native/plan/uses.h"
+
+namespace farcall::native {
+
+// What is known of a program when its instructions are made.
+struct Analysis {
+  const Program& program;
+  const Uses& uses;
+  const ForeignCalls& calls;
+  const Layouts& layouts;
+  Sharing& sharing;  // its regions become the plan's
+};
+
+class Instructions {
+ public:
+  Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan);
+
+  void add_equation(size_t index);
+  // Says where the results are; copies those of a nested program to where the region wants them.
+  void add_outputs(const PlanOptions& options);
+
+ private:
+  // Memory of the arena for one instruction.
+  class Temporaries {
+   public:
+    explicit Temporaries(Allocation& allocation) : allocation_(allocation) {}
+    Place add(size_t nbytes);
+    void release();
+
+   private:
+    Allocation& allocation_;
+    std::vector<std::pair<Place, size_t>> all_;
+  };
+
+  void add_kernel(const Equation& equation, size_t index);
+  void add_kernel(Kernel kernel, std::span<const Place> operands);
+  void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
+                const MajorToMinor& to_layout);
+  uint32_t add_operands(std::span<const Place> operands, bool needs_alignment);
+  void add_region(const Equation& equation, PlannedRegion region);
+  void add_child(std::unique_ptr<const Plan> child);
+
+  // The value in row-major order, copied there once where its memory has another one. The copy is
+  // attributed to `reader`; it is not reported if that is empty.
+  Place row_major_place(Atom atom, std::string_view reader);
+  void report_copy_of_result(uint32_t variable, std::string_view reader);
+  void release_copies_after(size_t index);
+
+  // Foreign calls (instructions_of_calls.cpp).
+  void add_foreign_call(size_t index);
+  ForeignCallSpec spec_of(size_t index) const;
+  Place argument_place(const Equation& equation, const FfiCallParams& call, size_t input,
+                       std::span<const Place> results, Temporaries& temporaries,
+                       ForeignCallReport& report);
+  void add_call(ForeignCallSpec spec, std::span<const Place> arguments,
+                std::span<const Place> results);
+
+  const Program& program_;
+  const Uses& uses_;
+  const ForeignCalls& calls_;
+  const Layouts& layouts_;
+  Sharing& sharing_;
+  Allocation& allocation_;
+  Plan& plan_;
+  // By variable: its row-major copy, which lives until the variable itself is read last.
+  std::vector<Place> row_major_copies_;
+  std::vector<size_t> report_of_;  // by equation, of foreign calls
+};
+
+}  // namespace farcall::native

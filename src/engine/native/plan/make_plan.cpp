@@ -1,0 +1,47 @@
+// The steps of planning, in order.
+#include <algorithm>
+
+#include <farcall/core/interrupt.h>
+#include <farcall/core/sizes.h>
+#include <farcall/program/located.h>
+
+#include "engine/native/plan/instructions.h"
+
+namespace farcall::native {
+
+Plan::Plan() = default;
+Plan::~Plan() = default;
+
+std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
+  const Program& program = *owner;
+  options.donated_inputs.resize(program.inputs.size(), false);
+  const Uses uses = uses_of(program);
+  const ForeignCalls calls(program);
+  const Layouts layouts(program, uses, calls);
+  Sharing sharing = share_memory(program, options, uses, calls, layouts);
+  Allocation allocation(program, options, uses, sharing.sets);
+
+  auto plan = std::make_unique<Plan>();
+  Instructions instructions({program, uses, calls, layouts, sharing}, allocation, *plan);
+  for (size_t i = 0; i < program.equations.size(); ++i) {
+    poll_interrupt();
+    with_location(program.equations[i], [&] { instructions.add_equation(i); });
+  }
+  instructions.add_outputs(options);
+
+  for (const PointerUse& use : plan->pointers) {
+    if (use.place.kind == Place::Kind::kInput || use.place.kind == Place::Kind::kOutput) {
+      plan->run_pointers.push_back(use);
+    }
+  }
+  plan->constants = allocation.take_constants();
+  plan->overwrites = allocation.overwrites();
+  plan->arena_bytes = allocation.arena_bytes();
+  memory_sum(plan->arena_bytes, plan->scratch_bytes);  // which is one block
+  const Cost cost = program.cost();
+  plan->cost = std::max(cost.flops, cost.bytes);
+  plan->program = std::move(owner);
+  return plan;
+}
+
+}  // namespace farcall::native

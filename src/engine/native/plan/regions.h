@@ -1,0 +1,30 @@
+// Loops and branches in a plan: the plans of the programs inside, and what they keep in place.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <farcall/program/program.h>
+
+#include "engine/native/plan.h"
+#include "engine/native/plan/alias_sets.h"
+#include "engine/native/plan/layouts.h"
+#include "engine/native/region.h"
+
+namespace farcall::native {
+
+struct PlannedRegion {
+  std::unique_ptr<Region> region;
+  Instruction::Kind kind = Instruction::Kind::kScan;
+  std::vector<std::unique_ptr<const Plan>> children;
+  std::vector<Carry> carries;
+  InPlace in_place;          // operands and results that are in one place inside
+  int64_t alias_copies = 0;  // that branches make
+};
+
+// Plans a loop or branch; `first_child` is the number of its first child in the plan. A result
+// without a region for other equations. Raises what planning the programs inside raises.
+PlannedRegion plan_region(const Program& program, size_t equation, const AliasSets& sets,
+                          const Layouts& layouts, size_t first_child);
+
+}  // namespace farcall::native

@@ -1,0 +1,32 @@
+#include "engine/native/plan/uses.h"
+
+#include <algorithm>
+
+namespace farcall::native {
+
+Uses uses_of(const Program& program) {
+  const size_t count = program.variable_types.size();
+  Uses uses{std::vector<size_t>(count, kNever), std::vector<size_t>(count, 0),
+            std::vector<std::vector<size_t>>(count)};
+  for (size_t i = 0; i < program.equations.size(); ++i) {
+    for (const Atom atom : program.equations[i].inputs) {
+      if (!atom.is_variable()) continue;
+      uses.last_read[atom.index] = i;
+      uses.readers[atom.index].push_back(i);
+    }
+    for (const uint32_t output : program.equations[i].outputs) {
+      uses.last_read[output] = i;
+      uses.made_by[output] = i;
+    }
+  }
+  for (const Atom atom : program.outputs) {
+    if (atom.is_variable()) uses.last_read[atom.index] = kNever;
+  }
+  return uses;
+}
+
+bool is_result_of(const Program& program, uint32_t variable) {
+  return std::ranges::find(program.outputs, Atom::variable(variable)) != program.outputs.end();
+}
+
+}  // namespace farcall::native

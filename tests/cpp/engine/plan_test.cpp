@@ -1,0 +1,154 @@
+// The steps of planning, each on its own: programs as text in, what the step finds out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <farcall/program/text.h>
+
+#include "engine/native/plan/allocation.h"
+#include "engine/native/plan/layouts.h"
+#include "engine/native/plan/sharing.h"
+#include "engine/native/plan/uses.h"
+
+namespace farcall::native {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A program with the steps up to sharing. Variables are numbered in the order of the text.
+struct Steps {
+  explicit Steps(std::string_view text, PlanOptions given = {})
+      : program(parse_program(std::string(text))), options(std::move(given)) {
+    options.donated_inputs.resize(program->inputs.size(), false);
+  }
+  uint32_t result_of(size_t equation) const { return program->equations[equation].outputs[0]; }
+  uint32_t input(size_t i) const { return program->inputs[i]; }
+  const Equation& equation(size_t i) const { return program->equations[i]; }
+
+  ProgramPtr program;
+  PlanOptions options;
+  Uses uses = uses_of(*program);
+  ForeignCalls calls{*program};
+  Layouts layouts{*program, uses, calls};
+  Sharing sharing = share_memory(*program, options, uses, calls, layouts);
+};
+
+TEST(Uses, WhereValuesAreMadeAndRead) {
+  const Steps s(
+      "{ lambda ; a:f32[3] b:f32[3]. let c:f32[3] = add a a; d:f32[3] = mul c a in (d, b) }");
+  const uint32_t a = s.input(0), b = s.input(1), c = s.result_of(0), d = s.result_of(1);
+  EXPECT_EQ(s.uses.made_by[a], kNever);
+  EXPECT_EQ(s.uses.made_by[c], 0u);
+  EXPECT_EQ(s.uses.made_by[d], 1u);
+  EXPECT_EQ(s.uses.last_read[a], 1u);
+  EXPECT_EQ(s.uses.last_read[b], kNever);  // a result of the program
+  EXPECT_EQ(s.uses.last_read[c], 1u);
+  EXPECT_EQ(s.uses.last_read[d], kNever);
+  EXPECT_THAT(s.uses.readers[a], ElementsAre(0u, 0u, 1u));
+  EXPECT_THAT(s.uses.readers[d], IsEmpty());
+  EXPECT_TRUE(is_result_of(*s.program, b));
+  EXPECT_FALSE(is_result_of(*s.program, c));
+}
+
+TEST(Layouts, ATransposeIsFreeWhereItsResultIsRowMajor) {
+  const Steps s(
+      "{ lambda ; a:f32[1,3] b:f32[2,3]. let c:f32[3,1] = transpose[permutation=(1, 0)] a; "
+      "d:f32[3,2] = transpose[permutation=(1, 0)] b in (c, d) }");
+  EXPECT_TRUE(s.layouts.is_free_transpose(0));
+  EXPECT_FALSE(s.layouts.is_free_transpose(1));
+  EXPECT_EQ(s.layouts.of(s.result_of(0)), std::nullopt);
+  EXPECT_TRUE(s.sharing.sets.is_alias(s.result_of(0)));
+  EXPECT_FALSE(s.sharing.sets.is_alias(s.result_of(1)));
+}
+
+TEST(AliasSets, ViewsAreInTheSetOfTheirOperand) {
+  const Steps s(
+      "{ lambda ; a:f32[6]. let b:f32[6] = neg a; c:f32[2,3] = reshape[new_sizes=(2, 3)] b; "
+      "d:f32[6] = reshape[new_sizes=(6,)] c; e:f32[6] = neg d in (e,) }");
+  const AliasSets& sets = s.sharing.sets;
+  const uint32_t b = s.result_of(0), d = s.result_of(2);
+  EXPECT_EQ(sets.representative(d), b);
+  EXPECT_EQ(sets.last_read(b), 3u);  // through the view
+  EXPECT_TRUE(sets.contains(b, Atom::variable(d)));
+  EXPECT_FALSE(sets.contains(b, Atom::variable(s.input(0))));
+  EXPECT_TRUE(sets.is_writable(b));
+  EXPECT_FALSE(sets.is_writable(s.input(0)));
+}
+
+TEST(AliasSets, WhyAnOperandIsNotOverwritten) {
+  const std::string text =
+      "{ lambda ; a:f32[3]. let b:f32[3] = neg a; c:f32[3] = add b b; d:f32[3] = mul c a; "
+      "e:f32[3] = exp d in (e, d) }";
+  const Steps s(text), donated(text, {.donated_inputs = {true}});
+  const auto why = [](const Steps& steps, size_t equation, size_t operand) {
+    return steps.sharing.sets.why_not_overwrite(equation, operand);
+  };
+  EXPECT_EQ(why(s, 1, 0), "the call reads the operand twice");
+  EXPECT_EQ(why(s, 2, 0), "");
+  EXPECT_EQ(why(s, 2, 1), "the operand is an argument of the program that was not donated");
+  EXPECT_EQ(why(donated, 2, 1), "");
+  EXPECT_EQ(why(donated, 0, 0), "the operand is read again by mul");
+  EXPECT_EQ(why(s, 3, 0), "the operand is also a result of the program");
+  const Steps nested(text, {.is_nested = true});
+  EXPECT_EQ(why(nested, 2, 1), "the operand comes from outside of the loop or branch");
+}
+
+TEST(Sharing, ALoopKeepsItsCarryWhereTheOperandIs) {
+  const Steps s(
+      "{ lambda ; a:f32[3]. let b:f32[3] = neg a; c:f32[3] = scan[jaxpr={ lambda ; d:f32[3]. let "
+      "e:f32[3] = neg d in (e,) } length=4 linear=(False,) num_carry=1 num_consts=0 reverse=False "
+      "unroll=1] b in (c,) }");
+  EXPECT_NE(s.sharing.regions[1].region, nullptr);
+  EXPECT_EQ(s.sharing.regions[0].region, nullptr);
+  EXPECT_EQ(s.sharing.regions[1].children.size(), 1u);
+  EXPECT_THAT(s.sharing.regions[1].in_place, ElementsAre(std::pair<size_t, size_t>(0, 0)));
+  EXPECT_EQ(s.sharing.sets.representative(s.result_of(1)), s.result_of(0));
+}
+
+TEST(Allocation, MemoryIsReusedAfterTheLastRead) {
+  const Steps s(
+      "{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = cos b; d:f32[64] = sin c; "
+      "e:f32[64] = cos d in (e,) }");
+  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
+  std::vector<Place> places;
+  for (size_t i = 0; i < s.program->equations.size(); ++i) {
+    places.push_back(allocation.define(s.result_of(i)));
+    allocation.release_after(i);
+  }
+  // An operand is read while the result is written, so that two ranges serve in turn.
+  EXPECT_EQ(places[0].kind, Place::Kind::kArena);
+  EXPECT_NE(places[0].index, places[1].index);
+  EXPECT_EQ(places[0].index, places[2].index);
+  EXPECT_EQ(places[3].kind, Place::Kind::kOutput);
+  EXPECT_EQ(allocation.arena_bytes(), 2 * 64 * sizeof(float));
+  EXPECT_EQ(allocation.of(Atom::variable(s.input(0))).kind, Place::Kind::kInput);
+}
+
+TEST(Allocation, AResultMayLieInADonatedInput) {
+  const Steps s("{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = cos b in (c,) }",
+                {.donated_inputs = {true}, .in_place = {{0, 0}}});
+  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
+  EXPECT_EQ(allocation.define(s.result_of(0)).kind, Place::Kind::kArena);
+  allocation.release_after(0);
+  EXPECT_FALSE(allocation.overwrites()[0]);
+  const Place result = allocation.define(s.result_of(1));
+  EXPECT_EQ(result.kind, Place::Kind::kInput);
+  EXPECT_TRUE(allocation.overwrites()[0]);
+}
+
+TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
+  const Steps s(
+      "{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = add b a; d:f32[64] = exp c in (d,) "
+      "}");
+  Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
+  const Place first = allocation.define(s.result_of(0));
+  allocation.release_after(0);
+  allocation.reuse_operand(s.equation(1), 1, s.layouts);
+  EXPECT_EQ(allocation.define(s.result_of(1)).index, first.index);
+  allocation.release_after(1);
+  allocation.reuse_operand(s.equation(2), 2, s.layouts);
+  EXPECT_EQ(allocation.define(s.result_of(2)).kind, Place::Kind::kOutput);
+}
+
+}  // namespace
+}  // namespace farcall::native
