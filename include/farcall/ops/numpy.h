@@ -186,6 +186,20 @@ FARCALL_API Array take(const Array& x, ListOf<Index> indices);
 
 }  // namespace numpy
 
+// What x[…] takes: one index, or several in braces.
+class Indices {
+ public:
+  Indices(std::initializer_list<numpy::Index> indices) : indices_(indices) {}
+  const std::vector<numpy::Index>& all() const { return indices_; }
+
+ private:
+  std::vector<numpy::Index> indices_;
+};
+inline Array indexed(const Array& x, const Indices& indices) {
+  return numpy::take(x, indices.all());
+}
+inline Array indexed(const Array& x, const numpy::Index& index) { return numpy::take(x, {index}); }
+
 inline Array operator+(const Array& x, const Array& y) { return numpy::add(x, y); }
 inline Array operator-(const Array& x, const Array& y) { return numpy::subtract(x, y); }
 inline Array operator*(const Array& x, const Array& y) { return numpy::multiply(x, y); }

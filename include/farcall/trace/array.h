@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 namespace farcall {
 
 class Device;
+class Indices;
 class Interpreter;
 class PlacedNode;
 
@@ -162,7 +164,14 @@ class FARCALL_API Array {
     if (node_) node_->release();
   }
 
-  explicit operator bool() const = delete;
+  template <class T>
+  requires std::same_as<T, bool>
+  explicit operator T() const {
+    static_assert(sizeof(T) == 0,
+                  "farcall: an Array is no condition, since its values may not be known: use "
+                  "numpy::where, lax::cond or lax::while_loop, or x.item<bool>() of a known one");
+    return false;
+  }
   bool is_null() const { return node_ == nullptr; }
   const ArrayNode& node() const {
     if (!node_) null_array();
@@ -202,6 +211,17 @@ class FARCALL_API Array {
   T item() const {
     check_single();
     return values<T>()[0];
+  }
+
+  // x[2], x[numpy::Slice{0, 2}], x[ids], and x[{1, numpy::Slice{}}]: numpy::take(x, indices). Needs
+  // farcall/ops/numpy.h.
+  template <class I = Indices>
+  Array operator[](const I& indices) const {
+    static_assert(
+        requires(const Array& x) { indexed(x, indices); },
+        "farcall: x[…] takes an integer, numpy::Slice, numpy::NewAxis, numpy::Ellipsis, an "
+        "Array, or a list of these in braces; include farcall/ops/numpy.h");
+    return indexed(*this, indices);
   }
 
   // Values for a concrete array ("[[1.0, 2.0], [3.0, 4.0]]", long ones shortened), else its type.

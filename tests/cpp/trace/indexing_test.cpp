@@ -83,5 +83,18 @@ TEST(ArrayIndexing, DimensionNumbersThatDoNotFit) {
             "length");
 }
 
+TEST(ArrayIndexing, InBrackets) {
+  const Array x = testing::counting({2, 3});
+  EXPECT_THAT(values<int32_t>(x[1]), ElementsAre(3, 4, 5));
+  EXPECT_THAT(values<int32_t>(x[-1]), ElementsAre(3, 4, 5));
+  EXPECT_THAT(values<int32_t>(x[Slice{0, 1}]), ElementsAre(0, 1, 2));
+  EXPECT_THAT(values<int32_t>(x[{Slice{}, 1}]), ElementsAre(1, 4));
+  EXPECT_THAT(values<int32_t>(x[{Ellipsis(), Slice{2}}]), ElementsAre(2, 5));
+  EXPECT_THAT(shape(x[numpy::NewAxis()]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values<int32_t>(x[Array::of<int32_t>({1, 0})]), ElementsAre(3, 4, 5, 0, 1, 2));
+  EXPECT_EQ((x[{1, 2}].item<int32_t>()), 5);
+  EXPECT_THROW(x[2], Error);
+}
+
 }  // namespace
 }  // namespace farcall
