@@ -91,7 +91,7 @@ def _weights(
     place = place * step - _f.astype(translation, dtype) * step - 0.5
     samples = _f.astype(_core.lax.broadcasted_iota("int32", (size, 1), 0), dtype)
     weights = kernel(_f.abs(place - samples) / width)
-    total = _f.sum(weights, 0, True)
+    total = _f.sum(weights, 0, keepdims=True)
     # Where no sample is near, there is nothing to divide by.
     is_small = _f.less_equal(_f.abs(total), 1000 * 1.1920929e-07)
     weights = _f.where(is_small, 0.0, weights / _f.where(is_small, 1.0, total))

@@ -15,6 +15,7 @@ from farcall._core import nn as nn
 from farcall._core import numpy as numpy
 from farcall._core import random as random
 from farcall._core import special as special
+from farcall._core import stats as stats
 from farcall._core import transforms as transforms
 from farcall._functions import P, R
 from farcall._jit import CacheInfo

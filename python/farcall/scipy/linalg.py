@@ -178,7 +178,7 @@ def lu(
     rows, columns = factors.shape[-2:]
     size = min(rows, columns)
     real = _numpy.real(factors).dtype
-    l = _numpy.tril(factors[..., :, :size], -1) + _numpy.eye(rows, size, factors.dtype)  # noqa: E741
+    l = _numpy.tril(factors[..., :, :size], -1) + _numpy.eye(rows, size, dtype=factors.dtype)  # noqa: E741
     u = _numpy.triu(factors[..., :size, :])
     order = _numpy.array_from_numpy(np.arange(rows, dtype=np.int32), True)
     p = _numpy.equal(permutation[..., None, :], order[:, None]).astype(real)
