@@ -16,10 +16,12 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/nn/activations.h>
 #include <farcall/nn/attention.h>
+#include <farcall/nn/image.h>
 #include <farcall/nn/initializers.h>
 #include <farcall/nn/normalization.h>
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/norms.h>
+#include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/reductions.h>
 #include <farcall/numpy/windows.h>
 #include <farcall/ops/callback.h>
@@ -55,6 +57,8 @@
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 #include <farcall/random/random.h>
+#include <farcall/scipy/ndimage.h>
+#include <farcall/scipy/special_matrices.h>
 #include <farcall/scipy/stats.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/batch.h>

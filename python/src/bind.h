@@ -19,6 +19,7 @@ void bind_custom_rules(nb::module_& module);      // custom_jvp, custom_vjp, cus
 void bind_define(nb::module_& module);            // definitions of targets
 void bind_derivatives(nb::module_& module);       // jvp, vjp, linearize, grad
 void bind_ffi(nb::module_& module);               // registration of targets and types
+void bind_image(nb::module_& module);             // images
 void bind_jacobians(nb::module_& module);         // jacfwd, jacrev
 void bind_lax(nb::module_& module);               // the primitives as functions
 void bind_lax_arrays(nb::module_& module);        // those that work along dimensions
@@ -26,7 +27,7 @@ void bind_lax_indexing(nb::module_& module);      // gather, scatter and the lik
 void bind_linalg(nb::module_& module);            // linear algebra
 void bind_mesh(nb::module_& module);              // axes of meshes, closures
 void bind_nn(nb::module_& module);                // functions of networks
-void bind_norms(nb::module_& module);             // norms
+void bind_matrices(nb::module_& module);          // norms, matrices of special forms
 void bind_numpy(nb::module_& module);             // numpy's functions
 void bind_numpy_arrays(nb::module_& module);      // those of order, parts and products
 void bind_numpy_indexing(nb::module_& module);    // indexing with arrays

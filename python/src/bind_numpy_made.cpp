@@ -1,26 +1,16 @@
-// farcall.numpy: windows, norms, matrices and grids.
+// farcall.numpy: windows, matrices, grids and polynomials.
 #include "bind.h"
 
-#include <cmath>
 #include <optional>
 #include <string>
 
 #include <farcall/numpy/matrices.h>
-#include <farcall/numpy/norms.h>
+#include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/windows.h>
 
 #include "bound_function.h"
 
 namespace farcall::python {
-
-template <>
-struct Argument<numpy::linalg::NormOrder> {
-  static numpy::linalg::NormOrder from(nb::handle object, ArgumentPlace place) {
-    if (object.is_none()) return {};
-    if (PyUnicode_Check(object.ptr())) return Argument<std::string>::from(object, place);
-    return Argument<double>::from(object, place);
-  }
-};
 
 namespace {
 
@@ -29,7 +19,7 @@ using OptionalDType = std::optional<DType>;
 using OptionalSize = std::optional<int64_t>;
 using Sizes = std::vector<int64_t>;
 
-void bind_matrices(nb::module_& module) {
+void bind_grids(nb::module_& module) {
   const Parameter columns = {"M", nb::none()}, k = {"k", 0}, dtype = {"dtype", nb::none()};
   using Eye = Array (*)(int64_t, OptionalSize, int64_t, OptionalDType);
   def_function(module, "eye", static_cast<Eye>(numpy::eye), {"N", columns, k, dtype});
@@ -91,26 +81,37 @@ void bind_covariances(nb::module_& module) {
                {"x", y, rowvar, dtype});
 }
 
+void bind_polynomials(nb::module_& module) {
+  def_function<1>(module, "polyval",
+                  [](const Array& p, const Array& x, nb::handle) { return numpy::polyval(p, x); },
+                  {"p", "x", {"unroll", 16}});
+  const std::pair<const char*, Array (*)(const Array&, const Array&)> sums[] = {
+      {"polyadd", numpy::polyadd}, {"polysub", numpy::polysub}};
+  for (const auto& [name, function] : sums) {
+    def_function(module, name,
+                 [function = function](const ListedArray& a1, const ListedArray& a2) {
+                   return function(a1, a2);
+                 },
+                 {"a1", "a2"});
+  }
+  def_function(module, "polyder",
+               [](const ListedArray& p, int64_t order) { return numpy::polyder(p, order); },
+               {"p", {"m", 1}});
+  def_function(module, "polyint",
+               [](const ListedArray& p, int64_t order, const std::optional<ListedArray>& k) {
+                 return numpy::polyint(p, order, k ? OptionalArray(k->array) : std::nullopt);
+               },
+               {"p", {"m", 1}, {"k", nb::none()}});
+  def_function(module, "poly", numpy::poly, {"seq_of_zeros"});
+}
+
 }  // namespace
 
 void bind_numpy_made(nb::module_& module) {
-  bind_matrices(module);
+  bind_polynomials(module);
+  bind_grids(module);
   bind_windows(module);
   bind_covariances(module);
-}
-
-void bind_norms(nb::module_& module) {
-  using numpy::Axes;
-  using numpy::linalg::NormOrder;
-  const Parameter axis = {"axis", nb::none()}, keepdims = {"keepdims", false};
-  def_function<3>(module, "vector_norm",
-                  [](const Array& x, const Axes& axes, bool keepdims, const NormOrder& order) {
-                    return numpy::linalg::vector_norm(x, axes, keepdims, order);
-                  },
-                  {"x", axis, keepdims, {"ord", 2}});
-  def_function<2>(module, "matrix_norm", numpy::linalg::matrix_norm,
-                  {"x", keepdims, {"ord", "fro"}});
-  def_function(module, "norm", numpy::linalg::norm, {"x", {"ord", nb::none()}, axis, keepdims});
 }
 
 }  // namespace farcall::python

@@ -65,7 +65,7 @@ NB_MODULE(_core, module) {
   bind_lax_arrays(lax);
   nanobind::module_ linalg = module.def_submodule("linalg");
   bind_linalg(linalg);
-  bind_norms(linalg);
+  bind_matrices(linalg);
   bind_lax_indexing(lax);
   nanobind::module_ random = module.def_submodule("random");
   bind_random(random);
@@ -80,6 +80,8 @@ NB_MODULE(_core, module) {
   bind_special(special);
   nanobind::module_ stats = module.def_submodule("stats");
   bind_stats(stats);
+  nanobind::module_ image = module.def_submodule("image");
+  bind_image(image);
   nanobind::module_ nn = module.def_submodule("nn");
   bind_nn(nn);
   bind_segments(nn);

@@ -9,6 +9,7 @@ from farcall._core import callbacks as callbacks
 from farcall._core import config as config
 from farcall._core import devices as devices
 from farcall._core import ffi as ffi
+from farcall._core import image as image
 from farcall._core import lax as lax
 from farcall._core import linalg as linalg
 from farcall._core import nn as nn

@@ -80,6 +80,46 @@ _NORMS = {
           keepdims: whether the axes stay, with size 1.
         """,
 }
+_SPECIAL_MATRICES = {
+    "toeplitz": """The matrix of first column ``c`` and first row ``r``, constant along diagonals.
 
-document(_core.numpy, "farcall.numpy", _CREATION | _WINDOWS | _COVARIANCES)
+        ``r`` is the conjugate of ``c`` if left out; its first element is not used.
+        """,
+    "hankel": """The matrix of first column ``c`` and last row ``r``, constant along antidiagonals.
+
+        ``r`` is zeros if left out; its first element is not used.
+        """,
+    "circulant": "The matrix of first column ``c``; each other is the last one moved down.",
+    "companion": "The matrix whose characteristic polynomial is ``a``, highest power first.",
+    "hilbert": "The matrix of ``1 / (i + j + 1)``.",
+    "hadamard": "The matrix of Hadamard by Sylvester; ``n`` is a power of two.",
+    "dft": """The matrix of the discrete Fourier transform; ``scale`` is "sqrtn", "n" or None.""",
+    "polar": """``u, p``, orthonormal and positive semidefinite, with ``a = u @ p`` or ``p @ u``.
+
+        Args:
+          a: the matrices; for "right" with no more columns than rows, for "left" with no more rows.
+          side: of ``p``, "right" or "left".
+          method, eps, max_iterations: for programs written for JAX; without effect.
+        """,
+}
+_POLYNOMIALS = {
+    "polyval": """The polynomial at ``x``; ``p`` may be stacked along further dimensions.
+
+        Args:
+          p: the coefficients along the first dimension.
+          x: where.
+          unroll: for programs written for JAX; without effect.
+        """,
+    "polyadd": "The sum of two polynomials.",
+    "polysub": "The difference of two polynomials.",
+    "polyder": "The derivative of order ``m``.",
+    "polyint": "The antiderivative of order ``m``, with the constants ``k``, 0 if left out.",
+    "poly": """The coefficients of the polynomial with these zeros.
+
+        Of a square matrix it is the characteristic polynomial.
+        """,
+}
+
+document(_core.numpy, "farcall.numpy", _CREATION | _WINDOWS | _COVARIANCES | _POLYNOMIALS)
 document(_core.linalg, "farcall.numpy.linalg", _NORMS)
+document(_core.linalg, "farcall.scipy.linalg", _SPECIAL_MATRICES)

@@ -56,6 +56,6 @@ atan, atan2, atanh = arctan, arctan2, arctanh  # noqa: F405
 bitwise_invert = bitwise_not  # noqa: F405
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift  # noqa: F405
 pow = power  # noqa: F405
-amax, amin = max, min  # noqa: F405
+amax, amin = max, min
 
 __all__ = _public_names(globals())

@@ -12,19 +12,21 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall._core.linalg import (
+    circulant,
+    companion,
+    dft,
+    hadamard,
+    hankel,
+    hilbert,
+    polar,
+    toeplitz,
+)
 from farcall.lax import linalg as _lax_linalg
 from farcall.numpy import linalg as _numpy_linalg
 from farcall.scipy._expm import expm as expm
 from farcall.scipy._expm import expm_frechet as expm_frechet
 from farcall.scipy._matrices import block_diag as block_diag
-from farcall.scipy._matrices import circulant as circulant
-from farcall.scipy._matrices import companion as companion
-from farcall.scipy._matrices import dft as dft
-from farcall.scipy._matrices import hadamard as hadamard
-from farcall.scipy._matrices import hankel as hankel
-from farcall.scipy._matrices import hilbert as hilbert
-from farcall.scipy._matrices import polar as polar
-from farcall.scipy._matrices import toeplitz as toeplitz
 
 __all__ = [
     "block_diag",

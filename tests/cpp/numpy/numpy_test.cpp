@@ -10,6 +10,7 @@
 
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/norms.h>
+#include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/reductions.h>
 #include <farcall/numpy/windows.h>
 #include <farcall/ops/lax.h>
@@ -148,6 +149,24 @@ TEST(Matrices, AreMadeFromFewNumbers) {
   EXPECT_EQ(numpy::sparse_indices({2, 3})[1].type().to_string(), "i32[1,3]");
   EXPECT_THAT(message_of([&] { numpy::meshgrid({v}, "yx"); }),
               HasSubstr("meshgrid: indexing must be 'xy' or 'ij', got 'yx'"));
+}
+
+TEST(Polynomials, AreVectorsOfCoefficients) {
+  const Array p = Array::of<double>({1, 2, 3}), q = Array::of<double>({1, -1});
+  check({
+      {"polyval", numpy::polyval(p, Array::of<double>({0, 2})), {3, 11}},
+      {"polyadd", numpy::polyadd(p, q), {1, 3, 2}},
+      {"polysub", numpy::polysub(q, p), {-1, -1, -4}},
+      {"polyder", numpy::polyder(p), {2, 2}},
+      {"polyder to nothing", numpy::polyder(p, 4), {}},
+      {"polyint", numpy::polyint(p, 1, 7), {1. / 3, 1, 3, 7}},
+      {"polyint twice", numpy::polyint(q, 2), {1. / 6, -0.5, 0, 0}},
+      {"poly", numpy::poly(Array::of<double>({1, 2})), {1, -3, 2}},
+  });
+  EXPECT_THAT(message_of([&] { numpy::polyder(p, -1); }),
+              HasSubstr("polyder: the order must not be negative, got -1"));
+  EXPECT_THAT(message_of([&] { numpy::polyadd(p, numpy::eye(2)); }),
+              HasSubstr("polyadd: a2 must have one dimension, got 2"));
 }
 
 TEST(Covariances, CountObservationsByTheirWeights) {
