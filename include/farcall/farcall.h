@@ -14,7 +14,16 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/linalg/linalg.h>
-#include <farcall/ops/attention.h>
+#include <farcall/nn/activations.h>
+#include <farcall/nn/attention.h>
+#include <farcall/nn/image.h>
+#include <farcall/nn/initializers.h>
+#include <farcall/nn/normalization.h>
+#include <farcall/numpy/matrices.h>
+#include <farcall/numpy/norms.h>
+#include <farcall/numpy/polynomials.h>
+#include <farcall/numpy/reductions.h>
+#include <farcall/numpy/windows.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/checks.h>
 #include <farcall/ops/collectives.h>
@@ -30,7 +39,6 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/mesh.h>
-#include <farcall/ops/nn.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
@@ -49,6 +57,9 @@
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 #include <farcall/random/random.h>
+#include <farcall/scipy/ndimage.h>
+#include <farcall/scipy/special_matrices.h>
+#include <farcall/scipy/stats.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>

@@ -8,37 +8,41 @@ namespace farcall::python {
 namespace nb = nanobind;
 using namespace nanobind::literals;
 
-void bind_arrays(nb::module_& module);       // conversions that Array's Python side needs
-void bind_callbacks(nb::module_& module);    // callbacks and their buffers
-void bind_caches(nb::module_& module);       // what caches hold
-void bind_checkpoint(nb::module_& module);   // checkpoint, named calls
-void bind_collectives(nb::module_& module);  // psum and the like
-void bind_config(nb::module_& module);       // flags
+void bind_arrays(nb::module_& module);            // conversions that Array's Python side needs
+void bind_callbacks(nb::module_& module);         // callbacks and their buffers
+void bind_caches(nb::module_& module);            // what caches hold
+void bind_checkpoint(nb::module_& module);        // checkpoint, named calls
+void bind_collectives(nb::module_& module);       // psum and the like
+void bind_config(nb::module_& module);            // flags
+void bind_control_flow(nb::module_& module);      // loops and branches
+void bind_custom_rules(nb::module_& module);      // custom_jvp, custom_vjp, custom_vmap
+void bind_define(nb::module_& module);            // definitions of targets
+void bind_derivatives(nb::module_& module);       // jvp, vjp, linearize, grad
+void bind_ffi(nb::module_& module);               // registration of targets and types
+void bind_image(nb::module_& module);             // images
+void bind_jacobians(nb::module_& module);         // jacfwd, jacrev
+void bind_lax(nb::module_& module);               // the primitives as functions
+void bind_lax_arrays(nb::module_& module);        // those that work along dimensions
+void bind_lax_indexing(nb::module_& module);      // gather, scatter and the like
+void bind_linalg(nb::module_& module);            // linear algebra
+void bind_mesh(nb::module_& module);              // axes of meshes, closures
+void bind_nn(nb::module_& module);                // functions of networks
+void bind_matrices(nb::module_& module);          // norms, matrices of special forms
+void bind_numpy(nb::module_& module);             // numpy's functions
+void bind_numpy_arrays(nb::module_& module);      // those of order, parts and products
+void bind_numpy_indexing(nb::module_& module);    // indexing with arrays
+void bind_numpy_made(nb::module_& module);        // those that are made of few numbers
+void bind_numpy_ranges(nb::module_& module);      // ranges, quantiles, lines
+void bind_numpy_reductions(nb::module_& module);  // reductions
+void bind_program(nb::module_& module);           // Program and its text
+void bind_random(nb::module_& module);            // random numbers
+void bind_report(nb::module_& module);            // what was done for foreign calls
+void bind_segments(nb::module_& module);          // segments, trees as vectors
+void bind_shape_dtype(nb::module_& module);       // ShapeDtypeStruct
+void bind_special(nb::module_& module);           // special functions
+void bind_stats(nb::module_& module);             // distributions
+void bind_vmap(nb::module_& module);              // vmap
 // Device, and functions of devices and of where arrays lie.
 void bind_devices(nb::module_& module, nb::module_& functions);
-void bind_control_flow(nb::module_& module);    // loops and branches
-void bind_custom_rules(nb::module_& module);    // custom_jvp, custom_vjp, custom_vmap
-void bind_define(nb::module_& module);          // definitions of targets
-void bind_derivatives(nb::module_& module);     // jvp, vjp, linearize, grad
-void bind_ffi(nb::module_& module);             // registration of targets and types
-void bind_jacobians(nb::module_& module);       // jacfwd, jacrev
-void bind_lax(nb::module_& module);             // the primitives as functions
-void bind_lax_arrays(nb::module_& module);      // those that work along dimensions
-void bind_lax_indexing(nb::module_& module);    // gather, scatter and the like
-void bind_special_cases(nb::module_& module);   // scipy.special, what is made of others
-void bind_linalg(nb::module_& module);          // linear algebra
-void bind_attention(nb::module_& module);       // attention, segments, trees as vectors
-void bind_mesh(nb::module_& module);            // axes of meshes, closures
-void bind_nn(nb::module_& module);              // activation functions
-void bind_numpy(nb::module_& module);           // numpy's functions
-void bind_numpy_arrays(nb::module_& module);    // those of order, parts and products
-void bind_numpy_indexing(nb::module_& module);  // indexing with arrays
-void bind_numpy_ranges(nb::module_& module);    // ranges, quantiles, lines
-void bind_program(nb::module_& module);         // Program and its text
-void bind_random(nb::module_& module);          // random numbers
-void bind_report(nb::module_& module);          // what was done for foreign calls
-void bind_shape_dtype(nb::module_& module);     // ShapeDtypeStruct
-void bind_special(nb::module_& module);         // special functions
-void bind_vmap(nb::module_& module);            // vmap
 
 }  // namespace farcall::python

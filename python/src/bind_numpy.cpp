@@ -1,4 +1,4 @@
-// farcall.numpy and farcall.scipy.special: the array functions.
+// farcall.numpy: the array functions.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -11,7 +11,6 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy.h>
-#include <farcall/ops/numpy_statistics.h>
 #include <farcall/ops/special_cases.h>
 
 #include "array_object.h"
@@ -22,7 +21,6 @@ namespace {
 
 using Unary = Array (*)(const Array&);
 using Binary = Array (*)(const Array&, const Array&);
-using Reduction = Array (*)(const Array&, const numpy::Axes&, bool);
 
 Array argument(nb::handle object, const std::string& function, const char* name) {
   return to_array(object, fmt::format("{}: argument {}", function, name));
@@ -56,15 +54,6 @@ void def_binary(nb::module_& module, const char* name, Binary function, const ch
         return wrap_object(function(argument(x, name, first), argument(y, name, second)));
       },
       nb::arg(first).none(), nb::arg(second).none());
-}
-
-void def_reduction(nb::module_& module, const char* name, Reduction function) {
-  module.def(
-      name,
-      [name = std::string(name), function](nb::handle x, nb::handle axis, bool keepdims) {
-        return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), keepdims));
-      },
-      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
 }
 
 void bind_elementwise(nb::module_& module) {
@@ -168,74 +157,6 @@ void bind_elementwise(nb::module_& module) {
       },
       nb::arg("arr").none(), nb::arg("min").none() = nb::none(),
       nb::arg("max").none() = nb::none());
-}
-
-numpy::MeanOptions mean_options(const std::string& function, bool keepdims, nb::handle dtype,
-                                nb::handle where) {
-  numpy::MeanOptions options{.keepdims = keepdims};
-  if (!dtype.is_none()) options.dtype = to_dtype(dtype);
-  options.where = optional_argument(where, function, "where");
-  return options;
-}
-
-using Spread = Array (*)(const Array&, const numpy::Axes&, const numpy::VarOptions&);
-
-void def_spread(nb::module_& module, const char* name, Spread function) {
-  module.def(
-      name,
-      [name = std::string(name), function](nb::handle x, nb::handle axis, double ddof,
-                                           bool keepdims, nb::handle dtype, nb::handle where,
-                                           nb::handle mean) {
-        const numpy::VarOptions options{mean_options(name, keepdims, dtype, where), ddof,
-                                        optional_argument(mean, name, "mean")};
-        return wrap_object(function(argument(x, name, "a"), to_axes(axis, name), options));
-      },
-      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("ddof") = 0.0,
-      nb::arg("keepdims") = false, nb::arg("dtype").none() = nb::none(),
-      nb::arg("where").none() = nb::none(), nb::arg("mean").none() = nb::none());
-}
-
-void bind_statistics(nb::module_& module) {
-  module.def(
-      "mean",
-      [](nb::handle x, nb::handle axis, bool keepdims, nb::handle dtype, nb::handle where) {
-        return wrap_object(numpy::mean(argument(x, "mean", "a"), to_axes(axis, "mean"),
-                                       mean_options("mean", keepdims, dtype, where)));
-      },
-      nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false,
-      nb::arg("dtype").none() = nb::none(), nb::arg("where").none() = nb::none());
-  def_spread(module, "var", numpy::var);
-  def_spread(module, "std", numpy::std);
-  module.def(
-      "average",
-      [](nb::handle x, nb::handle axis, nb::handle weights, bool keepdims) {
-        const numpy::Average found =
-            numpy::average(argument(x, "average", "a"), to_axes(axis, "average"),
-                           optional_argument(weights, "average", "weights"), keepdims);
-        return nb::make_tuple(wrap_object(found.mean), wrap_object(found.weight));
-      },
-      nb::arg("a").none(), nb::arg("axis").none() = nb::none(),
-      nb::arg("weights").none() = nb::none(), nb::arg("keepdims") = false);
-}
-
-void bind_reductions(nb::module_& module) {
-  const std::pair<const char*, Reduction> reductions[] = {
-      {"sum", numpy::sum}, {"prod", numpy::prod}, {"max", numpy::max},
-      {"min", numpy::min}, {"any", numpy::any},   {"all", numpy::all},
-  };
-  for (const auto& [name, function] : reductions) def_reduction(module, name, function);
-  bind_statistics(module);
-  const auto def_position = [&](const char* name, auto function) {
-    module.def(
-        name,
-        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis,
-                                             bool keepdims) {
-          return wrap_object(function(argument(x, name, "a"), axis, keepdims));
-        },
-        nb::arg("a").none(), nb::arg("axis").none() = nb::none(), nb::arg("keepdims") = false);
-  };
-  def_position("argmax", numpy::argmax);
-  def_position("argmin", numpy::argmin);
 }
 
 std::vector<Array> to_arrays(nb::handle arrays, const std::string& function) {
@@ -356,13 +277,6 @@ void bind_creation(nb::module_& module) {
         return wrap_object(numpy::full(to_sizes(shape, "full: shape"), array, as));
       },
       nb::arg("shape").none(), nb::arg("fill_value").none(), nb::arg("dtype").none() = nb::none());
-  module.def(
-      "eye",
-      [](int64_t rows, std::optional<int64_t> columns, nb::handle dtype) {
-        return wrap_object(numpy::eye(rows, columns, dtype_or(dtype, default_float())));
-      },
-      nb::arg("N"), nb::arg("M").none() = nb::none(), nb::arg("dtype").none() = nb::none());
-  // A numpy array as an array of its very dtype, sharing memory where that can be done, or never.
   module.def("array_from_numpy", [](nb::handle array, bool share) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
     return wrap_object(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));
@@ -392,17 +306,8 @@ void bind_creation(nb::module_& module) {
 
 void bind_numpy(nb::module_& module) {
   bind_elementwise(module);
-  bind_reductions(module);
   bind_shapes(module);
   bind_creation(module);
-}
-
-void bind_special_cases(nb::module_& module) {
-  def_unary(module, "entr", special::entr);
-  def_binary(module, "xlogy", special::xlogy);
-  def_binary(module, "xlog1py", special::xlog1py);
-  def_binary(module, "boxcox", special::boxcox, "x", "lmbda");
-  def_binary(module, "boxcox1p", special::boxcox1p, "x", "lmbda");
 }
 
 }  // namespace farcall::python

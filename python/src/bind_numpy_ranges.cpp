@@ -11,6 +11,7 @@
 #include <farcall/ops/numpy_arrays.h>
 
 #include "array_object.h"
+#include "bound_function.h"
 #include "convert.h"
 
 namespace farcall::python {
@@ -20,51 +21,35 @@ Array argument(nb::handle object, const std::string& function, const char* name)
   return to_array(object, fmt::format("{}: argument {}", function, name));
 }
 
-std::optional<DType> to_optional_dtype(nb::handle dtype) {
-  if (dtype.is_none()) return std::nullopt;
-  return to_dtype(dtype);
-}
+using OptionalDType = std::optional<DType>;
 
 void bind_ranges(nb::module_& module) {
-  module.def(
-      "_linspace",
-      [](nb::handle start, nb::handle stop, int64_t num, bool endpoint, nb::handle dtype,
-         int64_t axis) {
-        return wrap_object(numpy::linspace(argument(start, "linspace", "start"),
-                                           argument(stop, "linspace", "stop"), num, endpoint,
-                                           to_optional_dtype(dtype), axis));
+  const Parameter num = {"num", 50}, endpoint = {"endpoint", true}, dtype = {"dtype", nb::none()},
+                  axis = {"axis", 0};
+  def_function(
+      module, "linspace",
+      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+         bool retstep, OptionalDType dtype, int64_t axis) {
+        const Array values = numpy::linspace(start, stop, num, endpoint, dtype, axis);
+        if (!retstep) return to_python(values);
+        return to_python(
+            std::pair(values, numpy::linspace_step(start, stop, num, endpoint, dtype)));
       },
-      nb::arg("start").none(), nb::arg("stop").none(), nb::arg("num"), nb::arg("endpoint"),
-      nb::arg("dtype").none(), nb::arg("axis"));
-  module.def(
-      "_linspace_step",
-      [](nb::handle start, nb::handle stop, int64_t num, bool endpoint, nb::handle dtype) {
-        return wrap_object(numpy::linspace_step(argument(start, "linspace", "start"),
-                                                argument(stop, "linspace", "stop"), num, endpoint,
-                                                to_optional_dtype(dtype)));
+      {"start", "stop", num, endpoint, {"retstep", false}, dtype, axis});
+  def_function(
+      module, "logspace",
+      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+         const ListedArray& base, OptionalDType dtype, int64_t axis) {
+        return numpy::logspace(start, stop, num, endpoint, base, dtype, axis);
       },
-      nb::arg("start").none(), nb::arg("stop").none(), nb::arg("num"), nb::arg("endpoint"),
-      nb::arg("dtype").none());
-  module.def(
-      "_logspace",
-      [](nb::handle start, nb::handle stop, int64_t num, bool endpoint, nb::handle base,
-         nb::handle dtype, int64_t axis) {
-        return wrap_object(numpy::logspace(
-            argument(start, "logspace", "start"), argument(stop, "logspace", "stop"), num, endpoint,
-            argument(base, "logspace", "base"), to_optional_dtype(dtype), axis));
+      {"start", "stop", num, endpoint, {"base", 10.0}, dtype, axis});
+  def_function(
+      module, "geomspace",
+      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+         OptionalDType dtype, int64_t axis) {
+        return numpy::geomspace(start, stop, num, endpoint, dtype, axis);
       },
-      nb::arg("start").none(), nb::arg("stop").none(), nb::arg("num"), nb::arg("endpoint"),
-      nb::arg("base").none(), nb::arg("dtype").none(), nb::arg("axis"));
-  module.def(
-      "_geomspace",
-      [](nb::handle start, nb::handle stop, int64_t num, bool endpoint, nb::handle dtype,
-         int64_t axis) {
-        return wrap_object(numpy::geomspace(argument(start, "geomspace", "start"),
-                                            argument(stop, "geomspace", "stop"), num, endpoint,
-                                            to_optional_dtype(dtype), axis));
-      },
-      nb::arg("start").none(), nb::arg("stop").none(), nb::arg("num"), nb::arg("endpoint"),
-      nb::arg("dtype").none(), nb::arg("axis"));
+      {"start", "stop", num, endpoint, dtype, axis});
 }
 
 numpy::QuantileMethod to_method(const std::string& name, const std::string& function) {

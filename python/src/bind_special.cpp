@@ -1,41 +1,39 @@
 // farcall.scipy.special: the special functions.
 #include "bind.h"
 
-#include <string>
+#include <optional>
 
-#include <fmt/format.h>
-
+#include <farcall/core/error.h>
+#include <farcall/ops/special_cases.h>
 #include <farcall/ops/special_functions.h>
 
-#include "array_object.h"
-#include "convert.h"
+#include "bound_function.h"
 
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
+using Unary = Array (*)(const Array&);
+using Binary = Array (*)(const Array&, const Array&);
 
-struct Unary {
+struct UnaryRow {
   const char* name;
-  Array (*function)(const Array&);
+  Unary function;
   const char* argument = "x";
 };
-struct Binary {
+struct BinaryRow {
   const char* name;
-  Array (*function)(const Array&, const Array&);
+  Binary function;
   const char *first, *second;
 };
 
-constexpr Unary kUnary[] = {
+constexpr UnaryRow kUnary[] = {
     {"digamma", special::digamma},
+    {"entr", special::entr},
     {"erf", special::erf},
     {"erfc", special::erfc},
     {"erfcx", special::erfcx},
     {"erfinv", special::erfinv},
     {"expit", special::expit},
-    {"factorial", special::factorial, "n"},
     {"gamma", special::gamma},
     {"gammaln", special::gammaln},
     {"gammasgn", special::gammasgn},
@@ -48,46 +46,38 @@ constexpr Unary kUnary[] = {
     {"ndtr", special::ndtr},
     {"ndtri", special::ndtri, "p"},
 };
-constexpr Binary kBinary[] = {
+constexpr BinaryRow kBinary[] = {
     {"beta", special::beta, "a", "b"},         {"betaln", special::betaln, "a", "b"},
+    {"boxcox", special::boxcox, "x", "lmbda"}, {"boxcox1p", special::boxcox1p, "x", "lmbda"},
     {"gammainc", special::gammainc, "a", "x"}, {"gammaincc", special::gammaincc, "a", "x"},
     {"kl_div", special::kl_div, "p", "q"},     {"polygamma", special::polygamma, "n", "x"},
-    {"rel_entr", special::rel_entr, "p", "q"}, {"zeta", special::zeta, "x", "q"},
+    {"rel_entr", special::rel_entr, "p", "q"}, {"xlog1py", special::xlog1py, "x", "y"},
+    {"xlogy", special::xlogy, "x", "y"},
 };
 
 }  // namespace
 
 void bind_special(nb::module_& module) {
-  for (const Unary& row : kUnary) {
-    module.def(
-        row.name,
-        [row](nb::handle x) {
-          return wrap_object(row.function(argument(x, row.name, row.argument)));
-        },
-        nb::arg(row.argument).none());
+  for (const UnaryRow& row : kUnary) def_function(module, row.name, row.function, {row.argument});
+  for (const BinaryRow& row : kBinary) {
+    def_function(module, row.name, row.function, {row.first, row.second});
   }
-  for (const Binary& row : kBinary) {
-    module.def(
-        row.name,
-        [row](nb::handle x, nb::handle y) {
-          return wrap_object(
-              row.function(argument(x, row.name, row.first), argument(y, row.name, row.second)));
-        },
-        nb::arg(row.first).none(), nb::arg(row.second).none());
-  }
-  module.def(
-      "betainc",
-      [](nb::handle a, nb::handle b, nb::handle x) {
-        return wrap_object(special::betainc(
-            argument(a, "betainc", "a"), argument(b, "betainc", "b"), argument(x, "betainc", "x")));
-      },
-      nb::arg("a").none(), nb::arg("b").none(), nb::arg("x").none());
-  module.def(
-      "multigammaln",
-      [](nb::handle a, int64_t d) {
-        return wrap_object(special::multigammaln(argument(a, "multigammaln", "a"), d));
-      },
-      nb::arg("a").none(), nb::arg("d"));
+  def_function(module, "betainc", special::betainc, {"a", "b", "x"});
+  def_function(module, "multigammaln", special::multigammaln, {"a", "d"});
+  def_function(module, "factorial",
+               [](const Array& n, bool exact) {
+                 if (exact) {
+                   throw Error(ErrorCode::kUnimplemented,
+                               "factorial: argument exact must be False");
+                 }
+                 return special::factorial(n);
+               },
+               {"n", {"exact", false}});
+  def_function(module, "zeta",
+               [](const Array& x, const std::optional<Array>& q) {
+                 return special::zeta(x, q.value_or(1.0));
+               },
+               {"x", {"q", nb::none()}});
 }
 
 }  // namespace farcall::python

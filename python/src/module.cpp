@@ -65,6 +65,7 @@ NB_MODULE(_core, module) {
   bind_lax_arrays(lax);
   nanobind::module_ linalg = module.def_submodule("linalg");
   bind_linalg(linalg);
+  bind_matrices(linalg);
   bind_lax_indexing(lax);
   nanobind::module_ random = module.def_submodule("random");
   bind_random(random);
@@ -72,13 +73,18 @@ NB_MODULE(_core, module) {
   bind_numpy(numpy);
   bind_numpy_arrays(numpy);
   bind_numpy_indexing(numpy);
+  bind_numpy_made(numpy);
   bind_numpy_ranges(numpy);
+  bind_numpy_reductions(numpy);
   nanobind::module_ special = module.def_submodule("special");
   bind_special(special);
-  bind_special_cases(special);
+  nanobind::module_ stats = module.def_submodule("stats");
+  bind_stats(stats);
+  nanobind::module_ image = module.def_submodule("image");
+  bind_image(image);
   nanobind::module_ nn = module.def_submodule("nn");
   bind_nn(nn);
-  bind_attention(nn);
+  bind_segments(nn);
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_define(ffi);

@@ -195,7 +195,7 @@ def test_samples_with_nan() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: stats.norm.pdf("a"), TypeError, "norm.logpdf: argument x"),
+        (lambda: stats.norm.pdf("a"), TypeError, "norm.pdf: argument x"),
         (lambda: stats.gamma.logpdf(1.0, [2.0]), TypeError, "gamma.logpdf: argument a"),
         (lambda: stats.rankdata(X, "best"), ValueError, "method must be one of"),
         (lambda: stats.mode(X, nan_policy="raise"), NotImplementedError, "nan_policy"),

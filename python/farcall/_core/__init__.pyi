@@ -9,12 +9,14 @@ from farcall._core import callbacks as callbacks
 from farcall._core import config as config
 from farcall._core import devices as devices
 from farcall._core import ffi as ffi
+from farcall._core import image as image
 from farcall._core import lax as lax
 from farcall._core import linalg as linalg
 from farcall._core import nn as nn
 from farcall._core import numpy as numpy
 from farcall._core import random as random
 from farcall._core import special as special
+from farcall._core import stats as stats
 from farcall._core import transforms as transforms
 from farcall._functions import P, R
 from farcall._jit import CacheInfo

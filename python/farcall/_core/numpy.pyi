@@ -89,43 +89,6 @@ def dot(x: ArrayLike, y: ArrayLike) -> Array: ...
 def outer(x: ArrayLike, y: ArrayLike) -> Array: ...
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array: ...
 def clip(arr: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array: ...
-def sum(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def prod(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def max(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def min(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def any(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def all(a: ArrayLike, axis: _Sizes | None = None, keepdims: bool = False) -> Array: ...
-def mean(
-    a: ArrayLike,
-    axis: _Sizes | None = None,
-    keepdims: bool = False,
-    dtype: DTypeLike | None = None,
-    where: ArrayLike | None = None,
-) -> Array: ...
-def var(
-    a: ArrayLike,
-    axis: _Sizes | None = None,
-    ddof: float = 0.0,
-    keepdims: bool = False,
-    dtype: DTypeLike | None = None,
-    where: ArrayLike | None = None,
-    mean: ArrayLike | None = None,
-) -> Array: ...
-def std(
-    a: ArrayLike,
-    axis: _Sizes | None = None,
-    ddof: float = 0.0,
-    keepdims: bool = False,
-    dtype: DTypeLike | None = None,
-    where: ArrayLike | None = None,
-    mean: ArrayLike | None = None,
-) -> Array: ...
-def average(
-    a: ArrayLike,
-    axis: _Sizes | None = None,
-    weights: ArrayLike | None = None,
-    keepdims: bool = False,
-) -> tuple[Array, Array]: ...
 def argmax(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array: ...
 def argmin(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array: ...
 def reshape(a: ArrayLike, shape: _Sizes) -> Array: ...
@@ -143,7 +106,6 @@ def astype(x: ArrayLike, dtype: DTypeLike) -> Array: ...
 def zeros(shape: _Sizes, dtype: DTypeLike | None = None) -> Array: ...
 def ones(shape: _Sizes, dtype: DTypeLike | None = None) -> Array: ...
 def full(shape: _Sizes, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Array: ...
-def eye(N: int, M: int | None = None, dtype: DTypeLike | None = None) -> Array: ...
 def array_from_numpy(arg0: ArrayLike, arg1: bool, /) -> Array: ...
 def make_array(object: Any, dtype: Any, share: bool) -> Array: ...
 def as_array(object: ArrayLike, what: str) -> Array: ...
@@ -202,24 +164,6 @@ def _einsum(
 ) -> Array: ...
 def _tensordot(a: ArrayLike, b: ArrayLike, axes_a: _Sizes, axes_b: _Sizes) -> Array: ...
 def _widened(x: ArrayLike, preferred: DTypeLike) -> Array: ...
-def _linspace(
-    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
-) -> Array: ...
-def _linspace_step(
-    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None
-) -> Array: ...
-def _logspace(
-    start: ArrayLike,
-    stop: ArrayLike,
-    num: int,
-    endpoint: bool,
-    base: ArrayLike,
-    dtype: DTypeLike | None,
-    axis: int,
-) -> Array: ...
-def _geomspace(
-    start: ArrayLike, stop: ArrayLike, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
-) -> Array: ...
 def _median(a: ArrayLike, axis: _Sizes | None, keepdims: bool) -> Array: ...
 def _nanmedian(a: ArrayLike, axis: _Sizes | None, keepdims: bool) -> Array: ...
 def _quantile(
@@ -244,3 +188,208 @@ def _interp(
     period: float | None,
 ) -> Array: ...
 def _gradient(f: ArrayLike, spacing: ArrayLike, axis: int) -> Array: ...
+
+# ---- reductions
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Array: ...
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Array: ...
+def max(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def min(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def any(
+    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+) -> Array: ...
+def all(
+    a: Any, axis: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+) -> Array: ...
+def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Array: ...
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Array: ...
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Array: ...
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Array: ...
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Array: ...
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any: ...
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array: ...
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Array: ...
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Array: ...
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Array: ...
+def nanargmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> Array: ...
+def nanargmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool = False
+) -> Array: ...
+
+# ---- made of few numbers
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any: ...
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array: ...
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Array: ...
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array: ...
+def identity(n: int, dtype: Any = None) -> Array: ...
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array: ...
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]: ...
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]: ...
+def diag(v: Any, k: int = 0) -> Array: ...
+def diagflat(v: Any, k: int = 0) -> Array: ...
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array: ...
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any: ...
+def bartlett(M: int) -> Array: ...
+def blackman(M: int) -> Array: ...
+def hamming(M: int) -> Array: ...
+def hanning(M: int) -> Array: ...
+def kaiser(M: int, beta: Any) -> Array: ...
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Array: ...
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array: ...
+def _meshgrid(xi: Sequence[ArrayLike], sparse: bool, indexing: str) -> list[Array]: ...
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array: ...
+def polyadd(a1: Any, a2: Any) -> Array: ...
+def polysub(a1: Any, a2: Any) -> Array: ...
+def polyder(p: Any, m: int = 1) -> Array: ...
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array: ...
+def poly(seq_of_zeros: Any) -> Array: ...

@@ -7,8 +7,14 @@ them.
 
 from farcall import _core
 from farcall._docs import array_functions as array_functions
+from farcall._docs import distributions as distributions
 from farcall._docs import factorisations as factorisations
+from farcall._docs import images as images
+from farcall._docs import made_arrays as made_arrays
+from farcall._docs import networks as networks
 from farcall._docs import primitives as primitives
+from farcall._docs import reductions as reductions
+from farcall._docs import special_functions as special_functions
 from farcall._docs.document import document
 
 document(

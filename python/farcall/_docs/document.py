@@ -63,19 +63,20 @@ def _split(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
-def document(core: Any, module: str, docs: Mapping[str, str]) -> None:
+def document(core: Any, module: str, docs: Mapping[str, str], prefix: str = "") -> None:
     """Gives the functions of a part of the core, in their places, the docstrings of a table.
 
     Args:
       core: the part, such as ``_core.numpy``.
       module: the public module that has the functions.
       docs: docstrings by name, indented in any way.
+      prefix: what the names in the core begin with, and those in the module do not.
     """
     for name, doc in docs.items():
-        target = getattr(core, name)
+        target = getattr(core, prefix + name)
         function = _core.make_function(target)
         function.__name__ = function.__qualname__ = name
         function.__module__ = module
         function.__doc__ = textwrap.dedent(doc).strip()
         function._core_function = target
-        setattr(core, name, function)
+        setattr(core, prefix + name, function)

@@ -22,19 +22,16 @@ from farcall.numpy._files import *  # noqa: F403
 from farcall.numpy._index_tricks import *  # noqa: F403
 from farcall.numpy._integers import *  # noqa: F403
 from farcall.numpy._linear import *  # noqa: F403
-from farcall.numpy._nan_reductions import *  # noqa: F403
 from farcall.numpy._order import *  # noqa: F403
 from farcall.numpy._places import *  # noqa: F403
 from farcall.numpy._polynomials import *  # noqa: F403
 from farcall.numpy._printing import *  # noqa: F403
-from farcall.numpy._reductions import *  # noqa: F403
 from farcall.numpy._scalar_types import *  # noqa: F403
 from farcall.numpy._selection import *  # noqa: F403
 from farcall.numpy._sets import *  # noqa: F403
 from farcall.numpy._shapes import *  # noqa: F403
 from farcall.numpy._statistics import *  # noqa: F403
 from farcall.numpy._types import *  # noqa: F403
-from farcall.numpy._windows import *  # noqa: F403
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array, make_array, pad_constant, pad_repeating  # noqa: F821
@@ -59,5 +56,6 @@ atan, atan2, atanh = arctan, arctan2, arctanh  # noqa: F405
 bitwise_invert = bitwise_not  # noqa: F405
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift  # noqa: F405
 pow = power  # noqa: F405
+amax, amin = max, min
 
 __all__ = _public_names(globals())

@@ -94,13 +94,6 @@ def to_inexact(x: Array) -> Array:
     return x * 1.0 if x.weak_type else _core.numpy.astype(x, dtype)
 
 
-def iota_like(x: Array, axis: int) -> Array:
-    """Positions along an axis, of size one in the other dimensions."""
-    shape = [1] * x.ndim
-    shape[axis] = x.shape[axis]
-    return _core.lax.broadcasted_iota("int32", shape, axis)
-
-
 def like(a: Array, value: Any) -> Array:
     """A scalar in the dtype of ``a``."""
     return _core.numpy.astype(value, a.dtype)

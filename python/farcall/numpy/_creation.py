@@ -5,7 +5,6 @@ from __future__ import annotations
 import array as array_module
 import builtins
 import ctypes
-import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array, default_float, default_int
+from farcall.numpy._common import Array, default_float
 from farcall.numpy._types import issubdtype, result_type
 
 __all__ = [
@@ -21,25 +20,13 @@ __all__ = [
     "array",
     "asarray",
     "copy",
-    "diag",
-    "diagflat",
     "empty",
     "empty_like",
-    "eye",
     "from_dlpack",
     "fromfunction",
     "full_like",
-    "geomspace",
-    "identity",
-    "indices",
-    "linspace",
-    "logspace",
     "meshgrid",
     "ones_like",
-    "tri",
-    "tril_indices",
-    "triu_indices",
-    "vander",
     "zeros_like",
 ]
 
@@ -217,140 +204,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return _make(made, _default_for(made) if dtype is None else dtype, True)
 
 
-def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    retstep: builtins.bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    """``num`` evenly spaced values from ``start`` to ``stop``.
-
-    Args:
-      start, stop: numbers or arrays, broadcast against each other.
-      num: how many values.
-      endpoint: whether ``stop`` is one of them.
-      retstep: also return the distance of neighbours.
-      dtype: of the result; a float if left out.
-      axis: where the values lie.
-    """
-    num, axis = operator.index(num), operator.index(axis)
-    start, stop = _listless(start), _listless(stop)
-    values = _f._linspace(start, stop, num, endpoint, dtype, axis)
-    return (values, _f._linspace_step(start, stop, num, endpoint, dtype)) if retstep else values
-
-
-def _listless(value: Any) -> Any:
-    return asarray(value) if isinstance(value, (list, tuple)) else value
-
-
-def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Array:
-    """``base`` to the power of evenly spaced numbers from ``start`` to ``stop``."""
-    num, axis = operator.index(num), operator.index(axis)
-    start, stop, base = (_listless(each) for each in (start, stop, base))
-    return _f._logspace(start, stop, num, endpoint, base, dtype, axis)
-
-
-def geomspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: builtins.bool = True,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Array:
-    """``num`` values from ``start`` to ``stop``, each by one factor larger than the one before."""
-    num, axis = operator.index(num), operator.index(axis)
-    return _f._geomspace(_listless(start), _listless(stop), num, endpoint, dtype, axis)
-
-
-# ---- matrices and grids --------------------------------------------------------------------------
-
-
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
-    """Zeros, with ones on diagonal ``k``, in ``N`` rows and ``M`` columns (as many if left out)."""
-    N = operator.index(N)  # noqa: N806
-    columns = N if M is None else operator.index(M)
-    if k == 0:
-        return _f.eye(N, columns, dtype)
-    return _f.astype(_f.equal(_column_minus_row(N, columns), k), dtype or default_float())
-
-
-def _column_minus_row(rows: int, columns: int) -> Array:
-    shape = (rows, columns)
-    iota = _core.lax.broadcasted_iota
-    return iota("int32", shape, 1) - iota("int32", shape, 0)
-
-
-def identity(n: int, dtype: Any = None) -> Array:
-    """The identity matrix."""
-    return _f.eye(n, n, dtype)
-
-
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Array:  # noqa: N803
-    """Ones on and below diagonal ``k``, zeros above."""
-    below = _f.less_equal(_column_minus_row(N, N if M is None else M), k)
-    return _f.astype(below, dtype or "float32")
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """The rows and columns on and below diagonal ``k`` of a matrix of ``n`` rows."""
-    rows, columns = np.tril_indices(n, k, m)
-    return asarray(rows), asarray(columns)
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
-    """The rows and columns on and above diagonal ``k`` of a matrix of ``n`` rows."""
-    rows, columns = np.triu_indices(n, k, m)
-    return asarray(rows), asarray(columns)
-
-
-def diag(v: Any, k: int = 0) -> Array:
-    """The diagonal ``k`` of a matrix; or the matrix that has a vector there, zeros elsewhere."""
-    values = as_array(v, "diag", "v")
-    if values.ndim == 2:
-        return _f.diagonal(values, k)
-    if values.ndim != 1:
-        raise ValueError(f"diag: v must be a vector or a matrix, its shape is {values.shape}")
-    size = values.shape[0] + builtins.abs(k)
-    # Each row holds the whole vector, moved to where its diagonal is.
-    before, behind = max(k, 0), max(-k, 0)
-    row = _f.concatenate([_zeros_as(values, before), values, _zeros_as(values, behind)])
-    on_diagonal = _f.equal(_column_minus_row(size, size), k)
-    return _f.where(on_diagonal, row, _f.zeros((), values.dtype))
-
-
-def _zeros_as(values: Array, count: int) -> Array:
-    return _f.zeros((count,), values.dtype)
-
-
-def diagflat(v: Any, k: int = 0) -> Array:
-    """The matrix with the flattened elements on diagonal ``k``."""
-    return diag(_f.ravel(v), k)
-
-
-def vander(x: Any, N: int | None = None, increasing: builtins.bool = False) -> Array:  # noqa: N803
-    """The powers of the elements, a row for each, the highest first."""
-    values = as_array(x, "vander", "x")
-    if values.ndim != 1:
-        raise ValueError(f"vander: x must be a vector, its shape is {values.shape}")
-    count = values.shape[0] if N is None else N
-    if count < 0:
-        raise ValueError(f"vander: N must not be negative, got {count}")
-    powers = [_f.power(values, i) for i in range(count)]
-    if not powers:
-        return _f.zeros((values.shape[0], 0), values.dtype)
-    return _f.stack(powers if increasing else powers[::-1], 1)
+# ---- grids ---------------------------------------------------------------------------------------
 
 
 def meshgrid(
@@ -367,44 +221,10 @@ def meshgrid(
       sparse: leave dimensions in which nothing changes at size one.
       indexing: ``xy``: the first two dimensions of the grid are exchanged; ``ij``: they are not.
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    vectors = [as_array(x, "meshgrid", f"xi[{i}]") for i, x in enumerate(xi)]
-    vectors = [_f.ravel(x) if x.ndim == 0 else x for x in vectors]
-    for i, x in enumerate(vectors):
-        if x.ndim != 1:
-            raise ValueError(f"meshgrid: xi[{i}] must be a vector, its shape is {x.shape}")
-    order = list(range(len(vectors)))
-    if indexing == "xy" and len(vectors) > 1:
-        order[0], order[1] = 1, 0
-    shape: list[int] = [0] * len(vectors)
-    for x, axis in zip(vectors, order, strict=True):
-        shape[axis] = x.shape[0]
-    grid = []
-    for x, axis in zip(vectors, order, strict=True):
-        own = [1] * len(shape)
-        own[axis] = shape[axis]
-        line = _f.reshape(x, own)
-        grid.append(line if sparse else _f.broadcast_to(line, shape))
-    return grid
-
-
-def indices(dimensions: Any, dtype: Any = None, sparse: builtins.bool = False) -> Any:
-    """For each dimension the indices along it, in arrays of the shape ``dimensions``."""
-    shape = tuple(dimensions)
-    lines = []
-    for axis, size in enumerate(shape):
-        own = [1] * len(shape)
-        own[axis] = size
-        lines.append(_core.lax.broadcasted_iota(dtype or default_int(), own, axis))
-    if sparse:
-        return tuple(lines)
-    if not lines:
-        return _f.zeros((0,), dtype or default_int())
-    return _f.stack([_f.broadcast_to(line, shape) for line in lines], 0)
+    return _f._meshgrid(xi, sparse, indexing)
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = None, **kwargs: Any) -> Any:
     """What ``function`` makes of the index arrays of this shape."""
     sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    return function(*indices(sizes, dtype or default_float()), **kwargs)
+    return function(*_f.indices(sizes, dtype or default_float()), **kwargs)

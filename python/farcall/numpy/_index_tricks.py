@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._core.numpy import linspace
 from farcall.numpy._common import Array
-from farcall.numpy._creation import arange, asarray, linspace
+from farcall.numpy._creation import arange, asarray
 from farcall.numpy._types import result_type
 
 __all__ = ["c_", "index_exp", "mask_indices", "r_", "s_", "trim_zeros"]

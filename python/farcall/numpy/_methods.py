@@ -14,20 +14,18 @@ from farcall.numpy import (
     _linear,
     _order,
     _places,
-    _reductions,
     _selection,
     _shapes,
 )
 from farcall.numpy._common import Array, refuse_out
 
 _FAMILIES = {
-    _reductions: "sum prod max min any all mean var std ptp",
     _order: "cumsum cumprod searchsorted argpartition",
     _elementwise: "round",
     _linear: "dot trace",
     _shapes: "ravel repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
-    "swapaxes take nonzero",
+    "swapaxes take nonzero sum prod max min any all mean var std ptp",
 }
 
 

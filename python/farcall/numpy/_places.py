@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._core.numpy import linspace, tril_indices, triu_indices
 from farcall.numpy._common import Array, as_array, normalize_axis
-from farcall.numpy._creation import arange, asarray, linspace, meshgrid, tril_indices, triu_indices
+from farcall.numpy._creation import arange, asarray, meshgrid
 from farcall.numpy._shapes import broadcast_arrays
 
 __all__ = [

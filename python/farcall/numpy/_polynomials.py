@@ -8,22 +8,16 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall._core.numpy import diag, vander
 from farcall.numpy import linalg as _linalg
 from farcall.numpy._common import Array, as_array, to_inexact
-from farcall.numpy._creation import asarray, diag, vander
+from farcall.numpy._creation import asarray
 from farcall.numpy._linear import convolve
-from farcall.numpy._types import result_type
 
 __all__ = [
-    "poly",
-    "polyadd",
-    "polyder",
     "polydiv",
     "polyfit",
-    "polyint",
     "polymul",
-    "polysub",
-    "polyval",
     "roots",
 ]
 
@@ -35,44 +29,6 @@ def _coefficients(p: Any, function: str, name: str = "p") -> Array:
     if array.ndim > 1:
         raise ValueError(f"{function}: {name} must have one dimension, got {array.ndim}")
     return _f.reshape(array, (-1,))
-
-
-def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
-    """The polynomial at ``x``; ``p`` may be stacked along further dimensions.
-
-    Args:
-      p: the coefficients along the first dimension.
-      x: where.
-      unroll: for programs written for JAX; without effect.
-    """
-    del unroll
-    p, x = as_array(p, "polyval", "p"), as_array(x, "polyval", "x")
-    dtype = result_type(p, x)
-    p, x = _f.astype(p, dtype), _f.astype(x, dtype)
-    result = _f.zeros(np.broadcast_shapes(x.shape, p.shape[1:]), dtype)
-    for coefficient in p:
-        result = result * x + coefficient
-    return result
-
-
-def _same_length(a: Array, b: Array) -> tuple[Array, Array]:
-    size = max(a.shape[0], b.shape[0])
-    return (
-        _f.pad_constant(a, [(size - a.shape[0], 0)], 0),
-        _f.pad_constant(b, [(size - b.shape[0], 0)], 0),
-    )
-
-
-def polyadd(a1: Any, a2: Any) -> Array:
-    """The sum of two polynomials."""
-    pair = _coefficients(a1, "polyadd", "a1"), _coefficients(a2, "polyadd", "a2")
-    return _f.add(*_same_length(*pair))
-
-
-def polysub(a1: Any, a2: Any) -> Array:
-    """The difference of two polynomials."""
-    pair = _coefficients(a1, "polysub", "a1"), _coefficients(a2, "polysub", "a2")
-    return _f.subtract(*_same_length(*pair))
 
 
 def _trimmed(p: Array) -> Array:
@@ -104,46 +60,6 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array,
         quotient = quotient.at[i].set(factor)
         a = a.at[i : i + b.shape[0]].add(-factor * b)
     return quotient, _trimmed(a) if trim_leading_zeros else a
-
-
-def polyder(p: Any, m: int = 1) -> Array:
-    """The derivative of order ``m``."""
-    p, m = to_inexact(_coefficients(p, "polyder")), operator.index(m)
-    if m < 0:
-        raise ValueError(f"polyder: the order must not be negative, got {m}")
-    for _ in range(m):
-        powers = np.arange(p.shape[0] - 1, 0, -1)
-        p = p[:-1] * powers.astype(np.float32)
-    return p
-
-
-def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
-    """The antiderivative of order ``m``, with the constants ``k``, 0 if left out."""
-    p, m = to_inexact(_coefficients(p, "polyint")), operator.index(m)
-    if m < 0:
-        raise ValueError(f"polyint: the order must not be negative, got {m}")
-    constants = _f.zeros((m,)) if k is None else _coefficients(k, "polyint", "k")
-    if constants.shape[0] == 1 and m > 1:
-        constants = _f.broadcast_to(constants, (m,))
-    if constants.shape[0] != m:
-        raise ValueError(f"polyint: k must be one number or {m}, got {constants.shape[0]}")
-    for i in range(m):
-        powers = np.arange(p.shape[0], 0, -1).astype(np.float32)
-        p = _f.concatenate([p / powers, _f.astype(constants[i : i + 1], p.dtype)], 0)
-    return p
-
-
-def poly(seq_of_zeros: Any) -> Array:
-    """The coefficients of the polynomial with these zeros, or of a matrix's characteristic one."""
-    zeros = to_inexact(as_array(seq_of_zeros, "poly", "seq_of_zeros"))
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
-        zeros = _linalg.eigvals(zeros)
-    if zeros.ndim != 1:
-        raise ValueError(f"poly: needs zeros in one dimension or a square matrix, got {zeros.aval}")
-    result = _f.ones((1,), zeros.dtype)
-    for zero in zeros:
-        result = _f.pad_constant(result, [(0, 1)], 0) - _f.pad_constant(result, [(1, 0)], 0) * zero
-    return result
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Array:

@@ -1,4 +1,4 @@
-"""Covariances, histograms and counts."""
+"""Histograms and counts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy._common import Array, as_array, default_int, to_inexact
-from farcall.numpy._creation import asarray, linspace
+from farcall.numpy._creation import asarray
 from farcall.numpy._order import diff, searchsorted
-from farcall.numpy._reductions import average
 
 __all__ = [
     "bincount",
-    "corrcoef",
-    "cov",
     "histogram",
     "histogram2d",
     "histogram_bin_edges",
@@ -56,79 +53,6 @@ def bincount(
     return _f.zeros((length,), weights.dtype).at[places].add(weights, mode="drop")
 
 
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
-) -> Array:
-    """The covariances of variables, of which each row of ``m`` holds the observations.
-
-    Args:
-      m: observations, in at most two dimensions.
-      y: those of more variables.
-      rowvar: False: each column holds the observations of a variable.
-      bias: divide by the number of observations, in place of one less.
-      ddof: what is subtracted from that number; overrides ``bias``.
-      fweights: how often each observation counts, whole numbers.
-      aweights: how important each observation is.
-      dtype: of the result.
-    """
-    x = _observations(m, rowvar, "cov", "m")
-    if y is not None:
-        other = _observations(y, rowvar, "cov", "y")
-        x = _f.concatenate([x, other], 0)
-    if dtype is not None:
-        x = _f.astype(x, dtype)
-    ddof = (0 if bias else 1) if ddof is None else operator.index(ddof)
-    weights = None
-    for given, name in ((fweights, "fweights"), (aweights, "aweights")):
-        if given is None:
-            continue
-        given = as_array(given, "cov", name)
-        if given.shape != (x.shape[1],):
-            raise ValueError(
-                f"cov: {name} must be one number for each of {x.shape[1]} observations, "
-                f"got shape {given.shape}"
-            )
-        weights = given if weights is None else weights * given
-    mean, total = average(x, 1, weights, returned=True)
-    total = total[0]
-    if weights is None:
-        divisor = x.shape[1] - ddof
-    elif aweights is None or ddof == 0:
-        divisor = total - ddof
-    else:
-        divisor = total - ddof * _f.sum(weights * as_array(aweights, "cov")) / total
-    centered = x - mean[:, None]
-    weighted = centered if weights is None else centered * weights
-    return _f.squeeze(_f.matmul(centered, _f.conj(weighted).T) / divisor)
-
-
-def _observations(m: Any, rowvar: bool, function: str, name: str) -> Array:
-    array = to_inexact(as_array(m, function, name))
-    if array.ndim > 2:
-        raise ValueError(f"{function}: {name} has more than two dimensions, {array.ndim}")
-    if array.ndim < 2:
-        return _f.reshape(array, (1, -1))
-    return array if rowvar or array.shape[0] == 1 else array.T
-
-
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Array:
-    """Covariances divided by the standard deviations; the arguments are those of ``cov``."""
-    c = cov(x, y, rowvar, dtype=dtype)
-    if c.ndim == 0:
-        return c / c
-    deviation = _f.sqrt(_f.real(_f.diagonal(c)))
-    c = c / deviation[:, None] / deviation[None, :]
-    parts = _f.clip(_f.real(c), -1, 1)
-    return _core.lax.complex(parts, _f.clip(_f.imag(c), -1, 1)) if c.dtype.kind == "c" else parts
-
-
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
     """The edges between which ``histogram`` counts.
 
@@ -151,7 +75,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         first, last = (as_array(end, "histogram", "range") for end in range)
     is_point = _f.equal(first, last)
     half = _f.where(is_point, 0.5, 0.0)
-    edges = linspace(_f.subtract(first, half), _f.add(last, half), operator.index(bins) + 1)
+    edges = _f.linspace(_f.subtract(first, half), _f.add(last, half), operator.index(bins) + 1)
     return _f.astype(edges, array.dtype)
 
 

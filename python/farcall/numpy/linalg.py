@@ -15,11 +15,9 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall._core.linalg import matrix_norm, norm, vector_norm
 from farcall.numpy import _linear
 from farcall.numpy._common import default_int
-from farcall.numpy._norms import matrix_norm as matrix_norm
-from farcall.numpy._norms import norm as norm
-from farcall.numpy._norms import vector_norm as vector_norm
 
 __all__ = [
     "EigResult",
@@ -339,7 +337,7 @@ def matrix_rank(
     s = svd(m, compute_uv=False, hermitian=hermitian)
     if rtol is None:
         rtol = max(m.shape[-2:]) * float(np.finfo(s.dtype).eps)
-    limit = _numpy.multiply(_numpy.max(s, -1, True), rtol)
+    limit = _numpy.multiply(_numpy.max(s, -1, keepdims=True), rtol)
     return _numpy.sum(_numpy.greater(s, limit), -1)
 
 

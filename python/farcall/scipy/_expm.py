@@ -49,7 +49,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"expm: needs square matrices, got {a.aval}")
     is_double = a.dtype in (np.float64, np.complex128)
-    norm = _f.max(_f.sum(_f.abs(_core.lax.stop_gradient(a)), -2), -1, False)
+    norm = _f.max(_f.sum(_f.abs(_core.lax.stop_gradient(a)), -2), -1)
     ratio = _f.log(_f.divide(norm, _DOUBLE_NORM if is_double else _SINGLE_NORM)) / math.log(2)
     squarings = _f.maximum(_f.ceil(ratio), 0)[..., None, None]
     a = a * _f.astype(_f.exp2(-_f.minimum(squarings, max_squarings)), a.dtype)

@@ -12,19 +12,21 @@ import numpy as np
 
 from farcall import _core
 from farcall._core import Array
+from farcall._core.linalg import (
+    circulant,
+    companion,
+    dft,
+    hadamard,
+    hankel,
+    hilbert,
+    polar,
+    toeplitz,
+)
 from farcall.lax import linalg as _lax_linalg
 from farcall.numpy import linalg as _numpy_linalg
 from farcall.scipy._expm import expm as expm
 from farcall.scipy._expm import expm_frechet as expm_frechet
 from farcall.scipy._matrices import block_diag as block_diag
-from farcall.scipy._matrices import circulant as circulant
-from farcall.scipy._matrices import companion as companion
-from farcall.scipy._matrices import dft as dft
-from farcall.scipy._matrices import hadamard as hadamard
-from farcall.scipy._matrices import hankel as hankel
-from farcall.scipy._matrices import hilbert as hilbert
-from farcall.scipy._matrices import polar as polar
-from farcall.scipy._matrices import toeplitz as toeplitz
 
 __all__ = [
     "block_diag",
@@ -178,7 +180,7 @@ def lu(
     rows, columns = factors.shape[-2:]
     size = min(rows, columns)
     real = _numpy.real(factors).dtype
-    l = _numpy.tril(factors[..., :, :size], -1) + _numpy.eye(rows, size, factors.dtype)  # noqa: E741
+    l = _numpy.tril(factors[..., :, :size], -1) + _numpy.eye(rows, size, dtype=factors.dtype)  # noqa: E741
     u = _numpy.triu(factors[..., :size, :])
     order = _numpy.array_from_numpy(np.arange(rows, dtype=np.int32), True)
     p = _numpy.equal(permutation[..., None, :], order[:, None]).astype(real)

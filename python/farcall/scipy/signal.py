@@ -177,7 +177,7 @@ def detrend(
         raise NotImplementedError("detrend: overwrite_data must be None; arrays are immutable")
     array = to_inexact(as_array(data, "detrend", "data"))
     if type == "constant":
-        return array - _f.mean(array, axis, True)
+        return array - _f.mean(array, axis, keepdims=True)
     if type != "linear":
         raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
     last = _f.moveaxis(array, axis, -1)
@@ -190,9 +190,11 @@ def detrend(
     for begin, end in itertools.pairwise(ends):
         part = last[..., begin:end]
         place = _f.astype(_core.lax.broadcasted_iota("int32", (end - begin,), 0), part.dtype)
-        place = place - _f.mean(place, None, False)
-        centred = part - _f.mean(part, -1, True)
-        squares = _f.sum(place * place, None, False)
-        slope = _f.sum(centred * place, -1, True) / _f.where(_f.equal(squares, 0), 1, squares)
+        place = place - _f.mean(place)
+        centred = part - _f.mean(part, -1, keepdims=True)
+        squares = _f.sum(place * place)
+        slope = _f.sum(centred * place, -1, keepdims=True) / _f.where(
+            _f.equal(squares, 0), 1, squares
+        )
         parts.append(centred - slope * place)
     return _f.moveaxis(_f.concatenate(parts, -1), -1, axis)

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/attention.h>
+#include <farcall/nn/attention.h>
 #include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>

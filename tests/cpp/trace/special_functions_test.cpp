@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <farcall/ops/derivatives.h>
-#include <farcall/ops/nn.h>
+#include <farcall/nn/activations.h>
 #include <farcall/ops/numpy_arrays.h>
 
 #include "arrays.h"

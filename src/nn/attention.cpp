@@ -1,4 +1,4 @@
-#include <farcall/ops/attention.h>
+#include <farcall/nn/attention.h>
 
 #include <cmath>
 #include <limits>

@@ -1,8 +1,7 @@
-// Attention, reductions by segments, trees as vectors.
+// farcall.ops and farcall.flatten_util: reductions by segments, trees as vectors.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/attention.h>
 #include <farcall/ops/optimization_barrier.h>
 #include <farcall/ops/ravel.h>
 #include <farcall/ops/segments.h>
@@ -37,7 +35,7 @@ nb::list to_list(std::span<const Array> arrays) {
   return list;
 }
 
-void bind_segments(nb::module_& module) {
+void bind_segment_reductions(nb::module_& module) {
   using Reduction = Array (*)(const Array&, const Array&, const ops::SegmentOptions&);
   const std::pair<const char*, Reduction> reductions[] = {{"segment_sum", ops::segment_sum},
                                                           {"segment_prod", ops::segment_prod},
@@ -56,33 +54,10 @@ void bind_segments(nb::module_& module) {
   }
 }
 
-nb::tuple call_attention(nb::handle query, nb::handle key, nb::handle value, nb::handle bias,
-                         nb::handle mask, std::optional<double> scale, bool is_causal,
-                         nb::handle query_lengths, nb::handle key_lengths,
-                         std::optional<std::pair<int64_t, int64_t>> window) {
-  const auto argument = [](nb::handle object, const char* name) {
-    return to_array(object, fmt::format("dot_product_attention: argument {}", name));
-  };
-  const auto optional = [&](nb::handle object, const char* name) -> std::optional<Array> {
-    if (object.is_none()) return std::nullopt;
-    return argument(object, name);
-  };
-  const nn::Attention result =
-      nn::attention(argument(query, "query"), argument(key, "key"), argument(value, "value"),
-                    {optional(bias, "bias"), optional(mask, "mask"), scale, is_causal,
-                     optional(query_lengths, "query_seq_lengths"),
-                     optional(key_lengths, "key_value_seq_lengths"), window});
-  return nb::make_tuple(wrap_object(result.output), wrap_object(result.residual));
-}
-
 }  // namespace
 
-void bind_attention(nb::module_& module) {
-  bind_segments(module);
-  module.def("attention", call_attention, nb::arg("query").none(), nb::arg("key").none(),
-             nb::arg("value").none(), nb::arg("bias").none(), nb::arg("mask").none(),
-             nb::arg("scale").none(), nb::arg("is_causal"), nb::arg("query_seq_lengths").none(),
-             nb::arg("key_value_seq_lengths").none(), nb::arg("local_window_size").none());
+void bind_segments(nb::module_& module) {
+  bind_segment_reductions(module);
   module.def("ravel_arrays", [](nb::sequence arrays) {
     return wrap_object(ravel_arrays(to_arrays(arrays, "ravel_pytree: leaves")));
   });

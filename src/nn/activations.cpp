@@ -1,12 +1,14 @@
 // farcall::nn. Both sides of a choice have finite derivatives wherever the other is chosen.
-#include <farcall/ops/nn.h>
+#include <farcall/nn/activations.h>
 
 #include <array>
 #include <numbers>
 #include <string_view>
+#include <vector>
 
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/special_cases.h>
 
 #include "ops/numpy_support.h"
@@ -51,6 +53,43 @@ Array bent(const Array& x, Function below) {
 }
 
 }  // namespace
+
+Array relu(const Array& x) { return numpy::where(x <= 0, 0, x); }
+Array relu6(const Array& x) { return numpy::where(x <= 0, 0, numpy::where(x >= 6, 6.0, x)); }
+
+Array sigmoid(const Array& x) { return logistic(numpy::promote_inexact(x, "sigmoid")); }
+Array softplus(const Array& x) {
+  return numpy::logaddexp(numpy::promote_inexact(x, "softplus"), 0);
+}
+Array log_sigmoid(const Array& x) { return -softplus(-numpy::promote_inexact(x, "log_sigmoid")); }
+
+Array leaky_relu(const Array& x, const Array& negative_slope) {
+  const Array a = numpy::promote_inexact(x, "leaky_relu");
+  return numpy::where(a >= 0, a, negative_slope * a);
+}
+
+Array hard_tanh(const Array& x) { return numpy::where(x > 1, 1, numpy::where(x < -1, -1, x)); }
+Array hard_sigmoid(const Array& x) {
+  return relu6(numpy::promote_inexact(x, "hard_sigmoid") + 3.0) / 6.0;
+}
+Array hard_silu(const Array& x) {
+  const Array a = numpy::promote_inexact(x, "hard_silu");
+  return a * hard_sigmoid(a);
+}
+
+Array glu(const Array& x, int64_t axis) {
+  const std::vector<Array> halves = numpy::split(numpy::promote_inexact(x, "glu"), 2, axis);
+  return halves[0] * sigmoid(halves[1]);
+}
+
+Array sparse_plus(const Array& x) {
+  const Array a = numpy::promote_inexact(x, "sparse_plus");
+  const Array inner = numpy::where(a >= 1, a, numpy::power(a + 1, 2) / 4);
+  return numpy::where(a <= -1, 0.0, inner);
+}
+Array sparse_sigmoid(const Array& x) {
+  return numpy::clip((numpy::promote_inexact(x, "sparse_sigmoid") + 1) / 2, 0, 1);
+}
 
 Array soft_sign(const Array& x) {
   return unary(x, "soft_sign", [](const Array& a) { return div(a, add(abs(a), like(a, 1))); });

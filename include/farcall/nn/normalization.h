@@ -1,0 +1,58 @@
+// What stands beside the activations in the last layer of a network (namespace farcall::nn):
+// functions along axes, which neither overflow nor underflow on the way.
+//
+// Integers become float32. `where` has bools that broadcast against x: only elements with true
+// count. All raise Error (INVALID_ARGUMENT) naming the function for operands that do not fit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <farcall/core/dtype.h>
+#include <farcall/core/export.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::nn {
+
+using numpy::Axes;
+
+// exp(x), divided by its sum along the axes; 0 where `where` is false.
+FARCALL_API Array softmax(const Array& x, const Axes& axes = -1,
+                          const std::optional<Array>& where = {});
+// log(softmax(x)); minus infinity where `where` is false.
+FARCALL_API Array log_softmax(const Array& x, const Axes& axes = -1,
+                              const std::optional<Array>& where = {});
+
+struct LogSumExpOptions {
+  std::optional<Array> b = {};  // factors
+  bool keepdims = false;
+  std::optional<Array> where = {};
+};
+// log(sum(b * exp(x))).
+FARCALL_API Array logsumexp(const Array& x, const Axes& axes = {},
+                            const LogSumExpOptions& options = {});
+struct SignedLogarithm {
+  Array logarithm;  // of the absolute value
+  Array sign;
+};
+FARCALL_API SignedLogarithm signed_logsumexp(const Array& x, const Axes& axes = {},
+                                             const LogSumExpOptions& options = {});
+// log(mean(exp(x))).
+FARCALL_API Array logmeanexp(const Array& x, const Axes& axes = {},
+                             const std::optional<Array>& where = {}, bool keepdims = false);
+
+struct StandardizeOptions {
+  // What is known of x already, in a shape that broadcasts against it.
+  std::optional<Array> mean = {}, variance = {};
+  Array epsilon = 1e-5;
+};
+// (x - mean) / sqrt(variance + epsilon).
+FARCALL_API Array standardize(const Array& x, const Axes& axes = -1,
+                              const StandardizeOptions& options = {});
+
+// A new axis with 1 at the position that x names, 0 elsewhere; without a dtype, default floats.
+FARCALL_API Array one_hot(const Array& x, int64_t num_classes, std::optional<DType> dtype = {},
+                          int64_t axis = -1);
+
+}  // namespace farcall::nn

@@ -1,0 +1,31 @@
+// Norms of vectors and matrices (namespace farcall::numpy::linalg). Integers become float32.
+//
+// All raise Error (INVALID_ARGUMENT) for orders and axes that do not fit.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <farcall/core/export.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::numpy::linalg {
+
+// A number, or "fro" (the default of matrices) or "nuc" (the sum of singular values). Nothing: the
+// root of the sum of squares.
+using NormOrder = std::variant<std::monostate, double, std::string>;
+
+// Of vectors along the axes. `order` is a number p for the pth root of the sum of pth powers; ±inf
+// for the extreme modulus; 0 for the number of elements that are not zero.
+FARCALL_API Array vector_norm(const Array& x, const Axes& axes = {}, bool keepdims = false,
+                              const NormOrder& order = 2.0);
+// Of the matrices in the last two dimensions. `order` is "fro", "nuc", ±1 and ±inf (extreme column
+// and row sum) or ±2 (extreme singular value).
+FARCALL_API Array matrix_norm(const Array& x, bool keepdims = false, const NormOrder& order = {});
+// Of vectors (one axis) or matrices (two axes, rows first); all of x counts as one vector where
+// neither axes nor order are given.
+FARCALL_API Array norm(const Array& x, const NormOrder& order = {}, const Axes& axes = {},
+                       bool keepdims = false);
+
+}  // namespace farcall::numpy::linalg

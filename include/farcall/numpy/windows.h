@@ -1,0 +1,19 @@
+// Window functions of signal processing (namespace farcall::numpy): vectors of `size` floats, none
+// where that is negative.
+#pragma once
+
+#include <cstdint>
+
+#include <farcall/core/export.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::numpy {
+
+FARCALL_API Array bartlett(int64_t size);  // a triangle that ends in zeros
+FARCALL_API Array blackman(int64_t size);  // a sum of three cosines
+FARCALL_API Array hamming(int64_t size);   // a raised cosine that does not end in zeros
+FARCALL_API Array hanning(int64_t size);   // a raised cosine that ends in zeros
+// The larger `beta`, the narrower.
+FARCALL_API Array kaiser(int64_t size, const Array& beta);
+
+}  // namespace farcall::numpy

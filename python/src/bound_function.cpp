@@ -1,0 +1,120 @@
+#include "bound_function.h"
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+#include "array_object.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+std::string place_of(ArgumentPlace place) {
+  return fmt::format("{}: argument {}", place.function, place.name);
+}
+
+[[noreturn]] void refuse(nb::handle object, ArgumentPlace place, const char* expected) {
+  throw TypeError(fmt::format("{} must be {}, got {} of type {}", place_of(place), expected,
+                              repr_of(object), Py_TYPE(object.ptr())->tp_name));
+}
+
+}  // namespace
+
+Array Argument<Array>::from(nb::handle object, ArgumentPlace place) {
+  Array array = to_array(object, place_of(place));
+  if (array.type().is_token()) {
+    throw TypeError(fmt::format("{} must be an array or a number, got a token", place_of(place)));
+  }
+  return array;
+}
+
+bool Argument<bool>::from(nb::handle object, ArgumentPlace) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) nb::raise_python_error();
+  return truth == 1;
+}
+
+int64_t Argument<int64_t>::from(nb::handle object, ArgumentPlace place) {
+  nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+  if (!index.is_valid()) {
+    // Arrays whose value is not known say why.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) || is_array(object.ptr())) {
+      nb::raise_python_error();
+    }
+    PyErr_Clear();
+    refuse(object, place, "a whole number");
+  }
+  const int64_t value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return value;
+}
+
+double Argument<double>::from(nb::handle object, ArgumentPlace place) {
+  const double value = PyFloat_AsDouble(object.ptr());
+  if (value != -1 || !PyErr_Occurred()) return value;
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+  // Arrays whose value is not known say why.
+  if (is_array(object.ptr())) nb::raise_python_error();
+  PyErr_Clear();
+  refuse(object, place, "a number");
+}
+
+std::string Argument<std::string>::from(nb::handle object, ArgumentPlace place) {
+  return to_option<std::string>(object, place_of(place), "a string");
+}
+
+ListedArray Argument<ListedArray>::from(nb::handle object, ArgumentPlace place) {
+  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
+    return {Argument<Array>::from(object, place)};
+  }
+  // Lists are read in Python.
+  nb::object made = nb::module_::import_("farcall.numpy._creation").attr("asarray")(object);
+  return {array_of(made.ptr())};
+}
+
+NoOut Argument<NoOut>::from(nb::handle object, ArgumentPlace place) {
+  if (object.is_none()) return {};
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("{}: arrays are immutable; argument out must be None", place.function));
+}
+
+DType Argument<DType>::from(nb::handle object, ArgumentPlace) { return to_dtype(object); }
+
+numpy::Axes Argument<numpy::Axes>::from(nb::handle object, ArgumentPlace place) {
+  if (object.is_none()) return std::nullopt;
+  return to_sizes(object, fmt::format("{}: {}", place.function, place.name));
+}
+
+std::vector<int64_t> Argument<std::vector<int64_t>>::from(nb::handle object, ArgumentPlace place) {
+  return to_sizes(object, fmt::format("{}: {}", place.function, place.name));
+}
+
+std::vector<Array> Argument<std::vector<Array>>::from(nb::handle object, ArgumentPlace place) {
+  const bool is_text = PyUnicode_Check(object.ptr()) || PyDict_Check(object.ptr());
+  nb::object iterator = is_text ? nb::object() : nb::steal(PyObject_GetIter(object.ptr()));
+  if (!iterator.is_valid()) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+    PyErr_Clear();
+    throw TypeError(
+        fmt::format("{} must be a sequence of arrays, got {}", place_of(place), repr_of(object)));
+  }
+  std::vector<Array> arrays;
+  while (true) {
+    nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
+    if (!item.is_valid()) break;
+    arrays.push_back(to_array(item, fmt::format("{}[{}]", place_of(place), arrays.size())));
+  }
+  if (PyErr_Occurred()) nb::raise_python_error();
+  return arrays;
+}
+
+nb::object to_python(const Array& result) { return nb::steal(wrap_object(result).release()); }
+
+nb::object to_python(const std::vector<Array>& result) {
+  nb::list list;
+  for (const Array& array : result) list.append(wrap_object(array));
+  return list;
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,195 @@
+// def_function: a function of C++ as a function of Python, in one line. Arguments are converted by
+// the types of the C++ parameters; errors name the function and the argument.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/dtype.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/trace/array.h>
+
+namespace farcall::python {
+
+namespace nb = nanobind;
+
+// A parameter as Python shows it: required without a default.
+struct Parameter {
+  Parameter(const char* name) : name(name) {}
+  Parameter(const char* name, nb::object value) : name(name), value(std::move(value)) {}
+  template <class T>
+  requires(!std::is_base_of_v<nb::handle, T>) Parameter(const char* name, const T& value)
+      : name(name), value(nb::cast(value)) {}
+
+  const char* name;
+  nb::object value;
+};
+
+// Where an argument comes from, for errors.
+struct ArgumentPlace {
+  const std::string& function;
+  const char* name;
+};
+
+// An argument of C++ from one of Python. Raises TypeError naming the place.
+template <class T>
+struct Argument;
+
+#define FARCALL_ARGUMENT(...)                                        \
+  template <>                                                        \
+  struct Argument<__VA_ARGS__> {                                     \
+    static __VA_ARGS__ from(nb::handle object, ArgumentPlace place); \
+  }
+FARCALL_ARGUMENT(Array);
+FARCALL_ARGUMENT(bool);     // whatever has a truth value
+FARCALL_ARGUMENT(int64_t);  // whatever has __index__
+FARCALL_ARGUMENT(double);
+FARCALL_ARGUMENT(std::string);
+FARCALL_ARGUMENT(DType);
+FARCALL_ARGUMENT(numpy::Axes);
+FARCALL_ARGUMENT(std::vector<int64_t>);  // one whole number, or a sequence of them
+FARCALL_ARGUMENT(std::vector<Array>);    // a sequence, or an array by its first dimension
+#undef FARCALL_ARGUMENT
+
+// None stands for nothing.
+template <class T>
+struct Argument<std::optional<T>> {
+  static std::optional<T> from(nb::handle object, ArgumentPlace place) {
+    if (object.is_none()) return std::nullopt;
+    return Argument<T>::from(object, place);
+  }
+};
+// An array, or a list or a tuple of numbers, which becomes one.
+struct ListedArray {
+  operator const Array&() const { return array; }
+  Array array;
+};
+template <>
+struct Argument<ListedArray> {
+  static ListedArray from(nb::handle object, ArgumentPlace place);
+};
+// For the argument `out` of numpy, which must be None.
+struct NoOut {};
+template <>
+struct Argument<NoOut> {
+  static NoOut from(nb::handle object, ArgumentPlace place);
+};
+template <>
+struct Argument<nb::handle> {
+  static nb::handle from(nb::handle object, ArgumentPlace) { return object; }
+};
+
+nb::object to_python(const Array& result);
+nb::object to_python(const std::vector<Array>& result);  // a list
+template <class T>
+requires(std::is_arithmetic_v<T> || std::is_base_of_v<nb::handle, T>) nb::object
+    to_python(const T& result) {
+  return nb::cast(result);
+}
+template <class... T>
+nb::object to_python(const std::tuple<T...>& result) {
+  return std::apply([](const T&... each) { return nb::make_tuple(to_python(each)...); }, result);
+}
+template <class A, class B>
+nb::object to_python(const std::pair<A, B>& result) {
+  return nb::make_tuple(to_python(result.first), to_python(result.second));
+}
+
+namespace detail {
+
+template <size_t size>
+using AnyFunction = std::function<nb::object(const std::array<nb::handle, size>&)>;
+
+template <size_t>
+using HandleFor = nb::handle;
+
+// A default that is not there is no default.
+template <uint32_t flags, bool locked>
+nb::arg_v_t<flags, locked> with_default(const nb::arg_t<flags, locked>& base, nb::object value) {
+  return {base, std::move(value)};
+}
+inline auto annotation(const Parameter& parameter) {
+  return with_default(nb::arg(parameter.name).none(), parameter.value);
+}
+
+// The last `num_keywords` parameters are taken by name alone.
+template <size_t num_keywords, size_t... i, size_t... k>
+void bind(nb::module_& module, const char* name,
+          const std::array<Parameter, sizeof...(i) + sizeof...(k)>& parameters,
+          AnyFunction<sizeof...(i) + sizeof...(k)> function, std::index_sequence<i...>,
+          std::index_sequence<k...>) {
+  constexpr size_t kFirst = sizeof...(i);
+  const auto call = [function = std::move(function)](HandleFor<i>... args, HandleFor<k>... named) {
+    return function({args..., named...});
+  };
+  if constexpr (num_keywords == 0) {
+    module.def(name, call, annotation(parameters[i])...);
+  } else {
+    module.def(name, call, annotation(parameters[i])..., nb::kw_only(),
+               annotation(parameters[kFirst + k])...);
+  }
+}
+
+template <size_t num_keywords, class Function, class R, class... P>
+void def_typed(nb::module_& module, const char* name, Function function,
+               const std::array<Parameter, sizeof...(P)>& parameters, R (*)(P...)) {
+  constexpr size_t kSize = sizeof...(P);
+  std::array<const char*, kSize> names;
+  for (size_t i = 0; i < kSize; ++i) names[i] = parameters[i].name;
+  std::string attribute = name;
+  std::ranges::replace(attribute, '.', '_');
+  AnyFunction<kSize> any = [function, names,
+                            where = std::string(name)](const std::array<nb::handle, kSize>& args) {
+    return [&]<size_t... i>(std::index_sequence<i...>) {
+      // In braces, so that arguments are converted from the first to the last.
+      std::tuple<std::decay_t<P>...> converted{
+          Argument<std::decay_t<P>>::from(args[i], {where, names[i]})...};
+      return to_python(std::apply(function, std::move(converted)));
+    }
+    (std::make_index_sequence<kSize>());
+  };
+  bind<num_keywords>(module, attribute.c_str(), parameters, std::move(any),
+                     std::make_index_sequence<kSize - num_keywords>(),
+                     std::make_index_sequence<num_keywords>());
+}
+
+template <class F, class R, class... P>
+R (*signature_of(R (F::*)(P...) const))
+(P...);
+template <class R, class... P>
+R (*signature_of(R (*)(P...)))
+(P...);
+template <class F>
+constexpr auto signature() {
+  if constexpr (std::is_class_v<F>) {
+    return decltype(signature_of(&F::operator())){};
+  } else {
+    return F{};
+  }
+}
+template <class R, class... P>
+std::integral_constant<size_t, sizeof...(P)> count_parameters(R (*)(P...));
+template <class F>
+constexpr size_t kNumParameters = decltype(count_parameters(signature<F>()))::value;
+
+}  // namespace detail
+
+// `name` is what errors say. Functions of a distribution are named "norm.pdf", and found in the
+// module as norm_pdf.
+template <size_t num_keywords = 0, class Function>
+void def_function(nb::module_& module, const char* name, Function function,
+                  const std::array<Parameter, detail::kNumParameters<Function>>& parameters) {
+  detail::def_typed<num_keywords>(module, name, function, parameters,
+                                  detail::signature<Function>());
+}
+
+}  // namespace farcall::python

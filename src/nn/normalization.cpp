@@ -1,0 +1,121 @@
+#include <farcall/nn/normalization.h>
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/config.h>
+#include <farcall/ops/lax.h>
+
+#include "ops/numpy_support.h"
+
+namespace farcall::nn {
+namespace {
+
+Array lowest(const Array& x) {
+  return numpy::astype(-std::numeric_limits<double>::infinity(), x.dtype());
+}
+
+// The largest element, through which no derivative goes; 0 for infinities.
+Array finite_maximum(const Array& x, const std::vector<int64_t>& axes) {
+  const Array largest =
+      numpy::expand_dims(lax::stop_gradient(lax::reduce_max(numpy::real(x), axes)), axes);
+  return numpy::where(numpy::isfinite(largest), largest, numpy::zeros({}, largest.dtype()));
+}
+
+// x as floats, of which those that do not count do not show.
+Array counted_floats(const Array& x, const std::optional<Array>& where, std::string_view function) {
+  const Array a = numpy::promote_inexact(x, function);
+  return where ? numpy::where(*where, a, lowest(a)) : a;
+}
+
+struct Sums {
+  Array total, largest;  // sum(b exp(x - largest)), with the axes
+  std::vector<int64_t> axes;
+};
+Sums sums_of(const Array& x, const Axes& axes, const LogSumExpOptions& options) {
+  Array a = numpy::promote_inexact(x, "logsumexp"), factors;
+  if (options.b) {
+    factors = numpy::promote_inexact(*options.b + numpy::zeros(a.shape(), a.dtype()), "logsumexp");
+    a = a + numpy::zeros(factors.shape(), a.dtype());
+    a = numpy::where(factors == 0, lowest(a), a);
+  }
+  a = counted_floats(a, options.where, "logsumexp");
+  std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "logsumexp");
+  const Array largest = finite_maximum(a, which);
+  const Array terms = numpy::exp(a - largest);
+  const Array total = numpy::sum(options.b ? factors * terms : terms, which, true);
+  return {total, largest, std::move(which)};
+}
+
+}  // namespace
+
+Array softmax(const Array& x, const Axes& axes, const std::optional<Array>& where) {
+  const Array a = counted_floats(x, where, "softmax");
+  const std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "softmax");
+  const Array terms = numpy::exp(a - finite_maximum(a, which));
+  const Array result = terms / numpy::sum(terms, which, true);
+  return where ? numpy::where(*where, result, 0) : result;
+}
+
+Array log_softmax(const Array& x, const Axes& axes, const std::optional<Array>& where) {
+  const Array a = counted_floats(x, where, "log_softmax");
+  const std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "log_softmax");
+  const Array shifted = a - finite_maximum(a, which);
+  const Array result = shifted - numpy::log(numpy::sum(numpy::exp(shifted), which, true));
+  return where ? numpy::where(*where, result, -std::numeric_limits<double>::infinity()) : result;
+}
+
+Array logsumexp(const Array& x, const Axes& axes, const LogSumExpOptions& options) {
+  const Sums sums = sums_of(x, axes, options);
+  const Array result = numpy::log(sums.total) + sums.largest;
+  return options.keepdims ? result : numpy::squeeze(result, sums.axes);
+}
+
+SignedLogarithm signed_logsumexp(const Array& x, const Axes& axes,
+                                 const LogSumExpOptions& options) {
+  const Sums sums = sums_of(x, axes, options);
+  const Array sign = numpy::sign(sums.total);
+  const Array result = numpy::log(numpy::absolute(sums.total)) + sums.largest;
+  if (options.keepdims) return {result, sign};
+  return {numpy::squeeze(result, sums.axes), numpy::squeeze(sign, sums.axes)};
+}
+
+Array logmeanexp(const Array& x, const Axes& axes, const std::optional<Array>& where,
+                 bool keepdims) {
+  const Array a = numpy::promote_inexact(x, "logmeanexp");
+  const std::vector<int64_t> which = numpy::normalize_axes(axes, a.rank(), "logmeanexp");
+  const Array total = logsumexp(a, which, {.keepdims = keepdims, .where = where});
+  if (!where) {
+    double size = 1;
+    for (const int64_t axis : which) size *= static_cast<double>(a.shape()[axis]);
+    return total - std::log(size);
+  }
+  const Array counts = numpy::broadcast_to(numpy::as_bool(*where), a.shape());
+  return total - numpy::log(numpy::astype(numpy::sum(counts, which, keepdims), a.dtype()));
+}
+
+Array standardize(const Array& x, const Axes& axes, const StandardizeOptions& options) {
+  const Array a = numpy::promote_inexact(x, "standardize");
+  const Array mean = options.mean ? numpy::promote_inexact(*options.mean, "standardize")
+                                  : numpy::mean(a, axes, true);
+  const Array variance = options.variance
+                             ? *options.variance
+                             : numpy::mean(numpy::square(a), axes, true) - numpy::square(mean);
+  const Array total = numpy::promote_inexact(variance + options.epsilon, "standardize");
+  return (a - mean) * lax::rsqrt(total);
+}
+
+Array one_hot(const Array& x, int64_t num_classes, std::optional<DType> dtype, int64_t axis) {
+  const auto rank = static_cast<int64_t>(x.rank()) + 1;
+  const int64_t place = (axis % rank + rank) % rank;
+  Shape shape(static_cast<size_t>(rank), 1);
+  shape[static_cast<size_t>(place)] = num_classes;
+  const Array classes = lax::iota(DType::kInt32, shape, place);
+  const Array hit = numpy::expand_dims(x, {place}) == classes;
+  return numpy::astype(hit, dtype.value_or(default_float()));
+}
+
+}  // namespace farcall::nn

@@ -1,0 +1,202 @@
+#include <farcall/numpy/matrices.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <farcall/core/config.h>
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/numpy_statistics.h>
+
+#include "ops/numpy_support.h"
+
+namespace farcall::numpy {
+namespace {
+
+[[noreturn]] void refuse(std::string text) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(text));
+}
+
+Array column_minus_row(int64_t rows, int64_t columns) {
+  const Shape shape = {rows, columns};
+  return lax::iota(DType::kInt32, shape, 1) - lax::iota(DType::kInt32, shape, 0);
+}
+
+Array integers(const std::vector<int64_t>& values) {
+  const auto size = static_cast<int64_t>(values.size());
+  if (is_x64()) return Array::of(std::span(values), std::span(&size, 1));
+  const std::vector<int32_t> narrow(values.begin(), values.end());
+  return Array::of(std::span(narrow), std::span(&size, 1));
+}
+
+template <class Chosen>
+std::pair<Array, Array> places_where(int64_t rows, int64_t columns, Chosen chosen) {
+  std::vector<int64_t> row, column;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      if (!chosen(j - i)) continue;
+      row.push_back(i);
+      column.push_back(j);
+    }
+  }
+  return {integers(row), integers(column)};
+}
+
+}  // namespace
+
+Array eye(int64_t rows, std::optional<int64_t> columns, int64_t k, std::optional<DType> dtype) {
+  const DType made = dtype.value_or(default_float());
+  const int64_t num_columns = columns.value_or(rows);
+  if (k == 0) return eye(rows, num_columns, made);
+  return astype(column_minus_row(rows, num_columns) == k, made);
+}
+
+Array tri(int64_t rows, std::optional<int64_t> columns, int64_t k, DType dtype) {
+  return astype(column_minus_row(rows, columns.value_or(rows)) <= k, dtype);
+}
+
+std::pair<Array, Array> tril_indices(int64_t rows, int64_t k, std::optional<int64_t> columns) {
+  return places_where(rows, columns.value_or(rows), [k](int64_t at) { return at <= k; });
+}
+std::pair<Array, Array> triu_indices(int64_t rows, int64_t k, std::optional<int64_t> columns) {
+  return places_where(rows, columns.value_or(rows), [k](int64_t at) { return at >= k; });
+}
+
+Array diag(const Array& v, int64_t k) {
+  if (v.rank() == 2) return diagonal(v, k);
+  if (v.rank() != 1) {
+    refuse(fmt::format("diag: v must be a vector or a matrix, its shape is {}",
+                       shape_to_string(v.shape())));
+  }
+  const int64_t size = v.shape()[0] + std::abs(k);
+  // Each row holds the whole vector, moved to where its diagonal is.
+  const Array before = zeros({std::max<int64_t>(k, 0)}, v.dtype());
+  const Array behind = zeros({std::max<int64_t>(-k, 0)}, v.dtype());
+  return where(column_minus_row(size, size) == k, concatenate({before, v, behind}),
+               zeros({}, v.dtype()));
+}
+Array diagflat(const Array& v, int64_t k) { return diag(ravel(v), k); }
+
+Array vander(const Array& x, std::optional<int64_t> wanted, bool increasing) {
+  if (x.rank() != 1) {
+    refuse(fmt::format("vander: x must be a vector, its shape is {}", shape_to_string(x.shape())));
+  }
+  const int64_t count = wanted.value_or(x.shape()[0]);
+  if (count < 0) refuse(fmt::format("vander: N must not be negative, got {}", count));
+  if (count == 0) return zeros({x.shape()[0], 0}, x.dtype());
+  std::vector<Array> powers;
+  for (int64_t i = 0; i < count; ++i) powers.push_back(power(x, i));
+  if (!increasing) std::ranges::reverse(powers);
+  return stack(powers, 1);
+}
+
+std::vector<Array> meshgrid(ListOf<Array> vectors, std::string_view indexing, bool sparse) {
+  if (indexing != "xy" && indexing != "ij") {
+    refuse(fmt::format("meshgrid: indexing must be 'xy' or 'ij', got '{}'", indexing));
+  }
+  const size_t count = vectors.size();
+  const auto dimension_of = [&](size_t i) {
+    return indexing == "xy" && count > 1 && i < 2 ? 1 - i : i;
+  };
+  std::vector<Array> lines;
+  Shape shape(count);
+  for (size_t i = 0; i < count; ++i) {
+    lines.push_back(vectors[i].rank() == 0 ? ravel(vectors[i]) : vectors[i]);
+    if (lines[i].rank() != 1) {
+      refuse(fmt::format("meshgrid: xi[{}] must be a vector, its shape is {}", i,
+                         shape_to_string(lines[i].shape())));
+    }
+    shape[dimension_of(i)] = lines[i].shape()[0];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    Shape own(count, 1);
+    own[dimension_of(i)] = shape[dimension_of(i)];
+    lines[i] = reshape(lines[i], own);
+    if (!sparse) lines[i] = broadcast_to(lines[i], shape);
+  }
+  return lines;
+}
+
+std::vector<Array> sparse_indices(ListOf<int64_t> shape, std::optional<DType> dtype) {
+  std::vector<Array> lines;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    Shape own(shape.size(), 1);
+    own[axis] = shape[axis];
+    lines.push_back(lax::iota(dtype.value_or(default_int()), own, static_cast<int64_t>(axis)));
+  }
+  return lines;
+}
+
+Array indices(ListOf<int64_t> shape, std::optional<DType> dtype) {
+  std::vector<Array> lines = sparse_indices(shape, dtype);
+  if (lines.empty()) return zeros({0}, dtype.value_or(default_int()));
+  for (Array& line : lines) line = broadcast_to(line, shape);
+  return stack(lines);
+}
+
+// ---- covariances
+
+namespace {
+
+// A row for each variable.
+Array observations(const Array& m, bool rowvar, const char* name) {
+  const Array a = promote_inexact(m, "cov");
+  if (a.rank() > 2) {
+    refuse(fmt::format("cov: {} has more than two dimensions, {}", name, a.rank()));
+  }
+  if (a.rank() < 2) return reshape(a, {1, -1});
+  return rowvar || a.shape()[0] == 1 ? a : transpose(a);
+}
+
+std::optional<Array> weights_of(const CovOptions& options, int64_t count) {
+  std::optional<Array> weights;
+  const auto add = [&](const std::optional<Array>& given, const char* name) {
+    if (!given) return;
+    if (given->rank() != 1 || given->shape()[0] != count) {
+      refuse(fmt::format("cov: {} must be one number for each of {} observations, got shape {}",
+                         name, count, shape_to_string(given->shape())));
+    }
+    weights = weights ? *weights * *given : *given;
+  };
+  add(options.fweights, "fweights");
+  add(options.aweights, "aweights");
+  return weights;
+}
+
+}  // namespace
+
+Array cov(const Array& m, const CovOptions& options) {
+  Array x = observations(m, options.rowvar, "m");
+  if (options.y) x = concatenate({x, observations(*options.y, options.rowvar, "y")}, 0);
+  if (options.dtype) x = astype(x, *options.dtype);
+  const int64_t count = x.shape()[1];
+  const int64_t ddof = options.ddof.value_or(options.bias ? 0 : 1);
+  const std::optional<Array> weights = weights_of(options, count);
+  const auto [mean, totals] = average(x, 1, weights);
+  const Array total = take(totals, {int64_t{0}});
+  Array divisor = count - ddof;
+  if (weights) {
+    divisor = !options.aweights || ddof == 0
+                  ? total - ddof
+                  : total - ddof * sum(*weights * *options.aweights) / total;
+  }
+  const Array centered = x - expand_dims(mean, {1});
+  const Array weighted = weights ? centered * *weights : centered;
+  return squeeze(matmul(centered, transpose(conjugate(weighted))) / divisor);
+}
+
+Array corrcoef(const Array& m, const CovOptions& options) {
+  const Array c = cov(m, options);
+  if (c.rank() == 0) return c / c;
+  const Array deviation = sqrt(real(diagonal(c)));
+  const Array scaled = c / expand_dims(deviation, {1}) / expand_dims(deviation, {0});
+  const Array parts = clip(real(scaled), -1, 1);
+  return is_complex(c.dtype()) ? lax::complex(parts, clip(imag(scaled), -1, 1)) : parts;
+}
+
+}  // namespace farcall::numpy
