@@ -45,6 +45,12 @@ size_t hash_of_bytes(const void* data, size_t size) {
   return std::hash<std::string_view>()({static_cast<const char*>(data), size});
 }
 
+// On the host or on a device.
+size_t address_of(const Storage& storage) {
+  return storage.data() ? reinterpret_cast<uintptr_t>(storage.data())
+                        : reinterpret_cast<uintptr_t>(storage.buffer());
+}
+
 class Merger {
  public:
   explicit Merger(ProgramPtr program) : held_(std::move(program)), program_(*held_) {}
@@ -83,7 +89,7 @@ class Merger {
     const auto& constants = program_.constants;
     FirstEqual known(constants.size());
     const auto is_compared = [](const Storage& storage) {
-      return storage.is_owned() && storage.nbytes() <= kMaxCompared;
+      return storage.data() && storage.is_owned() && storage.nbytes() <= kMaxCompared;
     };
     for (uint32_t i = 0; i < constants.size(); ++i) {
       const Storage& storage = constants[i].storage;
@@ -91,11 +97,11 @@ class Merger {
       if (storage.nbytes() == 0) continue;
       size_t hash = type.hash();
       mix(hash, is_compared(storage) ? hash_of_bytes(storage.data(), storage.nbytes())
-                                     : reinterpret_cast<uintptr_t>(storage.data()));
+                                     : address_of(storage));
       const uint32_t first = known.find_or_keep(hash, i, [&](uint32_t other) {
         const Storage& with = constants[other].storage;
         return program_.variable_types[constants[other].variable] == type &&
-               (with.data() == storage.data() ||
+               (with.is_same_memory(storage) ||
                 (is_compared(with) && is_compared(storage) &&
                  std::memcmp(with.data(), storage.data(), storage.nbytes()) == 0));
       });

@@ -70,7 +70,7 @@ class Folder {
   void find_known() {
     std::vector<bool> known(program_.variable_types.size(), false);
     for (const Constant& constant : program_.constants) {
-      known[constant.variable] = is_small(constant.variable);
+      known[constant.variable] = constant.storage.data() && is_small(constant.variable);
     }
     // Results of the program, and what calls read, keep memory of their own.
     std::vector<bool> is_fixed = values_of_calls(program_);
@@ -159,9 +159,8 @@ class Folder {
 }  // namespace
 
 ProgramPtr fold_constants(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
-  program = pass_nested(std::move(program), [&](const ProgramPtr& nested) {
-    return fold_constants(nested, evaluate);
-  });
+  program = pass_nested(std::move(program),
+                        [&](const ProgramPtr& nested) { return fold_constants(nested, evaluate); });
   return Folder(std::move(program), evaluate).run();
 }
 
