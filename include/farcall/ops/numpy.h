@@ -187,15 +187,15 @@ FARCALL_API Array take(const Array& x, ListOf<Index> indices);
 }  // namespace numpy
 
 // What x[…] takes: one index, or several in braces.
-class Indices {
+class IndexList {
  public:
-  Indices(std::initializer_list<numpy::Index> indices) : indices_(indices) {}
+  IndexList(std::initializer_list<numpy::Index> indices) : indices_(indices) {}
   const std::vector<numpy::Index>& all() const { return indices_; }
 
  private:
   std::vector<numpy::Index> indices_;
 };
-inline Array indexed(const Array& x, const Indices& indices) {
+inline Array indexed(const Array& x, const IndexList& indices) {
   return numpy::take(x, indices.all());
 }
 inline Array indexed(const Array& x, const numpy::Index& index) { return numpy::take(x, {index}); }

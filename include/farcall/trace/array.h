@@ -20,7 +20,7 @@
 namespace farcall {
 
 class Device;
-class Indices;
+class IndexList;
 class Interpreter;
 class PlacedNode;
 
@@ -215,7 +215,7 @@ class FARCALL_API Array {
 
   // x[2], x[numpy::Slice{0, 2}], x[ids], and x[{1, numpy::Slice{}}]: numpy::take(x, indices). Needs
   // farcall/ops/numpy.h.
-  template <class I = Indices>
+  template <class I = IndexList>
   Array operator[](const I& indices) const {
     static_assert(
         requires(const Array& x) { indexed(x, indices); },
