@@ -35,7 +35,7 @@ struct Steps {
 
 TEST(Uses, WhereValuesAreMadeAndRead) {
   const Steps s(
-      "{ lambda ; a:f32[3] b:f32[3]. let c:f32[3] = add a a; d:f32[3] = mul c a in (d, b) }");
+      "{ lambda ; a:f32[3] b:f32[3]. let c:f32[3] = add a a d:f32[3] = mul c a in (d, b) }");
   const uint32_t a = s.input(0), b = s.input(1), c = s.result_of(0), d = s.result_of(1);
   EXPECT_EQ(s.uses.made_by[a], kNever);
   EXPECT_EQ(s.uses.made_by[c], 0u);
@@ -52,7 +52,7 @@ TEST(Uses, WhereValuesAreMadeAndRead) {
 
 TEST(Layouts, ATransposeIsFreeWhereItsResultIsRowMajor) {
   const Steps s(
-      "{ lambda ; a:f32[1,3] b:f32[2,3]. let c:f32[3,1] = transpose[permutation=(1, 0)] a; "
+      "{ lambda ; a:f32[1,3] b:f32[2,3]. let c:f32[3,1] = transpose[permutation=(1, 0)] a "
       "d:f32[3,2] = transpose[permutation=(1, 0)] b in (c, d) }");
   EXPECT_TRUE(s.layouts.is_free_transpose(0));
   EXPECT_FALSE(s.layouts.is_free_transpose(1));
@@ -63,8 +63,8 @@ TEST(Layouts, ATransposeIsFreeWhereItsResultIsRowMajor) {
 
 TEST(AliasSets, ViewsAreInTheSetOfTheirOperand) {
   const Steps s(
-      "{ lambda ; a:f32[6]. let b:f32[6] = neg a; c:f32[2,3] = reshape[new_sizes=(2, 3)] b; "
-      "d:f32[6] = reshape[new_sizes=(6,)] c; e:f32[6] = neg d in (e,) }");
+      "{ lambda ; a:f32[6]. let b:f32[6] = neg a c:f32[2,3] = reshape[new_sizes=(2, 3)] b "
+      "d:f32[6] = reshape[new_sizes=(6,)] c e:f32[6] = neg d in (e,) }");
   const AliasSets& sets = s.sharing.sets;
   const uint32_t b = s.result_of(0), d = s.result_of(2);
   EXPECT_EQ(sets.representative(d), b);
@@ -77,7 +77,7 @@ TEST(AliasSets, ViewsAreInTheSetOfTheirOperand) {
 
 TEST(AliasSets, WhyAnOperandIsNotOverwritten) {
   const std::string text =
-      "{ lambda ; a:f32[3]. let b:f32[3] = neg a; c:f32[3] = add b b; d:f32[3] = mul c a; "
+      "{ lambda ; a:f32[3]. let b:f32[3] = neg a c:f32[3] = add b b d:f32[3] = mul c a "
       "e:f32[3] = exp d in (e, d) }";
   const Steps s(text), donated(text, {.donated_inputs = {true}});
   const auto why = [](const Steps& steps, size_t equation, size_t operand) {
@@ -95,8 +95,8 @@ TEST(AliasSets, WhyAnOperandIsNotOverwritten) {
 
 TEST(Sharing, ALoopKeepsItsCarryWhereTheOperandIs) {
   const Steps s(
-      "{ lambda ; a:f32[3]. let b:f32[3] = neg a; c:f32[3] = scan[jaxpr={ lambda ; d:f32[3]. let "
-      "e:f32[3] = neg d in (e,) } length=4 linear=(False,) num_carry=1 num_consts=0 reverse=False "
+      "{ lambda ; a:f32[3]. let b:f32[3] = neg a c:f32[3] = scan[jaxpr={ lambda ; d:f32[3]. let "
+      "e:f32[3] = neg d in (e,) } length=4 num_carry=1 num_consts=0 reverse=False "
       "unroll=1] b in (c,) }");
   EXPECT_NE(s.sharing.regions[1].region, nullptr);
   EXPECT_EQ(s.sharing.regions[0].region, nullptr);
@@ -107,7 +107,7 @@ TEST(Sharing, ALoopKeepsItsCarryWhereTheOperandIs) {
 
 TEST(Allocation, MemoryIsReusedAfterTheLastRead) {
   const Steps s(
-      "{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = cos b; d:f32[64] = sin c; "
+      "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = cos b d:f32[64] = sin c "
       "e:f32[64] = cos d in (e,) }");
   Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
   std::vector<Place> places;
@@ -125,7 +125,7 @@ TEST(Allocation, MemoryIsReusedAfterTheLastRead) {
 }
 
 TEST(Allocation, AResultMayLieInADonatedInput) {
-  const Steps s("{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = cos b in (c,) }",
+  const Steps s("{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = cos b in (c,) }",
                 {.donated_inputs = {true}, .in_place = {{0, 0}}});
   Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
   EXPECT_EQ(allocation.define(s.result_of(0)).kind, Place::Kind::kArena);
@@ -138,7 +138,7 @@ TEST(Allocation, AResultMayLieInADonatedInput) {
 
 TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
   const Steps s(
-      "{ lambda ; a:f32[64]. let b:f32[64] = sin a; c:f32[64] = add b a; d:f32[64] = exp c in (d,) "
+      "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = add b a d:f32[64] = exp c in (d,) "
       "}");
   Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
   const Place first = allocation.define(s.result_of(0));
