@@ -26,30 +26,27 @@ using OptionalDType = std::optional<DType>;
 void bind_ranges(nb::module_& module) {
   const Parameter num = {"num", 50}, endpoint = {"endpoint", true}, dtype = {"dtype", nb::none()},
                   axis = {"axis", 0};
-  def_function(
-      module, "linspace",
-      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
-         bool retstep, OptionalDType dtype, int64_t axis) {
-        const Array values = numpy::linspace(start, stop, num, endpoint, dtype, axis);
-        if (!retstep) return to_python(values);
-        return to_python(
-            std::pair(values, numpy::linspace_step(start, stop, num, endpoint, dtype)));
-      },
-      {"start", "stop", num, endpoint, {"retstep", false}, dtype, axis});
-  def_function(
-      module, "logspace",
-      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
-         const ListedArray& base, OptionalDType dtype, int64_t axis) {
-        return numpy::logspace(start, stop, num, endpoint, base, dtype, axis);
-      },
-      {"start", "stop", num, endpoint, {"base", 10.0}, dtype, axis});
-  def_function(
-      module, "geomspace",
-      [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
-         OptionalDType dtype, int64_t axis) {
-        return numpy::geomspace(start, stop, num, endpoint, dtype, axis);
-      },
-      {"start", "stop", num, endpoint, dtype, axis});
+  def_function(module, "linspace",
+               [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+                  bool retstep, OptionalDType dtype, int64_t axis) {
+                 const Array values = numpy::linspace(start, stop, num, endpoint, dtype, axis);
+                 if (!retstep) return to_python(values);
+                 return to_python(
+                     std::pair(values, numpy::linspace_step(start, stop, num, endpoint, dtype)));
+               },
+               {"start", "stop", num, endpoint, {"retstep", false}, dtype, axis});
+  def_function(module, "logspace",
+               [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+                  const ListedArray& base, OptionalDType dtype, int64_t axis) {
+                 return numpy::logspace(start, stop, num, endpoint, base, dtype, axis);
+               },
+               {"start", "stop", num, endpoint, {"base", 10.0}, dtype, axis});
+  def_function(module, "geomspace",
+               [](const ListedArray& start, const ListedArray& stop, int64_t num, bool endpoint,
+                  OptionalDType dtype, int64_t axis) {
+                 return numpy::geomspace(start, stop, num, endpoint, dtype, axis);
+               },
+               {"start", "stop", num, endpoint, dtype, axis});
 }
 
 numpy::QuantileMethod to_method(const std::string& name, const std::string& function) {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/nn/activations.h>
+#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy_arrays.h>
 
 #include "arrays.h"
