@@ -124,7 +124,7 @@ nb::object dtype_object(DType dtype) {
 
 std::optional<DType> try_to_dtype(nb::handle object) {
   if (nb::isinstance<KeyDType>(object)) return nb::cast<KeyDType>(object).dtype;
-  // numpy reads None as float64, which nobody means who leaves a dtype out.
+  // numpy maps None to float64; an omitted dtype must not become that.
   if (object.is_none()) return std::nullopt;
   PyArray_Descr* descriptor = nullptr;
   if (!PyArray_DescrConverter(object.ptr(), &descriptor)) {

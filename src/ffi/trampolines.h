@@ -1,4 +1,4 @@
-// Handlers of our own, for targets that are no handlers.
+// Adapters that give callables and untyped functions the signature of a handler.
 #pragma once
 
 #include <farcall/abi.h>

@@ -109,7 +109,7 @@ Effects effects(const Params* params) {
 
 int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
 
-// Text may be written by hand.
+// Program text written by hand may hold invalid parameters.
 ParamsPtr parse(std::span<const NamedValue> fields) {
   ParamsPtr params = parse_params<FfiCallParams>(fields);
   const auto& p = params_as<FfiCallParams>(params.get());
@@ -267,7 +267,7 @@ struct FfiCall::Shared {
   }
 };
 
-// Calls by what they were made from, so that one made anew for each use finds its programs again.
+// Interns calls: equal targets, types and options share compiled programs.
 class FfiCall::Known {
  public:
   std::shared_ptr<Shared> find_or_make(std::string target_name,

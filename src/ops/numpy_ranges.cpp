@@ -105,8 +105,11 @@ Array in_place(const Array& values, DType result, int64_t axis, std::string_view
 Array arange(double start, double stop, double step, DType dtype) {
   const double count = std::ceil((stop - start) / step);
   if (step == 0 || !std::isfinite(count) || count > 9e15) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("arange: from {} to {} in steps of {} is no range", start, stop, step));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("arange: step must be nonzero and the bounds finite, got start {}, stop {}, "
+                    "step {}",
+                    start, stop, step));
   }
   const int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
   // What integers hold is computed in them; floats in the widest one.

@@ -116,7 +116,7 @@ std::vector<ShapeDtype> iota_rule(std::span<const ShapeDtype> inputs, const Para
   check_operand_count(inputs, 0);
   const auto& p = params_as<IotaParams>(params);
   if (!is_integer(p.dtype) && !is_floating(p.dtype) && !is_complex(p.dtype)) {
-    type_error(fmt::format("counts in numbers, not in {}", dtype_short_name(p.dtype)));
+    type_error(fmt::format("dtype must be numeric, got {}", dtype_short_name(p.dtype)));
   }
   if (p.dimension < 0 || p.dimension >= static_cast<int64_t>(p.shape.size())) {
     type_error(fmt::format("dimension {} does not lie in shape {}", p.dimension,

@@ -38,8 +38,7 @@ std::vector<Array> PartialRecorder::process(const Primitive& primitive, const Pa
                                             std::span<const Array> inputs) {
   std::vector<bool> is_unknown;
   for (const Array& input : inputs) is_unknown.push_back(owns(input));
-  // A tangent may be known, as zeros are that a rule wrote out. That does not make the result of a
-  // map known that cannot be run.
+  // Explicit zero tangents are known. A primitive that cannot be run stays unknown all the same.
   const bool is_known = std::ranges::find(is_unknown, true) == is_unknown.end();
   if (is_known && !is_known_by_transpose_alone(primitive, params.get())) {
     InterpreterScope scope(*parent());

@@ -58,7 +58,7 @@ class Transposition {
   bool has_linear_input(const Equation& equation) const {
     return std::ranges::any_of(equation.inputs, [&](Atom atom) { return is_linear(atom); });
   }
-  // What cannot be run counts as linear, though of zeros that a rule wrote out.
+  // A primitive that cannot be run counts as linear, even on explicit zeros.
   bool is_linear(const Equation& equation) const {
     return has_linear_input(equation) ||
            is_known_by_transpose_alone(*equation.primitive, equation.params.get());

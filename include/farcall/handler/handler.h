@@ -146,7 +146,7 @@ class Handler<Def, TypeList<Ps...>> {
           locate_names<Shape>(frame->attrs, scratch, std::make_index_sequence<Shape::kNumAttrs>{});
       ok = ok && decoder.positions != nullptr;
     }
-    // Not short-circuited: context items that fail must all have their say.
+    // No short-circuit: every failing item is reported.
     ok = ok && (1 & ... & static_cast<int>(decode_one<Is, Ps>(decoder, at<Is>(values)))) != 0;
     if (!FARCALL_FFI_LIKELY(ok)) return explain(frame, kDesc, problems);
     if constexpr (std::is_void_v<Return>) {

@@ -125,7 +125,7 @@ FARCALL_API Array astype(const Array& x, DType dtype);
 // One size may be -1 and is worked out.
 FARCALL_API Array reshape(const Array& x, ListOf<int64_t> shape);
 FARCALL_API Array ravel(const Array& x);
-// Without axes, the order of all dimensions is turned round.
+// Without axes, the order of all dimensions is reversed.
 FARCALL_API Array transpose(const Array& x, const Axes& axes = {});
 FARCALL_API Array swapaxes(const Array& x, int64_t axis1, int64_t axis2);
 FARCALL_API Array moveaxis(const Array& x, int64_t source, int64_t destination);

@@ -56,7 +56,7 @@ struct ConcatenateParams {
   }
 };
 
-// rev: the order of elements turned round in these dimensions.
+// rev: the order of elements reversed in these dimensions.
 struct RevParams {
   std::vector<int64_t> dimensions;
   static constexpr auto fields() { return std::tuple(field("dimensions", &RevParams::dimensions)); }

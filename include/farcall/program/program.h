@@ -85,7 +85,7 @@ class FARCALL_API Program {
   std::vector<ShapeDtype> output_types() const;
   Effects effects() const;
   // Of all equations: a call costs what its program does, a scan its step times the length, a cond
-  // the dearest branch, a while one step.
+  // the most expensive branch, a while one step.
   Cost cost() const;
   Cost cost(const Equation& equation) const;
 };

@@ -98,8 +98,8 @@ FARCALL_API Array bind_one(const Primitive& primitive, const ParamsPtr& params,
 // up: "while f was recorded".
 [[noreturn]] FARCALL_API void leaked_array(const Array& array, std::string_view where);
 
-// Where the user's code stands, for equations and messages. A front (Python) installs a function
-// that finds its own line; null by default.
+// The line of the user's code, for equations and messages. A front end (Python) installs a function
+// that finds it; null by default.
 using LocationProvider = SourceLocationPtr (*)();
 FARCALL_API void set_location_provider(LocationProvider provider);
 FARCALL_API SourceLocationPtr current_location();

@@ -52,8 +52,8 @@ class FARCALL_API SignatureCache {
   std::unique_ptr<Writer> writer_;
 };
 
-// How executables are run. A front may install a function that lets go of a lock of its own
-// meanwhile (Python's); the default calls execute().
+// How executables are run. A front end may install a function that releases its lock (Python's GIL)
+// during the run; the default calls execute().
 using Executor = void (*)(const Executable& executable, std::span<const Storage* const> inputs,
                           std::span<Storage> outputs, const ExecutionOptions& options);
 FARCALL_API void set_executor(Executor executor);

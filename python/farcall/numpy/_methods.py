@@ -46,7 +46,7 @@ def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
-    """This array with its dimensions permuted, turned round without axes."""
+    """This array with its dimensions permuted, reversed without axes."""
     if not axes:
         return _core.numpy.transpose(self, None)
     return _core.numpy.transpose(self, axes[0] if len(axes) == 1 else axes)

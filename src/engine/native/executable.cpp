@@ -96,7 +96,7 @@ class NativeExecutable final : public Executable {
     for (const auto& child : plan.children) add_memory(*child, use);
   }
 
-  // Callbacks make other threads run by themselves, so that what counts is the time between them.
+  // Callbacks release the interpreter lock themselves, so that the time between them counts.
   static bool is_brief(const Plan& plan) {
     constexpr int64_t kBriefBytes = 1 << 14;
     if (plan.has_foreign_code || !is_bounded(plan)) return false;
@@ -218,7 +218,7 @@ class NativeExecutable final : public Executable {
     return state.private_inputs.emplace_back(copy(input)).data();
   }
 
-  // Inputs that the plan overwrites are the caller's gift only if nobody else holds them.
+  // A donated input is overwritten only if nothing else holds its memory; otherwise it is copied.
   std::span<const Storage* const> with_own_copies(State& state,
                                                   std::span<const Storage* const> inputs,
                                                   std::vector<const Storage*>& own) const {

@@ -1,4 +1,4 @@
-// When to ask whether the program is to stop: by the clock, which is itself looked at seldom.
+// Polls for interrupts every 1 to 4 ms, and reads the clock only every so many steps.
 #pragma once
 
 #include <algorithm>

@@ -174,7 +174,7 @@ const TransformRules kPureRules = rules(no_jvp, batch_as_asked);
 const TransformRules kIoRules = rules(no_jvp, batch_io);
 const TransformRules kDebugRules = rules(debug_jvp, batch_debug);
 
-// Text may be written by hand.
+// Program text written by hand may hold invalid parameters.
 ParamsPtr parse(std::span<const NamedValue> fields) {
   ParamsPtr params = parse_params<CallbackParams>(fields);
   const CallbackParams& p = params_of(params);
