@@ -156,7 +156,9 @@ def test_there_is_one_device(x):
     assert (device.platform, device.id, fc.default_backend()) == ("cpu", 0, "cpu")
     assert fc.local_devices() == fc.devices("cpu")
     assert fc.device_count() == 1
-    with pytest.raises(RuntimeError, match='there is no platform or engine "tpu"; there are: native, cpu'):
+    with pytest.raises(
+        RuntimeError, match='there is no platform or engine "tpu"; there are: native, cpu'
+    ):
         fc.devices("tpu")
 
 
