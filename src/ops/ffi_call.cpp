@@ -341,12 +341,12 @@ namespace {
 
 // The caller's line. A front end knows it better than the compiler does; null for calls of
 // farcall's own where there is none.
-SourceLocationPtr line_of(const std::source_location& where) {
+SourceLocationPtr line_of(const CallSite& where) {
   if (const SourceLocationPtr known = current_location()) return known;
   constexpr std::string_view kThisFile = "src/ops/ffi_call.cpp", kHere = __FILE__;
   constexpr std::string_view kRoot =
       kHere.substr(0, kHere.ends_with(kThisFile) ? kHere.size() - kThisFile.size() : 0);
-  std::string_view file = where.file_name();
+  std::string_view file = where.file;
   if (file.starts_with(kRoot)) {
     file.remove_prefix(kRoot.size());
     for (const std::string_view own : {"src/", "python/src/", "include/farcall/"}) {
@@ -354,13 +354,13 @@ SourceLocationPtr line_of(const std::source_location& where) {
     }
   }
   return std::make_shared<const SourceLocation>(
-      SourceLocation{where.file_name(), static_cast<int>(where.line()), where.function_name()});
+      SourceLocation{where.file, where.line, where.function});
 }
 
 }  // namespace
 
 std::vector<Array> FfiCall::operator()(ListOf<Array> operands, const Attributes& attributes,
-                                       std::source_location where) const {
+                                       CallSite where) const {
   // To a foreign function a weak scalar is a scalar of its dtype.
   if (std::ranges::any_of(operands, [](const Array& x) { return x.type().weak_type(); })) {
     std::vector<Array> strong(operands.begin(), operands.end());
@@ -398,8 +398,7 @@ const Executable* FfiCall::executable(ListOf<Array> operands, const Attributes& 
 }
 
 Array ffi_call(const std::string& target_name, ShapeDtype result_type, ListOf<Array> operands,
-               const Attributes& attributes, const FfiCallOptions& options,
-               std::source_location where) {
+               const Attributes& attributes, const FfiCallOptions& options, CallSite where) {
   return FfiCall(target_name, {result_type}, options)(operands, attributes, where)[0];
 }
 

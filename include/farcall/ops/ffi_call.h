@@ -4,11 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <farcall/core/call_site.h>
 #include <farcall/core/export.h>
 #include <farcall/core/list_of.h>
 #include <farcall/core/lru_cache.h>
@@ -59,7 +59,7 @@ class FARCALL_API FfiCall {
   // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails;
   // errors of the target name the line `where`.
   std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {},
-                                std::source_location where = std::source_location::current()) const;
+                                CallSite where = CallSite::current()) const;
 
   // The program of this one call, compiled for concrete operands of these types and kept as long as
   // this object; null when calls had too many different attributes to keep a program for each,
@@ -90,6 +90,6 @@ FARCALL_API ProcessCaches cache_info();
 FARCALL_API Array ffi_call(const std::string& target_name, ShapeDtype result_type,
                            ListOf<Array> operands, const Attributes& attributes = {},
                            const FfiCallOptions& options = {},
-                           std::source_location where = std::source_location::current());
+                           CallSite where = CallSite::current());
 
 }  // namespace farcall

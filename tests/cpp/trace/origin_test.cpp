@@ -1,5 +1,4 @@
 // Messages name the function that is traced, its argument, and the user's line.
-#include <source_location>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -38,9 +37,8 @@ using ::testing::Not;
 const ShapeDtype kVector(DType::kFloat32, {3});
 const Array kX = Array::of<float>({1, 2, 3});
 
-std::string line(int offset, std::source_location where = std::source_location::current()) {
-  return std::string(where.file_name()) + ":" +
-         std::to_string(static_cast<int>(where.line()) + offset);
+std::string line(int offset, CallSite where = CallSite::current()) {
+  return std::string(where.file) + ":" + std::to_string(where.line + offset);
 }
 
 std::string expected_line;

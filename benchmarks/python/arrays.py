@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""farcall against JAX: array programs that call nothing foreign, small ones and large ones.
+
+  benchmarks/python/arrays.py [--quick] [--json]
+
+Each program is jitted, runs on one array or a few, and is waited for. Ratios below one: farcall is
+faster.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import sys
+
+import numpy as np
+from timing import compare, unit
+
+SMALL, ROWS, LARGE = (16,), (4096, 1024), (1 << 22,)
+
+
+class Programs:
+    """The rows, as functions without arguments."""
+
+    def __init__(self, name):
+        self.module = importlib.import_module(name)
+        importlib.import_module(f"{name}.nn")
+        self.numpy, self.lax, self.nn = self.module.numpy, self.module.lax, self.module.nn
+        self.random = np.random.default_rng(0)
+
+    def array(self, *shape):
+        return self.numpy.asarray(self.random.standard_normal(shape, np.float32))
+
+    def call(self, function, *arrays):
+        jitted = self.module.jit(function)
+        return lambda: self.module.block_until_ready(jitted(*arrays))
+
+    def rms_norm(self, x):
+        return x * self.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+
+    def lstm(self, size, steps):
+        weights, bias = self.array(2 * size, 4 * size), self.array(4 * size)
+
+        def step(carry, x):
+            hidden, cell = carry
+            gates = self.numpy.concatenate([x, hidden]) @ weights + bias
+            i, f, g, o = self.numpy.split(gates, 4)
+            cell = self.nn.sigmoid(f) * cell + self.nn.sigmoid(i) * self.numpy.tanh(g)
+            hidden = self.nn.sigmoid(o) * self.numpy.tanh(cell)
+            return (hidden, cell), hidden
+
+        def run(xs):
+            zero = self.numpy.zeros(size, "float32")
+            return self.lax.scan(step, (zero, zero), xs)[1]
+
+        return run, self.array(steps, size)
+
+    def mlp_gradient(self):
+        layers = [self.array(256, 256) * 0.06 for _ in range(3)]
+
+        def loss(weights, x):
+            for w in weights:
+                x = self.numpy.tanh(x @ w)
+            return (x * x).mean()
+
+        return self.call(self.module.grad(loss), layers, self.array(128, 256))
+
+    def rows(self):
+        fnp, random = self.numpy, importlib.import_module(f"{self.module.__name__}.random")
+        key = random.key(0)
+        elementwise = {
+            "tanh(x) x + 1": lambda x: fnp.tanh(x) * x + 1,
+            "x z + x - 2 z": lambda x, z: x * z + x - 2 * z,
+        }
+        found = {}
+        for name, function in elementwise.items():
+            for size, shape in (("16", SMALL), ("4M", LARGE)):
+                arrays = [self.array(*shape) for _ in range(function.__code__.co_argcount)]
+                found[f"{name}, {size}"] = self.call(function, *arrays)
+        x = self.array(*ROWS)
+        found["RMS norm, 4096 by 1024"] = self.call(self.rms_norm, x)
+        found["softmax, 4096 by 1024"] = self.call(self.nn.softmax, x)
+        found["sum of each row, 4096 by 1024"] = self.call(lambda a: a.sum(1), x)
+        found["sum of each column, 4096 by 1024"] = self.call(lambda a: a.sum(0), x)
+        found["transpose, 2048 by 2048"] = self.call(lambda a: a.T + 0, self.array(2048, 2048))
+        found["sort, 1M"] = self.call(fnp.sort, self.array(1 << 20))
+        found["rows taken, 65,536 of 1,024 by 64"] = self.call(
+            lambda a, i: a[i],
+            self.array(1024, 64),
+            fnp.asarray(self.random.integers(0, 1024, 1 << 16, np.int32)),
+        )
+        for size in (64, 1024):
+            pair = self.array(size, size), self.array(size, size)
+            found[f"matmul, {size}"] = self.call(fnp.matmul, *pair)
+        found["normal numbers, 1M"] = self.call(lambda k: random.normal(k, (1 << 20,)), key)
+        run, xs = self.lstm(32, 1000)
+        found["LSTM of 32, 1,000 steps"] = self.call(run, xs)
+        found["gradient of three layers of 256, batch 128"] = self.mlp_gradient()
+        return found
+
+
+def print_table(results):
+    print("| median of | farcall | JAX | farcall / JAX |\n|---|---:|---:|---:|")
+    for row, times in results.items():
+        ours = times["farcall"]["median"]
+        theirs = times["jax"]["median"] if "jax" in times else None
+        ratio = "-" if theirs is None else f"{ours / theirs:.2g}"
+        print(f"| {row} | {unit(ours)} | {unit(theirs) if theirs else '-'} | {ratio} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    args = parser.parse_args()
+
+    found = {"farcall": Programs("farcall").rows()}
+    if importlib.util.find_spec("jax"):
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
+        found["jax"] = Programs("jax").rows()
+    blocks, block_ns = (5, 2e7) if args.quick else (15, 1e8)
+    results = {
+        row: compare(
+            {name: rows[row] for name, rows in found.items()}, blocks, block_ns, most_ns=2e10
+        )
+        for row in found["farcall"]
+    }
+    if args.json:
+        json.dump(results, sys.stdout, indent=2)
+        print()
+    else:
+        print_table(results)
+
+
+if __name__ == "__main__":
+    main()
