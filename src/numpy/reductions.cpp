@@ -73,7 +73,7 @@ Array without_nans(const Array& x, double value) {
 
 Array nan_extreme(const Extreme& which, double worst, const Array& x, const Axes& axes,
                   const ExtremeOptions& options) {
-  const Array result = extreme(which, without_nans(x, worst), axes, options);
+  Array result = extreme(which, without_nans(x, worst), axes, options);
   if (options.initial || !is_floating(x.dtype())) return result;
   // Nothing but NaNs has no extreme.
   return where(all(isnan(x), axes, options.keepdims), std::numeric_limits<double>::quiet_NaN(),

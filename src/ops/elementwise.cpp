@@ -86,7 +86,7 @@ DType complex_dtype(DType dtype) {
 
 ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
   check_operand_count(inputs, row.operands);
-  const ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
+  ShapeDtype type = common_dtype(inputs, elementwise_shape(inputs));
   if (!(row.kinds & kind_bit(type.dtype()))) {
     throw TypeError(fmt::format("takes {}; got {}", describe_kinds(row.kinds), describe(inputs)));
   }

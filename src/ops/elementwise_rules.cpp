@@ -55,7 +55,7 @@ Array one_minus(A x) { return sub(like(x, 1), x); }
 // 1 - x^2. Near one the product of its factors has more digits, but its derivatives divide a zero
 // by a zero where a factor is zero.
 Array one_minus_square(A x) {
-  const Array factors = mul(one_minus(x), one_plus(x));
+  Array factors = mul(one_minus(x), one_plus(x));
   if (is_complex(x.dtype())) return factors;
   const Array difference = one_minus(square(x));
   return add(difference, stop_gradient(sub(factors, difference)));

@@ -342,7 +342,7 @@ namespace {
 // The caller's line. A front end knows it better than the compiler does; null for calls of
 // farcall's own where there is none.
 SourceLocationPtr line_of(const CallSite& where) {
-  if (const SourceLocationPtr known = current_location()) return known;
+  if (SourceLocationPtr known = current_location()) return known;
   constexpr std::string_view kThisFile = "src/ops/ffi_call.cpp", kHere = __FILE__;
   constexpr std::string_view kRoot =
       kHere.substr(0, kHere.ends_with(kThisFile) ? kHere.size() - kThisFile.size() : 0);
