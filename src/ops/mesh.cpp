@@ -120,7 +120,7 @@ std::vector<Array> call_shard_map(TreeCall& call, const ShardMapOptions& options
   }
   check_specs(options.in_specs, options.mesh, call.leaves(), "in_specs",
               [&](size_t i) { return call.argument_name(i); });
-  const std::vector<Array> results = with_mesh_axes(call.as_function(), call.leaves(), names);
+  std::vector<Array> results = with_mesh_axes(call.as_function(), call.leaves(), names);
   check_specs(options.out_specs, options.mesh, results, "out_specs",
               [&](size_t i) { return call.result_name(i); });
   return results;

@@ -125,7 +125,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
     at = remainder(at, period);
     points = periodic(points, period);
   }
-  const Array line = along_line(at, points);
+  Array line = along_line(at, points);
   if (options.period) return line;
   const int64_t count = xp.shape()[0];
   const Array first = lax::squeeze(rows(points.x, 0, 1), {0});

@@ -114,7 +114,7 @@ Array at_part(const Ordered& ordered, const Array& part, QuantileMethod method, 
 }
 
 Array checked_floats(const Array& x, std::string_view function) {
-  const Array array = promote_inexact(x, function);
+  Array array = promote_inexact(x, function);
   if (!is_complex(array.dtype())) return array;
   throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: complex numbers have no order, got {}",
                                                        function, x.type().to_string()));

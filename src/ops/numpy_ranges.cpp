@@ -69,7 +69,7 @@ Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
   const int64_t num = values.shape()[0];
   if (num == 0) return values;
   const int64_t zero = 0;
-  const Array first = lax::expand_dims(ends.first, {&zero, 1});
+  Array first = lax::expand_dims(ends.first, {&zero, 1});
   const Array last = lax::expand_dims(ends.last, {&zero, 1});
   if (num == 1) return first;
   if (!endpoint) return lax::concatenate(std::array{first, rows(values, 1, num)}, 0);

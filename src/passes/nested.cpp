@@ -59,7 +59,7 @@ ProgramPtr pass_nested(ProgramPtr program, const Pass& pass) {
 
 std::shared_ptr<Program> to_change(ProgramPtr program) {
   if (program.use_count() > 1) return std::make_shared<Program>(*program);
-  auto changed = std::const_pointer_cast<Program>(program);
+  auto changed = std::const_pointer_cast<Program>(std::move(program));
   changed->derived = Derived();
   return changed;
 }

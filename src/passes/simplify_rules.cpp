@@ -46,7 +46,7 @@ Simpler same_type(const Simplifier& program, const Equation& equation) {
 }
 
 Simpler reshape(const Simplifier& program, const Equation& equation) {
-  if (const Simpler same = same_type(program, equation); same.value) return same;
+  if (Simpler same = same_type(program, equation); same.value) return same;
   const Equation* inner = same_inside(program, equation);
   return inner
              ? composed(program, *inner, equation, params_as<ReshapeParams>(equation.params.get()))
@@ -54,7 +54,7 @@ Simpler reshape(const Simplifier& program, const Equation& equation) {
 }
 
 Simpler broadcast_in_dim(const Simplifier& program, const Equation& equation) {
-  if (const Simpler same = same_type(program, equation); same.value) return same;
+  if (Simpler same = same_type(program, equation); same.value) return same;
   const Equation* inner = same_inside(program, equation);
   if (!inner) return {};
   BroadcastInDimParams p = params_as<BroadcastInDimParams>(equation.params.get());

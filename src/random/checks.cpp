@@ -92,7 +92,7 @@ Shape common_shape(std::string_view function, const OptionalShape& shape,
                    std::initializer_list<std::span<const int64_t>> parameters) {
   std::vector<std::span<const int64_t>> all(parameters);
   if (!shape) return with_error_prefix(function, [&] { return numpy::broadcast_shapes(all); });
-  const Shape wanted = checked_shape(function, *shape);
+  Shape wanted = checked_shape(function, *shape);
   all.insert(all.begin(), wanted);
   if (with_error_prefix(function, [&] { return numpy::broadcast_shapes(all); }) == wanted) {
     return wanted;
