@@ -140,7 +140,7 @@ Array uniform(const Array& key, ListOf<int64_t> shape, DType dtype, const Array&
   check_float("uniform", dtype);
   const Shape size =
       common_shape("uniform", Shape(shape.begin(), shape.end()), {minval.shape(), maxval.shape()});
-  const Array unit = unit_interval(typed, size, dtype);
+  Array unit = unit_interval(typed, size, dtype);
   if (is_number(minval, 0) && is_number(maxval, 1)) return unit;
   const auto bound = [&](const Array& x) { return broadcast(in_dtype(x, dtype), size); };
   const Array low = bound(minval), high = bound(maxval);

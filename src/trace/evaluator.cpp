@@ -129,7 +129,7 @@ class Cache {
       const std::lock_guard lock(mutex_);
       if (const auto found = entries_.find(hash, is_wanted)) return *found;
     }
-    const Entry entry{hash, &primitive, params, compile(primitive, params, inputs, device)};
+    Entry entry{hash, &primitive, params, compile(primitive, params, inputs, device)};
     if (entry.executable->program().holds_callback) return entry;
     std::vector<std::shared_ptr<const Entry>> dying;  // outside the lock, as in clear()
     const std::lock_guard lock(mutex_);

@@ -152,8 +152,8 @@ std::string how_to_know(const Array& array) {
   const auto is_of = [&](std::string_view kind) { return origin.where.starts_with(kind); };
   const bool can_be_static = origin.where.empty() || is_of("jit") || is_of("checkpoint") ||
                              is_of("make_jaxpr") || is_of("make_program");
-  const std::string outside = fmt::format("call this part outside {}",
-                                          origin.where.empty() ? "jit and vmap" : origin.where);
+  std::string outside = fmt::format("call this part outside {}",
+                                    origin.where.empty() ? "jit and vmap" : origin.where);
   if (!can_be_static || (!origin.arguments.empty() && !origin.are_scalars)) return outside;
   const std::string which = origin.arguments.size() == 1 ? origin.arguments[0]
                             : origin.arguments.empty()   ? "the argument that they come from"

@@ -60,8 +60,8 @@ Derivation Recorder::derivation(const Array& array) {
   std::vector<bool> is_needed(program.variable_types.size());
   const uint32_t wanted = static_cast<const RecordedNode&>(array.node()).atom().index;
   is_needed[wanted] = true;
-  for (auto it = program.equations.rbegin(); it != program.equations.rend(); ++it) {
-    const Equation& equation = *it;
+  for (size_t i = program.equations.size(); i-- > 0;) {
+    const Equation& equation = program.equations[i];
     if (std::ranges::none_of(equation.outputs, [&](uint32_t v) { return is_needed[v]; })) continue;
     if (std::ranges::find(equation.outputs, wanted) != equation.outputs.end()) {
       result.primitive = equation.primitive->name;

@@ -181,7 +181,7 @@ template <class Cond, class F, class Init>
 requires(detail::OverTrees<F>&& detail::is_condition<Cond, Init>() &&
          detail::is_loop_body<0, F, Init>()) auto while_loop(Cond cond, F body, const Init& init) {
   using Carry = detail::Parameter<F, 0, Init>;
-  const Carry first(init);
+  const Carry first(init);  // NOLINT(performance-unnecessary-copy-initialization): may convert
   const TreeDef tree = detail::tree_of(first);
   const FlatFunction flat_cond = [&](std::span<const Array> inputs) {
     Carry carry = detail::build<Carry>(tree, inputs);
