@@ -11,8 +11,6 @@ from farcall import _core, tree
 
 Device = _core.Device
 
-CPU: Device = _core.devices.find_devices("native")[0]
-
 
 def devices_of(backend: str | None, where: str) -> list[Device]:
     """The devices of a platform or an engine, of the default engine without a name.

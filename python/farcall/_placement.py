@@ -31,16 +31,9 @@ def place(array: Array, sharding: Sharding | None) -> Array:
     """An array of the same elements that has this sharding, on its device."""
     if sharding is None or array.is_traced:
         return array
-    is_there = sharding == sharding_of(array)
-    if is_there and array.committed:
+    if array.committed and sharding == sharding_of(array):
         return array
     made = _core.devices.device_put(array, the_device(sharding, "device_put"))
-    if made is array:
-        if is_there:
-            return array
-        made = _core.with_weak_type(array, array.weak_type)
-    if made is array:
-        made = array[...]
     key = id(made)
     _given[key] = (weakref.ref(made, lambda _: _given.pop(key, None)), sharding)
     return made

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from farcall import _core, tree
-from farcall._devices import Device, default_backend, devices_of
+from farcall._devices import Device, devices_of
 from farcall._functions import as_tuple, check_callable, name_of
 from farcall._jit import jit
 from farcall._placement import broadcast_prefix
@@ -137,7 +137,7 @@ def pmap(
     """
     check_callable(fun, "pmap")
     where = f"pmap({name_of(fun)})"
-    found = devices_of(backend or default_backend(), where) if devices is None else list(devices)
+    found = devices_of(backend, where) if devices is None else list(devices)
     if axis_size not in (None, 1) or (devices is not None and len(found) != 1):
         raise ValueError(f"{where}: there is one device to map over; for larger axes use vmap")
     statics = sorted(as_tuple(static_broadcasted_argnums))

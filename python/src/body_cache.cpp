@@ -5,10 +5,10 @@
 namespace farcall::python {
 
 BodyKey::BodyKey(std::string kind, std::vector<TreeDefPtr> trees, std::vector<ShapeDtype> types)
-    : kind(std::move(kind)), trees(std::move(trees)), types(std::move(types)) {
-  for (const std::string& name : mapped_axis_names())
-    axes.emplace_back(name, mapped_axis_size(name));
-}
+    : kind(std::move(kind)),
+      trees(std::move(trees)),
+      types(std::move(types)),
+      axes(mapped_axes()) {}
 
 bool BodyKey::operator==(const BodyKey& other) const {
   return config == other.config && kind == other.kind && types == other.types &&

@@ -67,15 +67,6 @@ bool same_static(PyObject* a, PyObject* b) {
   return nb::handle(a).equal(nb::handle(b));
 }
 
-// The mapped axes around a call, which the function may name.
-std::vector<std::pair<std::string, int64_t>> mapped_axes() {
-  std::vector<std::pair<std::string, int64_t>> axes;
-  for (const std::string& name : mapped_axis_names()) {
-    axes.emplace_back(name, mapped_axis_size(name));
-  }
-  return axes;
-}
-
 // What tells signatures apart: structure, types of the leaves, values of static arguments, flags.
 struct Key {
   TreeDefPtr tree;

@@ -16,7 +16,6 @@
 
 #include "array_object.h"
 #include "bind_program.h"
-#include "call.h"
 #include "callbacks/owned_functions.h"
 #include "convert.h"
 
@@ -43,7 +42,7 @@ struct Compiled {
       }
     }
     return run_executable(*executable, *lowered.result_tree, inputs,
-                          lowered.device && has_other_devices());
+                          place_of_call(lowered.where, {}, lowered.device).is_committed);
   }
 };
 
@@ -136,7 +135,7 @@ void bind_lowered(nb::module_& module) {
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) {
-    const Device& device = self.device ? *self.device : default_device();
+    const Device& device = *place_of_call(self.where, {}, self.device).device;
     return Compiled{self, compile(self.program, device, self.donated)};
   });
 

@@ -192,6 +192,14 @@ int64_t mapped_axis_size(const std::string& name) {
                                     name, fmt::join(names, ", ")));
 }
 
+std::vector<std::pair<std::string, int64_t>> mapped_axes() {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  for (const std::string& name : mapped_axis_names()) {
+    axes.emplace_back(name, mapped_axis_size(name));
+  }
+  return axes;
+}
+
 std::vector<std::string> mapped_axis_names() {
   std::vector<std::string> names;
   for (const BatchAxis* axis : named_axes) names.push_back(axis->name);

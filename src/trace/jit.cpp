@@ -95,10 +95,8 @@ const Executable* SignatureCache::find(std::span<const Array> inputs) const {
     const Table::Slot& slot = table.slots[i];
     const Executable* executable = slot.executable.load(std::memory_order_acquire);
     if (!executable) return nullptr;
-    if (slot.hash == hash && slot.config == config &&
-        same_types(executable->input_types(), inputs)) {
-      return is_call_on_host(inputs) ? executable : nullptr;
-    }
+    if (slot.hash == hash && slot.config == config && same_types(executable->input_types(), inputs))
+      return executable;
   }
 }
 
@@ -247,19 +245,6 @@ namespace detail {
 
 // ---- functions over trees ----
 
-namespace {
-
-// The mapped axes around a call, which the function may name.
-std::vector<std::pair<std::string, int64_t>> mapped_axes() {
-  std::vector<std::pair<std::string, int64_t>> axes;
-  for (const std::string& name : mapped_axis_names()) {
-    axes.emplace_back(name, mapped_axis_size(name));
-  }
-  return axes;
-}
-
-}  // namespace
-
 // What tells signatures apart.
 struct CompiledTrees::Key {
   const std::type_info* type;
@@ -359,10 +344,10 @@ std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entr
   return executable;
 }
 
-std::vector<Array> CompiledTrees::run(const Executable& executable,
-                                      std::span<const Array> inputs) const {
-  return options_.donate_argnums.empty() ? farcall::run(executable, inputs)
-                                         : run_donating(executable, inputs);
+std::vector<Array> CompiledTrees::run(const Executable& executable, std::span<const Array> inputs,
+                                      bool is_committed) const {
+  return options_.donate_argnums.empty() ? farcall::run(executable, inputs, {}, is_committed)
+                                         : run_donating(executable, inputs, is_committed);
 }
 
 std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_info& type,
@@ -378,9 +363,7 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
   const CallPlace place = place_of_call(where(), call.leaves(), options_.device);
   const std::shared_ptr<const Executable> executable = executable_of(*entry, call, *place.device);
   if (is_fixed && !options_.device && place.device->is_host()) fixed_.insert(executable);
-  return options_.donate_argnums.empty()
-             ? farcall::run(*executable, call.leaves(), {}, place.is_committed)
-             : run_donating(*executable, call.leaves(), place.is_committed);
+  return run(*executable, call.leaves(), place.is_committed);
 }
 
 LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {

@@ -10,7 +10,7 @@ namespace farcall {
 namespace detail {
 
 std::shared_ptr<const Executable> LoweredCall::compile() const {
-  return farcall::compile(program, device ? *device : default_device(), donated);
+  return farcall::compile(program, *place_of_call(where, {}, device).device, donated);
 }
 
 std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef& tree,
@@ -26,7 +26,7 @@ std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef&
                                 argument_name(arguments, i), types[i].to_string(),
                                 leaves[i].type().to_string()));
   }
-  return run_donating(executable, leaves, device && has_other_devices());
+  return run_donating(executable, leaves, place_of_call(where, {}, device).is_committed);
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -32,5 +33,7 @@ FARCALL_API std::vector<Array> batched_in_front(BatchResults results, const Batc
 // the names that there are.
 FARCALL_API int64_t mapped_axis_size(const std::string& name);
 FARCALL_API std::vector<std::string> mapped_axis_names();
+// Both: what a function that is recorded here may ask for, and so a part of the keys of caches.
+FARCALL_API std::vector<std::pair<std::string, int64_t>> mapped_axes();
 
 }  // namespace farcall

@@ -21,6 +21,7 @@
 #include <farcall/trace/array.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/lowered.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/tree_call.h>
 
@@ -38,7 +39,7 @@ class FARCALL_API SignatureCache {
   SignatureCache(const SignatureCache&) = delete;
   SignatureCache& operator=(const SignatureCache&) = delete;
 
-  // Null when there is none yet, and unless is_call_on_host(inputs).
+  // Null when there is none yet. The caller has seen that is_call_on_host(inputs).
   const Executable* find(std::span<const Array> inputs) const;
   // The executable kept for these types, which is another one if a thread was faster; null where
   // the cache is full.
@@ -91,8 +92,11 @@ class FARCALL_API CompiledTrees {
   // The leaves of the result, whose structure `call` tells afterwards. `type` is that of the tuple
   // of arguments. With `is_fixed` types alone tell all structures, and find() finds the program.
   std::vector<Array> operator()(TreeCall& call, const std::type_info& type, bool is_fixed) const;
-  const Executable* find(std::span<const Array> leaves) const { return fixed_.find(leaves); }
-  std::vector<Array> run(const Executable& executable, std::span<const Array> inputs) const;
+  const Executable* find(std::span<const Array> leaves) const {
+    return is_call_on_host(leaves) ? fixed_.find(leaves) : nullptr;
+  }
+  std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
+                         bool is_committed = false) const;
   LoweredCall lower(TreeCall& call, const std::type_info& type) const;
   CacheInfo cache_info() const;
 

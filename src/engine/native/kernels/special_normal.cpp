@@ -76,8 +76,7 @@ double normal_quantile(double q, double tail) {
 
 }  // namespace
 
-// In double, which is what the narrower types are computed in, 20 times faster than the general
-// algorithm of the wider type.
+// In double, which the narrower types are computed in, faster than the general algorithm.
 template <>
 double erf_inv(double y) {
   if (!(std::fabs(y) <= 1)) return kNan<double>;
