@@ -61,18 +61,30 @@ def _named(value: np.ndarray) -> Array:
     return asarray(value, dtype=value.dtype)
 
 
-def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+def load(
+    file: Any,
+    mmap_mode: Any = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: Any = "ASCII",
+    *,
+    max_header_size: int = 10000,
+) -> Any:
     """The array of a ``.npy`` file, or the mapping of names to arrays of an ``.npz`` file.
 
     Arguments and errors are those of ``numpy.load``; dtypes stay as they were saved.
     """
-    loaded = np.load(file, *args, **kwargs)
+    loaded = np.load(
+        file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size
+    )
     return _named(loaded) if isinstance(loaded, np.ndarray) else _Loaded(loaded)
 
 
-def fromfile(*args: Any, **kwargs: Any) -> Array:
+def fromfile(
+    file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0
+) -> Array:
     """The numbers of a file, as ``numpy.fromfile`` reads them."""
-    return asarray(np.fromfile(*args, **kwargs))
+    return _python_default(np.fromfile(file, dtype, count, sep, offset), dtype)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
@@ -80,10 +92,9 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return _python_default(np.frombuffer(buffer, dtype, count, offset), dtype)
 
 
-def fromiter(*args: Any, **kwargs: Any) -> Array:
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> Array:
     """The numbers of an iterator, as ``numpy.fromiter`` takes them."""
-    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-    return _python_default(np.fromiter(*args, **kwargs), dtype)
+    return _python_default(np.fromiter(iter, dtype, count), dtype)
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
