@@ -24,7 +24,7 @@ nb::object call_checkpoint(nb::handle function, const std::string& where, const 
       where, {std::move(static_numbers), {}, /*must_be_hashable=*/false}, args, kwargs);
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
   const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
-  TreeDefPtr tree;
+  TreeDef tree;
   const std::vector<Array> results = checkpoint(
       [&](std::span<const Array> arrays) {
         const TracedCallScope scope(where, arrays, named);
@@ -33,7 +33,7 @@ nb::object call_checkpoint(nb::handle function, const std::string& where, const 
         return std::move(result.arrays);
       },
       inputs, {name, prevent_cse, {std::move(policy), std::move(names)}});
-  return unflatten_arrays(*tree, results);
+  return unflatten_arrays(tree, results);
 }
 
 // Leaves that are no arrays stay as they are.
@@ -47,7 +47,7 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
   const CallArguments arguments = all_arguments(args, kwargs);
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
   const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
-  TreeDefPtr tree;
+  TreeDef tree;
   const Recording recording = record_closure(
       [&](std::span<const Array> arrays) {
         const TracedCallScope scope(where, arrays, named);
@@ -58,7 +58,7 @@ nb::object call_named(nb::handle function, const std::string& where, const std::
       types_of(inputs), name);
   std::vector<Array> operands = recording.captured;
   operands.insert(operands.end(), inputs.begin(), inputs.end());
-  return unflatten_arrays(*tree, call_program(recording.program, operands));
+  return unflatten_arrays(tree, call_program(recording.program, operands));
 }
 
 }  // namespace

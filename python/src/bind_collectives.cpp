@@ -35,11 +35,11 @@ lax::AxisNames axis_names(nb::handle object, const char* function) {
 template <class F>
 nb::object each_leaf(nb::handle x, const char* function, const F& f) {
   std::vector<nb::object> leaves;
-  const TreeDefPtr tree = flatten_tree(x, leaves);
+  const TreeDef tree = flatten_tree(x, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
-    leaves[i] = f(leaves[i], fmt::format("{}: x{}", function, leaf_path(*tree, i)));
+    leaves[i] = f(leaves[i], fmt::format("{}: x{}", function, leaf_path(tree, i)));
   }
-  return tree->unflatten(leaves);
+  return unflatten(tree, leaves);
 }
 
 using Reduction = Array (*)(const Array&, const lax::AxisNames&);

@@ -26,7 +26,7 @@ namespace {
 using Arrays = std::span<const Array>;
 
 struct FlatTree {
-  TreeDefPtr tree;
+  TreeDef tree;
   std::vector<Array> arrays;
 
   std::vector<ShapeDtype> types() const { return types_of(arrays); }
@@ -40,13 +40,13 @@ FlatTree flatten_arrays(nb::handle object, const std::string& what) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     flat.arrays.push_back(is_float0(leaves[i])
                               ? float0_stand_in(leaves[i])
-                              : to_array(leaves[i], what + leaf_path(*flat.tree, i)));
+                              : to_array(leaves[i], what + leaf_path(flat.tree, i)));
   }
   return flat;
 }
 
-lax::LeafName paths(std::string root, const TreeDefPtr& tree) {
-  return [root = std::move(root), tree](size_t leaf) { return root + leaf_path(*tree, leaf); };
+lax::LeafName paths(std::string root, const TreeDef& tree) {
+  return [root = std::move(root), tree](size_t leaf) { return root + leaf_path(tree, leaf); };
 }
 
 void check_callable(nb::handle f, std::string_view what) {
@@ -74,11 +74,11 @@ std::vector<Array> returned_carry(std::string_view function, const TreeDef& want
                                   nb::handle result) {
   FlatTree carry =
       flatten_arrays(result, fmt::format("{}: the carry that the body returns", function));
-  if (!(*carry.tree == wanted)) {
+  if (!(carry.tree == wanted)) {
     throw TypeError(
         fmt::format("{}: the body must return a carry of the structure that it gets; in goes\n  "
                     "{}\nout comes\n  {}",
-                    function, wanted.to_string(), carry.tree->to_string()));
+                    function, text_of(wanted), text_of(carry.tree)));
   }
   return std::move(carry.arrays);
 }
@@ -118,7 +118,7 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
   const lax::ScanBody flat = [&](Arrays carry, Arrays x) {
     nb::object result =
         call("scan", f,
-             nb::make_tuple(unflatten_arrays(*init.tree, carry), unflatten_arrays(*xs.tree, x)));
+             nb::make_tuple(unflatten_arrays(init.tree, carry), unflatten_arrays(xs.tree, x)));
     const bool is_pair =
         (PyTuple_Check(result.ptr()) || PyList_Check(result.ptr())) && nb::len(result) == 2;
     if (!is_pair) {
@@ -127,7 +127,7 @@ RecordedBody record_scan_body(nb::handle f, const FlatTree& init, const FlatTree
     }
     FlatTree ys = flatten_arrays(nb::object(result[1]), "scan: the y that f returns");
     body.result_tree = ys.tree;
-    return lax::LoopResults{returned_carry("scan", *init.tree, nb::object(result[0])),
+    return lax::LoopResults{returned_carry("scan", init.tree, nb::object(result[0])),
                             std::move(ys.arrays)};
   };
   body.programs = {lax::record_scan(flat, init.types(), slices, paths("carry", init.tree))};
@@ -152,35 +152,35 @@ nb::object scan(nb::handle f, BodyCache& cache, nb::handle init, nb::handle xs, 
   const lax::LoopResults results = run_recorded([&] {
     return lax::run_scan(body->programs[0], carry.arrays, slices.arrays, count, options);
   });
-  return nb::make_tuple(unflatten_arrays(*carry.tree, results.carry),
-                        unflatten_arrays(*body->result_tree, results.ys));
+  return nb::make_tuple(unflatten_arrays(carry.tree, results.carry),
+                        unflatten_arrays(body->result_tree, results.ys));
 }
 
 nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle batch_size) {
   check_callable(f, "map: f");
   const FlatTree slices = flatten_arrays(xs, "map: xs");
-  TreeDefPtr tree;
+  TreeDef tree;
   const FlatFunction flat = [&](Arrays x) {
     FlatTree result = flatten_arrays(
-        call("map", f, nb::make_tuple(unflatten_arrays(*slices.tree, x))), "map: f's result");
+        call("map", f, nb::make_tuple(unflatten_arrays(slices.tree, x))), "map: f's result");
     tree = result.tree;
     return std::move(result.arrays);
   };
   if (const auto size = to_count(batch_size, "map: batch_size")) {
     const auto results = lax::map(flat, slices.arrays, size);
-    return unflatten_arrays(*tree, results);
+    return unflatten_arrays(tree, results);
   }
   const int64_t length = lax::scan_length("map", slices.arrays, {}, paths("xs", slices.tree));
   const auto types = lax::slice_types(slices.arrays);
   const auto body = cache.find_or_record(BodyKey("map", {slices.tree}, types), [&] {
     const lax::ScanBody step = [&](Arrays, Arrays x) { return lax::LoopResults{{}, flat(x)}; };
-    RecordedBody made{{lax::record_scan(step, {}, types, {})}, nullptr};
+    RecordedBody made{{lax::record_scan(step, {}, types, {})}, {}};
     made.result_tree = tree;
     return made;
   });
   const auto results = run_recorded(
       [&] { return lax::run_scan(body->programs[0], {}, slices.arrays, length, {}).ys; });
-  return unflatten_arrays(*body->result_tree, results);
+  return unflatten_arrays(body->result_tree, results);
 }
 
 nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64_t axis) {
@@ -189,10 +189,10 @@ nb::object associative_scan(nb::handle fn, nb::handle elems, bool reverse, int64
   const lax::Combine flat = [&](Arrays a, Arrays b) {
     nb::object result =
         call("associative_scan", fn,
-             nb::make_tuple(unflatten_arrays(*all.tree, a), unflatten_arrays(*all.tree, b)));
-    return returned_carry("associative_scan", *all.tree, result);
+             nb::make_tuple(unflatten_arrays(all.tree, a), unflatten_arrays(all.tree, b)));
+    return returned_carry("associative_scan", all.tree, result);
   };
-  return unflatten_arrays(*all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
+  return unflatten_arrays(all.tree, lax::associative_scan(flat, all.arrays, reverse, axis));
 }
 
 // ---- while_loop and fori_loop ----
@@ -219,25 +219,25 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
   const auto body = cache.find_or_record(BodyKey("while", {init.tree}, init.types()), [&] {
     const FlatFunction cond = [&](Arrays carry) {
       FlatTree decision = flatten_arrays(
-          call("while_loop", cond_fun, nb::make_tuple(unflatten_arrays(*init.tree, carry))),
+          call("while_loop", cond_fun, nb::make_tuple(unflatten_arrays(init.tree, carry))),
           "while_loop: what cond_fun returns");
-      if (!decision.tree->is_leaf()) {
+      if (!decision.tree.is_leaf()) {
         throw TypeError(
             fmt::format("while_loop: cond_fun must return one scalar of dtype bool, it "
                         "returned the structure {}",
-                        decision.tree->to_string()));
+                        text_of(decision.tree)));
       }
       return std::move(decision.arrays);
     };
     const FlatFunction step = [&](Arrays carry) {
       return returned_carry(
-          "while_loop", *init.tree,
-          call("while_loop", body_fun, nb::make_tuple(unflatten_arrays(*init.tree, carry))));
+          "while_loop", init.tree,
+          call("while_loop", body_fun, nb::make_tuple(unflatten_arrays(init.tree, carry))));
     };
     return body_of(lax::record_while(cond, step, init.types(), paths("carry", init.tree)));
   });
   return unflatten_arrays(
-      *init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
+      init.tree, run_recorded([&] { return lax::run_while(loop_of(*body), init.arrays); }));
 }
 
 nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, BodyCache& cache,
@@ -254,15 +254,15 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
   const auto body = cache.find_or_record(key, [&] {
     const lax::ForBody step = [&](const Array& i, Arrays carry) {
       return returned_carry(
-          "fori_loop", *init.tree,
+          "fori_loop", init.tree,
           call("fori_loop", body_fun,
-               nb::make_tuple(wrap_object(i), unflatten_arrays(*init.tree, carry))));
+               nb::make_tuple(wrap_object(i), unflatten_arrays(init.tree, carry))));
     };
     return body_of(lax::record_for(step, bounds, init.types(), paths("init_val", init.tree)));
   });
-  return unflatten_arrays(*init.tree, run_recorded([&] {
-    return lax::run_for(loop_of(*body), bounds, init.arrays, factor);
-  }));
+  return unflatten_arrays(init.tree, run_recorded([&] {
+                            return lax::run_for(loop_of(*body), bounds, init.arrays, factor);
+                          }));
 }
 
 // ---- cond and switch ----
@@ -272,15 +272,15 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
   RecordedBody body;
   for (nb::handle branch : branches) {
     const FlatFunction flat = [&](Arrays inputs) {
-      nb::object arguments = unflatten_arrays(*operands.tree, inputs);
+      nb::object arguments = unflatten_arrays(operands.tree, inputs);
       nb::object value = call(function, branch, nb::borrow<nb::tuple>(arguments));
       const std::string name = lax::branch_name(function, body.programs.size());
       FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
-      if (body.result_tree && !(*result.tree == *body.result_tree)) {
+      if (!body.programs.empty() && !(result.tree == body.result_tree)) {
         throw TypeError(fmt::format(
             "{}: all branches must return one structure; {} returns\n  {}\n{} returns\n  {}",
-            function, lax::branch_name(function, 0), body.result_tree->to_string(), name,
-            result.tree->to_string()));
+            function, lax::branch_name(function, 0), text_of(body.result_tree), name,
+            text_of(result.tree)));
       }
       body.result_tree = result.tree;
       return std::move(result.arrays);
@@ -313,7 +313,7 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
                                                 : given;
     return lax::run_branches(branch, body->programs, operands.arrays);
   });
-  return unflatten_arrays(*body->result_tree, results);
+  return unflatten_arrays(body->result_tree, results);
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ struct CustomFunction {
   std::string backward_name;
   bool symbolic_zeros = false;
   CallArguments arguments;  // non-differentiable ones are static
-  TreeDefPtr argument_tree;
-  TreeDefPtr result_tree;                // of the function or the rule, which ever ran last
+  TreeDef argument_tree;
+  TreeDef result_tree;                   // of the function or the rule, which ever ran last
   std::vector<ShapeDtype> result_types;  // of the function, once it has run
-  TreeDefPtr function_tree;              // the same
+  std::optional<TreeDef> function_tree;  // the same
 };
 using CustomFunctionPtr = std::shared_ptr<CustomFunction>;
 
@@ -81,7 +81,7 @@ void check_results(const CustomFunction& custom, const std::string& rule, const 
     throw TypeError(
         fmt::format("{} must return results of the structure that {} returns: "
                     "expected {}, got {}",
-                    rule, custom.name, custom.function_tree->to_string(), tree.to_string()));
+                    rule, custom.name, text_of(*custom.function_tree), text_of(tree)));
   }
   const bool same = std::ranges::equal(types, custom.result_types, [](ShapeDtype a, ShapeDtype b) {
     return a.strengthened() == b.strengthened();
@@ -98,7 +98,8 @@ std::vector<Array> call_plain(CustomFunction& custom, std::span<const Array> inp
   const nb::gil_scoped_acquire lock;
   FlatResult result =
       flatten_result(custom.name, call_function(custom.function, custom.arguments, inputs));
-  custom.result_tree = custom.function_tree = std::move(result.tree);
+  custom.result_tree = result.tree;
+  custom.function_tree = std::move(result.tree);
   custom.result_types = types_of(result.arrays);
   return std::move(result.arrays);
 }
@@ -120,8 +121,8 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
     tangent_leaves.push_back(zero_or_array(custom, tangents[i], primals[i].type()));
   }
   nb::list args = static_arguments(custom.arguments);
-  args.append(unflatten_arrays(*custom.argument_tree, primals));
-  args.append(custom.argument_tree->unflatten(tangent_leaves));
+  args.append(unflatten_arrays(custom.argument_tree, primals));
+  args.append(unflatten(custom.argument_tree, tangent_leaves));
   nb::object pair = call(custom.rule, args);
   if (!is_pair(pair)) {
     throw TypeError(
@@ -130,19 +131,19 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   }
   FlatResult result = flatten_result(rule, pair[0]);
   const std::vector<ShapeDtype> types = types_of(result.arrays);
-  check_results(custom, rule, *result.tree, types);
+  check_results(custom, rule, result.tree, types);
   std::vector<nb::object> leaves;
-  const TreeDefPtr tangent_tree = flatten_tree(pair[1], leaves);
-  if (!(*tangent_tree == *result.tree)) {
+  const TreeDef tangent_tree = flatten_tree(pair[1], leaves);
+  if (!(tangent_tree == result.tree)) {
     throw TypeError(fmt::format(
         "{} must return primal and tangent results of one structure; primal results have {}, "
         "tangent results have {}",
-        rule, result.tree->to_string(), tangent_tree->to_string()));
+        rule, text_of(result.tree), text_of(tangent_tree)));
   }
   JvpResults results{std::move(result.arrays), {}};
   for (size_t i = 0; i < leaves.size(); ++i) {
     results.tangents.push_back(to_tangent(
-        leaves[i], types[i], fmt::format("{}: tangent result{}", rule, leaf_path(*tangent_tree, i)),
+        leaves[i], types[i], fmt::format("{}: tangent result{}", rule, leaf_path(tangent_tree, i)),
         TangentErrors::kType));
   }
   custom.result_tree = std::move(result.tree);
@@ -153,10 +154,10 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
 
 // The leaves of a cotangent, as the rule returned it, at the place of an argument; None stands for
 // zeros.
-void flatten_cotangent(const TreeNode& argument, nb::handle given, const std::string& what,
+void flatten_cotangent(const TreeDef& argument, nb::handle given, const std::string& what,
                        std::vector<nb::object>& leaves) {
   if (given.is_none()) {
-    leaves.insert(leaves.end(), argument.num_leaves, nb::none());
+    leaves.insert(leaves.end(), argument.num_leaves(), nb::none());
     return;
   }
   if (argument.is_leaf()) {
@@ -164,20 +165,20 @@ void flatten_cotangent(const TreeNode& argument, nb::handle given, const std::st
     return;
   }
   std::vector<nb::object> children;
-  if (!is_same_container(argument, flatten_one_level(given, children)->root())) {
+  if (!argument.has_root_of(flatten_one_level(given, children))) {
     throw TypeError(
         fmt::format("{} must have the structure of its argument, {}, or be None; got {}", what,
-                    TreeDef(argument).to_string(), repr_of(given)));
+                    text_of(argument), repr_of(given)));
   }
   for (size_t i = 0; i < children.size(); ++i) {
-    flatten_cotangent(argument.children[i], children[i], what, leaves);
+    flatten_cotangent(argument.children()[i], children[i], what, leaves);
   }
 }
 
 // The backward half that belongs to one run of the forward half.
 struct Backward {
   CustomFunctionPtr custom;
-  TreeDefPtr residual_tree, result_tree;
+  TreeDef residual_tree, result_tree;
   std::vector<ShapeDtype> input_types, result_types;
 
   std::vector<Array> operator()(std::span<const Array> residuals,
@@ -188,8 +189,8 @@ struct Backward {
       leaves.push_back(zero_or_array(*custom, cotangents[i], result_types[i]));
     }
     nb::list args = static_arguments(custom->arguments);
-    args.append(unflatten_arrays(*residual_tree, residuals));
-    args.append(result_tree->unflatten(leaves));
+    args.append(unflatten_arrays(residual_tree, residuals));
+    args.append(unflatten(result_tree, leaves));
     return to_cotangents(call(custom->backward, args));
   }
 
@@ -197,17 +198,17 @@ struct Backward {
   std::vector<Array> to_cotangents(nb::handle given) const {
     const std::string rule = fmt::format("the bwd rule {} of custom_vjp function {}",
                                          custom->backward_name, custom->name);
-    const TreeNode& arguments = custom->argument_tree->root();
+    const TreeDef& arguments = custom->argument_tree;
     const bool is_sequence = PyTuple_Check(given.ptr()) || PyList_Check(given.ptr());
-    if (!is_sequence || nb::len(given) != arguments.children.size()) {
+    if (!is_sequence || nb::len(given) != arguments.children().size()) {
       throw TypeError(fmt::format(
           "{} must return a tuple with a cotangent, or None, for each of the {} differentiable "
           "arguments; got {} of type {}",
-          rule, arguments.children.size(), repr_of(given), Py_TYPE(given.ptr())->tp_name));
+          rule, arguments.children().size(), repr_of(given), Py_TYPE(given.ptr())->tp_name));
     }
     std::vector<nb::object> leaves;
-    for (size_t i = 0; i < arguments.children.size(); ++i) {
-      flatten_cotangent(arguments.children[i], given[i], fmt::format("{}: cotangent {}", rule, i),
+    for (size_t i = 0; i < arguments.children().size(); ++i) {
+      flatten_cotangent(arguments.children()[i], given[i], fmt::format("{}: cotangent {}", rule, i),
                         leaves);
     }
     std::vector<Array> cotangents;
@@ -216,7 +217,7 @@ struct Backward {
                                ? Array()
                                : to_cotangent(leaves[i], input_types[i],
                                               fmt::format("{}: cotangent{}", rule,
-                                                          leaf_path(*custom->argument_tree, i))));
+                                                          leaf_path(custom->argument_tree, i))));
     }
     return cotangents;
   }
@@ -240,7 +241,7 @@ ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<cons
   }
   FlatResult result = flatten_result(rule, pair[0]);
   std::vector<ShapeDtype> types = types_of(result.arrays);
-  check_results(*custom, rule, *result.tree, types);
+  check_results(*custom, rule, result.tree, types);
   FlatResult residuals = flatten_result(rule + ": residuals", pair[1]);
   custom->result_tree = result.tree;
   const auto backward = share(Backward{custom, std::move(residuals.tree), std::move(result.tree),
@@ -266,8 +267,8 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
   }
   nb::list args;
   args.append(axis.size);
-  args.append(nb::list(custom.argument_tree->unflatten(flags)));
-  for (nb::handle arg : custom.argument_tree->unflatten(leaves)) args.append(arg);
+  args.append(nb::list(unflatten(custom.argument_tree, flags)));
+  for (nb::handle arg : unflatten(custom.argument_tree, leaves)) args.append(arg);
   nb::object pair = call(custom.rule, args);
   if (!is_pair(pair)) {
     throw TypeError(
@@ -276,12 +277,12 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
   }
   FlatResult result = flatten_result(rule, pair[0]);
   std::vector<nb::object> batched;
-  const TreeDefPtr batched_tree = flatten_tree(pair[1], batched);
-  if (!(*batched_tree == *result.tree)) {
+  const TreeDef batched_tree = flatten_tree(pair[1], batched);
+  if (!(batched_tree == result.tree)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{} must say for each result whether it is batched; results have "
                             "structure {}, the flags have {}",
-                            rule, result.tree->to_string(), batched_tree->to_string()));
+                            rule, text_of(result.tree), text_of(batched_tree)));
   }
   BatchResults results;
   for (size_t i = 0; i < batched.size(); ++i) {
@@ -292,7 +293,7 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
           ErrorCode::kInvalidArgument,
           fmt::format("{}: result{} is said to be batched, so its first dimension should "
                       "be {}; it is {}",
-                      rule, leaf_path(*result.tree, i), axis.size, output.type().to_string()));
+                      rule, leaf_path(result.tree, i), axis.size, output.type().to_string()));
     }
     results.axes.push_back(is_batched ? 0 : kNotBatched);
   }
@@ -309,7 +310,7 @@ CustomFunctionPtr make(std::string name, std::string rule_name, nb::object funct
   CustomFunction custom{std::move(name), std::move(rule_name), std::move(function),
                         std::move(rule)};
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
-  custom.argument_tree = std::make_shared<const TreeDef>(custom.arguments.tree->root().children[0]);
+  custom.argument_tree = custom.arguments.tree.children()[0];
   inputs = leaves_to_arrays(custom.name, custom.arguments,
                             ". Name it in nondiff_argnums if it is to stay what it is");
   custom.arguments.leaves.clear();  // arrays of this call, which programs must not keep
@@ -320,7 +321,7 @@ nb::object finish(const CustomFunctionPtr& custom, CustomCall call, std::span<co
   call.name = custom->name;
   call.function = [custom](std::span<const Array> arrays) { return call_plain(*custom, arrays); };
   const auto results = call_custom(std::make_shared<const CustomCall>(std::move(call)), inputs);
-  return unflatten_arrays(*custom->result_tree, results);
+  return unflatten_arrays(custom->result_tree, results);
 }
 
 // Without a transformation around it a function with rules is itself.

@@ -33,12 +33,12 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
                     where, Py_TYPE(primals.ptr())->tp_name, Py_TYPE(tangents.ptr())->tp_name));
   }
   std::vector<nb::object> primal_leaves, tangent_leaves;
-  const TreeDefPtr primal_tree = flatten_tree(primals, primal_leaves);
-  const TreeDefPtr tangent_tree = flatten_tree(tangents, tangent_leaves);
-  if (!(*primal_tree == *tangent_tree)) {
+  const TreeDef primal_tree = flatten_tree(primals, primal_leaves);
+  const TreeDef tangent_tree = flatten_tree(tangents, tangent_leaves);
+  if (!(primal_tree == tangent_tree)) {
     throw TypeError(fmt::format(
         "{}: primals and tangents must have one structure; primals have {}, tangents have {}",
-        where, primal_tree->to_string(), tangent_tree->to_string()));
+        where, text_of(primal_tree), text_of(tangent_tree)));
   }
   const CallArguments arguments = all_arguments(nb::tuple(primals), nb::dict());
   if (arguments.leaves.size() != tangent_leaves.size()) {
@@ -52,11 +52,11 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
   for (size_t i = 0; i < inputs.size(); ++i) {
     directions.push_back(
         to_tangent(tangent_leaves[i], inputs[i].type(),
-                   fmt::format("{}: tangents{}", where, leaf_path(*tangent_tree, i)),
+                   fmt::format("{}: tangents{}", where, leaf_path(tangent_tree, i)),
                    TangentErrors::kTypeForDtype));
   }
   const JvpResults results = jvp(differentiable.as_function(), inputs, directions);
-  const TreeDef& tree = *differentiable.result_tree();
+  const TreeDef& tree = differentiable.result_tree();
   return differentiable.with_aux(
       unflatten_arrays(tree, results.primals),
       unflatten_tangents(tree, results.tangents, types_of(results.primals)));
@@ -75,10 +75,10 @@ struct LinearInput {
 std::vector<nb::object> linear_leaves(const LinearInput& input, nb::handle given,
                                       TangentErrors errors) {
   std::vector<nb::object> leaves;
-  const TreeDefPtr found = flatten_tree(given, leaves);
-  if (*found == input.tree) return leaves;
+  const TreeDef found = flatten_tree(given, leaves);
+  if (found == input.tree) return leaves;
   std::string text = fmt::format("{} should have structure {}, got {}", input.what,
-                                 input.tree.to_string(), found->to_string());
+                                 text_of(input.tree), text_of(found));
   if (errors == TangentErrors::kType) throw TypeError(std::move(text));
   throw Error(ErrorCode::kInvalidArgument, std::move(text));
 }
@@ -111,11 +111,11 @@ std::vector<Array> cotangent_inputs(const LinearInput& input, nb::handle given,
 struct LinearStructure {
   std::string where;  // "vjp(f)"
   LinearMap map;      // with nothing captured
-  TreeDefPtr argument_tree, result_tree;
+  TreeDef argument_tree, result_tree;
 
   bool operator==(const LinearStructure& other) const {
-    return map.has_same_program(other.map) && *argument_tree == *other.argument_tree &&
-           *result_tree == *other.result_tree;
+    return map.has_same_program(other.map) && argument_tree == other.argument_tree &&
+           result_tree == other.result_tree;
   }
 };
 using LinearStructurePtr = std::shared_ptr<LinearStructure>;
@@ -138,8 +138,8 @@ struct Pushforward : LinearFunction {
   nb::object operator()(nb::args tangents) const {
     const LinearMap map = this->map();
     const std::vector<Array> inputs = tangent_inputs(
-        {structure->where + ": tangents", *structure->argument_tree, map.input_types()}, tangents);
-    return unflatten_tangents(*structure->result_tree, map(inputs), map.output_types());
+        {structure->where + ": tangents", structure->argument_tree, map.input_types()}, tangents);
+    return unflatten_tangents(structure->result_tree, map(inputs), map.output_types());
   }
 };
 
@@ -147,9 +147,9 @@ struct Pullback : LinearFunction {
   nb::object operator()(nb::handle cotangent) const {
     const LinearMap map = this->map();
     const std::vector<Array> inputs = cotangent_inputs(
-        {structure->where + ": cotangent", *structure->result_tree, map.output_types()}, cotangent,
+        {structure->where + ": cotangent", structure->result_tree, map.output_types()}, cotangent,
         TangentErrors::kValue);
-    return unflatten_tangents(*structure->argument_tree, map.transpose(inputs), map.input_types());
+    return unflatten_tangents(structure->argument_tree, map.transpose(inputs), map.input_types());
   }
 };
 
@@ -177,12 +177,12 @@ nb::object call_linearize(nb::handle function, const std::string& where, nb::tup
   Differentiable differentiable(function, where, arguments, has_aux);
   const Linearized results =
       linearize(differentiable.as_function(), differentiable.leaves(), differentiable.varies());
-  const TreeDefPtr& tree = differentiable.result_tree();
+  const TreeDef& tree = differentiable.result_tree();
   std::vector<nb::object> values;
   for (const Array& value : results.derivative->captured()) values.push_back(wrap_object(value));
   auto structure = std::make_shared<LinearStructure>(LinearStructure{
       where, results.derivative->with_captured({}), positional_tree(arguments), tree});
-  return differentiable.with_aux(unflatten_arrays(*tree, results.outputs),
+  return differentiable.with_aux(unflatten_arrays(tree, results.outputs),
                                  nb::cast(Function{{std::move(structure), std::move(values)}}));
 }
 
@@ -191,12 +191,12 @@ nb::object call_linearize(nb::handle function, const std::string& where, nb::tup
 struct Transposed {
   std::string where;
   LinearMap map;
-  TreeDefPtr argument_tree, result_tree;
+  TreeDef argument_tree, result_tree;
 
   nb::object operator()(nb::handle cotangent) const {
     const std::vector<Array> inputs = cotangent_inputs(
-        {where + ": cotangent", *result_tree, map.output_types()}, cotangent, TangentErrors::kType);
-    return unflatten_tangents(*argument_tree, map.transpose(inputs), map.input_types());
+        {where + ": cotangent", result_tree, map.output_types()}, cotangent, TangentErrors::kType);
+    return unflatten_tangents(argument_tree, map.transpose(inputs), map.input_types());
   }
 };
 
@@ -216,11 +216,11 @@ class ScalarFunction final : public Differentiable {
  protected:
   std::vector<Array> run(std::span<const Array> inputs) override {
     std::vector<Array> results = Differentiable::run(inputs);
-    if (result_tree()->is_leaf()) return results;
+    if (result_tree().is_leaf()) return results;
     throw TypeError(fmt::format(
         "{}: the function must return a scalar; its result has structure {}. For several results "
         "use vjp or jacrev, for auxiliary data has_aux=True",
-        where(), result_tree()->to_string()));
+        where(), text_of(result_tree())));
   }
 };
 
@@ -232,7 +232,7 @@ nb::object value_and_grad(nb::handle function, const std::string& where,
   ScalarFunction call(function, where, choice.arguments(), has_aux);
   const detail::Gradient found =
       detail::call_grad(call, call.varies(), {.holomorphic = holomorphic, .allow_int = allow_int});
-  nb::object gradient = unflatten_tangents(*positional_tree(choice.arguments()), found.cotangents,
+  nb::object gradient = unflatten_tangents(positional_tree(choice.arguments()), found.cotangents,
                                            types_of(call.leaves()));
   return call.with_aux(wrap_object(found.value), choice.in_order(gradient, is_single));
 }

@@ -21,12 +21,12 @@ nb::object jacobian(bool is_forward, nb::handle function, const std::string& whe
   const GradOptions options{.holomorphic = holomorphic, .allow_int = allow_int};
   const detail::JacobianRows rows = is_forward ? detail::call_jacfwd(call, call.varies(), options)
                                                : detail::call_jacrev(call, call.varies(), options);
-  const TreeDefPtr inner = positional_tree(choice.arguments());
+  const TreeDef inner = positional_tree(choice.arguments());
   std::vector<nb::object> parts;
   for (const detail::JacobianRow& row : rows) {
-    parts.push_back(choice.in_order(unflatten_tangents(*inner, row.blocks, row.types), is_single));
+    parts.push_back(choice.in_order(unflatten_tangents(inner, row.blocks, row.types), is_single));
   }
-  return call.with_aux(call.result_tree()->unflatten(parts));
+  return call.with_aux(unflatten(call.result_tree(), parts));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ nb::object call_with_mesh_axes(nb::handle function, const std::string& where,
                                const std::vector<std::string>& axes, nb::tuple args) {
   const CallArguments arguments = all_arguments(args, nb::dict());
   const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
-  TreeDefPtr tree;
+  TreeDef tree;
   const std::vector<Array> results = with_mesh_axes(
       [&](std::span<const Array> arrays) {
         FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
@@ -31,7 +31,7 @@ nb::object call_with_mesh_axes(nb::handle function, const std::string& where,
         return std::move(result.arrays);
       },
       inputs, axes);
-  return unflatten_arrays(*tree, results);
+  return unflatten_arrays(tree, results);
 }
 
 // The program, the structure of its result, and the traced arrays that it takes first: those that
@@ -43,8 +43,8 @@ nb::tuple trace_closure(nb::handle function, const std::string& where, const std
   TracedProgram traced = trace(function, where, name, arguments, types);
   nb::list captured;
   for (const Array& array : traced.captured) captured.append(wrap_object(array));
-  return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
-                        std::const_pointer_cast<TreeDef>(traced.result_tree), captured);
+  return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result_tree,
+                        captured);
 }
 
 thread_local std::vector<std::unique_ptr<CompileTimeEval>> compile_time;

@@ -27,38 +27,38 @@ using GivenAxis = std::optional<int64_t>;
 }
 
 // Spreads a prefix of a tree, whose leaves are axes, over the leaves of `node`.
-void spread_axes(nb::handle prefix, const TreeNode& node, const std::string& what,
+void spread_axes(nb::handle prefix, const TreeDef& node, const std::string& what,
                  std::vector<GivenAxis>& axes) {
   if (prefix.is_none()) {
-    axes.insert(axes.end(), node.num_leaves, std::nullopt);
+    axes.insert(axes.end(), node.num_leaves(), std::nullopt);
     return;
   }
   if (PyLong_Check(prefix.ptr())) {
-    axes.insert(axes.end(), node.num_leaves, nb::cast<int64_t>(prefix));
+    axes.insert(axes.end(), node.num_leaves(), nb::cast<int64_t>(prefix));
     return;
   }
   std::vector<nb::object> children;
-  const TreeDefPtr top = flatten_one_level(prefix, children);
-  if (top->is_leaf() || !is_same_container(top->root(), node)) {
+  const TreeDef top = flatten_one_level(prefix, children);
+  if (top.is_leaf() || !top.has_root_of(node)) {
     raise(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
-                    what, repr_of(prefix), TreeDef(node).to_string()));
+                    what, repr_of(prefix), text_of(node)));
   }
   for (size_t i = 0; i < children.size(); ++i) {
-    spread_axes(children[i], node.children[i], what, axes);
+    spread_axes(children[i], node.children()[i], what, axes);
   }
 }
 
 std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
                                   const CallArguments& arguments) {
-  const TreeNode& positional = arguments.tree->root().children[0];
+  const TreeDef& positional = arguments.tree.children()[0];
   if (PyTuple_Check(in_axes.ptr()) &&
-      nb::len(in_axes) != static_cast<size_t>(positional.children.size())) {
+      nb::len(in_axes) != static_cast<size_t>(positional.children().size())) {
     raise(
         fmt::format("{}: in_axes {} has {} entries, but {} positional arguments were given; it "
                     "must be an int, None, or a tuple with an entry for each of them",
-                    where, repr_of(in_axes), nb::len(in_axes), positional.children.size()));
+                    where, repr_of(in_axes), nb::len(in_axes), positional.children().size()));
   }
   std::vector<GivenAxis> axes;
   spread_axes(in_axes, positional, where + ": in_axes", axes);
@@ -78,11 +78,11 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
   PythonCall call(function, where, arguments, std::move(mapped));
   const auto wanted = [&] {
     std::vector<GivenAxis> all;
-    spread_axes(out_axes, call.result_tree()->root(), where + ": out_axes", all);
+    spread_axes(out_axes, call.result_tree(), where + ": out_axes", all);
     return all;
   };
   const std::vector<Array> results = detail::call_vmap(call, axes, wanted, axis_name, axis_size);
-  return unflatten_arrays(*call.result_tree(), results);
+  return unflatten_arrays(call.result_tree(), results);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace farcall::python {
 
-BodyKey::BodyKey(std::string kind, std::vector<TreeDefPtr> trees, std::vector<ShapeDtype> types)
+BodyKey::BodyKey(std::string kind, std::vector<TreeDef> trees, std::vector<ShapeDtype> types)
     : kind(std::move(kind)),
       trees(std::move(trees)),
       types(std::move(types)),
@@ -14,12 +14,12 @@ bool BodyKey::operator==(const BodyKey& other) const {
   return config == other.config && kind == other.kind && types == other.types &&
          axes == other.axes &&
          std::equal(trees.begin(), trees.end(), other.trees.begin(), other.trees.end(),
-                    [](const TreeDefPtr& a, const TreeDefPtr& b) { return *a == *b; });
+                    [](const TreeDef& a, const TreeDef& b) { return a == b; });
 }
 
 size_t BodyKey::hash() const {
   size_t hash = std::hash<std::string>()(kind);
-  for (const TreeDefPtr& tree : trees) detail::mix(hash, tree->hash());
+  for (const TreeDef& tree : trees) detail::mix(hash, tree.hash());
   for (const ShapeDtype& type : types) detail::mix(hash, type.hash());
   return hash;
 }

@@ -17,19 +17,19 @@ namespace farcall::python {
 // Bodies with the structure of what they return.
 struct RecordedBody {
   std::vector<Recording> programs;
-  TreeDefPtr result_tree;
+  TreeDef result_tree;
 };
 using RecordedBodyPtr = std::shared_ptr<const RecordedBody>;
 
 // What tells recordings of one function apart. The mapped axes around the call belong to it,
 // because the function may ask for their sizes, and the flags.
 struct BodyKey {
-  BodyKey(std::string kind, std::vector<TreeDefPtr> trees, std::vector<ShapeDtype> types);
+  BodyKey(std::string kind, std::vector<TreeDef> trees, std::vector<ShapeDtype> types);
   bool operator==(const BodyKey& other) const;
   size_t hash() const;
 
   std::string kind;  // which construct, and what else the recording depends on
-  std::vector<TreeDefPtr> trees;
+  std::vector<TreeDef> trees;
   std::vector<ShapeDtype> types;
   std::vector<std::pair<std::string, int64_t>> axes;
   uint64_t config = config_key();

@@ -9,18 +9,6 @@
 #include "numpy_api.h"
 
 namespace farcall::python {
-namespace {
-
-void mark(TreeNode& node, std::span<const nb::object>& leaves) {
-  if (node.is_leaf()) {
-    if (is_float0(leaves.front())) node.kind = TreeNode::Kind::kFloat0;
-    leaves = leaves.subspan(1);
-  }
-  for (TreeNode& child : node.children) mark(child, leaves);
-}
-
-}  // namespace
-
 // As JAX writes it; lives as long as the process.
 const nb::object& float0_dtype() {
   static const auto* dtype = [] {
@@ -42,13 +30,12 @@ nb::object float0_zeros(std::span<const int64_t> shape) {
   return nb::module_::import_("numpy").attr("zeros")(to_tuple(shape), float0_dtype());
 }
 
-TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves) {
-  TreeDefPtr flat = flatten_tree(tree, leaves);
+TreeDef flatten_marked(nb::handle tree, std::vector<nb::object>& leaves) {
+  TreeDef flat = flatten_tree(tree, leaves);
   if (std::ranges::none_of(leaves, is_float0)) return flat;
-  TreeNode root = flat->root();
-  std::span<const nb::object> unmarked(leaves);
-  mark(root, unmarked);
-  return std::make_shared<const TreeDef>(std::move(root));
+  const auto marks = std::make_unique<bool[]>(leaves.size());
+  std::ranges::transform(leaves, marks.get(), is_float0);
+  return with_float0(flat, {marks.get(), leaves.size()});
 }
 
 Array float0_stand_in(nb::handle object) {

@@ -24,7 +24,7 @@ nb::object float0_zeros(std::span<const int64_t> shape);
 
 // As flatten_tree(), with the leaves that are of dtype float0 marked as such in the structure: for
 // these unflatten() converts what stands for them.
-TreeDefPtr flatten_marked(nb::handle tree, std::vector<nb::object>& leaves);
+TreeDef flatten_marked(nb::handle tree, std::vector<nb::object>& leaves);
 Array float0_stand_in(nb::handle object);
 // The array of dtype float0 for which this stands; anything but a farcall array is returned as is.
 nb::object from_float0_stand_in(nb::object object);

@@ -39,13 +39,11 @@ namespace farcall::python {
 namespace {
 
 ResultForm form_of(const TreeDef& tree) {
-  const TreeNode& root = tree.root();
-  if (root.kind == TreeNode::Kind::kLeaf) return ResultForm::kSingle;
-  for (const TreeNode& child : root.children) {
-    if (child.kind != TreeNode::Kind::kLeaf) return ResultForm::kTree;
-  }
-  if (root.kind == TreeNode::Kind::kTuple) return ResultForm::kTuple;
-  if (root.kind == TreeNode::Kind::kList) return ResultForm::kList;
+  const auto is_array = [](const TreeDef& node) { return node.is_leaf() && !node.data(); };
+  if (is_array(tree)) return ResultForm::kSingle;
+  if (!std::ranges::all_of(tree.children(), is_array)) return ResultForm::kTree;
+  if (tree.kind() == TreeDef::Kind::kTuple) return ResultForm::kTuple;
+  if (tree.kind() == TreeDef::Kind::kList) return ResultForm::kList;
   return ResultForm::kTree;
 }
 
@@ -69,7 +67,7 @@ bool same_static(PyObject* a, PyObject* b) {
 
 // What tells signatures apart: structure, types of the leaves, values of static arguments, flags.
 struct Key {
-  TreeDefPtr tree;
+  TreeDef tree;
   std::vector<ShapeDtype> types;
   std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
   size_t num_positional = 0;        // of the static ones
@@ -78,7 +76,7 @@ struct Key {
 
   bool operator==(const Key& other) const {
     return config == other.config && types == other.types &&
-           num_positional == other.num_positional && axes == other.axes && *tree == *other.tree &&
+           num_positional == other.num_positional && axes == other.axes && tree == other.tree &&
            std::equal(statics.begin(), statics.end(), other.statics.begin(), other.statics.end(),
                       [](const nb::object& a, const nb::object& b) {
                         return same_static(a.ptr(), b.ptr());
@@ -87,7 +85,7 @@ struct Key {
 };
 
 size_t hash_of(const Key& key) {
-  size_t hash = key.tree->hash();
+  size_t hash = key.tree.hash();
   detail::mix(hash, key.config);
   for (const ShapeDtype& type : key.types) detail::mix(hash, type.hash());
   for (const nb::object& object : key.statics) {
@@ -104,7 +102,7 @@ struct Entry {
   Key key;
   ProgramPtr program;
   mutable ExecutablesByDevice executables;
-  TreeDefPtr result_tree;
+  TreeDef result_tree;
   ResultForm form = ResultForm::kTree;
 };
 using EntryPtr = std::shared_ptr<const Entry>;
@@ -194,20 +192,21 @@ EntryPtr find(JitState& state, size_t hash, const Key& key) {
 std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arguments) {
   if (state.donated_numbers.empty() && state.donated_names.empty()) return {};
   std::vector<bool> donated;
-  const TreeNode& positional = arguments.tree->root().children[0];
-  const TreeNode& keywords = arguments.tree->root().children[1];
+  const TreeDef& positional = arguments.tree.children()[0];
+  const TreeDef& keywords = arguments.tree.children()[1];
   size_t next = 0;
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     if (arguments.is_static[i]) continue;
     const bool is_donated = std::ranges::find(state.donated_numbers, static_cast<int64_t>(i)) !=
                             state.donated_numbers.end();
-    donated.insert(donated.end(), positional.children[next++].num_leaves, is_donated);
+    donated.insert(donated.end(), positional.children()[next++].num_leaves(), is_donated);
   }
-  for (size_t i = 0; i < keywords.children.size(); ++i) {
-    const auto name = nb::cast<std::string>(nb::object(keywords.data[i]));
+  const nb::list names = keys_of(keywords);
+  for (size_t i = 0; i < keywords.children().size(); ++i) {
+    const auto name = nb::cast<std::string>(nb::object(names[i]));
     const bool is_donated =
         std::ranges::find(state.donated_names, name) != state.donated_names.end();
-    donated.insert(donated.end(), keywords.children[i].num_leaves, is_donated);
+    donated.insert(donated.end(), keywords.children()[i].num_leaves(), is_donated);
   }
   return donated;
 }
@@ -216,7 +215,7 @@ Entry make_entry(TracedProgram traced) {
   Entry entry;
   entry.program = std::move(traced.program);
   entry.result_tree = std::move(traced.result_tree);
-  entry.form = form_of(*entry.result_tree);
+  entry.form = form_of(entry.result_tree);
   if (entry.form != ResultForm::kTree && entry.program->outputs.size() > kMaxFastResults) {
     entry.form = ResultForm::kTree;
   }
@@ -310,7 +309,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   if (is_plain && is_on_host && arguments.leaves.size() == nargs) {
     remember_fast(state, args, nargs, entry, *executable);
   }
-  return run_executable(*executable, *entry->result_tree, inputs, place.is_committed)
+  return run_executable(*executable, entry->result_tree, inputs, place.is_committed)
       .release()
       .ptr();
 }
@@ -326,7 +325,7 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   const std::vector<Array> results = state.is_inline ? evaluate(*entry->program, operands)
                                                      : call_program(entry->program, operands);
-  return unflatten_arrays(*entry->result_tree, results).release().ptr();
+  return unflatten_arrays(entry->result_tree, results).release().ptr();
 }
 
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -512,8 +511,7 @@ void bind_jit(nb::module_& module) {
     const CallArguments arguments = sort_arguments(where, {std::move(numbers), {}}, args, kwargs);
     const auto types = leaves_to_types(where, arguments);
     TracedProgram traced = trace(function, where, name, arguments, types);
-    return nb::make_tuple(std::const_pointer_cast<Program>(traced.program),
-                          std::const_pointer_cast<TreeDef>(traced.result_tree));
+    return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result_tree);
   });
   bind_lowered(module);
 }

@@ -28,10 +28,10 @@ struct Compiled {
 
   nb::object operator()(nb::args args, nb::kwargs kwargs) const {
     const CallArguments arguments = sort_arguments(lowered.where, lowered.statics, args, kwargs);
-    if (!(*arguments.tree == *lowered.argument_tree)) {
+    if (!(arguments.tree == lowered.argument_tree)) {
       throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}",
-                                  lowered.where, lowered.argument_tree->to_string(),
-                                  arguments.tree->to_string()));
+                                  lowered.where, text_of(lowered.argument_tree),
+                                  text_of(arguments.tree)));
     }
     const std::vector<Array> inputs = leaves_to_arrays(lowered.where, arguments);
     const auto types = executable->input_types();
@@ -41,7 +41,7 @@ struct Compiled {
                                     i, types[i].to_string(), inputs[i].type().to_string()));
       }
     }
-    return run_executable(*executable, *lowered.result_tree, inputs,
+    return run_executable(*executable, lowered.result_tree, inputs,
                           place_of_call(lowered.where, {}, lowered.device).is_committed);
   }
 };
@@ -78,7 +78,7 @@ std::string as_text(const Lowered& self, const std::optional<std::string>& diale
 nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> types) {
   std::vector<nb::object> leaves;
   for (const ShapeDtype& type : types) leaves.push_back(nb::cast(type));
-  return tree.unflatten(leaves);
+  return unflatten(tree, leaves);
 }
 
 nb::list donated_leaves(const Lowered& self) {
@@ -92,7 +92,6 @@ nb::list donated_leaves(const Lowered& self) {
 // What Lowered and Compiled tell alike; `lowered` finds the one in the other.
 template <class Class, class Get>
 void bind_description(nb::class_<Class>& bound, Get lowered) {
-  const auto tree = [](const TreeDefPtr& found) { return std::const_pointer_cast<TreeDef>(found); };
   bound
       .def(
           "as_text",
@@ -106,17 +105,17 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
                    [lowered](const Class& self) {
                      return std::const_pointer_cast<Program>(lowered(self).program);
                    })
-      .def_prop_ro("in_tree", [=](const Class& self) { return tree(lowered(self).argument_tree); })
-      .def_prop_ro("out_tree", [=](const Class& self) { return tree(lowered(self).result_tree); })
+      .def_prop_ro("in_tree", [=](const Class& self) { return lowered(self).argument_tree; })
+      .def_prop_ro("out_tree", [=](const Class& self) { return lowered(self).result_tree; })
       .def_prop_ro("in_avals",
                    [lowered](const Class& self) {
                      const Lowered& all = lowered(self);
-                     return unflatten_types(*all.argument_tree, all.program->input_types());
+                     return unflatten_types(all.argument_tree, all.program->input_types());
                    })
       .def_prop_ro("out_avals",
                    [lowered](const Class& self) {
                      const Lowered& all = lowered(self);
-                     return unflatten_types(*all.result_tree, all.program->output_types());
+                     return unflatten_types(all.result_tree, all.program->output_types());
                    })
       .def_prop_ro("_donated",
                    [lowered](const Class& self) { return donated_leaves(lowered(self)); })

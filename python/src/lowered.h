@@ -20,10 +20,10 @@ namespace farcall::python {
 // A recorded program with the structure of the function's arguments and result.
 struct Lowered {
   ProgramPtr program;
-  TreeDefPtr result_tree;
+  TreeDef result_tree;
   std::string where;  // "jit(f)"
   StaticArguments statics;
-  TreeDefPtr argument_tree;        // of (positional arguments, keyword arguments)
+  TreeDef argument_tree;           // of (positional arguments, keyword arguments)
   std::vector<bool> donated;       // by leaf; empty: none
   const Device* device = nullptr;  // null: the default, when it is compiled
 };

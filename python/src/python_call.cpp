@@ -14,11 +14,11 @@ namespace {
 // Drops derivatives from what a function returns beside its result.
 nb::object without_tangents(nb::handle tree) {
   std::vector<nb::object> leaves;
-  const TreeDefPtr structure = flatten_tree(tree, leaves);
+  const TreeDef structure = flatten_tree(tree, leaves);
   for (nb::object& leaf : leaves) {
     if (is_array(leaf.ptr())) leaf = wrap_object(without_tangent(array_of(leaf.ptr())));
   }
-  return structure->unflatten(leaves);
+  return unflatten(structure, leaves);
 }
 
 }  // namespace
@@ -58,8 +58,6 @@ nb::object Differentiable::with_aux(nb::object first, nb::object second) const {
   return has_aux_ ? nb::make_tuple(first, second, aux_) : nb::make_tuple(first, second);
 }
 
-TreeDefPtr positional_tree(const CallArguments& arguments) {
-  return std::make_shared<const TreeDef>(arguments.tree->root().children[0]);
-}
+TreeDef positional_tree(const CallArguments& arguments) { return arguments.tree.children()[0]; }
 
 }  // namespace farcall::python

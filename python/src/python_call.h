@@ -28,10 +28,10 @@ class PythonCall : public detail::LeafCall {
     return describe_parameter(function_, arguments_, leaf);
   }
   std::string result_name(size_t leaf) const override {
-    return "result" + leaf_path(*result_tree_, leaf);
+    return "result" + leaf_path(result_tree_, leaf);
   }
   const CallArguments& arguments() const { return arguments_; }
-  const TreeDefPtr& result_tree() const { return result_tree_; }
+  const TreeDef& result_tree() const { return result_tree_; }
 
  protected:
   std::vector<Array> run(std::span<const Array> inputs) override;
@@ -43,7 +43,7 @@ class PythonCall : public detail::LeafCall {
  private:
   nb::handle function_;
   const CallArguments& arguments_;
-  TreeDefPtr result_tree_;
+  TreeDef result_tree_;
 };
 
 // A call that is differentiated.
@@ -71,6 +71,6 @@ class Differentiable : public PythonCall {
 };
 
 // The structure of the dynamic positional arguments, a tuple.
-TreeDefPtr positional_tree(const CallArguments& arguments);
+TreeDef positional_tree(const CallArguments& arguments);
 
 }  // namespace farcall::python

@@ -92,7 +92,7 @@ nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangen
   for (size_t i = 0; i < tangents.size(); ++i) {
     leaves.push_back(tangent_object(weak_like(tangents[i], types[i]), types[i]));
   }
-  return tree.unflatten(leaves);
+  return unflatten(tree, leaves);
 }
 
 void bind_tangents(nb::module_& module) {

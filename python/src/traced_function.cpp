@@ -116,7 +116,7 @@ struct LeafPlace {
 };
 
 LeafPlace place_of_leaf(const CallArguments& arguments, size_t leaf) {
-  const std::string path = leaf_path(*arguments.tree, leaf);
+  const std::string path = leaf_path(arguments.tree, leaf);
   if (!path.starts_with("[0]")) return {std::nullopt, path.substr(3)};
   const size_t end = path.find(']', 3);
   size_t position = static_cast<size_t>(std::stoul(path.substr(4, end - 4)));
@@ -184,7 +184,7 @@ nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
                             std::span<const nb::object> leaves) {
   const Recursion recursion(" in a function that is transformed");
   const KnownArraysScope scope;
-  nb::object dynamic = arguments.tree->unflatten(leaves);
+  nb::object dynamic = unflatten(arguments.tree, leaves);
   nb::object positional = dynamic[0];
   nb::list all;
   size_t next = 0;
@@ -222,7 +222,7 @@ FlatResult flatten_result(std::string_view where, nb::handle result) {
       throw TypeError(fmt::format(
           "{}: the function returned {} of type {} at result{}; results must be "
           "arrays, numbers, or containers of these",
-          where, repr_of(leaves[i]), Py_TYPE(leaves[i].ptr())->tp_name, leaf_path(*flat.tree, i)));
+          where, repr_of(leaves[i]), Py_TYPE(leaves[i].ptr())->tp_name, leaf_path(flat.tree, i)));
     }
     flat.arrays.push_back(std::move(output));
   }
@@ -251,7 +251,7 @@ nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> arrays) 
   std::vector<nb::object> leaves;
   leaves.reserve(arrays.size());
   for (const Array& array : arrays) leaves.push_back(wrap_object(array));
-  return tree.unflatten(leaves);
+  return unflatten(tree, leaves);
 }
 
 }  // namespace farcall::python

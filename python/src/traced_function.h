@@ -29,7 +29,7 @@ struct CallArguments {
   std::vector<nb::object> positional;  // all; static ones as they came, others null
   std::vector<bool> is_static;         // by position
   nb::dict static_keywords;
-  TreeDefPtr tree;  // of (dynamic positional…, dynamic keywords)
+  TreeDef tree;  // of (dynamic positional…, dynamic keywords)
   std::vector<nb::object> leaves;
 };
 
@@ -68,14 +68,14 @@ nb::object call_function(nb::handle function, const CallArguments& arguments,
 
 // What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
 struct FlatResult {
-  TreeDefPtr tree;
+  TreeDef tree;
   std::vector<Array> arrays;
 };
 FlatResult flatten_result(std::string_view where, nb::handle result);
 
 struct TracedProgram {
   ProgramPtr program;
-  TreeDefPtr result_tree;
+  TreeDef result_tree;
   // Traced arrays that the function closed over: the program's first inputs.
   std::vector<Array> captured;
 };

@@ -1,14 +1,15 @@
 #include "tree.h"
 
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 
 #include "float0.h"
+#include "interpreter_lock.h"
 #include "iterate.h"
 #include "recursion.h"
 #include "text.h"
@@ -16,7 +17,7 @@
 namespace farcall::python {
 namespace {
 
-using Kind = TreeNode::Kind;
+using Kind = TreeDef::Kind;
 
 // Classes that users registered, with their two functions; a dict that lives as long as the
 // process.
@@ -25,7 +26,62 @@ nb::dict& registry() {
   return *classes;
 }
 
-bool is_named_tuple(nb::handle object) {
+// A container that TreeDef has no kind for, or the mark of a leaf.
+class PythonNode : public TreeNodeData {
+ public:
+  enum class Form : uint8_t { kDict, kNamedTuple, kCustom, kFloat0 };
+
+  PythonNode(Form form, nb::object type, nb::object data)
+      : form(form), type(std::move(type)), data(std::move(data)) {}
+
+  bool equals(const TreeNodeData& other) const override {
+    const auto& node = static_cast<const PythonNode&>(other);
+    return form == node.form && type.ptr() == node.type.ptr() &&
+           (!data.is_valid() || data.equal(node.data));
+  }
+  size_t hash() const override {
+    return static_cast<size_t>(form) + reinterpret_cast<uintptr_t>(type.ptr());
+  }
+  std::string child_path(size_t i) const override {
+    if (form == Form::kDict) return fmt::format("[{}]", repr_of(nb::object(data[i])));
+    if (form != Form::kNamedTuple) return TreeNodeData::child_path(i);
+    // The class may have lost its fields since.
+    const nb::object fields = nb::getattr(type, "_fields", nb::none());
+    const bool has_name = PyTuple_Check(fields.ptr()) && i < nb::len(fields);
+    return has_name ? fmt::format(".{}", display(nb::str(nb::object(fields[i]))))
+                    : TreeNodeData::child_path(i);
+  }
+  std::string to_string(std::span<const std::string> children) const override {
+    if (form == Form::kFloat0) return "float0";
+    if (form == Form::kDict) {
+      std::vector<std::string> items;
+      for (nb::handle key : data) {
+        items.push_back(fmt::format("{}: {}", repr_of(key), children[items.size()]));
+      }
+      return fmt::format("{{{}}}", fmt::join(items, ", "));
+    }
+    const bool has_data = form == Form::kCustom && !data.is_none();
+    return fmt::format("{}{}({})", display(nb::str(nb::object(type.attr("__name__")))),
+                       has_data ? fmt::format("[{}]", repr_of(data)) : "",
+                       fmt::join(children, ", "));
+  }
+
+  const Form form;
+  const nb::object type;  // kNamedTuple, kCustom: the class
+  const nb::object data;  // kDict: the list of keys. kCustom: the auxiliary data
+};
+using Form = PythonNode::Form;
+
+TreeNodeDataPtr make_data(Form form, nb::object type, nb::object data) {
+  return {new PythonNode(form, std::move(type), std::move(data)),
+          [](const PythonNode* dying) { with_interpreter([dying] { delete dying; }); }};
+}
+
+const PythonNode* python_node(const TreeDef& node) {
+  return static_cast<const PythonNode*>(node.data());
+}
+
+bool is_named_tuple_object(nb::handle object) {
   return PyTuple_Check(object.ptr()) && !PyTuple_CheckExact(object.ptr()) &&
          nb::hasattr(object, "_fields");
 }
@@ -63,7 +119,7 @@ class Flattener {
       : leaves_(leaves), is_leaf_(is_leaf), depth_(depth) {}
 
   // The caller holds a reference.
-  TreeNode flatten(nb::handle object) {
+  TreeDef flatten(nb::handle object) {
     if (level_ == kMaxDepth) {
       PyErr_Format(PyExc_RecursionError, "a pytree is nested more than %zu levels deep", kMaxDepth);
       nb::raise_python_error();
@@ -79,38 +135,26 @@ class Flattener {
     }
     if (level_ > depth_) return leaf(object);
     PyObject* const raw = object.ptr();
-    if (raw == Py_None) return finish({Kind::kNone, {}, {}, {}, 0});
-    if (PyTuple_CheckExact(raw)) return sequence(Kind::kTuple, object);
-    if (PyList_CheckExact(raw)) return sequence(Kind::kList, object);
+    if (raw == Py_None) return TreeDef(Kind::kNone);
+    if (PyTuple_CheckExact(raw)) return TreeDef(Kind::kTuple, children_of(object));
+    if (PyList_CheckExact(raw)) return TreeDef(Kind::kList, children_of(object));
     if (PyDict_CheckExact(raw)) return dict(object);
     nb::handle type = reinterpret_cast<PyObject*>(Py_TYPE(raw));
     if (registry().contains(type)) return custom(object, type);
-    if (is_named_tuple(object)) {
-      TreeNode node = sequence(Kind::kNamedTuple, object);
-      node.type = nb::borrow(type);
-      return node;
+    if (is_named_tuple_object(object)) {
+      return node(object, make_data(Form::kNamedTuple, nb::borrow(type), {}));
     }
     return leaf(object);
   }
 
  private:
-  TreeNode leaf(nb::handle object) {
+  TreeDef leaf(nb::handle object) {
     leaves_.push_back(nb::borrow(object));
     return {};
   }
-  static TreeNode finish(TreeNode node) {
-    node.num_leaves = 0;
-    for (const TreeNode& child : node.children) node.num_leaves += child.num_leaves;
-    return node;
-  }
-  TreeNode sequence(Kind kind, nb::handle object) {
-    TreeNode node{kind, {}, {}, {}, 0};
-    add_children(object, node);
-    return finish(std::move(node));
-  }
-  TreeNode dict(nb::handle object) {
+  TreeDef dict(nb::handle object) {
     nb::list keys = sorted_keys(object);
-    TreeNode node{Kind::kDict, {}, keys, {}, 0};
+    std::vector<TreeDef> children;
     for (size_t i = 0; i < nb::len(keys); ++i) {
       const nb::object key = keys[i];
       nb::object value = nb::borrow(PyDict_GetItemWithError(object.ptr(), key.ptr()));
@@ -121,11 +165,11 @@ class Flattener {
         }
         nb::raise_python_error();
       }
-      node.children.push_back(flatten(value));
+      children.push_back(flatten(value));
     }
-    return finish(std::move(node));
+    return TreeDef(Kind::kNode, std::move(children), make_data(Form::kDict, {}, std::move(keys)));
   }
-  TreeNode custom(nb::handle object, nb::handle type) {
+  TreeDef custom(nb::handle object, nb::handle type) {
     nb::object parts = registry()[type][0](object);
     if (!PyTuple_Check(parts.ptr()) || nb::len(parts) != 2) {
       throw TypeError(
@@ -133,15 +177,19 @@ class Flattener {
                       "auxiliary data), got {}",
                       repr_of(type), repr_of(parts)));
     }
-    TreeNode node{Kind::kCustom, nb::borrow(type), nb::object(parts[1]), {}, 0};
-    add_children(nb::object(parts[0]), node);
-    return finish(std::move(node));
+    return node(nb::object(parts[0]),
+                make_data(Form::kCustom, nb::borrow(type), nb::object(parts[1])));
   }
-  void add_children(nb::handle iterable, TreeNode& node) {
+  TreeDef node(nb::handle children, TreeNodeDataPtr data) {
+    return TreeDef(Kind::kNode, children_of(children), std::move(data));
+  }
+  std::vector<TreeDef> children_of(nb::handle iterable) {
+    std::vector<TreeDef> children;
     for_each_item(iterable, [&](const nb::object& child) {
-      node.children.push_back(flatten(child));
+      children.push_back(flatten(child));
       return true;
     });
+    return children;
   }
 
   std::vector<nb::object>& leaves_;
@@ -150,162 +198,95 @@ class Flattener {
   size_t level_ = 0;  // of what is being flattened; the top has 1
 };
 
-nb::object build(const TreeNode& node, std::span<const nb::object>& leaves) {
+nb::object build(const TreeDef& node, std::span<const nb::object>& leaves) {
   if (node.is_leaf()) {
     nb::object leaf = leaves.front();
     leaves = leaves.subspan(1);
-    return node.kind == Kind::kFloat0 ? from_float0_stand_in(std::move(leaf)) : leaf;
+    return node.data() ? from_float0_stand_in(std::move(leaf)) : leaf;
   }
-  if (node.kind == Kind::kNone) return nb::none();
-  if (node.kind == Kind::kList) {
+  if (node.kind() == Kind::kNone) return nb::none();
+  const std::span<const TreeDef> parts = node.children();
+  if (node.kind() == Kind::kList) {
     nb::list list;
-    for (const TreeNode& child : node.children) list.append(build(child, leaves));
+    for (const TreeDef& part : parts) list.append(build(part, leaves));
     return list;
   }
-  if (node.kind == Kind::kDict) {
+  const PythonNode* const own = python_node(node);
+  if (own && own->form == Form::kDict) {
     nb::dict dict;
     size_t i = 0;
-    for (nb::handle key : node.data) dict[key] = build(node.children[i++], leaves);
+    for (nb::handle key : own->data) dict[key] = build(parts[i++], leaves);
     return dict;
   }
-  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(node.children.size()));
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(parts.size()));
   if (!tuple) nb::raise_python_error();
   nb::tuple children = nb::steal<nb::tuple>(tuple);
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i),
-                     build(node.children[i], leaves).release().ptr());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), build(parts[i], leaves).release().ptr());
   }
-  if (node.kind == Kind::kTuple) return children;
-  if (node.kind == Kind::kNamedTuple) return node.type(*children);
-  return registry()[node.type][1](node.data, children);
+  if (!own) return children;
+  if (own->form == Form::kNamedTuple) return own->type(*children);
+  return registry()[own->type][1](own->data, children);
 }
 
-std::string describe(const TreeNode& node) {
-  const auto list = [&](std::string open, std::string close) {
-    for (size_t i = 0; i < node.children.size(); ++i) {
-      open += (i > 0 ? ", " : "") + describe(node.children[i]);
-    }
-    return open + close;
-  };
-  switch (node.kind) {
-    case Kind::kLeaf:
-      return "*";
-    case Kind::kFloat0:
-      return "float0";
-    case Kind::kNone:
-      return "None";
-    case Kind::kTuple:
-      return list("(", node.children.size() == 1 ? ",)" : ")");
-    case Kind::kList:
-      return list("[", "]");
-    case Kind::kDict: {
-      std::string text = "{";
-      size_t i = 0;
-      for (nb::handle key : node.data) {
-        text += (i > 0 ? ", " : "") + repr_of(key) + ": " + describe(node.children[i]);
-        ++i;
-      }
-      return text + "}";
-    }
-    default: {
-      const std::string name = display(nb::str(nb::object(node.type.attr("__name__"))));
-      std::string aux = node.kind == Kind::kCustom && !node.data.is_none()
-                            ? fmt::format("[{}]", repr_of(node.data))
-                            : "";
-      return list(name + aux + "(", ")");
-    }
+TreeDef marked(const TreeDef& node, std::span<const bool>& is_float0) {
+  if (node.is_leaf()) {
+    static const TreeNodeDataPtr mark = make_data(Form::kFloat0, {}, {});
+    const bool is_marked = is_float0.front();
+    is_float0 = is_float0.subspan(1);
+    return is_marked ? TreeDef(Kind::kLeaf, {}, mark) : node;
   }
-}
-
-bool same(const TreeNode& a, const TreeNode& b) {
-  if (a.num_leaves != b.num_leaves || !is_same_container(a, b)) return false;
-  for (size_t i = 0; i < a.children.size(); ++i) {
-    if (!same(a.children[i], b.children[i])) return false;
-  }
-  return true;
-}
-
-size_t hash_node(const TreeNode& node) {
-  size_t hash = static_cast<size_t>(node.kind) * 31 + node.children.size();
-  hash = hash * 1000003 + reinterpret_cast<uintptr_t>(node.type.ptr());
-  for (const TreeNode& child : node.children) hash = hash * 1000003 + hash_node(child);
-  return hash;
-}
-
-// ".x" for a child of a named tuple, whose class may have lost its fields since.
-std::string field_path(const TreeNode& node, size_t child) {
-  const nb::object fields = nb::getattr(node.type, "_fields", nb::none());
-  if (!PyTuple_Check(fields.ptr()) || child >= nb::len(fields)) return fmt::format("[{}]", child);
-  return fmt::format(".{}", display(nb::str(nb::object(fields[child]))));
-}
-
-// Appends the path to leaf number `leaf` below this node.
-void append_path(const TreeNode& node, size_t leaf, std::string& path) {
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    if (leaf >= node.children[i].num_leaves) {
-      leaf -= node.children[i].num_leaves;
-      continue;
-    }
-    if (node.kind == Kind::kDict) {
-      path += fmt::format("[{}]", repr_of(nb::object(node.data[i])));
-    } else if (node.kind == Kind::kNamedTuple) {
-      path += field_path(node, i);
-    } else {
-      path += fmt::format("[{}]", i);
-    }
-    return append_path(node.children[i], leaf, path);
-  }
+  std::vector<TreeDef> children;
+  for (const TreeDef& child : node.children()) children.push_back(marked(child, is_float0));
+  return node.with_children(std::move(children));
 }
 
 // The parts of `tree` that stand where `node` has leaves.
-void flatten_up_to(const TreeNode& node, nb::handle tree, std::vector<nb::object>& parts) {
+void flatten_up_to(const TreeDef& node, nb::handle tree, std::vector<nb::object>& parts) {
   if (node.is_leaf()) {
     parts.push_back(nb::borrow(tree));
     return;
   }
   std::vector<nb::object> children;
-  if (!is_same_container(node, flatten_one_level(tree, children)->root())) {
+  if (!node.has_root_of(flatten_one_level(tree, children))) {
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("expected a pytree of structure {}, got {}", describe(node), repr_of(tree)));
+        fmt::format("expected a pytree of structure {}, got {}", node.to_string(), repr_of(tree)));
   }
-  for (size_t i = 0; i < node.children.size(); ++i) {
-    flatten_up_to(node.children[i], children[i], parts);
+  for (size_t i = 0; i < children.size(); ++i) {
+    flatten_up_to(node.children()[i], children[i], parts);
   }
 }
 
 }  // namespace
 
-nb::object TreeDef::unflatten(std::span<const nb::object> leaves) const {
-  if (leaves.size() != num_leaves()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} has {} leaves, got {}", to_string(), num_leaves(), leaves.size()));
+TreeDef flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf) {
+  return Flattener(leaves, is_leaf).flatten(tree);
+}
+
+TreeDef flatten_one_level(nb::handle tree, std::vector<nb::object>& children) {
+  return Flattener(children, {}, 1).flatten(tree);
+}
+
+nb::object unflatten(const TreeDef& tree, std::span<const nb::object> leaves) {
+  if (leaves.size() != tree.num_leaves()) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} leaves, got {}", text_of(tree),
+                                                         tree.num_leaves(), leaves.size()));
   }
-  return build(root_, leaves);
+  return build(tree, leaves);
 }
 
-std::string TreeDef::to_string() const { return "PyTreeDef(" + describe(root_) + ")"; }
-size_t TreeDef::hash() const { return hash_node(root_); }
-bool TreeDef::operator==(const TreeDef& other) const { return same(root_, other.root_); }
+nb::list keys_of(const TreeDef& dict) { return nb::borrow<nb::list>(python_node(dict)->data); }
 
-TreeDefPtr flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf) {
-  return std::make_shared<const TreeDef>(Flattener(leaves, is_leaf).flatten(tree));
+bool is_named_tuple(const TreeDef& node) {
+  return node.kind() == Kind::kNode && python_node(node)->form == Form::kNamedTuple;
 }
 
-TreeDefPtr flatten_one_level(nb::handle tree, std::vector<nb::object>& children) {
-  return std::make_shared<const TreeDef>(Flattener(children, {}, 1).flatten(tree));
+TreeDef with_float0(const TreeDef& tree, std::span<const bool> is_float0) {
+  return marked(tree, is_float0);
 }
 
-bool is_same_container(const TreeNode& a, const TreeNode& b) {
-  return a.kind == b.kind && a.children.size() == b.children.size() &&
-         a.type.ptr() == b.type.ptr() && (!a.data.is_valid() || a.data.equal(b.data));
-}
-
-std::string leaf_path(const TreeDef& tree, size_t leaf) {
-  std::string path;
-  append_path(tree.root(), leaf, path);
-  return path;
-}
+std::string text_of(const TreeDef& tree) { return fmt::format("PyTreeDef({})", tree.to_string()); }
 
 void bind_tree(nb::module_& module) {
   nb::class_<TreeDef>(module, "PyTreeDef",
@@ -316,30 +297,26 @@ void bind_tree(nb::module_& module) {
              std::vector<nb::object> all;
              for_each_item(leaves, [&](nb::object leaf) {
                if (all.size() == self.num_leaves()) {
-                 throw Error(ErrorCode::kInvalidArgument,
-                             fmt::format("{} has {} leaves, got more", self.to_string(),
-                                         self.num_leaves()));
+                 throw Error(
+                     ErrorCode::kInvalidArgument,
+                     fmt::format("{} has {} leaves, got more", text_of(self), self.num_leaves()));
                }
                all.push_back(std::move(leaf));
                return true;
              });
-             return self.unflatten(all);
+             return unflatten(self, all);
            })
       .def(
           "flatten_up_to",
           [](const TreeDef& self, nb::object tree) {
             std::vector<nb::object> parts;
-            flatten_up_to(self.root(), tree, parts);
+            flatten_up_to(self, tree, parts);
             return parts;
           },
           nb::arg("tree").none())
       .def("children",
            [](const TreeDef& self) {
-             std::vector<TreeDefPtr> children;
-             for (const TreeNode& child : self.root().children) {
-               children.push_back(std::make_shared<const TreeDef>(child));
-             }
-             return children;
+             return std::vector<TreeDef>(self.children().begin(), self.children().end());
            })
       .def(
           "__eq__",
@@ -348,15 +325,14 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("other").none())
       .def("__hash__", [](const TreeDef& self) { return static_cast<Py_hash_t>(self.hash() >> 1); })
-      .def("__repr__", &TreeDef::to_string);
+      .def("__repr__", text_of);
 
   module.def(
       "tree_flatten",
       [](nb::object tree, nb::object is_leaf) {
         std::vector<nb::object> leaves;
-        TreeDefPtr structure = flatten_tree(tree, leaves, is_leaf);
-        return nb::make_tuple(nb::cast(leaves),
-                              nb::cast(std::const_pointer_cast<TreeDef>(structure)));
+        TreeDef structure = flatten_tree(tree, leaves, is_leaf);
+        return nb::make_tuple(nb::cast(leaves), nb::cast(std::move(structure)));
       },
       nb::arg("tree").none(), nb::arg("is_leaf").none() = nb::none());
   module.def(

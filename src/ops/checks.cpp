@@ -482,8 +482,8 @@ void check_batching(const Checked& checked, const BatchChecks& options) {
 
 Checked checked_call(farcall::detail::TreeCall& call) {
   Checked checked{call.as_function(), call.leaves(), {}, {}};
-  for (size_t argument = 0; argument < call.arguments().children.size(); ++argument) {
-    const size_t count = call.arguments().children[argument].num_leaves;
+  for (size_t argument = 0; argument < call.arguments().children().size(); ++argument) {
+    const size_t count = call.arguments().children()[argument].num_leaves();
     checked.arguments.insert(checked.arguments.end(), count, argument);
   }
   for (size_t i = 0; i < call.leaves().size(); ++i) checked.names.push_back(call.argument_name(i));

@@ -97,7 +97,7 @@ std::vector<Array> leaves_of(const TreeCall& call, std::span<const int> position
   for (const int position : positions) {
     const auto argument = static_cast<size_t>(position);
     const auto part =
-        all.subspan(call.first_leaf(argument), call.arguments().children[argument].num_leaves);
+        all.subspan(call.first_leaf(argument), call.arguments().children()[argument].num_leaves());
     chosen.insert(chosen.end(), part.begin(), part.end());
   }
   return chosen;

@@ -50,10 +50,10 @@ JacobianRow empty_row(const LeafCall& call, const Array& output) {
 }  // namespace
 
 TreeDef nested_tree(const TreeDef& outer, const TreeDef& inner) {
-  if (outer.kind == TreeDef::Kind::kLeaf) return inner;
-  TreeDef node = outer;
-  for (TreeDef& child : node.children) child = nested_tree(child, inner);
-  return node.kind == TreeDef::Kind::kStatic ? node : inner_node(std::move(node));
+  if (outer.is_leaf()) return inner;
+  std::vector<TreeDef> children;
+  for (const TreeDef& child : outer.children()) children.push_back(nested_tree(child, inner));
+  return outer.with_children(std::move(children));
 }
 
 JacobianRows call_jacfwd(LeafCall& call, const std::vector<bool>& varies,

@@ -18,11 +18,11 @@ std::string describe(std::span<const ShapeDtype> types) {
 }
 
 MappedAxes axes_of_node(const TreeDef& node, const int64_t*& next) {
-  if (node.kind == TreeDef::Kind::kLeaf) {
+  if (node.is_leaf()) {
     return *next++ == kNotBatched ? MappedAxes(std::nullopt) : MappedAxes(0);
   }
   std::vector<MappedAxes> parts;
-  for (const TreeDef& child : node.children) parts.push_back(axes_of_node(child, next));
+  for (const TreeDef& child : node.children()) parts.push_back(axes_of_node(child, next));
   return MappedAxes(std::move(parts));
 }
 
@@ -111,11 +111,11 @@ VmapOptions options_of_batch(const TreeDef& arguments, std::span<const int64_t> 
 }
 
 TreeDef without_static(const TreeDef& arguments) {
-  TreeDef node{.kind = TreeDef::Kind::kTuple};
-  for (const TreeDef& child : arguments.children) {
-    if (child.kind != TreeDef::Kind::kStatic) node.children.push_back(child);
+  std::vector<TreeDef> others;
+  for (const TreeDef& child : arguments.children()) {
+    if (child.kind() != TreeDef::Kind::kStatic) others.push_back(child);
   }
-  return inner_node(std::move(node));
+  return TreeDef(TreeDef::Kind::kTuple, std::move(others));
 }
 
 std::vector<Array> instantiated_tangents(std::span<const Array> tangents,

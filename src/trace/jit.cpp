@@ -311,7 +311,7 @@ CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std:
 }
 
 std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
-  const auto count = static_cast<int64_t>(call.arguments().children.size());
+  const auto count = static_cast<int64_t>(call.arguments().children().size());
   std::vector<int> donated;
   for (const int64_t number : options_.donate_argnums) {
     if (number < -count || number >= count) {

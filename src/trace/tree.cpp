@@ -1,64 +1,87 @@
 #include <farcall/trace/tree.h>
 
 #include <algorithm>
+#include <typeinfo>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/core/quote.h>
+#include <farcall/program/params.h>
 
 namespace farcall {
 
-bool StaticValue::operator==(const StaticValue& other) const {
-  if (value_ == other.value_) return true;
-  if (!type_ || !other.type_ || *type_ != *other.type_ || !equal_) return false;
-  return equal_(value_.get(), other.value_.get());
+TreeNodeData::~TreeNodeData() = default;
+
+size_t TreeNodeData::hash() const { return 0; }
+
+std::string TreeNodeData::child_path(size_t i) const { return fmt::format("[{}]", i); }
+
+std::string TreeNodeData::to_string(std::span<const std::string> children) const {
+  std::string text = "{";
+  for (size_t i = 0; i < children.size(); ++i) {
+    text += fmt::format("{}{}: {}", i > 0 ? ", " : "", child_path(i), children[i]);
+  }
+  return text + "}";
+}
+
+TreeDef::TreeDef(Kind kind, std::vector<TreeDef> children, TreeNodeDataPtr data) {
+  size_t num_leaves = kind == Kind::kLeaf ? 1 : 0;
+  for (const TreeDef& child : children) num_leaves += child.num_leaves();
+  node_ =
+      std::make_shared<const Node>(Node{kind, std::move(data), std::move(children), num_leaves});
+}
+
+TreeDef TreeDef::with_children(std::vector<TreeDef> children) const {
+  FARCALL_ASSERT(children.size() == this->children().size());
+  return node_ ? TreeDef(node_->kind, std::move(children), node_->data) : TreeDef();
+}
+
+bool TreeDef::has_root_of(const TreeDef& other) const {
+  if (kind() != other.kind() || children().size() != other.children().size()) return false;
+  const TreeNodeData *a = data(), *b = other.data();
+  if (a == b) return true;
+  return a && b && typeid(*a) == typeid(*b) && a->equals(*b);
 }
 
 bool TreeDef::operator==(const TreeDef& other) const {
-  return kind == other.kind && num_leaves == other.num_leaves && children == other.children &&
-         value == other.value;
+  if (node_ == other.node_) return true;
+  return num_leaves() == other.num_leaves() && has_root_of(other) &&
+         std::ranges::equal(children(), other.children());
 }
 
-namespace {
-
-void append(std::string& text, const TreeDef& node) {
-  using Kind = TreeDef::Kind;
-  if (node.kind == Kind::kLeaf) {
-    text += '*';
-  } else if (node.kind == Kind::kNone) {
-    text += "None";
-  } else if (node.kind == Kind::kStatic) {
-    text += "static";
-  } else {
-    const bool is_list = node.kind == Kind::kList, is_tuple = node.kind == Kind::kTuple;
-    text += is_list ? '[' : is_tuple ? '(' : '{';
-    for (size_t i = 0; i < node.children.size(); ++i) {
-      if (i > 0) text += ", ";
-      if (node.child_path) text += node.child_path(node, i) + ": ";
-      append(text, node.children[i]);
-    }
-    if (is_tuple && node.children.size() == 1) text += ',';
-    text += is_list ? ']' : is_tuple ? ')' : '}';
-  }
+size_t TreeDef::hash() const {
+  size_t hash = static_cast<size_t>(kind()) * 31 + children().size();
+  if (data()) detail::mix(hash, data()->hash());
+  for (const TreeDef& child : children()) detail::mix(hash, child.hash());
+  return hash;
 }
-
-}  // namespace
 
 std::string TreeDef::to_string() const {
-  std::string text;
-  append(text, *this);
-  return text;
+  std::vector<std::string> parts;
+  for (const TreeDef& child : children()) parts.push_back(child.to_string());
+  if (data()) return data()->to_string(parts);
+  switch (kind()) {
+    case Kind::kNone:
+      return "None";
+    case Kind::kTuple:
+      return fmt::format("({}{})", fmt::join(parts, ", "), parts.size() == 1 ? "," : "");
+    case Kind::kList:
+      return fmt::format("[{}]", fmt::join(parts, ", "));
+    default:
+      return "*";
+  }
 }
 
 std::string leaf_path(const TreeDef& tree, size_t leaf) {
   std::string path;
   const TreeDef* node = &tree;
-  while (node->kind != TreeDef::Kind::kLeaf) {
+  while (!node->is_leaf()) {
     size_t i = 0;
-    while (leaf >= node->children[i].num_leaves) leaf -= node->children[i++].num_leaves;
-    path += node->child_path ? node->child_path(*node, i) : fmt::format("[{}]", i);
-    node = &node->children[i];
+    while (leaf >= node->children()[i].num_leaves()) leaf -= node->children()[i++].num_leaves();
+    path += node->data() ? node->data()->child_path(i) : fmt::format("[{}]", i);
+    node = &node->children()[i];
   }
   return path;
 }
@@ -69,12 +92,6 @@ std::string key_path(const std::string& key) { return fmt::format("[{}]", quoted
 std::string key_path(int64_t key) { return fmt::format("[{}]", key); }
 
 std::string member_path(std::string_view name) { return fmt::format(".{}", name); }
-
-TreeDef inner_node(TreeDef node) {
-  node.num_leaves = 0;
-  for (const TreeDef& child : node.children) node.num_leaves += child.num_leaves;
-  return node;
-}
 
 void different_trees(const TreeDef& first, const TreeDef& other) {
   throw Error(ErrorCode::kInvalidArgument,

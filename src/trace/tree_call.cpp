@@ -22,15 +22,15 @@ std::vector<Array> LeafCall::operator()(std::span<const Array> inputs) {
 
 size_t TreeCall::first_leaf(size_t argument) const {
   size_t first = 0;
-  for (size_t i = 0; i < argument; ++i) first += arguments_.children[i].num_leaves;
+  for (size_t i = 0; i < argument; ++i) first += arguments_.children()[i].num_leaves();
   return first;
 }
 
 std::vector<bool> TreeCall::belong_to(std::span<const int> numbers) const {
   std::vector<bool> flags;
-  for (size_t i = 0; i < arguments_.children.size(); ++i) {
+  for (size_t i = 0; i < arguments_.children().size(); ++i) {
     const bool does = std::ranges::find(numbers, static_cast<int>(i)) != numbers.end();
-    flags.insert(flags.end(), arguments_.children[i].num_leaves, does);
+    flags.insert(flags.end(), arguments_.children()[i].num_leaves(), does);
   }
   return flags;
 }

@@ -29,22 +29,22 @@ std::string describe(const MappedAxes& axes) {
 void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what,
             std::vector<Axis>& spread_axes) {
   if (!axes.is_list()) {
-    spread_axes.insert(spread_axes.end(), tree.num_leaves, axes.axis());
+    spread_axes.insert(spread_axes.end(), tree.num_leaves(), axes.axis());
     return;
   }
-  if (tree.kind == TreeDef::Kind::kLeaf || axes.parts().size() != tree.children.size()) {
+  if (tree.is_leaf() || axes.parts().size() != tree.children().size()) {
     raise(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
                     what, describe(axes), tree.to_string()));
   }
-  for (size_t i = 0; i < tree.children.size(); ++i) {
-    spread(axes.parts()[i], tree.children[i], what, spread_axes);
+  for (size_t i = 0; i < tree.children().size(); ++i) {
+    spread(axes.parts()[i], tree.children()[i], what, spread_axes);
   }
 }
 
 std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
-  const size_t count = call.arguments().children.size();
+  const size_t count = call.arguments().children().size();
   if (in_axes.is_list() && in_axes.parts().size() != count) {
     raise(
         fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "

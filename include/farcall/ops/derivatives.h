@@ -117,12 +117,10 @@ struct Argnums {
   using Tree = std::conditional_t<kIsSingle, std::tuple_element_t<0, Chosen<Args>>, Chosen<Args>>;
 
   static TreeDef tree(const TreeDef& arguments, std::span<const int> positions) {
-    if (kIsSingle) return arguments.children[static_cast<size_t>(positions[0])];
-    TreeDef node{.kind = TreeDef::Kind::kTuple};
-    for (const int i : positions) {
-      node.children.push_back(arguments.children[static_cast<size_t>(i)]);
-    }
-    return inner_node(std::move(node));
+    if (kIsSingle) return arguments.children()[static_cast<size_t>(positions[0])];
+    std::vector<TreeDef> chosen;
+    for (const int i : positions) chosen.push_back(arguments.children()[static_cast<size_t>(i)]);
+    return TreeDef(TreeDef::Kind::kTuple, std::move(chosen));
   }
 };
 template <>

@@ -29,6 +29,7 @@
 #include <farcall/handler/foreach.h>
 #include <farcall/program/params.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/tree_def.h>
 
 // Stands after the struct, in its namespace; at most 32 members.
 #define FARCALL_TREE(Type, ...)                                                             \
@@ -40,45 +41,6 @@
 #define FARCALL_TREE_FIELD(Type, name) , std::tuple(::farcall::field(#name, &Type::name))
 
 namespace farcall {
-
-// A value of any type that can be copied.
-class FARCALL_API StaticValue {
- public:
-  StaticValue() = default;
-  template <class T>
-  static StaticValue of(const T& value);
-  template <class T>
-  const T& as() const {
-    FARCALL_ASSERT(type_ && *type_ == typeid(T));
-    return *static_cast<const T*>(value_.get());
-  }
-  // Values of a type without == equal themselves alone.
-  bool operator==(const StaticValue& other) const;
-
- private:
-  std::shared_ptr<const void> value_;
-  const std::type_info* type_ = nullptr;
-  bool (*equal_)(const void*, const void*) = nullptr;
-};
-
-// The structure of a tree, without its arrays.
-struct FARCALL_API TreeDef {
-  // kNone is an empty std::optional.
-  enum class Kind : uint8_t { kLeaf, kNone, kTuple, kList, kMap, kStruct, kStatic };
-  Kind kind = Kind::kLeaf;
-  StaticValue value = {};  // kStatic: itself; kMap: the std::vector of its keys
-  // kMap, kStruct: how child i is reached, "[\"a\"]" or ".a".
-  std::string (*child_path)(const TreeDef& node, size_t i) = nullptr;
-  std::vector<TreeDef> children = {};
-  size_t num_leaves = 1;
-
-  bool operator==(const TreeDef& other) const;
-  // "(*, [*, *], {.w: *})"
-  std::string to_string() const;
-};
-
-// How a leaf is reached from the root, "[0].weights", for messages.
-FARCALL_API std::string leaf_path(const TreeDef& tree, size_t leaf);
 
 namespace detail {
 
@@ -254,82 +216,103 @@ std::vector<Array> flat(const T& tree) {
 
 }  // namespace detail
 
-template <class T>
-StaticValue StaticValue::of(const T& value) {
-  StaticValue result;
-  result.value_ = std::make_shared<const T>(value);
-  result.type_ = &typeid(T);
-  if constexpr (detail::is_comparable<T>()) {
-    result.equal_ = [](const void* a, const void* b) {
-      return *static_cast<const T*>(a) == *static_cast<const T*>(b);
-    };
-  }
-  return result;
-}
-
 namespace detail {
 
 FARCALL_API std::string key_path(const std::string& key);
 FARCALL_API std::string key_path(int64_t key);
 FARCALL_API std::string member_path(std::string_view name);
 
-template <class Key>
-std::string path_of_key(const TreeDef& node, size_t i) {
-  const Key& key = node.value.as<std::vector<Key>>()[i];
-  if constexpr (std::is_integral_v<Key>) {
-    return key_path(static_cast<int64_t>(key));
-  } else if constexpr (std::convertible_to<Key, std::string>) {
-    return key_path(static_cast<std::string>(key));
-  } else {
-    return "[key " + std::to_string(i) + "]";
-  }
-}
 template <class T>
-std::string path_of_member(const TreeDef&, size_t i) {
-  return std::apply(
-      [&](const auto&... field) {
-        const std::string_view names[] = {field.name...};
-        return member_path(names[i]);
-      },
-      farcall_tree_fields(static_cast<const T*>(nullptr)));
-}
+class StaticData : public TreeNodeData {
+ public:
+  explicit StaticData(const T& value) : value_(value) {}
 
-// Sets num_leaves from the children.
-FARCALL_API TreeDef inner_node(TreeDef node);
+  const T& value() const { return value_; }
+  // Values of a type without == equal themselves alone.
+  bool equals(const TreeNodeData& other) const override {
+    if constexpr (is_comparable<T>()) {
+      return value_ == static_cast<const StaticData&>(other).value_;
+    } else {
+      return this == &other;
+    }
+  }
+  std::string to_string(std::span<const std::string>) const override { return "static"; }
+
+ private:
+  T value_;
+};
+
+template <class Key>
+class MapData : public TreeNodeData {
+ public:
+  explicit MapData(std::vector<Key> keys) : keys_(std::move(keys)) {}
+
+  const std::vector<Key>& keys() const { return keys_; }
+  bool equals(const TreeNodeData& other) const override {
+    if constexpr (is_comparable<Key>()) {
+      return keys_ == static_cast<const MapData&>(other).keys_;
+    } else {
+      return this == &other;
+    }
+  }
+  std::string child_path(size_t i) const override {
+    if constexpr (std::is_integral_v<Key>) {
+      return key_path(static_cast<int64_t>(keys_[i]));
+    } else if constexpr (std::convertible_to<Key, std::string>) {
+      return key_path(static_cast<std::string>(keys_[i]));
+    } else {
+      return "[key " + std::to_string(i) + "]";
+    }
+  }
+
+ private:
+  std::vector<Key> keys_;
+};
+
+template <class T>
+class StructData : public TreeNodeData {
+ public:
+  bool equals(const TreeNodeData&) const override { return true; }
+  std::string child_path(size_t i) const override {
+    return std::apply(
+        [&](const auto&... field) {
+          const std::string_view names[] = {field.name...};
+          return member_path(names[i]);
+        },
+        farcall_tree_fields(static_cast<const T*>(nullptr)));
+  }
+};
 
 template <class T>
 TreeDef tree_of(const T& tree) {
   if constexpr (!holds_arrays<T>()) {
-    return inner_node({.kind = TreeDef::Kind::kStatic, .value = StaticValue::of(tree)});
+    return TreeDef(TreeDef::Kind::kStatic, {}, std::make_shared<const StaticData<T>>(tree));
   } else if constexpr (std::same_as<T, Array>) {
     return {};
   } else if constexpr (kIsOptional<T>) {
-    return tree ? tree_of(*tree) : inner_node({.kind = TreeDef::Kind::kNone});
+    return tree ? tree_of(*tree) : TreeDef(TreeDef::Kind::kNone);
   } else if constexpr (kIsVector<T>) {
-    TreeDef node{.kind = TreeDef::Kind::kList};
-    for (const auto& part : tree) node.children.push_back(tree_of(part));
-    return inner_node(std::move(node));
+    std::vector<TreeDef> parts;
+    for (const auto& part : tree) parts.push_back(tree_of(part));
+    return TreeDef(TreeDef::Kind::kList, std::move(parts));
   } else if constexpr (kIsMap<T>) {
     using Key = typename T::key_type;
-    TreeDef node{.kind = TreeDef::Kind::kMap, .child_path = path_of_key<Key>};
+    std::vector<TreeDef> parts;
     std::vector<Key> keys;
     for (const auto& [key, part] : tree) {
       keys.push_back(key);
-      node.children.push_back(tree_of(part));
+      parts.push_back(tree_of(part));
     }
-    node.value = StaticValue::of(keys);
-    return inner_node(std::move(node));
+    return TreeDef(TreeDef::Kind::kNode, std::move(parts),
+                   std::make_shared<const MapData<Key>>(std::move(keys)));
   } else if constexpr (TupleTree<T>) {
     return std::apply(
-        [](const auto&... parts) {
-          return inner_node({.kind = TreeDef::Kind::kTuple, .children = {tree_of(parts)...}});
-        },
+        [](const auto&... parts) { return TreeDef(TreeDef::Kind::kTuple, {tree_of(parts)...}); },
         tree);
   } else {
+    static const TreeNodeDataPtr data = std::make_shared<const StructData<T>>();
     return with_members(tree, [](const auto&... parts) {
-      return inner_node({.kind = TreeDef::Kind::kStruct,
-                         .child_path = path_of_member<T>,
-                         .children = {tree_of(parts)...}});
+      return TreeDef(TreeDef::Kind::kNode, {tree_of(parts)...}, data);
     });
   }
 }
@@ -340,39 +323,45 @@ const TreeDef& fixed_tree() {
   return tree;
 }
 
+template <class Data>
+const Data& data_of(const TreeDef& node) {
+  FARCALL_ASSERT(node.data() && typeid(*node.data()) == typeid(Data));
+  return static_cast<const Data&>(*node.data());
+}
+
 // The tree of this structure with the arrays from `next` on, which is moved behind them.
 template <class T>
 T build(const TreeDef& node, const Array*& next) {
   if constexpr (!holds_arrays<T>()) {
-    return node.value.as<T>();
+    return data_of<StaticData<T>>(node).value();
   } else if constexpr (std::same_as<T, Array>) {
     return *next++;
   } else if constexpr (kIsOptional<T>) {
-    if (node.kind == TreeDef::Kind::kNone) return std::nullopt;
+    if (node.kind() == TreeDef::Kind::kNone) return std::nullopt;
     return build<typename T::value_type>(node, next);
   } else if constexpr (kIsVector<T>) {
     T tree;
-    tree.reserve(node.children.size());
-    for (const TreeDef& child : node.children) {
+    tree.reserve(node.children().size());
+    for (const TreeDef& child : node.children()) {
       tree.push_back(build<typename T::value_type>(child, next));
     }
     return tree;
   } else if constexpr (kIsMap<T>) {
     T tree;
-    const auto& keys = node.value.as<std::vector<typename T::key_type>>();
+    const auto& keys = data_of<MapData<typename T::key_type>>(node).keys();
     for (size_t i = 0; i < keys.size(); ++i) {
-      tree.emplace(keys[i], build<typename T::mapped_type>(node.children[i], next));
+      tree.emplace(keys[i], build<typename T::mapped_type>(node.children()[i], next));
     }
     return tree;
   } else if constexpr (TupleTree<T>) {
     return [&]<size_t... I>(std::index_sequence<I...>) {
-      return T{build<std::tuple_element_t<I, T>>(node.children[I], next)...};
+      return T{build<std::tuple_element_t<I, T>>(node.children()[I], next)...};
     }
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     T tree{};
     with_members(tree, [&](auto&... parts) {
-      const TreeDef* child = node.children.data();
+      const TreeDef* child = node.children().data();
       ((parts = build<std::remove_cvref_t<decltype(parts)>>(*child++, next)), ...);
     });
     return tree;
@@ -380,7 +369,7 @@ T build(const TreeDef& node, const Array*& next) {
 }
 template <class T>
 T build(const TreeDef& tree, std::span<const Array> leaves) {
-  FARCALL_ASSERT(leaves.size() == tree.num_leaves);
+  FARCALL_ASSERT(leaves.size() == tree.num_leaves());
   const Array* next = leaves.data();
   return build<T>(tree, next);
 }
@@ -416,8 +405,8 @@ T map(const F& f, const T& first, const Others&... others) {
   (check(detail::tree_of(others)), ...);
   const std::vector<Array> lists[] = {leaves(first), leaves(others)...};
   std::vector<Array> results;
-  results.reserve(all.num_leaves);
-  for (size_t i = 0; i < all.num_leaves; ++i) {
+  results.reserve(all.num_leaves());
+  for (size_t i = 0; i < all.num_leaves(); ++i) {
     results.push_back([&]<size_t... I>(std::index_sequence<I...>) {
       return Array(f(lists[I][i]...));
     }(std::make_index_sequence<1 + sizeof...(Others)>()));

@@ -30,7 +30,7 @@ struct Declaration {
   CallbackKind kind;
   nb::object function;
   std::string name, what;
-  TreeDefPtr result;
+  TreeDef result;
   std::vector<ShapeDtype> result_types;
   CallbackOptions options;
 };
@@ -49,13 +49,13 @@ Declaration declare(CallbackKind kind, nb::object function, nb::handle result_sh
   d.result = flatten_tree(result_shape_dtypes, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {
     d.result_types.push_back(to_shape_dtype(
-        leaves[i], fmt::format("{}: result_shape_dtypes{}", d.what, leaf_path(*d.result, i))));
+        leaves[i], fmt::format("{}: result_shape_dtypes{}", d.what, leaf_path(d.result, i))));
   }
   check_callback_options(d.what, d.result_types, d.options);
   return d;
 }
 
-PythonFunction with_arguments(const Declaration& d, TreeDefPtr arguments) {
+PythonFunction with_arguments(const Declaration& d, TreeDef arguments) {
   PythonFunction f{d.kind,   d.function,     d.name, std::move(arguments),
                    d.result, d.result_types, {},     {}};
   f.where = current_location();
@@ -64,7 +64,7 @@ PythonFunction with_arguments(const Declaration& d, TreeDefPtr arguments) {
 
 nb::object call_declared(const Declaration& d, const CallbackPtr& callback,
                          std::span<const Array> inputs) {
-  return unflatten_arrays(*d.result,
+  return unflatten_arrays(d.result,
                           bind_callback(d.kind, callback, inputs, d.result_types, d.options));
 }
 
@@ -138,7 +138,7 @@ void debug_callback(nb::object function, bool ordered, nb::tuple args, nb::dict 
       declare(CallbackKind::kDebug, std::move(function), nb::none(), std::move(options));
   const CallArguments given = all_arguments(args, kwargs);
   PythonFunction f = with_arguments(d, given.tree);
-  f.result = nullptr;
+  f.result = std::nullopt;
   std::vector<Array> inputs;
   for (size_t i = 0; i < given.leaves.size(); ++i) {
     Array array = try_to_array(given.leaves[i]);

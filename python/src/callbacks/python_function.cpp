@@ -89,7 +89,7 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
   for (const auto& [at, object] : f.statics) {
     leaves.insert(leaves.begin() + static_cast<int64_t>(at), object);
   }
-  nb::object both = f.arguments->unflatten(leaves);
+  nb::object both = unflatten(f.arguments, leaves);
   nb::list all;
   for (const nb::object& object : first) all.append(object);
   for (nb::handle argument : nb::object(both[0])) all.append(argument);
@@ -130,7 +130,7 @@ class BufferArguments {
     const size_t first_result = kFirst + call.arguments.size();
     objects_[2] = f.result->is_leaf()
                       ? objects_[first_result]
-                      : f.result->unflatten(objects_.span(first_result, call.results.size()));
+                      : unflatten(*f.result, objects_.span(first_result, call.results.size()));
   }
   ~BufferArguments() { close(); }
   BufferArguments(const BufferArguments&) = delete;
@@ -233,17 +233,15 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // Whether a result has the declared structure. A tuple may stand for a list and the reverse, named
 // tuples too, which numpy.linalg returns; and what has no leaves for anything else that has none.
-bool has_structure(const TreeNode& found, const TreeNode& declared) {
-  using Kind = TreeNode::Kind;
-  const auto is_sequence = [](const TreeNode& node) {
-    return node.kind == Kind::kTuple || node.kind == Kind::kList || node.kind == Kind::kNamedTuple;
+bool has_structure(const TreeDef& found, const TreeDef& declared) {
+  using Kind = TreeDef::Kind;
+  const auto is_sequence = [](const TreeDef& node) {
+    return node.kind() == Kind::kTuple || node.kind() == Kind::kList || is_named_tuple(node);
   };
-  if (found.num_leaves == 0 && declared.num_leaves == 0) return true;
-  const bool is_alike = (is_sequence(found) && is_sequence(declared) &&
-                         found.children.size() == declared.children.size()) ||
-                        is_same_container(found, declared);
-  return is_alike && std::equal(found.children.begin(), found.children.end(),
-                                declared.children.begin(), has_structure);
+  if (found.num_leaves() == 0 && declared.num_leaves() == 0) return true;
+  const bool is_alike =
+      (is_sequence(found) && is_sequence(declared)) || found.has_root_of(declared);
+  return is_alike && std::ranges::equal(found.children(), declared.children(), has_structure);
 }
 
 std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array> arrays) {
@@ -254,19 +252,19 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   const nb::object result = call(f, objects, 0, arrays.size());
   if (!f.result) return {};
   std::vector<nb::object> found;
-  const TreeDefPtr tree = flatten_tree(result, found);
-  if (!has_structure(tree->root(), f.result->root())) {
+  const TreeDef tree = flatten_tree(result, found);
+  if (!has_structure(tree, *f.result)) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the structure of the result was declared as {}, but the function "
                             "returned {}",
-                            described(f), f.result->to_string(), tree->to_string()));
+                            described(f), text_of(*f.result), text_of(tree)));
   }
   std::vector<Array> results;
   for (size_t i = 0; i < found.size(); ++i) {
     // What was declared counts: numpy computes in 64 bits where nobody asked for them.
     const bool keeps = i < f.result_types.size() && is_64_bit(f.result_types[i].dtype());
-    results.push_back(to_array(
-        found[i], fmt::format("{}: result{}", described(f), leaf_path(*tree, i)), {keeps}));
+    results.push_back(
+        to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(tree, i)), {keeps}));
   }
   return results;
 }
@@ -291,10 +289,10 @@ std::string name_of_function(nb::handle function) {
 }
 
 CallbackPtr make_python_callback(PythonFunction function) {
-  const TreeNode& given = function.arguments->root();
-  function.is_plain = function.statics.empty() && given.children[1].children.empty() &&
-                      std::ranges::all_of(given.children[0].children, [](const TreeNode& child) {
-                        return child.kind == TreeNode::Kind::kLeaf;
+  const TreeDef& given = function.arguments;
+  function.is_plain = function.statics.empty() && given.children()[1].children().empty() &&
+                      std::ranges::all_of(given.children()[0].children(), [](const TreeDef& child) {
+                        return child.is_leaf() && !child.data();
                       });
   function.python_name = nb::str(function.name.c_str());
   const FunctionPtr shared(new PythonFunction(std::move(function)),

@@ -23,8 +23,8 @@ struct PythonFunction {
   CallbackKind kind;
   nb::object function;
   std::string name;
-  TreeDefPtr arguments;                  // of (positional arguments, keyword arguments)
-  TreeDefPtr result;                     // null for a debug callback, whose result is not looked at
+  TreeDef arguments;                     // of (positional arguments, keyword arguments)
+  std::optional<TreeDef> result;         // none for a debug callback, whose result is not looked at
   std::vector<ShapeDtype> result_types;  // as declared
   std::vector<std::pair<size_t, nb::object>> statics;  // leaves that are no arrays, by number
   SourceLocationPtr where;                             // of the user's call; may be null
