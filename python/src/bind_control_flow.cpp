@@ -147,7 +147,7 @@ nb::object scan(nb::handle f, BodyCache& cache, nb::handle init, nb::handle xs, 
   const std::vector<ShapeDtype> slice_types = lax::slice_types(slices.arrays);
   types.insert(types.end(), slice_types.begin(), slice_types.end());
   const auto body =
-      cache.find_or_record(BodyKey("scan", {carry.tree, slices.tree}, std::move(types)),
+      cache.find_or_record(body_signature("scan", {carry.tree, slices.tree}, std::move(types)),
                            [&] { return record_scan_body(f, carry, slices, slice_types); });
   const lax::LoopResults results = run_recorded([&] {
     return lax::run_scan(body->programs[0], carry.arrays, slices.arrays, count, options);
@@ -172,7 +172,7 @@ nb::object map_slices(nb::handle f, BodyCache& cache, nb::handle xs, nb::handle 
   }
   const int64_t length = lax::scan_length("map", slices.arrays, {}, paths("xs", slices.tree));
   const auto types = lax::slice_types(slices.arrays);
-  const auto body = cache.find_or_record(BodyKey("map", {slices.tree}, types), [&] {
+  const auto body = cache.find_or_record(body_signature("map", {slices.tree}, types), [&] {
     const lax::ScanBody step = [&](Arrays, Arrays x) { return lax::LoopResults{{}, flat(x)}; };
     RecordedBody made{{lax::record_scan(step, {}, types, {})}, {}};
     made.result_tree = tree;
@@ -216,7 +216,7 @@ nb::object while_loop(nb::handle cond_fun, nb::handle body_fun, BodyCache& cache
   check_callable(cond_fun, "while_loop: cond_fun");
   check_callable(body_fun, "while_loop: body_fun");
   const FlatTree init = flatten_arrays(init_val, "while_loop: init_val");
-  const auto body = cache.find_or_record(BodyKey("while", {init.tree}, init.types()), [&] {
+  const auto body = cache.find_or_record(body_signature("while", {init.tree}, init.types()), [&] {
     const FlatFunction cond = [&](Arrays carry) {
       FlatTree decision = flatten_arrays(
           call("while_loop", cond_fun, nb::make_tuple(unflatten_arrays(init.tree, carry))),
@@ -250,7 +250,8 @@ nb::object fori_loop(nb::handle lower, nb::handle upper, nb::handle body_fun, Bo
   if (bounds.trip_count) factor = to_unroll(unroll, *bounds.trip_count, "fori_loop: unroll");
   std::vector<ShapeDtype> types{bounds.lower.type(), bounds.upper.type()};
   for (const ShapeDtype& type : init.types()) types.push_back(type);
-  const BodyKey key(bounds.trip_count ? "fori, known" : "fori", {init.tree}, std::move(types));
+  auto key =
+      body_signature(bounds.trip_count ? "fori, known" : "fori", {init.tree}, std::move(types));
   const auto body = cache.find_or_record(key, [&] {
     const lax::ForBody step = [&](const Array& i, Arrays carry) {
       return returned_carry(
@@ -304,9 +305,9 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
   const bool is_cond = function == "cond";
   const Array given = to_array(index, function + (is_cond ? ": pred" : ": index"));
   const FlatTree operands = flatten_arrays(arguments, function + ": operands");
-  const auto body = cache.find_or_record(BodyKey(function, {operands.tree}, operands.types()), [&] {
-    return record_branches(function, branches, operands);
-  });
+  const auto body =
+      cache.find_or_record(body_signature(function, {operands.tree}, operands.types()),
+                           [&] { return record_branches(function, branches, operands); });
   const auto results = run_recorded([&] {
     const Array branch = is_cond                ? lax::branch_of_predicate(given)
                          : function == "switch" ? lax::branch_of_index(given, body->programs.size())

@@ -40,11 +40,10 @@ nb::tuple trace_closure(nb::handle function, const std::string& where, const std
                         nb::tuple args) {
   const CallArguments arguments = all_arguments(args, nb::dict());
   const auto types = leaves_to_types(where, arguments);
-  TracedProgram traced = trace(function, where, name, arguments, types);
+  const farcall::detail::TracedFunction traced = trace(function, where, name, arguments, types);
   nb::list captured;
   for (const Array& array : traced.captured) captured.append(wrap_object(array));
-  return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result_tree,
-                        captured);
+  return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result, captured);
 }
 
 thread_local std::vector<std::unique_ptr<CompileTimeEval>> compile_time;

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include <farcall/core/config.h>
-#include <farcall/core/lru_cache.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/trace/call_signature.h>
 
 #include "tree.h"
 
@@ -21,44 +19,23 @@ struct RecordedBody {
 };
 using RecordedBodyPtr = std::shared_ptr<const RecordedBody>;
 
-// What tells recordings of one function apart. The mapped axes around the call belong to it,
-// because the function may ask for their sizes, and the flags.
-struct BodyKey {
-  BodyKey(std::string kind, std::vector<TreeDef> trees, std::vector<ShapeDtype> types);
-  bool operator==(const BodyKey& other) const;
-  size_t hash() const;
-
-  std::string kind;  // which construct, and what else the recording depends on
-  std::vector<TreeDef> trees;
-  std::vector<ShapeDtype> types;
-  std::vector<std::pair<std::string, int64_t>> axes;
-  uint64_t config = config_key();
-};
+// `kind` tells which construct asks, and what else the recording depends on.
+farcall::detail::CallSignature body_signature(std::string kind, std::vector<TreeDef> trees,
+                                              std::vector<ShapeDtype> types);
 
 // Recordings of one function, or of functions that are used together. Only those are kept that
-// close over no array. Guarded by the interpreter lock.
-class BodyCache {
+// close over no array.
+class BodyCache : public farcall::detail::SignatureMap<RecordedBody> {
  public:
   template <class Record>
-  RecordedBodyPtr find_or_record(const BodyKey& key, const Record& record) {
-    const size_t hash = key.hash();
-    if (RecordedBodyPtr found = find(hash, key)) return found;
+  RecordedBodyPtr find_or_record(farcall::detail::CallSignature signature, const Record& record) {
+    if (RecordedBodyPtr found = find(signature)) return found;
     auto made = std::make_shared<const RecordedBody>(record());
     for (const Recording& program : made->programs) {
       if (!program.captured.empty()) return made;
     }
-    const auto dying = entries_.insert(hash, std::make_shared<const Entry>(Entry{key, made}));
-    return made;
+    return insert(std::move(signature), std::move(made));
   }
-
- private:
-  struct Entry {
-    BodyKey key;
-    RecordedBodyPtr body;
-  };
-  RecordedBodyPtr find(size_t hash, const BodyKey& key);
-
-  LruCache<const Entry> entries_;
 };
 
 }  // namespace farcall::python

@@ -16,15 +16,14 @@
 
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
-#include <farcall/core/lru_cache.h>
 #include <farcall/program/donation.h>
-#include <farcall/trace/batch.h>
 #include <farcall/trace/call.h>
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/origin.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/program_cache.h>
 #include <farcall/trace/record.h>
 
 #include "caches.h"
@@ -33,79 +32,23 @@
 #include "convert.h"
 #include "errors.h"
 #include "lowered.h"
+#include "static_node.h"
 #include "traced_function.h"
 
 namespace farcall::python {
 namespace {
 
+using farcall::detail::CachedProgramPtr;
+
 ResultForm form_of(const TreeDef& tree) {
   const auto is_array = [](const TreeDef& node) { return node.is_leaf() && !node.data(); };
   if (is_array(tree)) return ResultForm::kSingle;
-  if (!std::ranges::all_of(tree.children(), is_array)) return ResultForm::kTree;
+  const bool is_flat = std::ranges::all_of(tree.children(), is_array);
+  if (!is_flat || tree.num_leaves() > kMaxFastResults) return ResultForm::kTree;
   if (tree.kind() == TreeDef::Kind::kTuple) return ResultForm::kTuple;
   if (tree.kind() == TreeDef::Kind::kList) return ResultForm::kList;
   return ResultForm::kTree;
 }
-
-// Whether two static arguments make the same program. 1, 1.0 and True are equal to Python, as are
-// 0.0 and -0.0, but make different ones; so do tuples of them.
-bool same_static(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_CheckExact(a)) {
-    return detail::same(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
-  }
-  if (PyTuple_CheckExact(a)) {
-    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
-      if (!same_static(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
-    }
-    return true;
-  }
-  return nb::handle(a).equal(nb::handle(b));
-}
-
-// What tells signatures apart: structure, types of the leaves, values of static arguments, flags.
-struct Key {
-  TreeDef tree;
-  std::vector<ShapeDtype> types;
-  std::vector<nb::object> statics;  // positional in order, then names and values sorted by name
-  size_t num_positional = 0;        // of the static ones
-  std::vector<std::pair<std::string, int64_t>> axes;
-  uint64_t config = config_key();
-
-  bool operator==(const Key& other) const {
-    return config == other.config && types == other.types &&
-           num_positional == other.num_positional && axes == other.axes && tree == other.tree &&
-           std::equal(statics.begin(), statics.end(), other.statics.begin(), other.statics.end(),
-                      [](const nb::object& a, const nb::object& b) {
-                        return same_static(a.ptr(), b.ptr());
-                      });
-  }
-};
-
-size_t hash_of(const Key& key) {
-  size_t hash = key.tree.hash();
-  detail::mix(hash, key.config);
-  for (const ShapeDtype& type : key.types) detail::mix(hash, type.hash());
-  for (const nb::object& object : key.statics) {
-    const Py_hash_t value = PyObject_Hash(object.ptr());
-    if (value == -1) nb::raise_python_error();
-    detail::mix(hash, static_cast<size_t>(value));
-  }
-  return hash;
-}
-
-// One signature. Its program is compiled by the first call that runs it; calls inside other
-// functions need the program alone.
-struct Entry {
-  Key key;
-  ProgramPtr program;
-  mutable ExecutablesByDevice executables;
-  TreeDef result_tree;
-  ResultForm form = ResultForm::kTree;
-};
-using EntryPtr = std::shared_ptr<const Entry>;
 
 // A signature of arrays alone, found by comparing addresses of interned types.
 struct FastEntry {
@@ -114,7 +57,7 @@ struct FastEntry {
   std::array<ShapeDtype, kMaxFastArguments> types;
   const Executable* executable;
   ResultForm form;
-  EntryPtr owner;  // of the executable
+  CachedProgramPtr owner;  // of the executable
 };
 
 // Guarded by the interpreter lock. Other threads run, and change the state, wherever Python code is
@@ -128,12 +71,12 @@ struct JitState {
   std::vector<std::string> donated_names;
   bool is_inline = false;
   const Device* device = nullptr;  // where it runs; null: as place_of_call() says
-  LruCache<const Entry> entries;
+  farcall::detail::ProgramCache programs;
   std::vector<FastEntry> fast;
   size_t next_fast = 0;  // the one that is replaced when there are too many
   // Fast calls under way hold no reference to their executable: what leaves `fast` waits for them.
   size_t num_running = 0;
-  std::vector<EntryPtr> cleared;
+  std::vector<CachedProgramPtr> cleared;
 };
 
 class Running {
@@ -141,7 +84,7 @@ class Running {
   explicit Running(JitState& state) : state_(state) { ++state_.num_running; }
   ~Running() {
     if (--state_.num_running == 0 && !state_.cleared.empty()) {
-      const std::vector<EntryPtr> dying = std::move(state_.cleared);
+      const std::vector<CachedProgramPtr> dying = std::move(state_.cleared);
       state_.cleared.clear();
     }
   }
@@ -163,29 +106,23 @@ PyTypeObject* jit_type = nullptr;
 
 JitState& state_of(PyObject* self) { return *reinterpret_cast<JitObject*>(self)->state; }
 
-Key make_key(const CallArguments& arguments, std::vector<ShapeDtype> types) {
-  Key key{arguments.tree, std::move(types), {}, 0, mapped_axes()};
+farcall::detail::CallSignature signature_of(const CallArguments& arguments,
+                                            std::vector<ShapeDtype> types) {
+  using Kind = TreeDef::Kind;
+  std::vector<TreeDef> positional, keywords;
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
-    if (arguments.is_static[i]) key.statics.push_back(arguments.positional[i]);
+    if (arguments.is_static[i]) positional.push_back(static_node(arguments.positional[i]));
   }
-  key.num_positional = key.statics.size();
   nb::list names = arguments.static_keywords.keys();
   names.sort();
   for (nb::handle name : names) {
-    key.statics.push_back(nb::borrow(name));
-    key.statics.push_back(nb::object(arguments.static_keywords[name]));
+    keywords.push_back(static_node(nb::borrow(name)));
+    keywords.push_back(static_node(nb::object(arguments.static_keywords[name])));
   }
-  return key;
-}
-
-EntryPtr find(JitState& state, size_t hash, const Key& key) {
-  // Comparing keys may call Python's __eq__, which may change the cache.
-  for (EntryPtr& candidate : state.entries.candidates(hash)) {
-    if (!(candidate->key == key)) continue;
-    state.entries.touch(hash, candidate);
-    return std::move(candidate);
-  }
-  return nullptr;
+  if (positional.empty() && keywords.empty()) return {arguments.tree, std::move(types)};
+  return {TreeDef(Kind::kTuple, {arguments.tree, TreeDef(Kind::kTuple, std::move(positional)),
+                                 TreeDef(Kind::kTuple, std::move(keywords))}),
+          std::move(types)};
 }
 
 // Which leaves belong to donated arguments.
@@ -211,58 +148,25 @@ std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arg
   return donated;
 }
 
-Entry make_entry(TracedProgram traced) {
-  Entry entry;
-  entry.program = std::move(traced.program);
-  entry.result_tree = std::move(traced.result_tree);
-  entry.form = form_of(entry.result_tree);
-  if (entry.form != ResultForm::kTree && entry.program->outputs.size() > kMaxFastResults) {
-    entry.form = ResultForm::kTree;
-  }
-  return entry;
-}
-
-// The entry of a signature. A program that captured traced arrays holds for this call alone: it is
-// not kept, and `captured` receives them.
-EntryPtr find_or_trace(JitState& state, const CallArguments& arguments,
-                       std::vector<ShapeDtype> types, std::vector<Array>& captured) {
-  Key key = make_key(arguments, std::move(types));
-  const size_t hash = hash_of(key);
-  if (EntryPtr found = find(state, hash, key)) return found;
-  TracedProgram traced = trace(state.function, state.where, state.name, arguments, key.types);
-  captured = std::move(traced.captured);
-  Entry entry = make_entry(std::move(traced));
-  if (!captured.empty()) return std::make_shared<const Entry>(std::move(entry));
-  if (EntryPtr found = find(state, hash, key)) return found;  // another thread was faster
-  entry.key = std::move(key);
-  auto made = std::make_shared<const Entry>(std::move(entry));
-  const auto dying = state.entries.insert(hash, made);
-  return made;
-}
-
-std::shared_ptr<const Executable> executable_of(const std::string& where, const Entry& entry,
-                                                const std::vector<bool>& donated,
-                                                const Device& device) {
-  if (auto known = entry.executables.find(device)) return known;
-  // Checks run the program again on its arguments, which it must not write over.
-  auto executable =
-      compile(entry.program, device, checks_results() ? std::vector<bool>() : donated);
-  if (auto known = entry.executables.find(device)) return known;  // another thread was faster
-  entry.executables.insert(executable);
-  warn_of_unusable_donations(where, *entry.program, donated);
-  return executable;
+CachedProgramPtr find_or_trace(JitState& state, const CallArguments& arguments,
+                               std::vector<ShapeDtype> types, std::vector<Array>& captured) {
+  const auto record = [&] {
+    return trace(state.function, state.where, state.name, arguments, types);
+  };
+  return state.programs.find_or_record(signature_of(arguments, types), record, captured);
 }
 
 // For calls of arrays in the host's memory that run there.
-void remember_fast(JitState& state, PyObject* const* args, size_t nargs, const EntryPtr& entry,
-                   const Executable& executable) {
+void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
+                   const CachedProgramPtr& cached, const Executable& executable) {
   constexpr size_t kMaxFastEntries = 16;
   const auto& overwrites = executable.overwrites();
-  if (checks_results() || entry->form == ResultForm::kTree || nargs > kMaxFastArguments ||
+  const ResultForm form = form_of(cached->result());
+  if (checks_results() || form == ResultForm::kTree || nargs > kMaxFastArguments ||
       std::ranges::find(overwrites, true) != overwrites.end()) {
     return;
   }
-  FastEntry fast{nargs, entry->key.config, {}, &executable, entry->form, entry};
+  FastEntry fast{nargs, config, {}, &executable, form, cached};
   for (size_t i = 0; i < nargs; ++i) {
     if (!is_array(args[i])) return;
     fast.types[i] = array_of(args[i]).type();
@@ -287,6 +191,7 @@ PyObject* plain_call(const JitState& state, PyObject* const* args, size_t nargs,
 
 PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
+  const uint64_t config = config_key();  // the function may change flags
   if (is_on(Flag::kDisableJit)) return plain_call(state, args, nargs, kwnames);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
@@ -300,18 +205,16 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
         origin.empty() ? "" : "; " + origin));
   }
   std::vector<Array> captured;
-  const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), captured);
+  const CachedProgramPtr cached = find_or_trace(state, arguments, types_of(inputs), captured);
   const CallPlace place = place_of_call(state.where, inputs, state.device);
   const auto executable =
-      executable_of(state.where, *entry, donated_leaves(state, arguments), *place.device);
+      cached->executable_on(*place.device, state.where, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   const bool is_on_host = place.device->is_host() && !place.is_committed;
   if (is_plain && is_on_host && arguments.leaves.size() == nargs) {
-    remember_fast(state, args, nargs, entry, *executable);
+    remember_fast(state, args, nargs, config, cached, *executable);
   }
-  return run_executable(*executable, entry->result_tree, inputs, place.is_committed)
-      .release()
-      .ptr();
+  return run_executable(*executable, cached->result(), inputs, place.is_committed).release().ptr();
 }
 
 // A call inside another function is one operation there.
@@ -321,11 +224,11 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   std::vector<Array> operands;
-  const EntryPtr entry = find_or_trace(state, arguments, types_of(inputs), operands);
+  const CachedProgramPtr cached = find_or_trace(state, arguments, types_of(inputs), operands);
   operands.insert(operands.end(), inputs.begin(), inputs.end());
-  const std::vector<Array> results = state.is_inline ? evaluate(*entry->program, operands)
-                                                     : call_program(entry->program, operands);
-  return unflatten_arrays(entry->result_tree, results).release().ptr();
+  const std::vector<Array> results = state.is_inline ? evaluate(*cached->program(), operands)
+                                                     : call_program(cached->program(), operands);
+  return unflatten_arrays(cached->result(), results).release().ptr();
 }
 
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
@@ -366,11 +269,11 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   if (!object->state) return 0;
   Py_VISIT(object->state->function.ptr());
   std::vector<HeldProgram> held;
-  object->state->entries.for_each([&](const EntryPtr& entry) {
-    if (!entry->program->holds_callback) return;
-    // A call that is under way holds the entry too.
-    const auto ours = 1 + std::ranges::count(object->state->fast, entry, &FastEntry::owner);
-    if (entry.use_count() == ours) held.push_back({entry->program, entry->executables.all()});
+  object->state->programs.for_each([&](const CachedProgramPtr& cached) {
+    if (!cached->program()->holds_callback) return;
+    // A call that is under way holds it too.
+    const auto ours = 1 + std::ranges::count(object->state->fast, cached, &FastEntry::owner);
+    if (cached.use_count() == ours) held.push_back({cached->program(), cached->executables()});
   });
   return held.empty() ? 0 : visit_owned_functions(held, visit, arg);
 }
@@ -381,7 +284,7 @@ int clear(PyObject* self) {
   if (!object->state) return 0;
   object->state->function.reset();
   // Dying objects may come back to this one.
-  const auto entries = object->state->entries.clear();
+  object->state->programs.clear();
   const auto fast = std::exchange(object->state->fast, {});
   return 0;
 }
@@ -462,19 +365,16 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   JitState& state = checked_state(function);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, kwargs);
   const auto types = leaves_to_types(state.where, arguments);
-  TracedProgram traced = trace(state.function, state.where, state.name, arguments, types);
+  farcall::detail::TracedFunction traced =
+      trace(state.function, state.where, state.name, arguments, types);
   if (!traced.captured.empty()) {
     leaked_array(traced.captured[0], fmt::format("while {} was lowered", state.where));
   }
   std::vector<bool> donated = donated_leaves(state, arguments);
   warn_of_unusable_donations(state.where, *traced.program, donated);
-  return {std::move(traced.program),
-          std::move(traced.result_tree),
-          state.where,
-          state.statics,
-          arguments.tree,
-          std::move(donated),
-          state.device};
+  return {{state.where, std::move(traced.program), arguments.tree, std::move(traced.result),
+           std::move(donated), state.device},
+          state.statics};
 }
 
 }  // namespace
@@ -495,10 +395,10 @@ void bind_jit(nb::module_& module) {
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
              nb::arg("inline"), nb::arg("device").none());
   module.def("jit_cache_info",
-             [](nb::handle f) { return to_tuple(checked_state(f).entries.info()); });
+             [](nb::handle f) { return to_tuple(checked_state(f).programs.info()); });
   module.def("jit_clear_cache", [](nb::handle f) {
     JitState& state = checked_state(f);
-    const auto entries = state.entries.clear();
+    state.programs.clear();
     const auto fast = std::exchange(state.fast, {});
     if (state.num_running == 0) return;
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);
@@ -510,8 +410,8 @@ void bind_jit(nb::module_& module) {
                          std::vector<int64_t> numbers, nb::args args, nb::kwargs kwargs) {
     const CallArguments arguments = sort_arguments(where, {std::move(numbers), {}}, args, kwargs);
     const auto types = leaves_to_types(where, arguments);
-    TracedProgram traced = trace(function, where, name, arguments, types);
-    return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result_tree);
+    const farcall::detail::TracedFunction traced = trace(function, where, name, arguments, types);
+    return nb::make_tuple(std::const_pointer_cast<Program>(traced.program), traced.result);
   });
   bind_lowered(module);
 }

@@ -27,22 +27,11 @@ struct Compiled {
   std::shared_ptr<const Executable> executable;
 
   nb::object operator()(nb::args args, nb::kwargs kwargs) const {
-    const CallArguments arguments = sort_arguments(lowered.where, lowered.statics, args, kwargs);
-    if (!(arguments.tree == lowered.argument_tree)) {
-      throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}",
-                                  lowered.where, text_of(lowered.argument_tree),
-                                  text_of(arguments.tree)));
-    }
-    const std::vector<Array> inputs = leaves_to_arrays(lowered.where, arguments);
-    const auto types = executable->input_types();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].type().strengthened() != types[i].strengthened()) {
-        throw TypeError(fmt::format("compiled {}: argument {} should be {}, got {}", lowered.where,
-                                    i, types[i].to_string(), inputs[i].type().to_string()));
-      }
-    }
-    return run_executable(*executable, lowered.result_tree, inputs,
-                          place_of_call(lowered.where, {}, lowered.device).is_committed);
+    const auto& call = lowered.call;
+    const CallArguments arguments = sort_arguments(call.where, lowered.statics, args, kwargs);
+    const std::vector<Array> inputs = leaves_to_arrays(call.where, arguments);
+    const auto name_of = [&](size_t leaf) { return describe_leaf(arguments, leaf); };
+    return unflatten_arrays(call.result, call.run(*executable, arguments.tree, inputs, name_of));
   }
 };
 
@@ -50,7 +39,7 @@ struct Compiled {
 int traverse_lowered(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
-  const HeldProgram held[] = {{nb::inst_ptr<Lowered>(self)->program, {}}};
+  const HeldProgram held[] = {{nb::inst_ptr<Lowered>(self)->call.program, {}}};
   return visit_owned_functions(held, visit, arg);
 }
 
@@ -58,7 +47,7 @@ int traverse_compiled(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   const auto* compiled = nb::inst_ptr<Compiled>(self);
-  const HeldProgram held[] = {{compiled->lowered.program, {&compiled->executable, 1}}};
+  const HeldProgram held[] = {{compiled->lowered.call.program, {&compiled->executable, 1}}};
   return visit_owned_functions(held, visit, arg);
 }
 
@@ -68,7 +57,7 @@ PyType_Slot compiled_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
                                 {0, nullptr}};
 
 std::string as_text(const Lowered& self, const std::optional<std::string>& dialect) {
-  if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.program);
+  if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.call.program);
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same) or None, got "
                           "\"{}\"",
@@ -83,8 +72,8 @@ nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> type
 
 nb::list donated_leaves(const Lowered& self) {
   nb::list list;
-  for (size_t i = 0; i < self.program->inputs.size(); ++i) {
-    list.append(nb::bool_(!self.donated.empty() && self.donated[i]));
+  for (size_t i = 0; i < self.call.program->inputs.size(); ++i) {
+    list.append(nb::bool_(!self.call.donated.empty() && self.call.donated[i]));
   }
   return list;
 }
@@ -100,26 +89,26 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
           },
           nb::arg("dialect").none() = nb::none())
       .def("cost_analysis",
-           [lowered](const Class& self) { return cost_dict(lowered(self).program->cost()); })
+           [lowered](const Class& self) { return cost_dict(lowered(self).call.program->cost()); })
       .def_prop_ro("program",
                    [lowered](const Class& self) {
-                     return std::const_pointer_cast<Program>(lowered(self).program);
+                     return std::const_pointer_cast<Program>(lowered(self).call.program);
                    })
-      .def_prop_ro("in_tree", [=](const Class& self) { return lowered(self).argument_tree; })
-      .def_prop_ro("out_tree", [=](const Class& self) { return lowered(self).result_tree; })
+      .def_prop_ro("in_tree", [=](const Class& self) { return lowered(self).call.arguments; })
+      .def_prop_ro("out_tree", [=](const Class& self) { return lowered(self).call.result; })
       .def_prop_ro("in_avals",
                    [lowered](const Class& self) {
-                     const Lowered& all = lowered(self);
-                     return unflatten_types(all.argument_tree, all.program->input_types());
+                     const auto& all = lowered(self).call;
+                     return unflatten_types(all.arguments, all.program->input_types());
                    })
       .def_prop_ro("out_avals",
                    [lowered](const Class& self) {
-                     const Lowered& all = lowered(self);
-                     return unflatten_types(all.result_tree, all.program->output_types());
+                     const auto& all = lowered(self).call;
+                     return unflatten_types(all.result, all.program->output_types());
                    })
       .def_prop_ro("_donated",
                    [lowered](const Class& self) { return donated_leaves(lowered(self)); })
-      .def_prop_ro("_where", [lowered](const Class& self) { return lowered(self).where; });
+      .def_prop_ro("_where", [lowered](const Class& self) { return lowered(self).call.where; });
 }
 
 }  // namespace
@@ -133,10 +122,7 @@ void bind_lowered(nb::module_& module) {
   nb::class_<Lowered> lowered(module, "Lowered", nb::type_slots(lowered_slots),
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
-  lowered.def("compile", [](const Lowered& self) {
-    const Device& device = *place_of_call(self.where, {}, self.device).device;
-    return Compiled{self, compile(self.program, device, self.donated)};
-  });
+  lowered.def("compile", [](const Lowered& self) { return Compiled{self, self.call.compile()}; });
 
   nb::class_<MemoryUse>(module, "CompiledMemoryStats", "The bytes that running a program takes.")
       .def_ro("argument_size_in_bytes", &MemoryUse::argument_bytes)

@@ -3,29 +3,22 @@
 
 #include <nanobind/nanobind.h>
 
-#include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/lowered.h>
 
 #include "traced_function.h"
 #include "tree.h"
 
 namespace farcall::python {
 
-// A recorded program with the structure of the function's arguments and result.
+// A recorded program with the trees of (positional arguments, keyword arguments) and of the result.
 struct Lowered {
-  ProgramPtr program;
-  TreeDef result_tree;
-  std::string where;  // "jit(f)"
+  farcall::detail::LoweredCall call;
   StaticArguments statics;
-  TreeDef argument_tree;           // of (positional arguments, keyword arguments)
-  std::vector<bool> donated;       // by leaf; empty: none
-  const Device* device = nullptr;  // null: the default, when it is compiled
 };
 
 nb::object run_executable(const Executable& executable, const TreeDef& result_tree,

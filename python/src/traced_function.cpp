@@ -229,16 +229,17 @@ FlatResult flatten_result(std::string_view where, nb::handle result) {
   return flat;
 }
 
-TracedProgram trace(nb::handle function, const std::string& where, const std::string& name,
-                    const CallArguments& arguments, std::span<const ShapeDtype> types) {
+farcall::detail::TracedFunction trace(nb::handle function, const std::string& where,
+                                      const std::string& name, const CallArguments& arguments,
+                                      std::span<const ShapeDtype> types) {
   const KnownArraysScope scope;
-  TracedProgram traced;
+  farcall::detail::TracedFunction traced;
   const auto named = [&](size_t leaf) { return describe_parameter(function, arguments, leaf); };
   Recording recording = record_with_constants(
       [&](std::span<const Array> inputs) {
         const TracedCallScope names(where, inputs, named);
         FlatResult result = flatten_result(where, call_function(function, arguments, inputs));
-        traced.result_tree = std::move(result.tree);
+        traced.result = std::move(result.tree);
         return std::move(result.arrays);
       },
       types, name);

@@ -12,6 +12,7 @@
 
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/program_cache.h>
 
 #include "tree.h"
 
@@ -73,15 +74,10 @@ struct FlatResult {
 };
 FlatResult flatten_result(std::string_view where, nb::handle result);
 
-struct TracedProgram {
-  ProgramPtr program;
-  TreeDef result_tree;
-  // Traced arrays that the function closed over: the program's first inputs.
-  std::vector<Array> captured;
-};
 // Records `function` on arrays of these types in place of the leaves.
-TracedProgram trace(nb::handle function, const std::string& where, const std::string& name,
-                    const CallArguments& arguments, std::span<const ShapeDtype> types);
+farcall::detail::TracedFunction trace(nb::handle function, const std::string& where,
+                                      const std::string& name, const CallArguments& arguments,
+                                      std::span<const ShapeDtype> types);
 
 // Arrays as the objects of a structure.
 nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> arrays);

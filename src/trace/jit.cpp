@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <typeindex>
 
 #include <fmt/format.h>
 
@@ -245,69 +246,27 @@ namespace detail {
 
 // ---- functions over trees ----
 
-// What tells signatures apart.
-struct CompiledTrees::Key {
-  const std::type_info* type;
-  TreeDef arguments;
-  std::vector<ShapeDtype> types;
-  std::vector<std::pair<std::string, int64_t>> axes;
-  uint64_t config;
-
-  bool operator==(const Key& other) const {
-    return config == other.config && *type == *other.type && types == other.types &&
-           axes == other.axes && arguments == other.arguments;
-  }
-};
-
-// One signature. Calls inside other functions need the program alone, and find it here again, so
-// that what was derived from it is found too.
-struct CompiledTrees::Entry {
-  Key key;
-  ProgramPtr program;
-  TreeDef result;
-  mutable ExecutablesByDevice executables;  // where it has run; under the mutex
-};
-
 CompiledTrees::CompiledTrees(JitOptions options) : options_(std::move(options)) {}
-CompiledTrees::~CompiledTrees() = default;
 
 std::string CompiledTrees::where() const {
   return options_.name.empty() ? "jit" : fmt::format("jit({})", options_.name);
 }
 
-CacheInfo CompiledTrees::cache_info() const {
-  const std::lock_guard lock(mutex_);
-  return entries_.info();
-}
-
-// A program that captured traced arrays holds for this call alone: it is not kept, and `captured`
-// receives them.
-CompiledTrees::EntryPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
-                                                      std::vector<Array>& captured) const {
-  const Key key{&type, call.arguments(), types_of(call.leaves()), mapped_axes(), config_key()};
-  const size_t hash = hash_types(key.types, key.config);
-  const auto find = [&] {
-    return entries_.find(hash, [&](const Entry& entry) { return entry.key == key; });
+CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
+                                               std::vector<Array>& captured) const {
+  const auto function = call.as_function();
+  const auto types = types_of(call.leaves());
+  const auto record_call = [&]() -> TracedFunction {
+    if (is_evaluating()) {
+      ProgramPtr program = record(function, types, options_.name);
+      return {std::move(program), call.result()};
+    }
+    Recording recording = record_with_constants(function, types, options_.name);
+    return {std::move(recording.program), call.result(), std::move(recording.captured)};
   };
-  {
-    std::lock_guard lock(mutex_);
-    if (EntryPtr found = find()) return found;
-  }
-  ProgramPtr program;
-  if (is_evaluating()) {
-    program = record(call.as_function(), key.types, options_.name);
-  } else {
-    Recording recording = record_with_constants(call.as_function(), key.types, options_.name);
-    program = std::move(recording.program);
-    captured = std::move(recording.captured);
-  }
-  auto made = std::make_shared<const Entry>(Entry{key, std::move(program), call.result(), {}});
-  if (!captured.empty()) return made;
-  std::vector<EntryPtr> displaced;
-  std::lock_guard lock(mutex_);
-  if (EntryPtr found = find()) return found;  // another thread was faster
-  displaced = entries_.insert(hash, made);
-  return made;
+  // Trees of one structure may be of different types.
+  TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
+  return programs_.find_or_record({std::move(arguments), types}, record_call, captured);
 }
 
 std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
@@ -324,26 +283,6 @@ std::vector<bool> CompiledTrees::donated_leaves(const TreeCall& call) const {
   return call.belong_to(donated);
 }
 
-std::shared_ptr<const Executable> CompiledTrees::executable_of(const Entry& entry,
-                                                               const TreeCall& call,
-                                                               const Device& device) const {
-  {
-    std::lock_guard lock(mutex_);
-    if (auto known = entry.executables.find(device)) return known;
-  }
-  // Checks run the program again on its arguments, which it must not write over.
-  const std::vector<bool> donated = donated_leaves(call);
-  auto executable =
-      compile(entry.program, device, checks_results() ? std::vector<bool>() : donated);
-  {
-    std::lock_guard lock(mutex_);
-    if (auto known = entry.executables.find(device)) return known;  // another thread was faster
-    entry.executables.insert(executable);
-  }
-  warn_of_unusable_donations(where(), *entry.program, donated);
-  return executable;
-}
-
 std::vector<Array> CompiledTrees::run(const Executable& executable, std::span<const Array> inputs,
                                       bool is_committed) const {
   return options_.donate_argnums.empty() ? farcall::run(executable, inputs, {}, is_committed)
@@ -354,29 +293,29 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
                                              bool is_fixed) const {
   if (is_on(Flag::kDisableJit)) return call.as_function()(call.leaves());
   std::vector<Array> operands;
-  const EntryPtr entry = find_or_record(call, type, operands);
-  call.set_result(entry->result);
+  const CachedProgramPtr cached = find_or_record(call, type, operands);
+  call.set_result(cached->result());
   if (!is_evaluating()) {
     operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
-    return call_program(entry->program, operands);
+    return call_program(cached->program(), operands);
   }
   const CallPlace place = place_of_call(where(), call.leaves(), options_.device);
-  const std::shared_ptr<const Executable> executable = executable_of(*entry, call, *place.device);
+  const auto executable = cached->executable_on(*place.device, where(), donated_leaves(call));
   if (is_fixed && !options_.device && place.device->is_host()) fixed_.insert(executable);
   return run(*executable, call.leaves(), place.is_committed);
 }
 
 LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {
   std::vector<Array> captured;
-  const EntryPtr entry = find_or_record(call, type, captured);
+  const CachedProgramPtr cached = find_or_record(call, type, captured);
   if (!captured.empty()) {
     throw LeakedTracerError(fmt::format(
         "{}: lower: the function closes over a traced array, {}, so that its program holds for one "
         "call alone; pass it as an argument",
         call.where(), captured[0].type().to_string()));
   }
-  return {call.where(),  entry->program,       call.arguments(),
-          entry->result, donated_leaves(call), options_.device};
+  return {call.where(),     cached->program(),    call.arguments(),
+          cached->result(), donated_leaves(call), options_.device};
 }
 
 ProgramPtr record_call(TreeCall& call) {

@@ -14,7 +14,8 @@ std::shared_ptr<const Executable> LoweredCall::compile() const {
 }
 
 std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef& tree,
-                                    std::span<const Array> leaves) const {
+                                    std::span<const Array> leaves,
+                                    const std::function<std::string(size_t)>& name_of) const {
   if (!(tree == arguments)) {
     throw TypeError(fmt::format("compiled {}: it takes arguments of structure {}, got {}", where,
                                 arguments.to_string(), tree.to_string()));
@@ -22,9 +23,8 @@ std::vector<Array> LoweredCall::run(const Executable& executable, const TreeDef&
   const auto types = executable.input_types();
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].type().strengthened() == types[i].strengthened()) continue;
-    throw TypeError(fmt::format("compiled {}: {} should be {}, got {}", where,
-                                argument_name(arguments, i), types[i].to_string(),
-                                leaves[i].type().to_string()));
+    throw TypeError(fmt::format("compiled {}: {} should be {}, got {}", where, name_of(i),
+                                types[i].to_string(), leaves[i].type().to_string()));
   }
   return run_donating(executable, leaves, place_of_call(where, {}, device).is_committed);
 }

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,12 +15,12 @@
 #include <vector>
 
 #include <farcall/core/export.h>
-#include <farcall/core/lru_cache.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/lowered.h>
 #include <farcall/trace/placement.h>
+#include <farcall/trace/program_cache.h>
 #include <farcall/trace/record.h>
 #include <farcall/trace/tree_call.h>
 
@@ -86,7 +85,6 @@ namespace detail {
 class FARCALL_API CompiledTrees {
  public:
   explicit CompiledTrees(JitOptions options);
-  ~CompiledTrees();
 
   std::string where() const;
   // The leaves of the result, whose structure `call` tells afterwards. `type` is that of the tuple
@@ -98,22 +96,16 @@ class FARCALL_API CompiledTrees {
   std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                          bool is_committed = false) const;
   LoweredCall lower(TreeCall& call, const std::type_info& type) const;
-  CacheInfo cache_info() const;
+  CacheInfo cache_info() const { return programs_.info(); }
 
  private:
-  struct Key;
-  struct Entry;
-  using EntryPtr = std::shared_ptr<const Entry>;
-  EntryPtr find_or_record(TreeCall& call, const std::type_info& type,
-                          std::vector<Array>& captured) const;
+  CachedProgramPtr find_or_record(TreeCall& call, const std::type_info& type,
+                                  std::vector<Array>& captured) const;
   std::vector<bool> donated_leaves(const TreeCall& call) const;
-  std::shared_ptr<const Executable> executable_of(const Entry& entry, const TreeCall& call,
-                                                  const Device& device) const;
 
   JitOptions options_;
   mutable SignatureCache fixed_;
-  mutable std::mutex mutex_;
-  mutable LruCache<const Entry> entries_;
+  mutable ProgramCache programs_;
 };
 
 FARCALL_API ProgramPtr record_call(TreeCall& call);

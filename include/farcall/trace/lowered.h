@@ -2,6 +2,7 @@
 // their arguments and results.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,9 +25,11 @@ struct FARCALL_API LoweredCall {
   const Device* device = nullptr;  // null: the default, when it is compiled
 
   std::shared_ptr<const Executable> compile() const;
-  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types.
+  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types,
+  // which `name_of` names: "argument 0".
   std::vector<Array> run(const Executable& executable, const TreeDef& tree,
-                         std::span<const Array> leaves) const;
+                         std::span<const Array> leaves,
+                         const std::function<std::string(size_t leaf)>& name_of) const;
 };
 
 }  // namespace detail
@@ -64,8 +67,10 @@ class Compiled : public LoweredProgram {
   template <detail::Argument... T>
   Result operator()(const T&... args) const {
     const Args all{args...};
+    const TreeDef tree = detail::tree_of(all);
+    const auto name_of = [&](size_t leaf) { return detail::argument_name(tree, leaf); };
     return detail::build<Result>(call_.result,
-                                 call_.run(*executable_, detail::tree_of(all), detail::flat(all)));
+                                 call_.run(*executable_, tree, detail::flat(all), name_of));
   }
   // Its report() of foreign calls and its memory() use.
   const Executable& executable() const { return *executable_; }
