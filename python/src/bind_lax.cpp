@@ -148,10 +148,9 @@ void bind_structural(nb::module_& module) {
       nb::arg("strides").none() = nb::none());
   module.def(
       "concatenate",
-      [](nb::sequence arrays, int64_t dimension) {
-        std::vector<Array> all;
-        for (nb::handle array : arrays) all.push_back(argument(array, "concatenate", "operands"));
-        return wrap_object(lax::concatenate(all, dimension));
+      [](nb::handle arrays, int64_t dimension) {
+        return wrap_object(
+            lax::concatenate(to_arrays(arrays, "concatenate: argument operands"), dimension));
       },
       nb::arg("operands").none(), nb::arg("dimension"));
   module.def(

@@ -159,18 +159,6 @@ void bind_elementwise(nb::module_& module) {
       nb::arg("max").none() = nb::none());
 }
 
-std::vector<Array> to_arrays(nb::handle arrays, const std::string& function) {
-  if (is_array(arrays.ptr()) || !PySequence_Check(arrays.ptr())) {
-    throw TypeError(fmt::format("{}: argument arrays must be a sequence of arrays, got {}",
-                                function, repr_of(arrays)));
-  }
-  std::vector<Array> result;
-  for (nb::handle array : nb::borrow<nb::sequence>(arrays)) {
-    result.push_back(to_array(array, fmt::format("{}: arrays[{}]", function, result.size())));
-  }
-  return result;
-}
-
 // A conversion from all bits that there are, for the dtype is asked for.
 Array cast(nb::handle object, DType dtype) {
   const Array x = to_array(object, "astype: argument x", {.keeps_64_bits = true});
@@ -234,13 +222,14 @@ void bind_shapes(nb::module_& module) {
   module.def(
       "concatenate",
       [](nb::handle arrays, int64_t axis) {
-        return wrap_object(numpy::concatenate(to_arrays(arrays, "concatenate"), axis));
+        return wrap_object(
+            numpy::concatenate(to_arrays(arrays, "concatenate: argument arrays"), axis));
       },
       nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(
       "stack",
       [](nb::handle arrays, int64_t axis) {
-        return wrap_object(numpy::stack(to_arrays(arrays, "stack"), axis));
+        return wrap_object(numpy::stack(to_arrays(arrays, "stack: argument arrays"), axis));
       },
       nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(

@@ -63,7 +63,7 @@ void bind_parts(nb::module_& module) {
       [](nb::handle x, nb::handle parts, int64_t axis) {
         const Array array = argument(x, "split", "ary");
         if (PyIndex_Check(parts.ptr()) && !PySequence_Check(parts.ptr())) {
-          return wrap_all(numpy::split(array, to_sizes(parts, "split: parts")[0], axis));
+          return wrap_all(numpy::split(array, to_size(parts, "split: parts"), axis));
         }
         return wrap_all(numpy::split(array, to_sizes(parts, "split: indices"), axis));
       },
@@ -102,12 +102,9 @@ void bind_parts(nb::module_& module) {
 void bind_products(nb::module_& module) {
   module.def(
       "_einsum",
-      [](const std::string& subscripts, nb::sequence operands,
+      [](const std::string& subscripts, nb::handle operands,
          const std::optional<numpy::EinsumPath>& path) {
-        std::vector<Array> arrays;
-        for (nb::handle operand : operands) {
-          arrays.push_back(argument(operand, "einsum", "operands"));
-        }
+        const std::vector<Array> arrays = to_arrays(operands, "einsum: argument operands");
         return wrap_object(numpy::einsum(subscripts, arrays, path));
       },
       nb::arg("subscripts"), nb::arg("operands").none(), nb::arg("path").none());

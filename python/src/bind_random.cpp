@@ -44,7 +44,7 @@ DType to_integer(nb::handle dtype) { return to_dtype_or(dtype, default_int()); }
 DType to_unsigned(nb::handle dtype) { return to_dtype_or(dtype, default_uint()); }
 
 int64_t to_whole(const char* function, const Argument& argument) {
-  return to_sizes(argument.value, fmt::format("{}: {}", function, argument.name))[0];
+  return to_size(argument.value, fmt::format("{}: {}", function, argument.name));
 }
 
 // A number of Python of up to 64 bits: without 64-bit types its low half counts.

@@ -21,14 +21,6 @@
 namespace farcall::python {
 namespace {
 
-std::vector<Array> to_arrays(nb::sequence arrays, const char* what) {
-  std::vector<Array> result;
-  for (nb::handle array : arrays) {
-    result.push_back(to_array(array, fmt::format("{}[{}]", what, result.size())));
-  }
-  return result;
-}
-
 nb::list to_list(std::span<const Array> arrays) {
   nb::list list;
   for (const Array& array : arrays) list.append(wrap_object(array));

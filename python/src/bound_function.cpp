@@ -91,22 +91,7 @@ std::vector<int64_t> Argument<std::vector<int64_t>>::from(nb::handle object, Arg
 }
 
 std::vector<Array> Argument<std::vector<Array>>::from(nb::handle object, ArgumentPlace place) {
-  const bool is_text = PyUnicode_Check(object.ptr()) || PyDict_Check(object.ptr());
-  nb::object iterator = is_text ? nb::object() : nb::steal(PyObject_GetIter(object.ptr()));
-  if (!iterator.is_valid()) {
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
-    PyErr_Clear();
-    throw TypeError(
-        fmt::format("{} must be a sequence of arrays, got {}", place_of(place), repr_of(object)));
-  }
-  std::vector<Array> arrays;
-  while (true) {
-    nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
-    if (!item.is_valid()) break;
-    arrays.push_back(to_array(item, fmt::format("{}[{}]", place_of(place), arrays.size())));
-  }
-  if (PyErr_Occurred()) nb::raise_python_error();
-  return arrays;
+  return to_arrays(object, place_of(place));
 }
 
 nb::object to_python(const Array& result) { return nb::steal(wrap_object(result).release()); }

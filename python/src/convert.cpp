@@ -141,6 +141,22 @@ Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool ma
   return numpy::astype(to_array(object, what, {!is_cut, may_share}), dtype);
 }
 
+namespace {
+
+[[noreturn]] void too_many_items(std::string_view what) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} may have up to {} items, got more", what, kMaxItems));
+}
+
+// As for a list made of the same: what claims to be endless is refused before it is walked.
+void check_length(nb::handle object, std::string_view what) {
+  const Py_ssize_t hint = PyObject_LengthHint(object.ptr(), 0);
+  if (hint < 0) nb::raise_python_error();
+  if (static_cast<size_t>(hint) > kMaxItems) too_many_items(what);
+}
+
+}  // namespace
+
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
   const auto one = [&](nb::handle item) {
     check_known_integer(item, what);
@@ -164,16 +180,37 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
     throw TypeError(fmt::format("{} must be a whole number or a sequence of them, got {}", what,
                                 repr_of(object)));
   }
-  // As for a list made of the same: what claims to be endless is refused before it is walked.
-  const Py_ssize_t hint = PyObject_LengthHint(object.ptr(), 0);
-  if (hint < 0) nb::raise_python_error();
+  check_length(object, what);
   std::vector<int64_t> sizes;
-  sizes.reserve(static_cast<size_t>(hint));
   for_each_item(object, [&](const nb::object& item) {
+    if (sizes.size() == kMaxItems) too_many_items(what);
     sizes.push_back(one(item));
     return true;
   });
   return sizes;
+}
+
+int64_t to_size(nb::handle object, std::string_view what) {
+  const std::vector<int64_t> sizes = to_sizes(object, what);
+  if (sizes.size() == 1) return sizes[0];
+  throw TypeError(fmt::format("{} must be a whole number, got {}", what, repr_of(object)));
+}
+
+std::vector<Array> to_arrays(nb::handle object, std::string_view what) {
+  if (PyUnicode_Check(object.ptr()) || PyDict_Check(object.ptr()) ||
+      !nb::object(nb::steal(PyObject_GetIter(object.ptr()))).is_valid()) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+    PyErr_Clear();
+    throw TypeError(fmt::format("{} must be a sequence of arrays, got {}", what, repr_of(object)));
+  }
+  check_length(object, what);
+  std::vector<Array> arrays;
+  for_each_item(object, [&](const nb::object& item) {
+    if (arrays.size() == kMaxItems) too_many_items(what);
+    arrays.push_back(to_array(item, fmt::format("{}[{}]", what, arrays.size())));
+    return true;
+  });
+  return arrays;
 }
 
 nb::tuple to_tuple(std::span<const int64_t> values) {
@@ -187,7 +224,7 @@ nb::tuple to_tuple(std::span<const int64_t> values) {
 
 std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what) {
   const auto to_integer = [&](nb::handle object) {
-    if (PyIndex_Check(object.ptr())) return to_sizes(object, what)[0];
+    if (PyIndex_Check(object.ptr())) return to_size(object, what);
     throw TypeError(fmt::format("{} must be whole numbers, got {}", what, repr_of(object)));
   };
   std::map<int64_t, int64_t> result;

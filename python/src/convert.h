@@ -72,6 +72,10 @@ void extend_signs(DType dtype, std::span<std::byte> elements);
 
 // A whole number or a sequence of them. Raises TypeError naming `what`.
 std::vector<int64_t> to_sizes(nb::handle object, std::string_view what);
+// One of these.
+int64_t to_size(nb::handle object, std::string_view what);
+// A sequence of arrays and numbers.
+std::vector<Array> to_arrays(nb::handle object, std::string_view what);
 // From None or a dict of input to output indices. Raises TypeError naming `what`.
 std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what);
 nb::tuple to_tuple(std::span<const int64_t> values);

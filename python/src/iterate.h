@@ -9,6 +9,9 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
+// What lists of sizes and of operands may hold. More is taken for a mistake: an endless sequence.
+inline constexpr size_t kMaxItems = size_t{1} << 20;
+
 // Calls `visit` with each item while `visit` is true, as `for item in iterable` does. Holds the
 // item meanwhile. Ctrl-C ends it.
 template <class Visit>

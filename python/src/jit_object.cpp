@@ -28,6 +28,7 @@
 
 #include "caches.h"
 #include "call.h"
+#include "call_pattern.h"
 #include "callbacks/owned_functions.h"
 #include "convert.h"
 #include "errors.h"
@@ -38,6 +39,7 @@
 namespace farcall::python {
 namespace {
 
+using farcall::detail::CachedProgram;
 using farcall::detail::CachedProgramPtr;
 
 ResultForm form_of(const TreeDef& tree) {
@@ -60,6 +62,19 @@ struct FastEntry {
   CachedProgramPtr owner;  // of the executable
 };
 
+// A signature of arrays in containers, by keyword, or beside static arguments, as long as the cache
+// keeps its program.
+struct PatternEntry {
+  CallPattern pattern;
+  farcall::detail::CallSignature signature;
+  const Executable* executable;
+  ResultForm form;
+  std::weak_ptr<const CachedProgram> cached;  // owns the executable
+  bool was_used = false;                      // since the cache was told
+};
+
+constexpr size_t kMaxFastEntries = 16;
+
 // Guarded by the interpreter lock. Other threads run, and change the state, wherever Python code is
 // called or an executable drops the lock; references into it do not live over such a place.
 struct JitState {
@@ -72,6 +87,8 @@ struct JitState {
   bool is_inline = false;
   const Device* device = nullptr;  // where it runs; null: as place_of_call() says
   farcall::detail::ProgramCache programs;
+  std::vector<PatternEntry> patterns;
+  size_t next_pattern = 0;  // the one that is replaced when there are too many
   std::vector<FastEntry> fast;
   size_t next_fast = 0;  // the one that is replaced when there are too many
   // Fast calls under way hold no reference to their executable: what leaves `fast` waits for them.
@@ -149,17 +166,25 @@ std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arg
 }
 
 CachedProgramPtr find_or_trace(JitState& state, const CallArguments& arguments,
-                               std::vector<ShapeDtype> types, std::vector<Array>& captured) {
+                               const farcall::detail::CallSignature& signature,
+                               std::vector<Array>& captured) {
+  // What was used least recently goes where the cache is full: it did not see the fast calls.
+  for (PatternEntry& entry : state.patterns) {
+    if (std::exchange(entry.was_used, false)) state.programs.find(entry.signature);
+  }
   const auto record = [&] {
-    return trace(state.function, state.where, state.name, arguments, types);
+    return trace(state.function, state.where, state.name, arguments, signature.types);
   };
-  return state.programs.find_or_record(signature_of(arguments, types), record, captured);
+  return state.programs.find_or_record(signature, record, captured);
+}
+
+bool are_arrays(PyObject* const* args, size_t nargs) {
+  return std::all_of(args, args + nargs, [](PyObject* arg) { return is_array(arg); });
 }
 
 // For calls of arrays in the host's memory that run there.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
                    const CachedProgramPtr& cached, const Executable& executable) {
-  constexpr size_t kMaxFastEntries = 16;
   const auto& overwrites = executable.overwrites();
   const ResultForm form = form_of(cached->result());
   if (checks_results() || form == ResultForm::kTree || nargs > kMaxFastArguments ||
@@ -167,16 +192,62 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
     return;
   }
   FastEntry fast{nargs, config, {}, &executable, form, cached};
-  for (size_t i = 0; i < nargs; ++i) {
-    if (!is_array(args[i])) return;
-    fast.types[i] = array_of(args[i]).type();
-  }
+  for (size_t i = 0; i < nargs; ++i) fast.types[i] = array_of(args[i]).type();
   if (state.fast.size() < kMaxFastEntries) {
     state.fast.push_back(std::move(fast));
     return;
   }
   std::swap(state.fast[state.next_fast++ % kMaxFastEntries], fast);
   if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
+}
+
+// For calls of arrays in the host's memory that run there.
+void remember_pattern(JitState& state, const CallArguments& arguments, PyObject* kwnames,
+                      farcall::detail::CallSignature signature, const CachedProgramPtr& cached,
+                      const Executable& executable) {
+  const auto& overwrites = executable.overwrites();
+  if (checks_results() || std::ranges::find(overwrites, true) != overwrites.end()) return;
+  std::optional<CallPattern> pattern = CallPattern::of(arguments, kwnames);
+  if (!pattern) return;
+  PatternEntry entry{std::move(*pattern), std::move(signature), &executable,
+                     form_of(cached->result()), cached};
+  if (state.patterns.size() < kMaxFastEntries) {
+    state.patterns.push_back(std::move(entry));
+  } else {
+    std::swap(state.patterns[state.next_pattern++ % kMaxFastEntries], entry);
+  }
+}
+
+// Other threads may change the containers during the run: it holds the arrays itself.
+PyObject* run_pattern(const Executable& executable, ResultForm form, const CachedProgram& cached,
+                      const CallPattern::Leaves& leaves) {
+  const size_t count = executable.input_types().size();
+  struct Held {
+    explicit Held(std::span<PyObject* const> objects) : objects(objects) {
+      for (PyObject* object : objects) Py_INCREF(object);
+    }
+    ~Held() {
+      for (PyObject* object : objects) Py_DECREF(object);
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    std::span<PyObject* const> objects;
+  };
+  const Held held({leaves.objects, count});
+  const auto types = executable.output_types();
+  if (form != ResultForm::kTree) {
+    Storage outputs[kMaxFastResults];
+    execute(executable, {leaves.storages, count}, {outputs, types.size()});
+    return wrap_results(form, types, outputs);
+  }
+  std::vector<Storage> outputs(types.size());
+  execute(executable, {leaves.storages, count}, outputs);
+  std::vector<nb::object> results;
+  results.reserve(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    results.push_back(wrap_object(Array(types[i], std::move(outputs[i]))));
+  }
+  return unflatten(cached.result(), results).release().ptr();
 }
 
 constexpr std::string_view kMakeStatic =
@@ -191,7 +262,7 @@ PyObject* plain_call(const JitState& state, PyObject* const* args, size_t nargs,
 
 PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
-  const uint64_t config = config_key();  // the function may change flags
+
   if (is_on(Flag::kDisableJit)) return plain_call(state, args, nargs, kwnames);
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
@@ -205,14 +276,17 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
         origin.empty() ? "" : "; " + origin));
   }
   std::vector<Array> captured;
-  const CachedProgramPtr cached = find_or_trace(state, arguments, types_of(inputs), captured);
+  auto signature = signature_of(arguments, types_of(inputs));
+  const CachedProgramPtr cached = find_or_trace(state, arguments, signature, captured);
   const CallPlace place = place_of_call(state.where, inputs, state.device);
   const auto executable =
       cached->executable_on(*place.device, state.where, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   const bool is_on_host = place.device->is_host() && !place.is_committed;
-  if (is_plain && is_on_host && arguments.leaves.size() == nargs) {
-    remember_fast(state, args, nargs, config, cached, *executable);
+  if (is_on_host && is_plain && are_arrays(args, nargs)) {
+    remember_fast(state, args, nargs, signature.config, cached, *executable);
+  } else if (is_on_host) {
+    remember_pattern(state, arguments, kwnames, std::move(signature), cached, *executable);
   }
   return run_executable(*executable, cached->result(), inputs, place.is_committed).release().ptr();
 }
@@ -224,7 +298,8 @@ PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObj
   const CallArguments arguments = sort_arguments(state.where, state.statics, args, nargs, kwnames);
   const std::vector<Array> inputs = leaves_to_arrays(state.where, arguments, kMakeStatic);
   std::vector<Array> operands;
-  const CachedProgramPtr cached = find_or_trace(state, arguments, types_of(inputs), operands);
+  const auto signature = signature_of(arguments, types_of(inputs));
+  const CachedProgramPtr cached = find_or_trace(state, arguments, signature, operands);
   operands.insert(operands.end(), inputs.begin(), inputs.end());
   const std::vector<Array> results = state.is_inline ? evaluate(*cached->program(), operands)
                                                      : call_program(cached->program(), operands);
@@ -237,8 +312,8 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   try {
     if (!is_evaluating()) return nested_call(self, args, nargs, kwnames);
     const Storage* storages[kMaxFastArguments];
+    const uint64_t config = config_key();
     if (!kwnames && nargs <= kMaxFastArguments && collect(args, nargs, storages)) {
-      const uint64_t config = config_key();
       for (const FastEntry& entry : state.fast) {
         if (entry.nargs != nargs || entry.config != config) continue;
         size_t i = 0;
@@ -251,6 +326,15 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
         const Running running(state);
         execute(executable, {storages, nargs}, {outputs, types.size()});
         return wrap_results(form, types, outputs);
+      }
+    }
+    CallPattern::Leaves leaves;
+    for (PatternEntry& entry : state.patterns) {
+      if (entry.signature.config != config) continue;
+      if (!entry.pattern.matches(args, nargs, kwnames, leaves)) continue;
+      if (const CachedProgramPtr cached = entry.cached.lock()) {
+        entry.was_used = true;
+        return run_pattern(*entry.executable, entry.form, *cached, leaves);
       }
     }
     return slow_call(self, args, nargs, kwnames);
@@ -285,6 +369,7 @@ int clear(PyObject* self) {
   object->state->function.reset();
   // Dying objects may come back to this one.
   object->state->programs.clear();
+  const auto patterns = std::exchange(object->state->patterns, {});
   const auto fast = std::exchange(object->state->fast, {});
   return 0;
 }
@@ -399,6 +484,7 @@ void bind_jit(nb::module_& module) {
   module.def("jit_clear_cache", [](nb::handle f) {
     JitState& state = checked_state(f);
     state.programs.clear();
+    const auto patterns = std::exchange(state.patterns, {});
     const auto fast = std::exchange(state.fast, {});
     if (state.num_running == 0) return;
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);

@@ -278,9 +278,15 @@ nb::object unflatten(const TreeDef& tree, std::span<const nb::object> leaves) {
 
 nb::list keys_of(const TreeDef& dict) { return nb::borrow<nb::list>(python_node(dict)->data); }
 
+bool is_dict(const TreeDef& node) {
+  return node.kind() == Kind::kNode && python_node(node)->form == Form::kDict;
+}
+
 bool is_named_tuple(const TreeDef& node) {
   return node.kind() == Kind::kNode && python_node(node)->form == Form::kNamedTuple;
 }
+
+nb::object class_of(const TreeDef& named_tuple) { return python_node(named_tuple)->type; }
 
 TreeDef with_float0(const TreeDef& tree, std::span<const bool> is_float0) {
   return marked(tree, is_float0);

@@ -23,9 +23,11 @@ TreeDef flatten_one_level(nb::handle tree, std::vector<nb::object>& children);
 // The object with these leaves; raises ValueError for another number of them.
 nb::object unflatten(const TreeDef& tree, std::span<const nb::object> leaves);
 
-// The keys of a dict's node, sorted.
+bool is_dict(const TreeDef& node);
+// Its keys, sorted.
 nb::list keys_of(const TreeDef& dict);
 bool is_named_tuple(const TreeDef& node);
+nb::object class_of(const TreeDef& named_tuple);
 
 // The same tree, whose leaves are marked as of dtype float0 where the flag is set; see float0.h.
 TreeDef with_float0(const TreeDef& tree, std::span<const bool> is_float0);

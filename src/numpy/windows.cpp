@@ -18,7 +18,7 @@ namespace {
 struct Places {
   explicit Places(int64_t size)
       : each(lax::iota(default_float(), {std::max<int64_t>(size, 0)}, 0)),
-        last(static_cast<double>(std::max<int64_t>(size - 1, 1))) {}
+        last(static_cast<double>(std::max<int64_t>(size, 2) - 1)) {}
   Array each;
   double last;
 };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -340,7 +341,13 @@ def conv_general_dilated_patches(
     """
     del precision
     x = _f.as_array(lhs, "conv_general_dilated_patches: argument lhs")
-    shape = tuple(operator.index(size) for size in filter_shape)
+    # One more than there are dimensions is too many already.
+    shape = tuple(operator.index(size) for size in itertools.islice(filter_shape, x.ndim))
+    if len(shape) != x.ndim - 2:
+        raise ValueError(
+            "conv_general_dilated_patches: filter_shape must have a size for each of the "
+            f"{max(x.ndim - 2, 0)} spatial dimensions of lhs, got {filter_shape!r}"
+        )
     numbers = conv_dimension_numbers(x.shape, (1,) * x.ndim, dimension_numbers)
     features, places = x.shape[numbers.lhs_spec[1]], math.prod(shape)
     eye = np.eye(places, dtype=np.float32).reshape(places, 1, *shape)

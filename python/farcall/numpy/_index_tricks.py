@@ -103,7 +103,7 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Array:
     vector = asarray(filt)
     if vector.ndim != 1:
         raise ValueError(f"trim_zeros: expected a vector, got an array of shape {vector.shape}")
-    if set(trim.lower()) - set("fb"):
+    if not isinstance(trim, str) or set(trim.lower()) - set("fb"):
         raise ValueError(f"trim_zeros: trim must be of 'f' and 'b', got {trim!r}")
     places = np.flatnonzero(np.asarray(vector))
     if not len(places):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import operator
 from typing import Any
 
@@ -70,7 +71,9 @@ def _item(self: Array, *args: Any) -> Any:
         if not -self.size <= position < self.size:
             raise IndexError(f"item: index {position} is out of range for {self.size} elements")
         index = np.unravel_index(position % self.size, self.shape)
-    return _only_item(self[tuple(int(i) for i in index)])
+    # One more than there are dimensions is too many already.
+    places = itertools.islice(index, self.ndim + 1)
+    return _only_item(self[tuple(int(i) for i in places)])
 
 
 def _view(self: Array, dtype: Any = None, type: None = None) -> Array:

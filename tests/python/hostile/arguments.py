@@ -79,7 +79,8 @@ def _make_call(call: Call, tracer: Any) -> None:
 
 def run(call: Call) -> None:
     """Makes the call."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    # The print options are numpy's, which takes anything for them.
+    with warnings.catch_warnings(), np.errstate(all="ignore"), np.printoptions():
         warnings.simplefilter("ignore")
         if call.inside:
             _INSIDE[call.inside](lambda x: (_make_call(call, x), x)[1])
