@@ -219,3 +219,44 @@ def test_roll_without_shifts_or_axes_moves_nothing(shift: Any, axis: Any) -> Non
     x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
     shift = np.array(shift, np.int32)
     np.testing.assert_array_equal(fnp.roll(x, shift, axis), x)
+
+
+class Endless:
+    """Items without end, whatever its length says."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda items: fnp.concatenate(items),
+        lambda items: fnp.column_stack(items),
+        lambda items: fnp.stack(items),
+        lambda items: fc.lax.concatenate(items, 0),
+        lambda items: X.squeeze(items),
+        lambda items: X.item(items),
+        lambda items: fnp.std(X, items),
+        lambda items: fc.lax.conv_general_dilated_patches(fnp.ones((1, 1, 4)), items, (1,), "SAME"),
+    ],
+)
+def test_sequences_without_end_are_refused(call: Any) -> None:
+    for items in (Endless(1), Endless(2**40), range(2**70), np.broadcast_to(X, (2**40, 3))):
+        with pytest.raises((ValueError, OverflowError, TypeError, IndexError)):
+            call(items)
+
+
+def test_one_whole_number_is_asked_for_where_a_list_came() -> None:
+    for wrong in ([], (), [1, 2], ""):
+        with pytest.raises(TypeError, match="ball: d must be"):
+            fc.random.ball(fc.random.key(0), wrong, shape=1)
+    assert fnp.hanning(-(2**63)).shape == (0,)
+    with pytest.raises(ValueError, match="trim must be of 'f' and 'b', got 5"):
+        fnp.trim_zeros(X, 5)  # type: ignore[arg-type]
