@@ -1,6 +1,8 @@
 // Elementwise primitives with parameters: casts, integer_pow, round, reduce_precision.
 #include <farcall/primitives/elementwise.h>
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include <farcall/ops/lax.h>
@@ -108,7 +110,10 @@ JvpResults integer_pow_jvp(const JvpCall& call) {
   if (y == 0) return with_tangent(result, {});
   if (y == 1) return with_tangent(result, {t});
   const Array factor = scalar_of(x.dtype(), static_cast<double>(y));
-  const Array power = y == 2 ? x : lax::integer_pow(x, y - 1);
+  // y - 1 is no number where y is the smallest one.
+  const Array power = y == 2                                     ? x
+                      : y == std::numeric_limits<int64_t>::min() ? lax::div(result, x)
+                                                                 : lax::integer_pow(x, y - 1);
   return with_tangent(result, {lax::mul(t, lax::mul(factor, power))});
 }
 

@@ -127,3 +127,10 @@ def test_the_gradient_of_a_gradient_by_both_operands_of_power() -> None:
     np.testing.assert_allclose(by_y, 3 / 2 + 5 * np.log(2) ** 2)
     _, change = fc.jvp(slope, (x, y), (fnp.ones_like(x), fnp.zeros_like(y)))
     np.testing.assert_allclose(change, 5 / 2)
+
+
+def test_the_smallest_exponent_has_a_derivative():
+    least = -(2**63)
+    slope = fc.grad(lambda x: fc.lax.integer_pow(x, least))
+    assert float(slope(1.0)) == float(least)
+    assert float(slope(-1.0)) == -float(least)
