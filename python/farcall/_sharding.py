@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import itertools
 import math
+import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -337,6 +339,9 @@ class set_mesh:  # noqa: N801
 use_mesh = set_mesh
 
 
+_MAX_AXES = 64  # as numpy's arrays
+
+
 def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[str],
@@ -356,17 +361,20 @@ def make_mesh(
       ValueError: for sizes that need another number of devices than there are.
     """
     found = list(_all_devices() if devices is None else devices)
-    wanted = math.prod(axis_shapes)
+    sizes = tuple(operator.index(size) for size in itertools.islice(axis_shapes, _MAX_AXES + 1))
+    if len(sizes) > _MAX_AXES:
+        raise ValueError(f"make_mesh: axis_shapes may have up to {_MAX_AXES} sizes, got more")
+    wanted = math.prod(sizes)
     if wanted != len(found):
         raise ValueError(
-            f"make_mesh: axis_shapes {tuple(axis_shapes)} needs {wanted} devices, and there "
+            f"make_mesh: axis_shapes {sizes} needs {wanted} devices, and there "
             f"{'is' if len(found) == 1 else 'are'} {len(found)}"
         )
     grid = np.empty(len(found), dtype=object)
     grid[:] = found
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(axis_names)
-    return Mesh(grid.reshape(tuple(axis_shapes)), axis_names, axis_types)
+    return Mesh(grid.reshape(sizes), axis_names, axis_types)
 
 
 def _all_devices() -> list[Device]:
