@@ -65,6 +65,7 @@ class NativeExecutable final : public Executable {
     const StatePool::Lease state = pool_.take();
     state->options.run_id = state->run_id_base + ++state->num_runs;
     try {
+      state->lease_arenas();
       const Binding binding(*plan_, *state, options);
       std::vector<const Storage*> own;
       if (overwrites_) inputs = with_own_copies(*state, inputs, own);
