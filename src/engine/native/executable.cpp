@@ -264,7 +264,7 @@ class NativeEngine final : public Engine {
  public:
   std::string_view name() const override { return "native"; }
   std::string_view description() const override {
-    return "kernels and foreign calls on the host, on the calling thread";
+    return "kernels and foreign calls on the host, on the calling thread; large products on more";
   }
   std::string why_unavailable() const override { return {}; }
   std::span<const Device* const> devices() const override { return devices_; }

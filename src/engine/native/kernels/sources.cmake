@@ -14,6 +14,7 @@ set(FARCALL_NATIVE_KERNELS
   indexing.cpp
   math.cpp
   matrix_product.cpp
+  matrix_tile.cpp
   narrow.cpp
   random.cpp
   reduce.cpp
