@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """farcall against JAX: array programs that call nothing foreign, small ones and large ones.
 
-  benchmarks/python/arrays.py [--quick] [--json]
+  benchmarks/python/arrays.py [--quick] [--json] [--minimum] [word …]
 
 Each program is jitted, runs on one array or a few, and is waited for. Ratios below one: farcall is
-faster.
+faster. With words, only the rows that have one of them in their names.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from timing import compare, unit
 
-SMALL, ROWS, LARGE = (16,), (4096, 1024), (1 << 22,)
+SMALL, ROWS, LARGE, HUGE = (16,), (4096, 1024), (1 << 22,), (1 << 24,)
 
 
 class Programs:
@@ -74,7 +74,7 @@ class Programs:
         }
         found = {}
         for name, function in elementwise.items():
-            for size, shape in (("16", SMALL), ("4M", LARGE)):
+            for size, shape in (("16", SMALL), ("4M", LARGE), ("16M", HUGE)):
                 arrays = [self.array(*shape) for _ in range(function.__code__.co_argcount)]
                 found[f"{name}, {size}"] = self.call(function, *arrays)
         x = self.array(*ROWS)
@@ -89,9 +89,22 @@ class Programs:
             self.array(1024, 64),
             fnp.asarray(self.random.integers(0, 1024, 1 << 16, np.int32)),
         )
-        for size in (64, 1024):
+        for size in (8, 64, 256, 1024):
             pair = self.array(size, size), self.array(size, size)
             found[f"matmul, {size}"] = self.call(fnp.matmul, *pair)
+        found["matmul, 1024, both transposed"] = self.call(lambda a, b: a.T @ b.T, *pair)
+        found["matmul, 1024 by 64 by 1024"] = self.call(
+            fnp.matmul, self.array(1024, 64), self.array(64, 1024)
+        )
+        found["matmul, 32 of 128"] = self.call(
+            fnp.matmul, self.array(32, 128, 128), self.array(32, 128, 128)
+        )
+        found["matrix and vector, 1024"] = self.call(
+            fnp.matmul, self.array(1024, 1024), self.array(1024)
+        )
+        found["vector and matrix, 64 by 128"] = self.call(
+            fnp.matmul, self.array(64), self.array(64, 128)
+        )
         found["normal numbers, 1M"] = self.call(lambda k: random.normal(k, (1 << 20,)), key)
         run, xs = self.lstm(32, 1000)
         found["LSTM of 32, 1,000 steps"] = self.call(run, xs)
@@ -99,11 +112,11 @@ class Programs:
         return found
 
 
-def print_table(results):
-    print("| median of | farcall | JAX | farcall / JAX |\n|---|---:|---:|---:|")
+def print_table(results, which):
+    print(f"| {which} of | farcall | JAX | farcall / JAX |\n|---|---:|---:|---:|")
     for row, times in results.items():
-        ours = times["farcall"]["median"]
-        theirs = times["jax"]["median"] if "jax" in times else None
+        ours = times["farcall"][which]
+        theirs = times["jax"][which] if "jax" in times else None
         ratio = "-" if theirs is None else f"{ours / theirs:.2g}"
         print(f"| {row} | {unit(ours)} | {unit(theirs) if theirs else '-'} | {ratio} |")
 
@@ -112,6 +125,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument("--minimum", action="store_true", help="the least times, not the median")
+    parser.add_argument("words", nargs="*", help="which rows; all without any")
     args = parser.parse_args()
 
     found = {"farcall": Programs("farcall").rows()}
@@ -126,12 +141,13 @@ def main():
             {name: rows[row] for name, rows in found.items()}, blocks, block_ns, most_ns=2e10
         )
         for row in found["farcall"]
+        if not args.words or any(word in row for word in args.words)
     }
     if args.json:
         json.dump(results, sys.stdout, indent=2)
         print()
     else:
-        print_table(results)
+        print_table(results, "min" if args.minimum else "median")
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ from farcall._jit import eval_shape as eval_shape
 from farcall._jit import jit as jit
 from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
+from farcall._memory import clear_memory_pool as clear_memory_pool
+from farcall._memory import memory_pool_info as memory_pool_info
 from farcall._placement import copy_to_host_async as copy_to_host_async
 from farcall._placement import device_put as device_put
 from farcall._placement import make_array_from_callback as make_array_from_callback

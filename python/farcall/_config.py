@@ -64,6 +64,13 @@ def _count(value: Any) -> int:
     return number
 
 
+def _bytes(value: Any) -> int:
+    number = _whole_number(value)
+    if not 0 <= number < 2**63:
+        raise ValueError("a number of bytes, 0 or more")
+    return number
+
+
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
@@ -152,6 +159,13 @@ _ACTIVE = (
         _count,
         "how many programs each cache holds, such as the one of a jitted function; process-wide",
         _core.set_cache_limit,
+    ),
+    Flag(
+        "memory_pool_limit",
+        _core.memory_pool_limit(),
+        _bytes,
+        "how many bytes of freed arrays are kept for the next ones; process-wide",
+        _core.set_memory_pool_limit,
     ),
     Flag(
         "engine",

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include <farcall/core/lru_cache.h>
+#include <farcall/core/memory_pool.h>
 #include <farcall/ops/ffi_call.h>
 
 #include "bind.h"
@@ -21,6 +22,14 @@ void bind_caches(nb::module_& module) {
     return nb::make_tuple(to_tuple(caches.eager), to_tuple(caches.ffi_calls),
                           caches.num_array_types);
   });
+  module.def("memory_pool_limit", memory_pool_limit);
+  module.def("set_memory_pool_limit", set_memory_pool_limit, nb::arg("nbytes"));
+  module.def("memory_pool_info", [] {
+    const MemoryPoolInfo info = memory_pool_info();
+    return nb::make_tuple(info.bytes_in_use, info.peak_bytes_in_use, info.bytes_kept, info.limit,
+                          info.hits, info.misses);
+  });
+  module.def("clear_memory_pool", clear_memory_pool);
 }
 
 }  // namespace farcall::python

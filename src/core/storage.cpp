@@ -1,27 +1,39 @@
 #include <farcall/core/storage.h>
 
 #include <cstdlib>
-#include <limits>
+#include <memory>
 #include <new>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/core/memory_pool.h>
 
 namespace farcall {
+
+namespace {
+
+[[noreturn]] void throw_no_memory(size_t nbytes) {
+  throw Error(ErrorCode::kResourceExhausted, fmt::format("no memory for {} bytes", nbytes));
+}
+
+}  // namespace
 
 DeviceBuffer::~DeviceBuffer() = default;
 
 Storage Storage::allocate(size_t nbytes) {
+  if (nbytes >= detail::kPooledBytes) {
+    auto block = std::make_unique<Block>();
+    block->data = block->allocation = detail::take_block(nbytes);
+    if (!block->data) throw_no_memory(nbytes);
+    block->nbytes = nbytes;
+    return Storage(block.release());
+  }
   // malloc with room to align by hand: unlike aligned_alloc it serves small sizes from the thread's
   // own cache, which makes a result of a few floats three times cheaper.
   constexpr size_t kOverhead = sizeof(Block) + kAlignment;
-  void* allocation = nbytes <= std::numeric_limits<size_t>::max() - kOverhead
-                         ? std::malloc(nbytes + kOverhead)
-                         : nullptr;
-  if (!allocation) {
-    throw Error(ErrorCode::kResourceExhausted, fmt::format("no memory for {} bytes", nbytes));
-  }
+  void* allocation = std::malloc(nbytes + kOverhead);
+  if (!allocation) throw_no_memory(nbytes);
   const auto first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Block);
   const auto data = (first + kAlignment - 1) / kAlignment * kAlignment;
   auto* block = new (allocation) Block;
@@ -48,6 +60,11 @@ Storage Storage::adopt(std::unique_ptr<const DeviceBuffer> buffer, size_t nbytes
 }
 
 void Storage::destroy(Block* block) {
+  if (block->allocation && block->nbytes >= detail::kPooledBytes) {
+    detail::give_block(block->allocation, block->nbytes);
+    delete block;
+    return;
+  }
   if (block->allocation) {
     void* allocation = block->allocation;
     block->~Block();

@@ -1,4 +1,4 @@
-// The native engine: runs programs on the host, on the calling thread.
+// The native engine: runs programs on the host, on the calling thread; large products on more.
 #pragma once
 
 #include <farcall/program/engine.h>

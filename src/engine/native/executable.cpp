@@ -65,6 +65,7 @@ class NativeExecutable final : public Executable {
     const StatePool::Lease state = pool_.take();
     state->options.run_id = state->run_id_base + ++state->num_runs;
     try {
+      state->lease_arenas();
       const Binding binding(*plan_, *state, options);
       std::vector<const Storage*> own;
       if (overwrites_) inputs = with_own_copies(*state, inputs, own);
@@ -263,7 +264,7 @@ class NativeEngine final : public Engine {
  public:
   std::string_view name() const override { return "native"; }
   std::string_view description() const override {
-    return "kernels and foreign calls on the host, on the calling thread";
+    return "kernels and foreign calls on the host, on the calling thread; large products on more";
   }
   std::string why_unavailable() const override { return {}; }
   std::span<const Device* const> devices() const override { return devices_; }

@@ -5,6 +5,7 @@
 #include <farcall/program/walk.h>
 
 #include "engine/native/engine.h"
+#include "engine/native/fold_transposes.h"
 
 namespace farcall::native {
 
@@ -17,6 +18,7 @@ ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate)
     program = fold_constants(std::move(program), evaluate);
     program = simplify(std::move(program));
     program = common_subexpressions(std::move(program));
+    program = fold_transposes(std::move(program));
   }
   program = remove_barriers(std::move(program));
   return remove_dead_code(std::move(program));

@@ -1,5 +1,7 @@
 #include "engine/native/state.h"
 
+#include <farcall/core/memory_pool.h>
+
 #include "engine/native/interrupt_watch.h"
 #include "engine/native/region.h"
 
@@ -55,16 +57,50 @@ State::State(const Plan& plan, const ExecutionOptions& options)
 }
 
 void State::build(const ExecutionOptions& seen) {
-  memory = Storage::allocate(plan.arena_bytes + plan.scratch_bytes);
   operands.assign(plan.num_operands, nullptr);
   invocations.reserve(plan.calls.size());
   for (const auto& call : plan.calls) invocations.emplace_back(*call);
   for (Invocation& invocation : invocations) invocation.begin(seen);
+  has_leases_ = is_leased();
+  for (const auto& child : plan.children) {
+    children.push_back(std::make_unique<State>(*child, seen));
+    has_leases_ |= children.back()->has_leases_;
+  }
+  set_pointers(/*in_arena=*/false);
+  if (is_leased()) return;
+  memory = Storage::allocate(plan.arena_bytes + plan.scratch_bytes);
+  set_pointers(/*in_arena=*/true);
+}
+
+bool State::is_leased() const {
+  return plan.arena_bytes + plan.scratch_bytes >= detail::kPooledBytes;
+}
+
+void State::lease() {
+  for (const auto& child : children) child->lease_arenas();
+  if (!is_leased()) return;
+  memory = Storage::allocate(plan.arena_bytes + plan.scratch_bytes);
+  // Often it is the block of the last run.
+  if (memory.data() == leased_) return;
+  set_pointers(/*in_arena=*/true);
+  leased_ = memory.data();
+}
+
+void State::end_lease() {
+  for (const auto& child : children) child->return_arenas();
+  if (is_leased()) memory = Storage();
+}
+
+void State::set_pointers(bool in_arena) {
+  const auto is_meant = [&](Place place) {
+    return (place.kind == Place::Kind::kArena) == in_arena;
+  };
   for (const PlannedWorkspace& workspace : plan.workspaces) {
+    if (!is_meant(workspace.place)) continue;
     invocations[workspace.call].set_workspace(address(plan, *this, workspace.place));
   }
-  for (const auto& child : plan.children) children.push_back(std::make_unique<State>(*child, seen));
   for (const PointerUse& use : plan.pointers) {
+    if (!is_meant(use.place)) continue;
     void* const data = address(plan, *this, use.place);
     if (use.call == PointerUse::kNoCall) {
       operands[use.index] = data;

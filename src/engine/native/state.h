@@ -22,6 +22,17 @@ struct State final : MemoryKeeper {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
+  // A large arena is leased from the pool of memory for each run, so that an executable holds none
+  // between runs. Leasing sets the pointers into it.
+  void lease_arenas() {
+    if (has_leases_) [[unlikely]]
+      lease();
+  }
+  void return_arenas() {
+    if (has_leases_) [[unlikely]]
+      end_lease();
+  }
+
   // Runs the instructions; the pointers are set.
   void run();
 
@@ -45,7 +56,7 @@ struct State final : MemoryKeeper {
   }
 
   const Plan& plan;
-  Storage memory;                       // arena, then scratch
+  Storage memory;                       // arena, then scratch; where leased, only in a run
   std::vector<void*> operands;          // of all kernels and regions
   std::vector<Storage> private_inputs;  // copies that last for one run
   std::vector<Invocation> invocations;  // one for each foreign call
@@ -62,8 +73,15 @@ struct State final : MemoryKeeper {
   }
   void run(const Instruction& instruction, void* scratch);
   void build(const ExecutionOptions& seen);
+  bool is_leased() const;
+  void lease();
+  void end_lease();
+  // Writes the pointers to places of these kinds.
+  void set_pointers(bool in_arena);
   void add_memory(std::vector<Storage>& all) const;
 
+  bool has_leases_ = false;       // here or in children
+  const void* leased_ = nullptr;  // where pointers into a leased arena point
   std::span<const Storage* const> inputs_of_run_;
   std::span<const Storage> outputs_of_run_;
   std::shared_ptr<const std::vector<Storage>> kept_;
@@ -83,6 +101,7 @@ class StatePool {
     Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
     ~Lease() {
       if (!state_->private_inputs.empty()) state_->private_inputs.clear();
+      state_->return_arenas();
       if (state_->is_kept()) {
         if (slot_) slot_->state.store(nullptr, std::memory_order_release);
         delete state_;

@@ -65,6 +65,10 @@ const char* const kLong[] = {
     "broadcast_dimensions=()] a in (b,) }",
     "{ lambda ; a:i32[300,300]. let b:i32[300,300] = dot_general[lhs_contracting=(1,) "
     "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a a in (b,) }",
+    "{ lambda ; a:f32[900,900]. let b:f32[900,900] = dot_general[lhs_contracting=(1,) "
+    "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a a in (b,) }",
+    "{ lambda ; a:f32[2,1000000]. let b:f32[2,2] = dot_general[lhs_contracting=(1,) "
+    "rhs_contracting=(1,) lhs_batch=() rhs_batch=()] a a in (b,) }",
     "{ lambda ; a:f32[20000,2,2]. let b:f32[20000,2,2] = dot_general[lhs_contracting=(2,) "
     "rhs_contracting=(1,) lhs_batch=(0,) rhs_batch=(0,)] a a in (b,) }",
     "{ lambda ; a:f32[5] b:i32[100000,1]. let c:f32[100000] = gather[offset_dims=() "

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <farcall/core/interrupt.h>
+#include <farcall/core/memory_pool.h>
+#include <farcall/ops/loops.h>
+
 #include "calls.h"
 
 namespace farcall::native {
@@ -129,6 +133,79 @@ TEST(Memory, ZeroSizedArrays) {
   EXPECT_THAT(floats(sum), ElementsAre(0, 0, 0));
   EXPECT_THAT(turned.shape(), ElementsAre(3, 0));
   EXPECT_THAT(reshaped.shape(), ElementsAre(3, 0, 5));
+}
+
+// ---- large arenas
+
+// 8 MiB.
+Array large_input() {
+  return numpy::reshape(numpy::arange(0, 2 << 20, 1, DType::kFloat32), Shape{1024, 2048});
+}
+
+// The values between the steps are as large.
+Array with_large_arena(const Array& x) {
+  const std::vector<int64_t> turned = {1, 0};
+  return numpy::sum(lax::transpose(lax::neg(lax::transpose(x, turned)), turned),
+                    std::vector<int64_t>{1});
+}
+
+TEST(Memory, AnExecutableHoldsNoLargeArenaBetweenRuns) {
+  const Array x = large_input();
+  const auto f = jit(with_large_arena);
+  const Array first = f(x);
+  const MemoryPoolInfo before = memory_pool_info();
+  const Array second = f(x);
+  EXPECT_EQ(memory_pool_info().bytes_in_use, before.bytes_in_use);
+  EXPECT_GT(memory_pool_info().hits, before.hits);
+  EXPECT_EQ(floats(first), floats(second));
+}
+
+TEST(Memory, LargeArenasAreUsedAgainWhereverTheyLie) {
+  const auto f = jit(with_large_arena);
+  const Array x = large_input();
+  const std::vector<float> expected = floats(f(x));
+  for (size_t run = 0; run < 4; ++run) {
+    // Takes the block that the last run gave back, so that this one gets another.
+    const Storage blocker = Storage::allocate((8 + 4 * run) << 20);
+    if (run == 2) clear_memory_pool();
+    EXPECT_EQ(floats(f(x)), expected);
+  }
+}
+
+TEST(Memory, LargeArenasOfLoops) {
+  const auto f = jit([](const Array& x) {
+    const std::vector<int64_t> turned = {1, 0};
+    return lax::scan(
+        [&](const Array& y, const Array& step) {
+          const Array moved = lax::transpose(lax::transpose(y, turned) + step, turned);
+          return std::tuple(moved * 2.0f, numpy::sum(moved));
+        },
+        x, numpy::arange(0, 3, 1, DType::kFloat32));
+  });
+  const Array x = numpy::zeros(Shape{600, 500});
+  for (int run = 0; run < 3; ++run) {
+    const Storage blocker = Storage::allocate(size_t{2} << 20);
+    const auto [last, sums] = f(x);
+    EXPECT_EQ(floats(last).front(), 8);
+    EXPECT_EQ(floats(last).back(), 8);
+    EXPECT_THAT(floats(sums), ElementsAre(0, 300'000, 1'200'000));
+  }
+}
+
+TEST(Memory, ARunWithALargeArenaThatFailsGivesItBack) {
+  const auto f = jit(with_large_arena);
+  const Array x = large_input();
+  f(x);
+  const size_t before = memory_pool_info().bytes_in_use;
+  set_interrupt_check([] { throw std::runtime_error("stopped"); });
+  EXPECT_THROW(
+      {
+        for (;;) f(x);
+      },
+      std::runtime_error);
+  set_interrupt_check(nullptr);
+  EXPECT_EQ(memory_pool_info().bytes_in_use, before);
+  EXPECT_EQ(floats(f(x)).size(), 1024u);
 }
 
 TEST(Memory, ArraysOfRankSixteen) {

@@ -116,7 +116,8 @@ void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte*
                  plan.features,
                  {patches, plan.depth(), 1},
                  {weights, plan.features, 1},
-                 products});
+                 products,
+                 plan.features});
 }
 
 // Batch, positions, all features.

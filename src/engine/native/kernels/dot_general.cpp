@@ -1,6 +1,5 @@
-// dot_general: for each index of the batch dimensions one matrix product, done by BLAS where it has
-// the type. Operands are used where they lie when their dimensions form a matrix of any order
-// there, else rearranged into scratch.
+// dot_general: for each index of the batch dimensions one matrix product. Operands are used where
+// they lie when their dimensions form a matrix of any order there, else rearranged into scratch.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -13,7 +12,6 @@
 #include <farcall/primitives/dot_general.h>
 
 #include "engine/native/kernels/convert.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/matrix_product.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
@@ -60,41 +58,26 @@ const std::byte* prepare(const Operand& operand, const void* data, std::byte* sc
   return now;
 }
 
-int64_t batch_offset(const Indices& sizes, const Indices& strides, int64_t index) {
-  int64_t offset = 0;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    offset += index % sizes[i] * strides[i];
-    index /= sizes[i];
-  }
-  return offset;
-}
-
 void run_dot(const KernelCall& call) {
   const auto& plan = *static_cast<const DotPlan*>(call.data);
-  const int64_t matrix_size = plan.m * plan.n, size = plan.batch * matrix_size;
+  const int64_t size = plan.batch * plan.m * plan.n;
   if (size == 0) return;
   auto* scratch = static_cast<std::byte*>(call.scratch);
   const bool is_direct = plan.store.is_copy();
   auto* result =
       is_direct ? static_cast<std::byte*>(call.operands[2]) : scratch + plan.result_offset;
-  const auto width = static_cast<int64_t>(plan.width);
   if (plan.k == 0) {
-    std::memset(result, 0, static_cast<size_t>(size * width));
+    std::memset(result, 0, static_cast<size_t>(size) * plan.width);
   } else {
-    const std::byte* lhs = prepare(plan.lhs, call.operands[0], scratch);
-    const std::byte* rhs = prepare(plan.rhs, call.operands[1], scratch);
-    InterruptCounter counter;
-    for (int64_t i = 0; i < plan.batch; ++i) {
-      counter.add(saturated_product(matrix_size, plan.k));
-      const int64_t a = batch_offset(plan.batch_sizes, plan.lhs.batch_strides, i) * width;
-      const int64_t b = batch_offset(plan.batch_sizes, plan.rhs.batch_strides, i) * width;
-      plan.multiply({plan.m,
-                     plan.k,
-                     plan.n,
-                     {lhs + a, plan.lhs.row_stride, plan.lhs.column_stride},
-                     {rhs + b, plan.rhs.row_stride, plan.rhs.column_stride},
-                     result + i * matrix_size * width});
-    }
+    const Operand &lhs = plan.lhs, &rhs = plan.rhs;
+    plan.multiply({plan.m,
+                   plan.k,
+                   plan.n,
+                   {prepare(lhs, call.operands[0], scratch), lhs.row_stride, lhs.column_stride},
+                   {prepare(rhs, call.operands[1], scratch), rhs.row_stride, rhs.column_stride},
+                   result,
+                   plan.n,
+                   {plan.batch_sizes, lhs.batch_strides, rhs.batch_strides, plan.batch}});
   }
   if (!is_direct) plan.store.run(result, call.operands[2], size);
 }
@@ -132,7 +115,7 @@ struct Parts {
   Indices batch, rows, columns;
 };
 
-// BLAS wants one stride to be 1 and the other to be no less than the size of that dimension.
+// One stride is to be 1 and the other no less than the size of that dimension.
 bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t> shape,
                    const Indices& strides) {
   const Indices row_sizes = picked(shape, parts.rows), column_sizes = picked(shape, parts.columns);

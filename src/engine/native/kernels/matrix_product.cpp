@@ -4,32 +4,167 @@
 #include <climits>
 #include <complex>
 #include <cstring>
+#include <iterator>
 
 #include <cblas.h>
+
+#include <farcall/core/sizes.h>
+#include <farcall/core/storage.h>
 
 #include "engine/native/kernels/arithmetic.h"
 #include "engine/native/kernels/convert.h"
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/matrix_tile.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
 
-// ---- BLAS
+// What a product costs besides its operations.
+constexpr int64_t kCallCost = 64;
+
+// One product after the other.
+template <class Element, void (*multiply)(const Product&)>
+void multiply_each(const Product& p) {
+  InterruptCounter counter;
+  for (int64_t i = 0; i < p.batches.count; ++i) {
+    counter.add(saturated_product(saturated_product(p.m, p.n), p.k));
+    Product one = p;
+    one.batches = {};
+    one.a.data = static_cast<const Element*>(p.a.data) + p.batches.a_offset(i);
+    one.b.data = static_cast<const Element*>(p.b.data) + p.batches.b_offset(i);
+    one.c = static_cast<Element*>(p.c) + i * p.m * p.c_row_stride;
+    multiply(one);
+  }
+}
+
+// ---- float32 and float64: tiles of the result
+
+// How the result is cut. Bits do not depend on it.
+struct Cut {
+  int64_t rows, columns;  // of a tile, multiples of the steps where they are less than all
+  int64_t batches;        // products in a tile, if it is as large as one
+};
+
+int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
+
+// Pieces of about equal size, of which none is larger than `most`.
+int64_t even_piece(int64_t size, int64_t most, int64_t step) {
+  if (size <= most) return size;
+  return std::min(pieces(pieces(size, pieces(size, most)), step) * step, size);
+}
+
+Cut cut(const Product& p, int64_t num_threads, size_t width) {
+  // A and C of a tile fit into the second cache, and it takes no more than some milliseconds.
+  constexpr int64_t kMostRows = 192, kMostColumnBytes = 1536;
+  constexpr int64_t kMostCost = int64_t{1} << 29, kBriefCost = int64_t{1} << 20;
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  if (cost < kBriefCost) {
+    return {p.m, p.n, std::max<int64_t>(kBriefCost / (cost + kCallCost), 1)};
+  }
+  int64_t rows = std::min(p.m, kMostRows), columns = p.n;
+  if (p.m > kTileRowStep) {
+    const int64_t most = kMostColumnBytes / static_cast<int64_t>(width);
+    columns = even_piece(p.n, most, kTileColumnStep);
+  }
+  const int64_t column_step = p.m == 1 ? 8 * kTileColumnStep : kTileColumnStep;
+  const auto is_large = [&] {
+    return saturated_product(saturated_product(rows, columns), p.k) > kMostCost;
+  };
+  const auto is_few = [&] {
+    constexpr int64_t kTilesOfThread = 3;
+    return num_threads > 1 && rows * columns * p.k > kThreadCost / 2 &&
+           pieces(p.m, rows) * pieces(p.n, columns) * p.batches.count <
+               kTilesOfThread * num_threads;
+  };
+  while (columns > column_step && (is_large() || (is_few() && columns >= 2 * rows))) {
+    columns = even_piece(p.n, columns / 2, column_step);
+  }
+  while (rows > kTileRowStep && (is_large() || is_few())) {
+    rows = even_piece(p.m, rows / 2, kTileRowStep);
+  }
+  return {even_piece(p.m, rows, kTileRowStep), columns, 1};
+}
+
+// A vector times a matrix whose columns are dense.
+bool is_dot(const Product& p) {
+  return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
+}
+
+// A matrix times a vector is the same vector times the transposed matrix.
+Product with_vector_first(const Product& p) {
+  if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;
+  return {.m = 1,
+          .k = p.k,
+          .n = p.m,
+          .a = {p.b.data, p.b.column_stride, p.b.row_stride},
+          .b = {p.a.data, p.a.column_stride, p.a.row_stride},
+          .c = p.c,
+          .c_row_stride = p.m,
+          .batches = {p.batches.sizes, p.batches.b_strides, p.batches.a_strides, p.batches.count}};
+}
+
+// Memory for one thread, from the stack where little is needed.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t size) {
+    if (static_cast<size_t>(size) <= std::size(few_)) return;
+    storage_ = Storage::allocate(memory_product(static_cast<size_t>(size), sizeof(T)));
+  }
+  T* data() { return storage_ ? static_cast<T*>(storage_.data()) : few_; }
+
+ private:
+  alignas(kAlignment) T few_[32768 / sizeof(T)];
+  Storage storage_;
+};
+
+template <class T>
+void multiply_tiled(const Product& given) {
+  const Product p = with_vector_first(given);
+  if (p.k == 0) {
+    for (int64_t i = 0; i < p.batches.count * p.m; ++i) {
+      std::fill_n(static_cast<T*>(p.c) + i * p.c_row_stride, p.n, T(0));
+    }
+    return;
+  }
+  const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
+  const Cut tile = cut(p, num_threads, sizeof(T));
+  const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);
+  const auto multiply_part = [&](int64_t batch, int64_t row, int64_t column, T* buffer,
+                                 Tiles& tiles) {
+    const auto at = [](const Matrix& matrix, int64_t offset) {
+      return Matrix{static_cast<const T*>(matrix.data) + offset, matrix.row_stride,
+                    matrix.column_stride};
+    };
+    Product part = {std::min(tile.rows, p.m - row),
+                    p.k,
+                    std::min(tile.columns, p.n - column),
+                    at(p.a, p.batches.a_offset(batch) + row * p.a.row_stride),
+                    at(p.b, p.batches.b_offset(batch) + column * p.b.column_stride),
+                    static_cast<T*>(p.c) + (batch * p.m + row) * p.c_row_stride + column,
+                    p.c_row_stride};
+    if (is_dot(p)) return multiply_dense_columns<T>(part, tiles);
+    multiply_tile<T>(part, buffer, tiles);
+  };
+  run_tiles(pieces(p.batches.count, tile.batches) * down * across, num_threads, [&](Tiles& tiles) {
+    Buffer<T> buffer(tile_buffer_size(tile.rows, p.k));
+    for (int64_t i = 0; tiles.next(i);) {
+      const int64_t column = i % across * tile.columns, row = i / across % down * tile.rows;
+      const int64_t first = i / across / down * tile.batches;
+      const int64_t last = std::min(first + tile.batches, p.batches.count);
+      for (int64_t batch = first; batch < last && tiles.go_on(kCallCost); ++batch) {
+        multiply_part(batch, row, column, buffer.data(), tiles);
+      }
+    }
+  });
+}
+
+// ---- complex numbers: BLAS
 
 template <class T>
 struct Blas;
-template <>
-struct Blas<float> {
-  static constexpr auto gemm = cblas_sgemm;
-  static constexpr auto gemv = cblas_sgemv;
-  static constexpr float kOne = 1, kZero = 0;
-};
-template <>
-struct Blas<double> {
-  static constexpr auto gemm = cblas_dgemm;
-  static constexpr auto gemv = cblas_dgemv;
-  static constexpr double kOne = 1, kZero = 0;
-};
 template <>
 struct Blas<std::complex<float>> {
   static constexpr auto gemm = cblas_cgemm;
@@ -75,7 +210,7 @@ void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void*
 
 template <class T>
 void multiply_blas(const Product& p) {
-  if (p.n == 1) {
+  if (p.n == 1 && p.c_row_stride == 1) {
     return multiply_vector<T>(p.a, p.m, p.k, p.b.data, p.b.row_stride, p.c);
   }
   if (p.m == 1) {
@@ -86,10 +221,11 @@ void multiply_blas(const Product& p) {
   Blas<T>::gemm(CblasRowMajor, a.transpose, b.transpose, static_cast<blasint>(p.m),
                 static_cast<blasint>(p.n), static_cast<blasint>(p.k), Blas<T>::kOne,
                 static_cast<const T*>(p.a.data), a.leading, static_cast<const T*>(p.b.data),
-                b.leading, Blas<T>::kZero, static_cast<T*>(p.c), static_cast<blasint>(p.n));
+                b.leading, Blas<T>::kZero, static_cast<T*>(p.c),
+                static_cast<blasint>(p.c_row_stride));
 }
 
-// ---- plain loops: integers, bools, and what is too large for BLAS's 32-bit sizes
+// ---- plain loops: integers, bools, and complex matrices too large for BLAS's 32-bit sizes
 
 struct NumberOps {
   template <class T>
@@ -108,14 +244,14 @@ void multiply_plain(const Product& p) {
   const auto* a = static_cast<const T*>(p.a.data);
   const auto* b = static_cast<const T*>(p.b.data);
   auto* c = static_cast<T*>(p.c);
-  std::fill_n(c, p.m * p.n, T(0));
+  for (int64_t i = 0; i < p.m; ++i) std::fill_n(c + i * p.c_row_stride, p.n, T(0));
   InterruptCounter counter;
   for (int64_t column = 0; column < p.n; column += kColumnBlock) {
     const int64_t num_columns = std::min(p.n - column, kColumnBlock);
     for (int64_t inner = 0; inner < p.k; inner += kInnerBlock) {
       const int64_t inner_end = std::min(p.k, inner + kInnerBlock);
       for (int64_t i = 0; i < p.m; ++i) {
-        T* sums = c + i * p.n + column;
+        T* sums = c + i * p.c_row_stride + column;
         counter.add((inner_end - inner) * num_columns);
         for (int64_t j = inner; j < inner_end; ++j) {
           const T factor = a[i * p.a.row_stride + j * p.a.column_stride];
@@ -137,21 +273,23 @@ void multiply_plain(const Product& p) {
 
 struct MultiplyRow {
   DType dtype;
-  Multiply blas;  // null: none
-  Multiply plain;
+  Multiply multiply;
+  Multiply large = multiply;  // for sizes that BLAS cannot take
 };
+template <class T>
+constexpr Multiply kBlas = multiply_each<T, multiply_blas<T>>;
+template <class T, class Ops = NumberOps>
+constexpr Multiply kPlain = multiply_each<T, multiply_plain<T, Ops>>;
 constexpr MultiplyRow kMultiply[] = {
-    {DType::kFloat32, multiply_blas<float>, multiply_plain<float, NumberOps>},
-    {DType::kFloat64, multiply_blas<double>, multiply_plain<double, NumberOps>},
-    {DType::kComplex64, multiply_blas<std::complex<float>>,
-     multiply_plain<std::complex<float>, NumberOps>},
-    {DType::kComplex128, multiply_blas<std::complex<double>>,
-     multiply_plain<std::complex<double>, NumberOps>},
-    {DType::kUInt8, nullptr, multiply_plain<uint8_t, NumberOps>},
-    {DType::kUInt16, nullptr, multiply_plain<uint16_t, NumberOps>},
-    {DType::kUInt32, nullptr, multiply_plain<uint32_t, NumberOps>},
-    {DType::kUInt64, nullptr, multiply_plain<uint64_t, NumberOps>},
-    {DType::kBool, nullptr, multiply_plain<uint8_t, BoolOps>},
+    {DType::kFloat32, multiply_tiled<float>},
+    {DType::kFloat64, multiply_tiled<double>},
+    {DType::kComplex64, kBlas<std::complex<float>>, kPlain<std::complex<float>>},
+    {DType::kComplex128, kBlas<std::complex<double>>, kPlain<std::complex<double>>},
+    {DType::kUInt8, kPlain<uint8_t>},
+    {DType::kUInt16, kPlain<uint16_t>},
+    {DType::kUInt32, kPlain<uint32_t>},
+    {DType::kUInt64, kPlain<uint64_t>},
+    {DType::kBool, kPlain<uint8_t, BoolOps>},
 };
 
 }  // namespace
@@ -160,7 +298,7 @@ Multiply find_multiply(DType compute, int64_t largest) {
   const DType key = is_integer(compute) ? unsigned_dtype(compute) : compute;
   const auto* row = std::ranges::find(kMultiply, key, &MultiplyRow::dtype);
   if (row == std::end(kMultiply)) return nullptr;
-  return row->blas && largest <= INT_MAX ? row->blas : row->plain;
+  return largest <= INT_MAX ? row->multiply : row->large;
 }
 
 }  // namespace farcall::native

@@ -1,7 +1,9 @@
-// The product of two matrices, by BLAS where it has the type.
+// Products of matrices: by code of our own for float32 and float64, on several threads where that
+// pays; by BLAS for complex numbers; by plain loops for all others.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <farcall/core/dtype.h>
 
@@ -13,11 +15,34 @@ struct Matrix {
   int64_t row_stride, column_stride;
 };
 
-// C, dense and row-major, becomes A B; A is m by k, B k by n.
+// Products of one shape, numbered in the order of these dimensions. Strides are in elements; the
+// results lie one after the other.
+struct Batches {
+  std::span<const int64_t> sizes, a_strides, b_strides;
+  int64_t count = 1;  // the product of the sizes
+
+  int64_t a_offset(int64_t index) const { return offset(a_strides, index); }
+  int64_t b_offset(int64_t index) const { return offset(b_strides, index); }
+
+ private:
+  int64_t offset(std::span<const int64_t> strides, int64_t index) const {
+    int64_t sum = 0;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      sum += index % sizes[i] * strides[i];
+      index /= sizes[i];
+    }
+    return sum;
+  }
+};
+
+// C becomes A B; A is m by k, B k by n, none of them empty, C is row-major. One stride of A and one
+// of B is 1.
 struct Product {
   int64_t m, k, n;
   Matrix a, b;
   void* c;
+  int64_t c_row_stride;
+  Batches batches = {};
 };
 using Multiply = void (*)(const Product& product);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <farcall/primitives/reduce.h>
@@ -10,6 +11,7 @@
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/sum_floats.h"
 
 namespace farcall::native {
 namespace {
@@ -96,6 +98,10 @@ struct Loops {
   using A = typename Op::template Accumulator<T>;
 
   static A reduce(const T* x, int64_t size, A identity) {
+    if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
+      // In double, so that a long run need not be halved.
+      if (size > kSequentialElements) return sum_floats(x, size, identity);
+    }
     if (size > kSequentialElements) {
       const int64_t half = size / 2;
       return Op::combine(reduce(x, half, identity), reduce(x + half, size - half, identity));

@@ -14,6 +14,7 @@ set(FARCALL_NATIVE_KERNELS
   indexing.cpp
   math.cpp
   matrix_product.cpp
+  matrix_tile.cpp
   narrow.cpp
   random.cpp
   reduce.cpp
@@ -28,8 +29,13 @@ set(FARCALL_NATIVE_KERNELS
   special_normal.cpp
   strided_copy.cpp
   structural.cpp
+  sum_floats.cpp
   table.cpp
   ternary.cpp
   threefry.cpp
   windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+# Nobody reads errno, and to set it would make a call of each square root. The precompiled header is
+# made without this option.
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/math.cpp PROPERTIES
+  SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -fno-math-errno)

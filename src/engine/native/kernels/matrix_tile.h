@@ -1,0 +1,32 @@
+// Products of matrices of float32 and float64 on one thread: code for each instruction set, of
+// which the best one that the processor has is taken.
+//
+// An element of a result is a sum of fused multiply-adds whose order depends on the inner size
+// alone: its bits are the same in every tile and for every instruction set that has such an
+// operation.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/native/kernels/matrix_product.h"
+
+namespace farcall::native {
+
+class Tiles;
+
+// Tiles whose sizes are multiples of these leave no rest in any instruction set.
+inline constexpr int64_t kTileRowStep = 8, kTileColumnStep = 48;
+
+// How many elements multiply_tile() needs for rearranged operands.
+int64_t tile_buffer_size(int64_t rows, int64_t depth);
+
+// One product without batches, or a tile of it. `buffer` is aligned to kAlignment. Ends early when
+// `tiles` says so.
+template <class T>
+void multiply_tile(const Product& tile, T* buffer, Tiles& tiles);
+
+// The same where A is one row, dense, and the columns of B are dense. In an order of its own.
+template <class T>
+void multiply_dense_columns(const Product& tile, Tiles& tiles);
+
+}  // namespace farcall::native

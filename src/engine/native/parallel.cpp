@@ -1,0 +1,69 @@
+#include "engine/native/parallel.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <thread>
+
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <farcall/core/interrupt.h>
+
+namespace farcall::native {
+namespace {
+
+// The workers do not exist in a child of fork().
+std::atomic<bool> is_forked{false};
+[[maybe_unused]] const int kAtFork =
+    pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
+
+}  // namespace
+
+void Tiles::poll() {
+  cost_ = 0;
+  try {
+    poll_interrupt();
+  } catch (...) {
+    shared_.is_stopped.store(true, std::memory_order_relaxed);
+    throw;
+  }
+}
+
+int64_t num_threads_for(int64_t cost) {
+  if (cost < 2 * kThreadCost || is_forked.load(std::memory_order_relaxed)) return 1;
+  return std::min<int64_t>(cost / kThreadCost, tbb::this_task_arena::max_concurrency());
+}
+
+void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),
+               const void* data) {
+  Tiles::Shared shared;
+  num_threads = std::min(num_threads, count);
+  if (num_threads <= 1) {
+    Tiles tiles(shared, count, /*is_caller=*/true);
+    return work(data, tiles);
+  }
+  const std::thread::id caller = std::this_thread::get_id();
+  // oneTBB hands the work over in order. The thread sanitizer, which does not see into it, is told
+  // so by this store, and the loads that meet it.
+  shared.next.store(0, std::memory_order_release);
+  const auto take_part = [&](int64_t) {
+    const bool is_caller = std::this_thread::get_id() == caller;
+    Tiles tiles(shared, count, is_caller);
+    try {
+      work(data, tiles);
+    } catch (...) {
+      shared.is_stopped.store(true, std::memory_order_relaxed);
+      throw;
+    }
+  };
+  // A part that no worker has begun when the tiles are gone is the caller's, and empty: it never
+  // waits for a worker that has not begun. Isolated, for the caller may have a lock that unrelated
+  // work would wait for.
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(int64_t{0}, num_threads, take_part, tbb::simple_partitioner()); });
+  static_cast<void>(shared.next.load(std::memory_order_acquire));
+}
+
+}  // namespace farcall::native

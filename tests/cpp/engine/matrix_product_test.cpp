@@ -1,0 +1,238 @@
+// Products of matrices against plain loops: for each instruction set of this processor, for any
+// number of threads, at the ends of memory, and of numbers that are no ordinary ones.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <hwy/targets.h>
+#include <tbb/task_arena.h>
+
+#include "engine/native/kernels/matrix_product.h"
+
+namespace farcall::native {
+namespace {
+
+// `count` elements, of which the last one ends where memory ends.
+template <class T>
+class Fenced {
+ public:
+  explicit Fenced(int64_t count) : count_(count) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
+    size_ = (nbytes + page - 1) / page * page + page;
+    memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    auto* const end = static_cast<std::byte*>(memory_) + size_ - page;
+    mprotect(end, page, PROT_NONE);
+    data_ = reinterpret_cast<T*>(end) - count;
+  }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  ~Fenced() { munmap(memory_, size_); }
+
+  T* data() const { return data_; }
+  T& operator[](int64_t i) const { return data_[i]; }
+  void fill(std::mt19937& random) const {
+    std::normal_distribution<T> normal;
+    for (int64_t i = 0; i < count_; ++i) data_[i] = normal(random);
+  }
+
+ private:
+  int64_t count_;
+  size_t size_ = 0;
+  void* memory_ = nullptr;
+  T* data_ = nullptr;
+};
+
+struct Shape {
+  int64_t m, k, n;
+  bool is_a_transposed = false, is_b_transposed = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << s.m << " by " << s.k << (s.is_a_transposed ? " transposed" : "") << ", " << s.k
+             << " by " << s.n << (s.is_b_transposed ? " transposed" : "");
+}
+
+template <class T>
+constexpr DType kDType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+
+Matrix matrix(const void* data, int64_t rows, int64_t columns, bool is_transposed) {
+  return is_transposed ? Matrix{data, 1, rows} : Matrix{data, columns, 1};
+}
+
+template <class T>
+void multiply(const Shape& s, const T* a, const T* b, T* c) {
+  find_multiply(kDType<T>, 1)({s.m, s.k, s.n, matrix(a, s.m, s.k, s.is_a_transposed),
+                               matrix(b, s.k, s.n, s.is_b_transposed), c, s.n});
+}
+
+template <class T>
+void check(const Shape& s, std::mt19937& random) {
+  const Fenced<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
+  a.fill(random);
+  b.fill(random);
+  std::fill_n(c.data(), s.m * s.n, std::numeric_limits<T>::quiet_NaN());
+  multiply(s, a.data(), b.data(), c.data());
+  const Matrix left = matrix(nullptr, s.m, s.k, s.is_a_transposed);
+  const Matrix right = matrix(nullptr, s.k, s.n, s.is_b_transposed);
+  for (int64_t i = 0; i < s.m; ++i) {
+    for (int64_t j = 0; j < s.n; ++j) {
+      long double sum = 0, magnitude = 0;
+      for (int64_t p = 0; p < s.k; ++p) {
+        const long double term =
+            static_cast<long double>(a[i * left.row_stride + p * left.column_stride]) *
+            b[p * right.row_stride + j * right.column_stride];
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      const auto error = std::abs(static_cast<long double>(c[i * s.n + j]) - sum);
+      ASSERT_LE(error, 6 * std::numeric_limits<T>::epsilon() * magnitude) << s << i << " " << j;
+    }
+  }
+}
+
+class InstructionSets : public ::testing::Test {
+ protected:
+  ~InstructionSets() override { hwy::SetSupportedTargetsForTest(0); }
+  template <class F>
+  static void for_each(F&& f) {
+    hwy::SetSupportedTargetsForTest(0);
+    for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+      const int64_t target = left & -left;
+      if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_STATIC_TARGET)) == 0) continue;
+      SCOPED_TRACE(hwy::TargetName(target));
+      hwy::SetSupportedTargetsForTest(target);
+      f(target);
+      hwy::SetSupportedTargetsForTest(0);
+    }
+  }
+};
+
+using MatrixProduct = InstructionSets;
+
+TEST_F(MatrixProduct, OfAllSmallShapes) {
+  for_each([](int64_t) {
+    std::mt19937 random(1);
+    for (const int64_t m : {1, 2, 3, 7, 8, 13}) {
+      for (const int64_t n : {1, 2, 5, 16, 31, 49, 130}) {
+        for (const int64_t k : {1, 2, 31, 64, 65, 70}) {
+          for (const bool ta : {false, true}) {
+            for (const bool tb : {false, true}) {
+              check<float>({m, k, n, ta, tb}, random);
+              check<double>({m, k, n, ta, tb}, random);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_F(MatrixProduct, OfShapesWithPackedOperandsAndSeveralDepths) {
+  for_each([](int64_t) {
+    std::mt19937 random(2);
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        check<float>({61, 515, 301, ta, tb}, random);
+        check<double>({61, 300, 301, ta, tb}, random);
+        check<float>({1, 700, 203, ta, tb}, random);
+        check<float>({203, 700, 1, ta, tb}, random);
+      }
+    }
+  });
+}
+
+TEST_F(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
+  for (const Shape& s : {Shape{65, 600, 133}, Shape{1, 333, 77}, Shape{77, 333, 1},
+                         Shape{40, 300, 50, true, true}}) {
+    std::mt19937 random(3);
+    const Fenced<float> a(s.m * s.k), b(s.k * s.n);
+    a.fill(random);
+    b.fill(random);
+    std::vector<float> first;
+    for_each([&](int64_t target) {
+      if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_NEON)) == 0) return;
+      std::vector<float> c(static_cast<size_t>(s.m * s.n));
+      multiply(s, a.data(), b.data(), c.data());
+      if (first.empty()) first = c;
+      EXPECT_EQ(std::memcmp(first.data(), c.data(), c.size() * sizeof(float)), 0) << s;
+    });
+  }
+}
+
+TEST_F(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const Shape& s : {Shape{500, 400, 300}, Shape{3000, 3000, 1}, Shape{1, 5000, 2000},
+                         Shape{17, 300, 3001, true, true}, Shape{1900, 300, 9}}) {
+    std::mt19937 random(4);
+    const Fenced<float> a(s.m * s.k), b(s.k * s.n);
+    a.fill(random);
+    b.fill(random);
+    std::vector<float> first;
+    for (const int num_threads : {1, 2, 3, 8}) {
+      std::vector<float> c(static_cast<size_t>(s.m * s.n));
+      tbb::task_arena(num_threads).execute([&] { multiply(s, a.data(), b.data(), c.data()); });
+      if (first.empty()) first = c;
+      EXPECT_EQ(std::memcmp(first.data(), c.data(), c.size() * sizeof(float)), 0)
+          << s << num_threads;
+    }
+  }
+}
+
+TEST_F(MatrixProduct, OfBatchesInAnyOrder) {
+  // Operands of 40 by 3 products, whose batches lie in other orders than the results'.
+  const int64_t m = 9, k = 17, n = 20;
+  for (const int num_threads : {1, 4}) {
+    std::mt19937 random(5);
+    const Fenced<double> a(120 * m * k), b(120 * k * n), c(120 * m * n);
+    a.fill(random);
+    b.fill(random);
+    const std::vector<int64_t> sizes = {40, 3}, a_strides = {m * k, 40 * m * k},
+                               b_strides = {3 * k * n, k * n};
+    tbb::task_arena(num_threads).execute([&] {
+      find_multiply(DType::kFloat64, 1)({m,
+                                         k,
+                                         n,
+                                         {a.data(), k, 1},
+                                         {b.data(), n, 1},
+                                         c.data(),
+                                         n,
+                                         {sizes, a_strides, b_strides, 120}});
+    });
+    for (int64_t i = 0; i < 120; ++i) {
+      std::vector<double> one(static_cast<size_t>(m * n));
+      multiply<double>({m, k, n}, a.data() + i / 3 * m * k + i % 3 * 40 * m * k,
+                       b.data() + i * k * n, one.data());
+      EXPECT_EQ(std::memcmp(one.data(), c.data() + i * m * n, one.size() * sizeof(double)), 0) << i;
+    }
+  }
+}
+
+TEST_F(MatrixProduct, OfNumbersThatAreNotOrdinary) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  for_each([&](int64_t) {
+    for (const int64_t n : {1, 3, 50}) {
+      // Rows of A: a nan, an infinity, infinities of both signs, denormals.
+      const std::vector<float> a = {NAN, 1, kInfinity, 1, kInfinity, -kInfinity, kTiny, kTiny};
+      const std::vector<float> b(static_cast<size_t>(2 * n), 1.0f);
+      std::vector<float> c(static_cast<size_t>(4 * n));
+      multiply<float>({4, 2, n}, a.data(), b.data(), c.data());
+      for (size_t j = 0; j < static_cast<size_t>(n); ++j) {
+        EXPECT_TRUE(std::isnan(c[j]));
+        EXPECT_EQ(c[static_cast<size_t>(n) + j], kInfinity);
+        EXPECT_TRUE(std::isnan(c[2 * static_cast<size_t>(n) + j]));
+        EXPECT_EQ(c[3 * static_cast<size_t>(n) + j], 2 * kTiny);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace farcall::native

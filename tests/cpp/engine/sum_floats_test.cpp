@@ -1,0 +1,67 @@
+// Sums of long runs: near the exact one, with the same bits for each instruction set.
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <hwy/targets.h>
+
+#include "engine/native/kernels/sum_floats.h"
+
+namespace farcall::native {
+namespace {
+
+// The results of all instruction sets of this processor.
+std::vector<double> sums(const std::vector<float>& x, size_t first, double zero = 0) {
+  std::vector<double> results;
+  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
+    const int64_t target = left & -left;
+    if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_STATIC_TARGET)) == 0) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    results.push_back(sum_floats(x.data() + first, static_cast<int64_t>(x.size() - first), zero));
+    hwy::SetSupportedTargetsForTest(0);
+  }
+  return results;
+}
+
+TEST(SumFloats, AreExactToTheLastPlacesOfDouble) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  for (const size_t size : {1, 63, 64, 65, 127, 1000, 100'003}) {
+    std::vector<float> x(size + 1);
+    long double exact = 0, magnitude = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = normal(random);
+      if (i == 0) continue;
+      exact += x[i];
+      magnitude += std::abs(x[i]);
+    }
+    const std::vector<double> all = sums(x, 1);  // not aligned
+    ASSERT_FALSE(all.empty());
+    EXPECT_LE(std::abs(all[0] - exact), 1e-13L * magnitude) << size;
+    for (const double each : all) EXPECT_EQ(each, all[0]) << size;
+  }
+}
+
+TEST(SumFloats, OfNumbersThatAreNotOrdinary) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  for (const size_t at : {0, 100, 199}) {
+    std::vector<float> x(200, 1.0f);
+    x[at] = NAN;
+    for (const double each : sums(x, 0)) EXPECT_TRUE(std::isnan(each));
+    x[at] = -kInfinity;
+    for (const double each : sums(x, 0)) EXPECT_EQ(each, -kInfinity);
+    x[(at + 1) % 200] = kInfinity;
+    for (const double each : sums(x, 0)) EXPECT_TRUE(std::isnan(each));
+  }
+  for (const double each : sums(std::vector<float>(200, kTiny), 0)) EXPECT_EQ(each, 200.0 * kTiny);
+  for (const double each : sums(std::vector<float>(200, -0.0f), 0, -0.0)) {
+    EXPECT_TRUE(each == 0 && std::signbit(each));
+  }
+}
+
+}  // namespace
+}  // namespace farcall::native
