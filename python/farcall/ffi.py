@@ -41,17 +41,7 @@ FfiCall = _functions.FfiCall
 # Stands for a token among the results of ffi_call.
 abstract_token: ShapeDtypeStruct = ShapeDtypeStruct((), "token")
 
-_OPTIONS = (
-    "target_name",
-    "result_shape_dtypes",
-    "has_side_effect",
-    "vmap_method",
-    "input_layouts",
-    "output_layouts",
-    "input_output_aliases",
-    "custom_call_api_version",
-    "legacy_backend_config",
-)
+_OPTIONS = ("target_name", "result_shape_dtypes", *_functions.option_names)
 
 
 class _HasType(Protocol):
@@ -152,6 +142,7 @@ def ffi_call(
     return _functions.make_ffi_call(
         target_name,
         result_shape_dtypes,
+        # In the order of option_names.
         has_side_effect,
         vmap_method,
         input_layouts,

@@ -31,33 +31,25 @@ std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& 
   return {a, b};
 }
 
-// lax's own names where they are not the C++ functions'.
-std::string lax_name(const char* primitive) {
-  const std::string name = primitive;
-  if (name == "not" || name == "and" || name == "or" || name == "xor") return "bitwise_" + name;
-  return name;
-}
-
 void bind_elementwise(nb::module_& module) {
-#define FARCALL_OP_1(function, primitive)                                                   \
+  nb::list rows;
+#define FARCALL_UNARY(function, primitive, kinds, result, domain, summary, ...)             \
   module.def(                                                                               \
-      lax_name(primitive).c_str(),                                                          \
+      #function,                                                                            \
       [](nb::handle x) { return wrap_object(lax::function(argument(x, primitive, "x"))); }, \
-      nb::arg("x").none());
-#define FARCALL_OP_2(function, primitive)              \
-  module.def(                                          \
-      lax_name(primitive).c_str(),                     \
-      [](nb::handle x, nb::handle y) {                 \
-        const auto [a, b] = operands(x, y, primitive); \
-        return wrap_object(lax::function(a, b));       \
-      },                                               \
-      nb::arg("x").none(), nb::arg("y").none());
-#define FARCALL_OP(function, primitive, operands, kinds, result) \
-  FARCALL_OP_##operands(function, primitive)
+      nb::arg("x").none());                                                                 \
+  rows.append(nb::make_tuple(#function, nb::make_tuple("x"), #kinds, #result, #domain, summary));
+#define FARCALL_BINARY(function, primitive, kinds, result, summary, ...) \
+  module.def(                                                            \
+      #function,                                                         \
+      [](nb::handle x, nb::handle y) {                                   \
+        const auto [a, b] = operands(x, y, primitive);                   \
+        return wrap_object(lax::function(a, b));                         \
+      },                                                                 \
+      nb::arg("x").none(), nb::arg("y").none());                         \
+  rows.append(nb::make_tuple(#function, nb::make_tuple("x", "y"), #kinds, #result, "", summary));
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
-#undef FARCALL_OP_1
-#undef FARCALL_OP_2
+  module.attr("_elementwise") = rows;
 }
 
 using Reduction = Array (*)(const Array&, ListOf<int64_t>);

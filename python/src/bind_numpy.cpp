@@ -57,6 +57,15 @@ void def_binary(nb::module_& module, const char* name, Binary function, const ch
 }
 
 void bind_elementwise(nb::module_& module) {
+  nb::list rows;
+#define FARCALL_NUMPY_UNARY(name, function, summary) \
+  def_unary(module, #name, numpy::name);             \
+  rows.append(nb::make_tuple(#name, nb::make_tuple("x"), #function, summary));
+#define FARCALL_NUMPY_BINARY(name, function, summary) \
+  def_binary(module, #name, numpy::name);             \
+  rows.append(nb::make_tuple(#name, nb::make_tuple("x", "y"), #function, summary));
+#include <farcall/ops/elementwise_list.h>
+  module.attr("_elementwise") = rows;
   const std::pair<const char*, Unary> unary[] = {
       {"negative", numpy::negative},
       {"positive", numpy::positive},
@@ -67,27 +76,8 @@ void bind_elementwise(nb::module_& module) {
       {"floor", numpy::floor},
       {"ceil", numpy::ceil},
       {"rint", numpy::rint},
-      {"exp", numpy::exp},
-      {"exp2", numpy::exp2},
-      {"expm1", numpy::expm1},
-      {"log", numpy::log},
       {"log2", numpy::log2},
       {"log10", numpy::log10},
-      {"log1p", numpy::log1p},
-      {"sqrt", numpy::sqrt},
-      {"cbrt", numpy::cbrt},
-      {"sin", numpy::sin},
-      {"cos", numpy::cos},
-      {"tan", numpy::tan},
-      {"arcsin", numpy::arcsin},
-      {"arccos", numpy::arccos},
-      {"arctan", numpy::arctan},
-      {"sinh", numpy::sinh},
-      {"cosh", numpy::cosh},
-      {"tanh", numpy::tanh},
-      {"arcsinh", numpy::arcsinh},
-      {"arccosh", numpy::arccosh},
-      {"arctanh", numpy::arctanh},
       {"sinc", numpy::sinc},
       {"isfinite", numpy::isfinite},
       {"isnan", numpy::isnan},
@@ -102,22 +92,15 @@ void bind_elementwise(nb::module_& module) {
   };
   for (const auto& [name, function] : unary) def_unary(module, name, function);
   const std::pair<const char*, Binary> binary[] = {
-      {"add", numpy::add},
-      {"subtract", numpy::subtract},
-      {"multiply", numpy::multiply},
       {"divide", numpy::divide},
       {"true_divide", numpy::divide},
       {"floor_divide", numpy::floor_divide},
       {"remainder", numpy::remainder},
       {"mod", numpy::remainder},
       {"power", numpy::power},
-      {"maximum", numpy::maximum},
-      {"minimum", numpy::minimum},
       {"arctan2", numpy::arctan2},
       {"gcd", numpy::gcd},
       {"lcm", numpy::lcm},
-      {"equal", numpy::equal},
-      {"not_equal", numpy::not_equal},
       {"less", numpy::less},
       {"less_equal", numpy::less_equal},
       {"greater", numpy::greater},
@@ -125,9 +108,6 @@ void bind_elementwise(nb::module_& module) {
       {"logical_and", numpy::logical_and},
       {"logical_or", numpy::logical_or},
       {"logical_xor", numpy::logical_xor},
-      {"bitwise_and", numpy::bitwise_and},
-      {"bitwise_or", numpy::bitwise_or},
-      {"bitwise_xor", numpy::bitwise_xor},
       {"left_shift", numpy::left_shift},
       {"right_shift", numpy::right_shift},
       {"matmul", numpy::matmul},

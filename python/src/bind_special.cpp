@@ -27,37 +27,28 @@ struct BinaryRow {
 };
 
 constexpr UnaryRow kUnary[] = {
-    {"digamma", special::digamma},
     {"entr", special::entr},
-    {"erf", special::erf},
-    {"erfc", special::erfc},
-    {"erfcx", special::erfcx},
-    {"erfinv", special::erfinv},
-    {"expit", special::expit},
-    {"gamma", special::gamma},
-    {"gammaln", special::gammaln},
     {"gammasgn", special::gammasgn},
-    {"i0", special::i0},
-    {"i0e", special::i0e},
-    {"i1", special::i1},
-    {"i1e", special::i1e},
-    {"log_ndtr", special::log_ndtr},
     {"logit", special::logit},
-    {"ndtr", special::ndtr},
-    {"ndtri", special::ndtri, "p"},
 };
 constexpr BinaryRow kBinary[] = {
-    {"beta", special::beta, "a", "b"},         {"betaln", special::betaln, "a", "b"},
     {"boxcox", special::boxcox, "x", "lmbda"}, {"boxcox1p", special::boxcox1p, "x", "lmbda"},
-    {"gammainc", special::gammainc, "a", "x"}, {"gammaincc", special::gammaincc, "a", "x"},
-    {"kl_div", special::kl_div, "p", "q"},     {"polygamma", special::polygamma, "n", "x"},
-    {"rel_entr", special::rel_entr, "p", "q"}, {"xlog1py", special::xlog1py, "x", "y"},
-    {"xlogy", special::xlogy, "x", "y"},
+    {"kl_div", special::kl_div, "p", "q"},     {"rel_entr", special::rel_entr, "p", "q"},
+    {"xlog1py", special::xlog1py, "x", "y"},   {"xlogy", special::xlogy, "x", "y"},
 };
 
 }  // namespace
 
 void bind_special(nb::module_& module) {
+  nb::list rows;
+#define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
+  def_function(module, #name, special::name, {#x});       \
+  rows.append(nb::make_tuple(#name, nb::make_tuple(#x), #function, summary));
+#define FARCALL_SPECIAL_BINARY(name, function, x, y, summary) \
+  def_function(module, #name, special::name, {#x, #y});       \
+  rows.append(nb::make_tuple(#name, nb::make_tuple(#x, #y), #function, summary));
+#include <farcall/ops/elementwise_list.h>
+  module.attr("_elementwise") = rows;
   for (const UnaryRow& row : kUnary) def_function(module, row.name, row.function, {row.argument});
   for (const BinaryRow& row : kBinary) {
     def_function(module, row.name, row.function, {row.first, row.second});

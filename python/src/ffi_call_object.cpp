@@ -7,7 +7,15 @@
 
 #include <structmember.h>
 
+#include <array>
+#include <map>
 #include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -135,10 +143,18 @@ PyObject* representation(PyObject* self) {
 
 // ---- the options, in Python's form ----
 
-nb::object optional_string(const std::optional<std::string>& text) {
+constexpr auto kOptions = FfiCallOptions::fields();
+constexpr size_t kNumOptions = std::tuple_size_v<decltype(kOptions)>;
+
+using Layouts = std::optional<std::vector<MajorToMinor>>;
+using Aliases = std::map<int64_t, int64_t>;
+
+nb::object shown(bool value) { return nb::bool_(value); }
+nb::object shown(int value) { return nb::int_(value); }
+nb::object shown(const std::optional<std::string>& text) {
   return text ? from_text(*text) : nb::none();
 }
-nb::object layouts(const std::optional<std::vector<MajorToMinor>>& given) {
+nb::object shown(const Layouts& given) {
   if (!given) return nb::none();
   nb::list list;
   for (const MajorToMinor& layout : *given) {
@@ -146,37 +162,30 @@ nb::object layouts(const std::optional<std::vector<MajorToMinor>>& given) {
   }
   return nb::tuple(list);
 }
-nb::object has_side_effect(const FfiCallOptions& o) { return nb::bool_(o.has_side_effect); }
-nb::object vmap_method(const FfiCallOptions& o) { return optional_string(o.vmap_method); }
-nb::object input_layouts(const FfiCallOptions& o) { return layouts(o.input_layouts); }
-nb::object output_layouts(const FfiCallOptions& o) { return layouts(o.output_layouts); }
-nb::object aliases(const FfiCallOptions& o) {
-  if (o.input_output_aliases.empty()) return nb::none();
+nb::object shown(const Aliases& aliases) {
+  if (aliases.empty()) return nb::none();
   nb::dict dict;
-  for (const auto& [input, output] : o.input_output_aliases) dict[nb::int_(input)] = output;
+  for (const auto& [input, output] : aliases) dict[nb::int_(input)] = output;
   return dict;
 }
-nb::object api_version(const FfiCallOptions& o) { return nb::int_(o.custom_call_api_version); }
-nb::object backend_config(const FfiCallOptions& o) {
-  return optional_string(o.legacy_backend_config);
-}
 
-template <auto option>
+template <size_t i>
 PyObject* get_option(PyObject* self, void*) {
-  return guarded([&] { return option(object_of(self)->call.options()).release().ptr(); });
+  return guarded([&] {
+    return shown(object_of(self)->call.options().*(std::get<i>(kOptions).member)).release().ptr();
+  });
 }
 
-PyGetSetDef getters[] = {
-    {"target_name", get_target_name, nullptr, "The name of the target.", nullptr},
-    {"result_shape_dtypes", get_result_shape_dtypes, nullptr, "As given to ffi_call.", nullptr},
-    {"has_side_effect", get_option<has_side_effect>, nullptr, "As given to ffi_call.", nullptr},
-    {"vmap_method", get_option<vmap_method>, nullptr, "As given to ffi_call.", nullptr},
-    {"input_layouts", get_option<input_layouts>, nullptr, "Major to minor, or None.", nullptr},
-    {"output_layouts", get_option<output_layouts>, nullptr, "Major to minor, or None.", nullptr},
-    {"input_output_aliases", get_option<aliases>, nullptr, "A dict, or None.", nullptr},
-    {"custom_call_api_version", get_option<api_version>, nullptr, "4, or 0 to 3.", nullptr},
-    {"legacy_backend_config", get_option<backend_config>, nullptr, "A string, or None.", nullptr},
-    {}};
+template <size_t... i>
+std::array<PyGetSetDef, kNumOptions + 3> make_getters(std::index_sequence<i...>) {
+  constexpr const char* kAsGiven = "As given to ffi_call.";
+  return {{{"target_name", get_target_name, nullptr, "The name of the target.", nullptr},
+           {"result_shape_dtypes", get_result_shape_dtypes, nullptr, kAsGiven, nullptr},
+           {std::get<i>(kOptions).name.data(), get_option<i>, nullptr, kAsGiven, nullptr}...,
+           {}}};
+}
+std::array getters = make_getters(std::make_index_sequence<kNumOptions>());
+
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FfiCallObject, vectorcall), READONLY, nullptr},
     {}};
@@ -188,7 +197,7 @@ PyType_Slot slots[] = {
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_repr, reinterpret_cast<void*>(representation)},
-    {Py_tp_getset, getters},
+    {Py_tp_getset, getters.data()},
     {Py_tp_members, members},
     {0, nullptr}};
 PyType_Spec spec = {"farcall.ffi.FfiCall", sizeof(FfiCallObject), 0,
@@ -210,7 +219,7 @@ MajorToMinor to_layout(nb::handle layout, std::string_view what) {
   return to_sizes(layout.attr("major_to_minor"), what);
 }
 
-std::optional<std::vector<MajorToMinor>> to_layouts(nb::handle layouts, std::string_view what) {
+Layouts to_layouts(nb::handle layouts, std::string_view what) {
   if (layouts.is_none()) return std::nullopt;
   if (!PyList_Check(layouts.ptr()) && !PyTuple_Check(layouts.ptr())) {
     throw TypeError(fmt::format("{} must be a sequence with one layout for each array, got {}",
@@ -248,27 +257,49 @@ void parse_results(nb::handle results, Parsed& parsed) {
   }
 }
 
+void read(bool& to, nb::handle given, const char* name) {
+  to = to_option<bool>(given, name, "True or False");
+}
+void read(int& to, nb::handle given, const char* name) {
+  to = to_option<int>(given, name, "a whole number");
+}
+void read(std::optional<std::string>& to, nb::handle given, const char* name) {
+  to = to_option<std::optional<std::string>>(given, name, "a string or None");
+}
+void read(Layouts& to, nb::handle given, const char* name) { to = to_layouts(given, name); }
+void read(Aliases& to, nb::handle given, const char* name) { to = to_aliases(given, name); }
+
+template <class Option>
+void parse_option(Parsed& parsed, const Option& option, nb::handle given) {
+  auto& to = parsed.options.*(option.member);
+  const char* name = option.name.data();
+  if constexpr (std::is_same_v<decltype(to), Layouts&>) {
+    // One result may have its one layout without a sequence around it.
+    if (option.member == &FfiCallOptions::output_layouts && parsed.form == ResultForm::kSingle &&
+        is_one_layout(given)) {
+      to = std::vector{to_layout(given, name)};
+      return;
+    }
+  }
+  read(to, given, name);
+}
+
+// In the order of kOptions.
+template <size_t... i>
+void parse_options(Parsed& parsed, const nb::args& given, std::index_sequence<i...>) {
+  if (given.size() != kNumOptions) {
+    throw TypeError(fmt::format("takes {} options, got {}", kNumOptions, given.size()));
+  }
+  (parse_option(parsed, std::get<i>(kOptions), given[i]), ...);
+}
+
 nb::object make_ffi_call(nb::object target_name, nb::object result_shape_dtypes,
-                         nb::object has_side_effect, nb::object vmap_method,
-                         nb::object input_layouts, nb::object output_layouts, nb::object aliases,
-                         nb::object api_version, nb::object backend_config) {
+                         const nb::args& options) {
   auto target = to_option<std::string>(target_name, "ffi_call: target_name", "a string");
   Parsed parsed;
   try {
     parse_results(result_shape_dtypes, parsed);
-    FfiCallOptions& o = parsed.options;
-    o.has_side_effect = to_option<bool>(has_side_effect, "has_side_effect", "True or False");
-    o.vmap_method =
-        to_option<std::optional<std::string>>(vmap_method, "vmap_method", "a string or None");
-    o.input_layouts = to_layouts(input_layouts, "input_layouts");
-    const bool one_layout = parsed.form == ResultForm::kSingle && is_one_layout(output_layouts);
-    o.output_layouts = one_layout ? std::vector{to_layout(output_layouts, "output_layouts")}
-                                  : to_layouts(output_layouts, "output_layouts");
-    o.input_output_aliases = to_aliases(aliases, "input_output_aliases");
-    o.custom_call_api_version =
-        to_option<int>(api_version, "custom_call_api_version", "a whole number");
-    o.legacy_backend_config = to_option<std::optional<std::string>>(
-        backend_config, "legacy_backend_config", "a string or None");
+    parse_options(parsed, options, std::make_index_sequence<kNumOptions>());
   } catch (const Error& error) {
     error.raise_with(fmt::format("ffi_call(\"{}\"): {}", target, error.message()));
   }
@@ -293,10 +324,9 @@ void bind_ffi_call(nb::module_& module) {
   module.attr("FfiCall") = nb::handle(made);
   module.def("clear_caches", clear_caches);
   module.def("make_ffi_call", make_ffi_call, nb::arg("target_name").none(),
-             nb::arg("result_shape_dtypes").none(), nb::arg("has_side_effect").none(),
-             nb::arg("vmap_method").none(), nb::arg("input_layouts").none(),
-             nb::arg("output_layouts").none(), nb::arg("input_output_aliases").none(),
-             nb::arg("custom_call_api_version").none(), nb::arg("legacy_backend_config").none());
+             nb::arg("result_shape_dtypes").none(), nb::arg("options"));
+  module.attr("option_names") = std::apply(
+      [](const auto&... option) { return nb::make_tuple(option.name.data()...); }, kOptions);
 }
 
 }  // namespace farcall::python

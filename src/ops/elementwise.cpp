@@ -1,4 +1,4 @@
-// The elementwise primitives without parameters, made from the list in elementwise_list.h.
+// The elementwise primitives without parameters, made from the rows of elementwise_list.h.
 #include <array>
 #include <string>
 
@@ -26,17 +26,16 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define FARCALL_OP(function, primitive, operands, kinds, result) \
-  {primitive, operands, kinds, result},
+#define FARCALL_UNARY(function, primitive, kinds, result, ...) {primitive, 1, kinds, result},
+#define FARCALL_BINARY(function, primitive, kinds, result, ...) {primitive, 2, kinds, result},
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
 };
 constexpr size_t kNumRows = std::size(kRows);
 
 enum Index : size_t {
-#define FARCALL_OP(function, primitive, operands, kinds, result) kIndex_##function,
+#define FARCALL_UNARY(function, ...) kIndex_##function,
+#define FARCALL_BINARY(function, ...) kIndex_##function,
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
 };
 
 unsigned kind_bit(DType dtype) {
@@ -107,15 +106,14 @@ std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Para
   return {infer(kRows[I], inputs)};
 }
 
-Primitive make_primitive(std::string_view name, decltype(Primitive::type_rule) type_rule) {
-  return {.name = name, .type_rule = type_rule, .rules = elementwise_rules(name)};
-}
-
 const auto& primitives() {
   static const auto* table = [] {
     auto* made = new std::array<Primitive, kNumRows>;
     [&]<size_t... I>(std::index_sequence<I...>) {
-      (((*made)[I] = make_primitive(kRows[I].name, type_rule<I>)), ...);
+      (((*made)[I] = {.name = kRows[I].name,
+                      .type_rule = type_rule<I>,
+                      .rules = &elementwise_rules(I)}),
+       ...);
     }
     (std::make_index_sequence<kNumRows>());
     return made;
@@ -136,13 +134,11 @@ Array apply(Index index, std::initializer_list<Array> operands) {
 
 namespace lax {
 
-#define FARCALL_OP_1(function) \
+#define FARCALL_UNARY(function, ...) \
   Array function(const Array& x) { return apply(kIndex_##function, {x}); }
-#define FARCALL_OP_2(function) \
+#define FARCALL_BINARY(function, ...) \
   Array function(const Array& x, const Array& y) { return apply(kIndex_##function, {x, y}); }
-#define FARCALL_OP(function, primitive, operands, kinds, result) FARCALL_OP_##operands(function)
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
 
 }  // namespace lax
 }  // namespace farcall

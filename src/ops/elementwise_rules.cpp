@@ -1,12 +1,9 @@
 // The derivatives and transposes of elementwise primitives.
 #include "ops/elementwise_rules.h"
 
-#include <algorithm>
 #include <array>
 #include <numbers>
 #include <span>
-
-#include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
@@ -31,17 +28,22 @@ using UnaryTranspose = Array (*)(A ct);
 using BinaryTranspose = Array (*)(A ct, A other);
 
 struct UnaryRow {
-  std::string_view name;
   UnaryDerivative derivative = nullptr;
   UnaryTranspose transpose = nullptr;
 };
 
 struct BinaryRow {
-  std::string_view name;
   BinaryDerivative by_x = nullptr, by_y = nullptr;
   // Null where the operation is not linear in the operand.
   BinaryTranspose transpose_x = nullptr, transpose_y = nullptr;
+  bool is_product = false;  // linear in each operand, but not in both together
 };
+
+// ---- what the expressions of the rows are made of ----
+
+constexpr double kPi = std::numbers::pi, kLog2 = std::numbers::ln2, kLog10 = std::numbers::ln10;
+constexpr double kInverseSqrtPi = std::numbers::inv_sqrtpi;
+constexpr double kNormalDensity = kInverseSqrtPi / std::numbers::sqrt2;  // at zero
 
 Array like(A x, double value) { return scalar_of(x.dtype(), value); }
 Array select(A which, A if_false, A if_true) {
@@ -78,7 +80,7 @@ Array abs_derivative(A t, A x, A r) {
 // square.
 Array erf_slope(A x, double scale) {
   const Array inside = clamp(like(x, -40), x, like(x, 40));
-  return mul(like(x, scale * 2 * std::numbers::inv_sqrtpi), exp(neg(square(inside))));
+  return mul(like(x, scale * 2 * kInverseSqrtPi), exp(neg(square(inside))));
 }
 
 // i0e(x) - (sign(x) + 1 / x) i1e(x); a half at zero.
@@ -103,100 +105,23 @@ Array bessel_i1_derivative(A t, A x, A r) {
   return mul(t, sub(bessel_i0(x), select(is_far, mul(series, like(x, 0.5)), quotient)));
 }
 
-constexpr double kDensityOfNormal = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+Array ndtr_slope(A x) {
+  const Array inside = clamp(like(x, -40), x, like(x, 40));
+  return mul(like(x, kNormalDensity), exp(mul(square(inside), like(x, -0.5))));
+}
 
-constexpr UnaryRow kUnary[] = {
-    {"neg", [](A t, A, A) { return neg(t); }, neg},
-    {"abs", abs_derivative},
-    {"sign"},
-    {"floor"},
-    {"ceil"},
-    {"is_finite"},
-    {"not"},
-    {"exp", [](A t, A, A r) { return mul(t, r); }},
-    {"exp2", [](A t, A, A r) { return mul(t, mul(r, like(r, std::numbers::ln2))); }},
-    {"expm1", [](A t, A, A r) { return mul(t, one_plus(r)); }},
-    {"log", [](A t, A x, A) { return div(t, x); }},
-    {"log2", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln2))); }},
-    {"log10", [](A t, A x, A) { return div(t, mul(x, like(x, std::numbers::ln10))); }},
-    {"log1p", [](A t, A x, A) { return div(t, one_plus(x)); }},
-    {"sqrt", [](A t, A, A r) { return mul(t, div(like(r, 0.5), r)); }},
-    {"rsqrt", [](A t, A x, A r) { return mul(t, mul(like(r, -0.5), div(r, x))); }},
-    {"cbrt", [](A t, A, A r) { return mul(t, mul(like(r, 1.0 / 3), integer_pow(r, -2))); }},
-    {"sin", [](A t, A x, A) { return mul(t, cos(x)); }},
-    {"cos", [](A t, A x, A) { return mul(t, neg(sin(x))); }},
-    {"tan", [](A t, A, A r) { return mul(t, one_plus(square(r))); }},
-    {"asin", [](A t, A x, A) { return mul(t, rsqrt(one_minus_square(x))); }},
-    {"acos", [](A t, A x, A) { return mul(t, neg(rsqrt(one_minus_square(x)))); }},
-    {"atan", [](A t, A x, A) { return div(t, one_plus(square(x))); }},
-    {"sinh", [](A t, A x, A) { return mul(t, cosh(x)); }},
-    {"cosh", [](A t, A x, A) { return mul(t, sinh(x)); }},
-    {"tanh", [](A t, A, A r) { return mul(t, mul(one_plus(r), one_minus(r))); }},
-    {"asinh", [](A t, A x, A) { return mul(t, rsqrt(one_plus(square(x)))); }},
-    // Not rsqrt(x² - 1), which for complex x lies on the wrong branch in half of the plane.
-    {"acosh",
-     [](A t, A x, A) { return mul(t, mul(rsqrt(sub(x, like(x, 1))), rsqrt(one_plus(x)))); }},
-    {"atanh", [](A t, A x, A) { return div(t, one_minus_square(x)); }},
-    {"logistic", [](A t, A, A r) { return mul(t, mul(r, one_minus(r))); }},
-    {"erf", [](A t, A x, A) { return mul(t, erf_slope(x, 1)); }},
-    {"erfc", [](A t, A x, A) { return mul(t, erf_slope(x, -1)); }},
-    {"erf_inv",
-     [](A t, A, A r) {
-       return mul(t, mul(like(r, 0.5 / std::numbers::inv_sqrtpi), exp(square(r))));
-     }},
-    {"erfcx",
-     [](A t, A x, A r) {
-       return mul(t, sub(mul(twice(x), r), like(x, 2 * std::numbers::inv_sqrtpi)));
-     }},
-    {"ndtr",
-     [](A t, A x, A) {
-       const Array inside = clamp(like(x, -40), x, like(x, 40));
-       return mul(t, mul(like(x, kDensityOfNormal), exp(mul(square(inside), like(x, -0.5)))));
-     }},
-    // The density over the distribution, both times what keeps them from vanishing.
-    {"log_ndtr",
-     [](A t, A x, A) {
-       const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
-       return mul(t, div(like(x, 2 * kDensityOfNormal), scaled));
-     }},
-    {"ndtri",
-     [](A t, A, A r) {
-       return mul(t, mul(like(r, 1 / kDensityOfNormal), exp(mul(square(r), like(r, 0.5)))));
-     }},
-    {"logit", [](A t, A x, A) { return div(t, mul(x, one_minus(x))); }},
-    {"sinpi", [](A t, A x, A) { return mul(t, mul(cospi(x), like(x, std::numbers::pi))); }},
-    {"cospi", [](A t, A x, A) { return mul(t, mul(sinpi(x), like(x, -std::numbers::pi))); }},
-    {"gamma", [](A t, A x, A r) { return mul(t, mul(r, digamma(x))); }},
-    {"factorial", [](A t, A x, A r) { return mul(t, mul(r, digamma(one_plus(x)))); }},
-    {"lgamma", [](A t, A x, A) { return mul(t, digamma(x)); }},
-    {"digamma", [](A t, A x, A) { return mul(t, polygamma(like(x, 1), x)); }},
-    {"bessel_i0", [](A t, A x, A) { return mul(t, bessel_i1(x)); }},
-    {"bessel_i1", bessel_i1_derivative},
-    {"bessel_i0e", [](A t, A x, A r) { return mul(t, sub(bessel_i1e(x), mul(sign(x), r))); }},
-    {"bessel_i1e", bessel_i1e_derivative},
-    {"square", [](A t, A x, A) { return mul(t, twice(x)); }},
-    {"real", [](A t, A, A) { return real(t); }, [](A ct) { return complex(ct, like(ct, 0)); }},
-    {"imag", [](A t, A, A) { return imag(t); }, [](A ct) { return complex(like(ct, 0), neg(ct)); }},
-    {"conj", [](A t, A, A) { return conj(t); }, conj},
-    {"population_count"},
-    {"clz"},
-};
+// The density over the distribution, both times what keeps them from vanishing.
+Array log_ndtr_slope(A x) {
+  const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
+  return div(like(x, 2 * kNormalDensity), scaled);
+}
 
-constexpr auto kFirst = [](A t, A, A, A) { return t; };
-constexpr auto kSame = [](A ct, A) { return ct; };
-constexpr auto kProduct = [](A ct, A other) { return mul(ct, other); };
-constexpr auto kShareX = [](A t, A x, A y, A r) { return mul(t, share(x, y, r)); };
-constexpr auto kShareY = [](A t, A x, A y, A r) { return mul(t, share(y, x, r)); };
+// Not rsqrt(x^2 - 1), which for complex x lies on the wrong branch in half of the plane.
+Array acosh_slope(A x) { return mul(rsqrt(sub(x, like(x, 1))), rsqrt(one_plus(x))); }
 
-template <const char* const& message>
-Array no_derivative(A, A, A, A) {
+[[noreturn]] Array no_derivative(const char* message) {
   throw Error(ErrorCode::kUnimplemented, message);
 }
-constexpr const char* kOrder = "polygamma: has no derivative with respect to its order m";
-constexpr const char* kSecond = "igamma_grad_a: has no derivatives";
-constexpr const char* kSampleSecond = "random_gamma_grad: has no derivatives";
-constexpr const char* kExponent = "zeta: has no derivative with respect to its exponent x";
-constexpr auto no_derivative_by_order = no_derivative<kOrder>;
 
 // x^(a - 1) e^-x / Gamma(a)
 Array gamma_density(A a, A x) {
@@ -206,7 +131,7 @@ Array gamma_density(A a, A x) {
 }
 
 // x^y. A zeroth power is constant, at zero too, where x^(y - 1) is infinite.
-Array pow_by_base(A t, A x, A y, A) {
+Array pow_by_base(A t, A x, A y) {
   const Array is_constant = bitwise_and(eq(x, like(x, 0)), eq(y, like(y, 0)));
   const Array exponent = sub(select(is_constant, y, like(y, 1)), like(y, 1));
   return mul(t, mul(y, pow(x, exponent)));
@@ -225,84 +150,38 @@ Direction direction_of(A x, A y) {
   return {a, b, mul(length, add(square(a), square(b)))};
 }
 
+Array atan2_slope_by_x(A x, A y) {
+  const Direction d = direction_of(x, y);
+  return div(d.y, d.square_length);
+}
+Array atan2_slope_by_y(A x, A y) {
+  const Direction d = direction_of(x, y);
+  return neg(div(d.x, d.square_length));
+}
+
 // The derivative of the logarithm of beta(x, y) by x.
 Array betaln_slope(A x, A y) { return sub(digamma(x), digamma(add(x, y))); }
 
-constexpr BinaryRow kBinary[] = {
-    {"add", kFirst, kFirst, kSame, kSame},
-    {"sub", kFirst, [](A t, A, A, A) { return neg(t); }, kSame, [](A ct, A) { return neg(ct); }},
-    {"mul", [](A t, A, A y, A) { return mul(t, y); }, [](A t, A x, A, A) { return mul(t, x); },
-     kProduct, kProduct},
-    {"div", [](A t, A, A y, A) { return div(t, y); },
-     // Not by the square of y, which leaves the range of numbers first.
-     [](A t, A, A y, A r) { return mul(t, neg(div(r, y))); },
-     [](A ct, A other) { return div(ct, other); }},
-    {"rem", kFirst, [](A t, A x, A y, A r) { return mul(t, round(div(sub(r, x), y), 1)); }},
-    {"max", kShareX, kShareY},
-    {"min", kShareX, kShareY},
-    {"pow", pow_by_base,
-     [](A t, A x, A, A r) { return mul(t, mul(log(zero_replaced_by_one(x)), r)); }},
-    {"atan2",
-     [](A t, A x, A y, A) {
-       const Direction d = direction_of(x, y);
-       return mul(t, div(d.y, d.square_length));
-     },
-     [](A t, A x, A y, A) {
-       const Direction d = direction_of(x, y);
-       return mul(t, neg(div(d.x, d.square_length)));
-     }},
-    {"nextafter", kFirst},
-    {"polygamma", no_derivative_by_order,
-     [](A t, A m, A x, A) { return mul(t, polygamma(one_plus(m), x)); }},
-    {"igamma", [](A t, A a, A x, A) { return mul(t, igamma_grad_a(a, x)); },
-     [](A t, A a, A x, A) { return mul(t, gamma_density(a, x)); }},
-    {"igammac", [](A t, A a, A x, A) { return mul(t, neg(igamma_grad_a(a, x))); },
-     [](A t, A a, A x, A) { return mul(t, neg(gamma_density(a, x))); }},
-    {"igamma_grad_a", no_derivative<kSecond>, no_derivative<kSecond>},
-    {"beta", [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(x, y))); },
-     [](A t, A x, A y, A r) { return mul(t, mul(r, betaln_slope(y, x))); }},
-    {"betaln", [](A t, A x, A y, A) { return mul(t, betaln_slope(x, y)); },
-     [](A t, A x, A y, A) { return mul(t, betaln_slope(y, x)); }},
-    {"random_gamma_grad", no_derivative<kSampleSecond>, no_derivative<kSampleSecond>},
-    {"zeta", no_derivative<kExponent>,
-     [](A t, A x, A q, A) { return mul(t, neg(mul(x, zeta(one_plus(x), q)))); }},
-    {"gcd"},
-    {"and"},
-    {"or"},
-    {"xor"},
-    {"shift_left"},
-    {"shift_right_logical"},
-    {"shift_right_arithmetic"},
-    {"eq"},
-    {"ne"},
-    {"lt"},
-    {"le"},
-    {"gt"},
-    {"ge"},
-    {"complex", [](A t, A, A, A) { return complex(t, like(t, 0)); },
-     [](A t, A, A, A) { return complex(like(t, 0), t); }, [](A ct, A) { return real(ct); },
-     [](A ct, A) { return neg(imag(ct)); }},
-};
+// ---- the rules of any row ----
 
 // Rules that know their row.
-template <class Row>
 struct RowRules : TransformRules {
-  const Row* row = nullptr;
+  UnaryRow unary = {};
+  BinaryRow binary = {};
 };
-template <class Row>
-const Row& row_of(const Primitive& primitive) {
-  return *static_cast<const RowRules<Row>&>(*primitive.rules).row;
+const RowRules& row_of(const Primitive& primitive) {
+  return static_cast<const RowRules&>(*primitive.rules);
 }
 
 JvpResults unary_jvp(const JvpCall& call) {
-  const auto derivative = row_of<UnaryRow>(call.primitive).derivative;
+  const auto derivative = row_of(call.primitive).unary.derivative;
   const Array r = bind_one(call.primitive, call.params, call.primals);
   if (!derivative) return with_tangent(r, {});
   return with_tangent(r, {derivative(call.tangents[0], call.primals[0], r)});
 }
 
 JvpResults binary_jvp(const JvpCall& call) {
-  const BinaryRow& row = row_of<BinaryRow>(call.primitive);
+  const BinaryRow& row = row_of(call.primitive).binary;
   const Array r = bind_one(call.primitive, call.params, call.primals);
   const auto term = [&](BinaryDerivative derivative, A t) {
     return derivative && !t.is_null() ? derivative(t, call.primals[0], call.primals[1], r)
@@ -312,14 +191,13 @@ JvpResults binary_jvp(const JvpCall& call) {
 }
 
 std::vector<Array> unary_transpose(const TransposeCall& call) {
-  return {row_of<UnaryRow>(call.primitive).transpose(call.cotangents[0])};
+  return {row_of(call.primitive).unary.transpose(call.cotangents[0])};
 }
 
 std::vector<Array> binary_transpose(const TransposeCall& call) {
-  const BinaryRow& row = row_of<BinaryRow>(call.primitive);
+  const BinaryRow& row = row_of(call.primitive).binary;
   const BinaryTranspose transposes[] = {row.transpose_x, row.transpose_y};
-  // A product or quotient of two linear operands.
-  const bool needs_other = row.transpose_x == kProduct || !row.transpose_y;
+  const bool needs_other = row.is_product || !row.transpose_y;
   if (needs_other && call.is_linear(0) && call.is_linear(1)) not_linear(call.primitive);
   std::vector<Array> found(2);
   for (size_t i = 0; i < 2; ++i) {
@@ -330,38 +208,54 @@ std::vector<Array> binary_transpose(const TransposeCall& call) {
   return found;
 }
 
-RowRules<UnaryRow> rules_of(const UnaryRow& row) {
+constexpr RowRules rules_of(const UnaryRow& row) {
   return {{.jvp = unary_jvp,
            .transpose = row.transpose ? unary_transpose : nullptr,
            .batch = batch_elementwise},
-          &row};
+          row,
+          {}};
 }
-RowRules<BinaryRow> rules_of(const BinaryRow& row) {
+constexpr RowRules rules_of(const BinaryRow& row) {
   return {{.jvp = binary_jvp,
            .transpose = row.transpose_x ? binary_transpose : nullptr,
            .batch = batch_elementwise},
-          &row};
+          {},
+          row};
 }
 
-// Null when the table has no such row.
-template <class Row, size_t size>
-const RowRules<Row>* find_rules(const Row (&rows)[size], std::string_view name) {
-  static const auto* all = [&rows] {
-    auto* made = new std::array<RowRules<Row>, size>;
-    std::ranges::transform(rows, made->begin(), [](const Row& row) { return rules_of(row); });
-    return made;
-  }();
-  const auto found = std::ranges::find(rows, name, &Row::name);
-  return found == std::end(rows) ? nullptr : &(*all)[found - std::begin(rows)];
-}
+// ---- the rows ----
+
+#define UNARY_DERIVATIVE(...)                                                     \
+  []([[maybe_unused]] A t, [[maybe_unused]] A x, [[maybe_unused]] A r) -> Array { \
+    return __VA_ARGS__;                                                           \
+  }
+#define BINARY_DERIVATIVE(...)                                         \
+  []([[maybe_unused]] A t, [[maybe_unused]] A x, [[maybe_unused]] A y, \
+     [[maybe_unused]] A r) -> Array { return __VA_ARGS__; }
+#define BINARY_TRANSPOSE(...) \
+  []([[maybe_unused]] A ct, [[maybe_unused]] A other) -> Array { return __VA_ARGS__; }
+
+#define ZERO_DERIVATIVE
+#define DERIVATIVE(...) .derivative = UNARY_DERIVATIVE(__VA_ARGS__)
+#define TRANSPOSE(...) .transpose = [](A ct) -> Array { return __VA_ARGS__; }
+#define DERIVATIVE_BY_X(...) .by_x = BINARY_DERIVATIVE(__VA_ARGS__)
+#define DERIVATIVES(x_rule, y_rule) \
+  .by_x = BINARY_DERIVATIVE(x_rule), .by_y = BINARY_DERIVATIVE(y_rule)
+#define TRANSPOSE_BY_X(...) .transpose_x = BINARY_TRANSPOSE(__VA_ARGS__)
+#define TRANSPOSES(x_rule, y_rule) \
+  .transpose_x = BINARY_TRANSPOSE(x_rule), .transpose_y = BINARY_TRANSPOSE(y_rule)
+#define TRANSPOSES_OF_PRODUCT(x_rule, y_rule) TRANSPOSES(x_rule, y_rule), .is_product = true
+
+constexpr RowRules kRules[] = {
+#define FARCALL_UNARY(function, primitive, kinds, result, domain, summary, ...) \
+  rules_of(UnaryRow{__VA_ARGS__}),
+#define FARCALL_BINARY(function, primitive, kinds, result, summary, ...) \
+  rules_of(BinaryRow{__VA_ARGS__}),
+#include <farcall/ops/elementwise_list.h>
+};
 
 }  // namespace
 
-const TransformRules* elementwise_rules(std::string_view primitive) {
-  if (const auto* unary = find_rules(kUnary, primitive)) return unary;
-  if (const auto* binary = find_rules(kBinary, primitive)) return binary;
-  throw Error(ErrorCode::kInternal,
-              fmt::format("{}: has no row in elementwise_rules.cpp", primitive));
-}
+const TransformRules& elementwise_rules(size_t row) { return kRules[row]; }
 
 }  // namespace farcall

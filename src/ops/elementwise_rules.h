@@ -1,13 +1,13 @@
 // What transformations know of the elementwise primitives of elementwise_list.h.
 #pragma once
 
-#include <string_view>
+#include <cstddef>
 
 #include <farcall/trace/rules.h>
 
 namespace farcall {
 
-// Raises INTERNAL for a primitive that has no row in the table.
-const TransformRules* elementwise_rules(std::string_view primitive);
+// Of the primitive in this row of the list.
+const TransformRules& elementwise_rules(size_t row);
 
 }  // namespace farcall

@@ -120,11 +120,11 @@ Array promote_inexact(const Array& x, std::string_view function) {
   return with_error_prefix(function, [&] { return convert(x, promote_to_inexact({&type, 1})); });
 }
 
-Array add(const Array& x, const Array& y) { return binary<lax::add>(x, y, "add"); }
-Array subtract(const Array& x, const Array& y) { return binary<lax::sub>(x, y, "subtract"); }
-Array multiply(const Array& x, const Array& y) { return binary<lax::mul>(x, y, "multiply"); }
-Array maximum(const Array& x, const Array& y) { return binary<lax::max>(x, y, "maximum"); }
-Array minimum(const Array& x, const Array& y) { return binary<lax::min>(x, y, "minimum"); }
+#define FARCALL_NUMPY_UNARY(name, function, summary) \
+  Array name(const Array& x) { return unary_inexact<lax::function>(x, #name); }
+#define FARCALL_NUMPY_BINARY(name, function, summary) \
+  Array name(const Array& x, const Array& y) { return binary<lax::function>(x, y, #name); }
+#include <farcall/ops/elementwise_list.h>
 
 Array divide(const Array& x, const Array& y) {
   const auto [a, b] = promote_inexact(x, y, "divide");
@@ -247,27 +247,8 @@ Array log_by(const Array& x, double unit, std::string_view function) {
 
 }  // namespace
 
-Array exp(const Array& x) { return unary_inexact<lax::exp>(x, "exp"); }
-Array exp2(const Array& x) { return unary_inexact<lax::exp2>(x, "exp2"); }
-Array expm1(const Array& x) { return unary_inexact<lax::expm1>(x, "expm1"); }
-Array log(const Array& x) { return unary_inexact<lax::log>(x, "log"); }
-Array log1p(const Array& x) { return unary_inexact<lax::log1p>(x, "log1p"); }
 Array log2(const Array& x) { return log_by<lax::log2>(x, std::numbers::ln2, "log2"); }
 Array log10(const Array& x) { return log_by<lax::log10>(x, std::numbers::ln10, "log10"); }
-Array sqrt(const Array& x) { return unary_inexact<lax::sqrt>(x, "sqrt"); }
-Array cbrt(const Array& x) { return unary_inexact<lax::cbrt>(x, "cbrt"); }
-Array sin(const Array& x) { return unary_inexact<lax::sin>(x, "sin"); }
-Array cos(const Array& x) { return unary_inexact<lax::cos>(x, "cos"); }
-Array tan(const Array& x) { return unary_inexact<lax::tan>(x, "tan"); }
-Array arcsin(const Array& x) { return unary_inexact<lax::asin>(x, "arcsin"); }
-Array arccos(const Array& x) { return unary_inexact<lax::acos>(x, "arccos"); }
-Array arctan(const Array& x) { return unary_inexact<lax::atan>(x, "arctan"); }
-Array sinh(const Array& x) { return unary_inexact<lax::sinh>(x, "sinh"); }
-Array cosh(const Array& x) { return unary_inexact<lax::cosh>(x, "cosh"); }
-Array tanh(const Array& x) { return unary_inexact<lax::tanh>(x, "tanh"); }
-Array arcsinh(const Array& x) { return unary_inexact<lax::asinh>(x, "arcsinh"); }
-Array arccosh(const Array& x) { return unary_inexact<lax::acosh>(x, "arccosh"); }
-Array arctanh(const Array& x) { return unary_inexact<lax::atanh>(x, "arctanh"); }
 
 Array isfinite(const Array& x) {
   if (is_complex(x.dtype())) {
@@ -291,8 +272,6 @@ Array imag(const Array& x) {
 }
 Array conjugate(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : x; }
 
-Array equal(const Array& x, const Array& y) { return binary<lax::eq>(x, y, "equal"); }
-Array not_equal(const Array& x, const Array& y) { return binary<lax::ne>(x, y, "not_equal"); }
 Array less(const Array& x, const Array& y) { return ordered<lax::lt>(x, y, "less"); }
 Array less_equal(const Array& x, const Array& y) { return ordered<lax::le>(x, y, "less_equal"); }
 Array greater(const Array& x, const Array& y) { return ordered<lax::gt>(x, y, "greater"); }
@@ -310,15 +289,6 @@ Array logical_xor(const Array& x, const Array& y) {
   return binary<lax::bitwise_xor>(as_bool(x), as_bool(y), "logical_xor");
 }
 Array logical_not(const Array& x) { return lax::bitwise_not(as_bool(x)); }
-Array bitwise_and(const Array& x, const Array& y) {
-  return binary<lax::bitwise_and>(x, y, "bitwise_and");
-}
-Array bitwise_or(const Array& x, const Array& y) {
-  return binary<lax::bitwise_or>(x, y, "bitwise_or");
-}
-Array bitwise_xor(const Array& x, const Array& y) {
-  return binary<lax::bitwise_xor>(x, y, "bitwise_xor");
-}
 Array bitwise_not(const Array& x) { return lax::bitwise_not(x); }
 Array left_shift(const Array& x, const Array& y) {
   const auto [a, b] = promote_counted(x, y, "left_shift");

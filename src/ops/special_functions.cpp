@@ -47,20 +47,17 @@ Array is_odd(const Array& whole) {
 
 }  // namespace
 
-Array erf(const Array& x) { return unary<lax::erf>(x, "erf"); }
-Array erfc(const Array& x) { return unary<lax::erfc>(x, "erfc"); }
-Array erfcx(const Array& x) { return unary<lax::erfcx>(x, "erfcx"); }
-Array erfinv(const Array& x) { return unary<lax::erf_inv>(x, "erfinv"); }
-Array expit(const Array& x) { return unary<lax::logistic>(x, "expit"); }
+#define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
+  Array name(const Array& x) { return unary<lax::function>(x, #name); }
+#define FARCALL_SPECIAL_BINARY(name, function, x, y, summary) \
+  Array name(const Array& x, const Array& y) { return binary<lax::function>(x, y, #name); }
+#include <farcall/ops/elementwise_list.h>
+
 Array logit(const Array& x) {
   const Array a = promote_inexact(x, "logit");
   if (!is_complex(a.dtype())) return lax::logit(a);
   return lax::log(lax::div(a, lax::sub(like(a, 1), a)));
 }
-
-Array gamma(const Array& x) { return unary<lax::gamma>(x, "gamma"); }
-Array gammaln(const Array& x) { return unary<lax::lgamma>(x, "gammaln"); }
-Array digamma(const Array& x) { return unary<lax::digamma>(x, "digamma"); }
 
 Array gammasgn(const Array& x) {
   const Array a = promote_inexact(x, "gammasgn");
@@ -82,12 +79,6 @@ Array factorial(const Array& n) {
   return select(is_pole, zero, lax::factorial(select(is_pole, zero, a)));
 }
 
-Array polygamma(const Array& n, const Array& x) {
-  return binary<lax::polygamma>(n, x, "polygamma");
-}
-Array gammainc(const Array& a, const Array& x) { return binary<lax::igamma>(a, x, "gammainc"); }
-Array gammaincc(const Array& a, const Array& x) { return binary<lax::igammac>(a, x, "gammaincc"); }
-
 Array multigammaln(const Array& a, int64_t d) {
   const Array x = promote_inexact(a, "multigammaln");
   const auto size = static_cast<double>(d);
@@ -99,8 +90,6 @@ Array multigammaln(const Array& a, int64_t d) {
   return total;
 }
 
-Array beta(const Array& a, const Array& b) { return binary<lax::beta>(a, b, "beta"); }
-Array betaln(const Array& a, const Array& b) { return binary<lax::betaln>(a, b, "betaln"); }
 Array zeta(const Array& x, const Array& q) { return binary<lax::zeta>(x, q, "zeta"); }
 
 Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
@@ -111,11 +100,6 @@ Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
   std::tie(a, x) = promote_inexact(a, x, "betainc");
   return lax::betainc(a, b, x);
 }
-
-Array i0(const Array& x) { return unary<lax::bessel_i0>(x, "i0"); }
-Array i0e(const Array& x) { return unary<lax::bessel_i0e>(x, "i0e"); }
-Array i1(const Array& x) { return unary<lax::bessel_i1>(x, "i1"); }
-Array i1e(const Array& x) { return unary<lax::bessel_i1e>(x, "i1e"); }
 
 // Where p and q are near each other, the logarithm of their quotient is worked out from their
 // difference, which is exact there.
@@ -139,9 +123,5 @@ Array kl_div(const Array& p, const Array& q) {
   const auto [x, y] = promote_inexact(p, q, "kl_div");
   return numpy::add(numpy::subtract(rel_entr(x, y), x), y);
 }
-
-Array ndtr(const Array& x) { return unary<lax::ndtr>(x, "ndtr"); }
-Array ndtri(const Array& p) { return unary<lax::ndtri>(p, "ndtri"); }
-Array log_ndtr(const Array& x) { return unary<lax::log_ndtr>(x, "log_ndtr"); }
 
 }  // namespace farcall::special

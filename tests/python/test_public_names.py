@@ -9,6 +9,8 @@ import pathlib
 import pickle
 import pkgutil
 import pydoc
+import subprocess
+import sys
 import types
 
 import farcall as fc
@@ -141,7 +143,10 @@ CORE = {
 
 def stub_parameters(module: str) -> dict[str, list[str]]:
     tree = ast.parse((ROOT / "_core" / f"{module}.pyi").read_text())
-    found = {}
+    shares = any(
+        getattr(node, "module", None) == "farcall._core._elementwise" for node in tree.body
+    )
+    found = stub_parameters("_elementwise") if shares else {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             a = node.args
@@ -161,6 +166,12 @@ def test_signatures_of_the_core_are_those_of_the_stubs():
         found[name] = list(inspect.signature(function).parameters)
         wanted[name] = stubs.get(function.__name__)
     assert found == wanted
+
+
+def test_stubs_of_elementwise_functions_are_current():
+    script = pathlib.Path(__file__).parents[2] / "scripts" / "update_stubs.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
+    assert done.stdout + done.stderr == ""
 
 
 def test_help_shows_signature_and_docstring():

@@ -3,6 +3,7 @@ last place as the tables in ``values`` say."""
 
 from __future__ import annotations
 
+import elementwise_rows
 import pytest
 from values import complex_tables, integer_tables, more_tables, real_tables, rows
 
@@ -16,6 +17,14 @@ INTEGER = [*integer_tables.UNARY, *integer_tables.BINARY]
 
 def name_of(row: rows.Row | complex_tables.ComplexRow) -> str:
     return row.name
+
+
+def test_every_function_of_one_real_number_has_a_row():
+    operations = {r.name: r.operation for r in (*elementwise_rows.NUMPY, *elementwise_rows.SPECIAL)}
+    tried = {"neg"} | {row.name for row in REAL}  # as "negative"
+    tried |= {operations.get(name, name) for name in tried}
+    functions = [row.name for row in elementwise_rows.unary("F") if row.result != "kBool"]
+    assert [name for name in functions if name not in tried] == []
 
 
 @pytest.mark.parametrize("row", REAL, ids=name_of)

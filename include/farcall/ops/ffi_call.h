@@ -1,9 +1,7 @@
 // ffi_call: calling a registered target from a program.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,24 +16,6 @@
 #include <farcall/trace/array.h>
 
 namespace farcall {
-
-struct FfiCallOptions {
-  // The call runs exactly once per execution, even when nobody reads its results.
-  bool has_side_effect = false;
-  // "sequential", "sequential_unrolled", "expand_dims", "broadcast_all" or "legacy_vectorized".
-  std::optional<std::string> vmap_method = {};
-  // Major to minor, one for each operand (result); nothing: row-major. Left out: all row-major.
-  std::optional<std::vector<MajorToMinor>> input_layouts = {};
-  std::optional<std::vector<MajorToMinor>> output_layouts = {};
-  // From the index of an operand to that of the result that takes over its memory.
-  std::map<int64_t, int64_t> input_output_aliases = {};
-  // 4 for handlers; 0 to 3 for untyped functions.
-  int custom_call_api_version = 4;
-  // The opaque string of untyped functions.
-  std::optional<std::string> legacy_backend_config = {};
-
-  friend bool operator==(const FfiCallOptions&, const FfiCallOptions&) = default;
-};
 
 // A target with the types of its results and options: callable, again and again, on concrete and on
 // traced arrays. Calls on concrete arrays run programs of one call, compiled once for each

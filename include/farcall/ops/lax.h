@@ -17,13 +17,9 @@
 namespace farcall::lax {
 
 // One or two operands, elementwise: neg, exp, add, lt and so on; see elementwise_list.h.
-#define FARCALL_OP_1(name) FARCALL_API Array name(const Array& x);
-#define FARCALL_OP_2(name) FARCALL_API Array name(const Array& x, const Array& y);
-#define FARCALL_OP(name, primitive, operands, kinds, result) FARCALL_OP_##operands(name)
+#define FARCALL_UNARY(name, ...) FARCALL_API Array name(const Array& x);
+#define FARCALL_BINARY(name, ...) FARCALL_API Array name(const Array& x, const Array& y);
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
-#undef FARCALL_OP_1
-#undef FARCALL_OP_2
 
 FARCALL_API Array integer_pow(const Array& x, int64_t y);
 FARCALL_API Array round(const Array& x, int64_t rounding_method = 0);

@@ -1,7 +1,11 @@
-// Parameters of ffi_call, the one primitive behind every foreign call.
+// Options of a foreign call, and the parameters of ffi_call, the one primitive behind every foreign
+// call. An option is a member of both structs with its line in fields(), and a line of
+// with_options.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -14,6 +18,36 @@
 namespace farcall {
 
 using MajorToMinor = std::optional<std::vector<int64_t>>;  // nothing: row-major
+
+// As a user gives them.
+struct FfiCallOptions {
+  // The call runs exactly once per execution, even when nobody reads its results.
+  bool has_side_effect = false;
+  // "sequential", "sequential_unrolled", "expand_dims", "broadcast_all" or "legacy_vectorized".
+  std::optional<std::string> vmap_method = {};
+  // Major to minor, one for each operand (result); nothing: row-major. Left out: all row-major.
+  std::optional<std::vector<MajorToMinor>> input_layouts = {};
+  std::optional<std::vector<MajorToMinor>> output_layouts = {};
+  // From the index of an operand to that of the result that takes over its memory.
+  std::map<int64_t, int64_t> input_output_aliases = {};
+  // 4 for handlers; 0 to 3 for untyped functions.
+  int custom_call_api_version = 4;
+  // The opaque string of untyped functions.
+  std::optional<std::string> legacy_backend_config = {};
+
+  friend bool operator==(const FfiCallOptions&, const FfiCallOptions&) = default;
+
+  // By the names that Python has for them.
+  static constexpr auto fields() {
+    using O = FfiCallOptions;
+    return std::tuple(
+        field("has_side_effect", &O::has_side_effect), field("vmap_method", &O::vmap_method),
+        field("input_layouts", &O::input_layouts), field("output_layouts", &O::output_layouts),
+        field("input_output_aliases", &O::input_output_aliases),
+        field("custom_call_api_version", &O::custom_call_api_version),
+        field("legacy_backend_config", &O::legacy_backend_config));
+  }
+};
 
 struct FfiCallParams {
   Attributes attributes;
@@ -42,5 +76,20 @@ struct FfiCallParams {
         field("target_name", &P::target_name), field("vmap_method", &P::vmap_method));
   }
 };
+
+// The parameters of a call with these options, without attributes, types and target.
+inline FfiCallParams with_options(const FfiCallOptions& options, size_t num_operands,
+                                  size_t num_results) {
+  FfiCallParams p;
+  p.custom_call_api_version = options.custom_call_api_version;
+  p.has_side_effect = options.has_side_effect;
+  p.input_layouts = options.input_layouts.value_or(std::vector<MajorToMinor>(num_operands));
+  p.input_output_aliases.assign(options.input_output_aliases.begin(),
+                                options.input_output_aliases.end());
+  p.legacy_backend_config = options.legacy_backend_config;
+  p.output_layouts = options.output_layouts.value_or(std::vector<MajorToMinor>(num_results));
+  p.vmap_method = options.vmap_method;
+  return p;
+}
 
 }  // namespace farcall

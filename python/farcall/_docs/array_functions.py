@@ -19,25 +19,6 @@ _UNARY = {
     "floor": ("The greatest whole number that is not above.", _SAME),
     "ceil": ("The least whole number that is not below.", _SAME),
     "rint": ("The nearest whole number, halves to even.", _FLOATS),
-    "exp": ("e to the power of x.", _FLOATS),
-    "exp2": ("2 to the power of x.", _FLOATS),
-    "expm1": ("exp(x) - 1, exact near 0.", _FLOATS),
-    "log": ("The natural logarithm; NaN below 0 for real numbers.", _FLOATS),
-    "log1p": ("log(1 + x), exact near 0.", _FLOATS),
-    "sqrt": ("The square root; NaN below 0 for real numbers.", _FLOATS),
-    "cbrt": ("The cube root, real also below 0.", _FLOATS),
-    "sin": ("The sine of an angle in radians.", _FLOATS),
-    "cos": ("The cosine of an angle in radians.", _FLOATS),
-    "tan": ("The tangent of an angle in radians.", _FLOATS),
-    "arcsin": ("The angle from -pi/2 to pi/2 whose sine is x; NaN beyond 1.", _FLOATS),
-    "arccos": ("The angle from 0 to pi whose cosine is x; NaN beyond 1.", _FLOATS),
-    "arctan": ("The angle from -pi/2 to pi/2 whose tangent is x.", _FLOATS),
-    "sinh": ("The hyperbolic sine.", _FLOATS),
-    "cosh": ("The hyperbolic cosine.", _FLOATS),
-    "tanh": ("The hyperbolic tangent.", _FLOATS),
-    "arcsinh": ("The inverse of sinh.", _FLOATS),
-    "arccosh": ("The inverse of cosh, not negative; NaN below 1.", _FLOATS),
-    "arctanh": ("The inverse of tanh; NaN beyond 1.", _FLOATS),
     "isfinite": ("Whether an element is neither infinite nor NaN.", "bool"),
     "isnan": ("Whether an element is NaN.", "bool"),
     "isinf": ("Whether an element is infinite, of either sign.", "bool"),
@@ -52,23 +33,16 @@ _UNARY = {
 
 _PROMOTED = "the promoted dtype"
 _BINARY = {
-    "add": ("x + y.", _PROMOTED),
-    "subtract": ("x - y.", _PROMOTED),
-    "multiply": ("x * y.", _PROMOTED),
     "divide": ("x / y, in floats.", "the promoted dtype, float32 for integers"),
     "true_divide": ("x / y, in floats.", "the promoted dtype, float32 for integers"),
     "floor_divide": ("x / y rounded down.", _PROMOTED),
     "remainder": ("What is left of x / y rounded down; it has the sign of y.", _PROMOTED),
     "mod": ("What is left of x / y rounded down; it has the sign of y.", _PROMOTED),
     "power": ("x to the power of y.", _PROMOTED),
-    "maximum": ("The greater one; NaN where one is NaN.", _PROMOTED),
-    "minimum": ("The smaller one; NaN where one is NaN.", _PROMOTED),
     "arctan2": (
         "The angle from -pi to pi of the point (y, x): of the first argument over the second.",
         "the promoted dtype, float32 for integers",
     ),
-    "equal": ("Whether x is y.", "bool"),
-    "not_equal": ("Whether x is not y.", "bool"),
     "less": ("Whether x is below y.", "bool"),
     "less_equal": ("Whether x is not above y.", "bool"),
     "greater": ("Whether x is above y.", "bool"),
@@ -76,9 +50,6 @@ _BINARY = {
     "logical_and": ("Whether neither is 0.", "bool"),
     "logical_or": ("Whether one is not 0.", "bool"),
     "logical_xor": ("Whether exactly one is not 0.", "bool"),
-    "bitwise_and": ("The bits that both have; for integers and bools.", _PROMOTED),
-    "bitwise_or": ("The bits that one has; for integers and bools.", _PROMOTED),
-    "bitwise_xor": ("The bits that exactly one has; for integers and bools.", _PROMOTED),
     "left_shift": ("x * 2 ** y, of integers.", _PROMOTED),
     "right_shift": ("x / 2 ** y rounded down, of integers.", _PROMOTED),
 }
@@ -384,7 +355,14 @@ _OTHERS = {
 
 def _docs() -> dict[str, str]:
     docs = dict(_OTHERS)
-    for name, (summary, dtype) in _UNARY.items():
+    unary, binary = dict(_UNARY), dict(_BINARY)
+    results = {name: result for name, _, _, result, *_ in _core.lax._elementwise}
+    for name, operands, function, summary in _core.numpy._elementwise:
+        if len(operands) == 1:
+            unary[name] = (summary, _FLOATS)
+        else:
+            binary[name] = (summary, "bool" if results[function] == "kBool" else _PROMOTED)
+    for name, (summary, dtype) in unary.items():
         docs[name] = f"""{summary}
 
 Args:
@@ -397,7 +375,7 @@ Raises:
   TypeError: for what is no array.
   ValueError: for a dtype for which this is not defined.
 """
-    for name, (summary, dtype) in _BINARY.items():
+    for name, (summary, dtype) in binary.items():
         docs[name] = f"""{summary}
 
 Args:

@@ -5,81 +5,31 @@ from __future__ import annotations
 from farcall import _core
 from farcall._docs.document import document
 
-_UNARY = {
-    "neg": "-x.",
-    "abs": "The absolute value; of complex numbers, in the dtype of their parts.",
-    "sign": "-1, 0 or 1 by the sign; x / abs(x) of complex numbers.",
-    "floor": "The greatest whole number that is not above; floats.",
-    "ceil": "The least whole number that is not below; floats.",
-    "is_finite": "Whether an element is neither infinite nor NaN: bools; of floats.",
-    "bitwise_not": "The bits of integers inverted; not x of bools.",
-    "exp": "e to the power of x; floats and complex numbers.",
-    "exp2": "2 to the power of x; floats and complex numbers.",
-    "expm1": "exp(x) - 1, exact near 0; floats and complex numbers.",
-    "log": "The natural logarithm; floats and complex numbers.",
-    "log1p": "log(1 + x), exact near 0; floats and complex numbers.",
-    "sqrt": "The square root; floats and complex numbers.",
-    "rsqrt": "1 / sqrt(x); floats and complex numbers.",
-    "cbrt": "The cube root; floats.",
-    "sin": "The sine; floats and complex numbers.",
-    "cos": "The cosine; floats and complex numbers.",
-    "tan": "The tangent; floats and complex numbers.",
-    "asin": "The inverse of sin; floats and complex numbers.",
-    "acos": "The inverse of cos; floats and complex numbers.",
-    "atan": "The inverse of tan; floats and complex numbers.",
-    "sinh": "The hyperbolic sine; floats and complex numbers.",
-    "cosh": "The hyperbolic cosine; floats and complex numbers.",
-    "tanh": "The hyperbolic tangent; floats and complex numbers.",
-    "asinh": "The inverse of sinh; floats and complex numbers.",
-    "acosh": "The inverse of cosh; floats and complex numbers.",
-    "atanh": "The inverse of tanh; floats and complex numbers.",
-    "logistic": "1 / (1 + exp(-x)); floats and complex numbers.",
-    "erf": "The error function; floats.",
-    "erfc": "1 - erf(x), exact for large x; floats.",
-    "erf_inv": "The inverse of erf; floats.",
-    "lgamma": "log(abs(gamma(x))); floats.",
-    "digamma": "The derivative of lgamma; floats.",
-    "bessel_i0e": "exp(-abs(x)) times the modified Bessel function of order 0; floats.",
-    "bessel_i1e": "exp(-abs(x)) times the modified Bessel function of order 1; floats.",
-    "square": "x * x; numbers.",
-    "real": "The real part of complex numbers.",
-    "imag": "The imaginary part of complex numbers.",
-    "conj": "The complex conjugate, of complex numbers and floats.",
-    "population_count": "The number of bits that are 1; integers.",
-    "clz": "The number of leading bits that are 0; integers.",
-    "stop_gradient": "x, a constant to differentiation.",
-}
+_UNARY = """{summary}
 
-_BINARY = {
-    "add": "x + y; numbers.",
-    "sub": "x - y; numbers.",
-    "mul": "x * y; numbers, and bools, of which it is x and y.",
-    "div": "x / y, of integers rounded toward 0; numbers.",
-    "rem": "What is left of x / y rounded toward 0: it has the sign of x; numbers.",
-    "max": "The greater one; NaN where one is NaN.",
-    "min": "The smaller one; NaN where one is NaN.",
-    "pow": "x to the power of y; x floats or complex, y of the same dtype or integers.",
-    "igamma": "The regularised lower incomplete gamma function P(x, y); floats.",
-    "igamma_grad_a": "The derivative of igamma by its first argument; floats.",
-    "igammac": "The regularised upper incomplete gamma function Q(x, y); floats.",
-    "zeta": "The Hurwitz zeta function of x and the offset y; floats.",
-    "atan2": "The angle of the point (y, x): of the first argument over the second; floats.",
-    "nextafter": "The float next to x in the direction of y.",
-    "polygamma": "The derivative number x of digamma at y; floats.",
-    "bitwise_and": "The bits that both have; integers and bools.",
-    "bitwise_or": "The bits that one has; integers and bools.",
-    "bitwise_xor": "The bits that exactly one has; integers and bools.",
-    "shift_left": "x * 2 ** y, of integers; 0 where y is the number of bits or more.",
-    "shift_right_logical": "The bits moved down by y, zeros behind them; integers.",
-    "shift_right_arithmetic": "x / 2 ** y rounded down; integers.",
-    "eq": "Whether x is y: bools.",
-    "ne": "Whether x is not y: bools.",
-    "lt": "Whether x is below y: bools.",
-    "le": "Whether x is not above y: bools.",
-    "gt": "Whether x is above y: bools.",
-    "ge": "Whether x is not below y: bools.",
-    "complex": "x + yj, of floats.",
-}
+Args:
+  x: an array or a number.
+
+Returns:
+  An array of the shape of ``x``.
+
+Raises:
+  TypeError: for what is no array.
+  ValueError: for a dtype for which this is not defined.
+"""
+
+_BINARY = """{summary}
+
+Args:
+  x, y: arrays of one dtype and shape; a scalar or a number is broadcast.
+
+Returns:
+  An array of that shape.
+
+Raises:
+  TypeError: for what is no array.
+  ValueError: for types that differ, or a dtype for which this is not defined.
+"""
 
 _REDUCTIONS = {
     "reduce_sum": "The sum of the elements; 0 of none.",
@@ -387,32 +337,11 @@ _OTHERS = {
 
 def _docs() -> dict[str, str]:
     docs = dict(_OTHERS)
-    for name, summary in _UNARY.items():
-        docs[name] = f"""{summary}
-
-Args:
-  x: an array or a number.
-
-Returns:
-  An array of the shape of ``x``.
-
-Raises:
-  TypeError: for what is no array.
-  ValueError: for a dtype for which this is not defined.
-"""
-    for name, summary in _BINARY.items():
-        docs[name] = f"""{summary}
-
-Args:
-  x, y: arrays of one dtype and shape; a scalar or a number is broadcast.
-
-Returns:
-  An array of that shape.
-
-Raises:
-  TypeError: for what is no array.
-  ValueError: for types that differ, or a dtype for which this is not defined.
-"""
+    rows = [
+        (name, len(operands), summary) for name, operands, *_, summary in _core.lax._elementwise
+    ]
+    for name, arity, summary in [*rows, ("stop_gradient", 1, "x, a constant to differentiation.")]:
+        docs[name] = (_UNARY if arity == 1 else _BINARY).format(summary=summary)
     for name, summary in _REDUCTIONS.items():
         docs[name] = f"""{summary}
 

@@ -10,7 +10,7 @@
 #include <farcall/program/walk.h>
 #include <farcall/trace/batch.h>
 
-#include "ops/foreign_batch.h"
+#include "ops/foreign/vmap_methods.h"
 #include "ops/type_rules.h"
 
 namespace farcall::control {

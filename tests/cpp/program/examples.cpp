@@ -151,12 +151,13 @@ std::vector<ExampleEquation> example_equations() {
                        "scatter_indices_batching_dims=() indices_are_sorted=False "
                        "unique_indices=False mode=fill_or_drop] a b c"});
   }
-#define FARCALL_OP(function, name, operands, kinds, result)                                     \
-  all.push_back({"a:" + operand_type(kinds), "_:" + result_type(#result, operand_type(kinds)) + \
-                                                 " = " name " a" +                              \
-                                                 ((operands) == 2 ? " a" : "")});
+  const auto add = [&](int kinds, std::string_view result, const std::string& equation) {
+    const std::string type = operand_type(kinds);
+    all.push_back({"a:" + type, "_:" + result_type(result, type) + " = " + equation});
+  };
+#define FARCALL_UNARY(function, name, kinds, result, ...) add(kinds, #result, name " a");
+#define FARCALL_BINARY(function, name, kinds, result, ...) add(kinds, #result, name " a a");
 #include <farcall/ops/elementwise_list.h>
-#undef FARCALL_OP
   return all;
 }
 

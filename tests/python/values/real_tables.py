@@ -307,6 +307,14 @@ SPECIAL = [
         high=1,
         points=(BELOW_ONE, -BELOW_ONE, 1 - 2.0**-53, 2.0**-24 - 1),
     ),
+    row(
+        "erfcx",
+        lambda x: mp.exp(x * x) * erfc(x) if abs(x) < 1000 else 1 / (x * mp.sqrt(mp.pi)),
+        low=-26,
+        limits=((-26.0, INF),),
+    ),
+    row("sinpi", mp.sinpi, at({0.0: 0.0, INF: NAN, -INF: NAN}), low=-1e5, high=1e5),
+    row("cospi", mp.cospi, at({0.0: 1.0, INF: NAN, -INF: NAN}), low=-1e5, high=1e5),
     row("expit", sigmoid, low=-760, high=760),
     row("logit", logit, low=0, high=1, points=(0.5, 0.50001, 0.4999, BELOW_ONE)),
     row(

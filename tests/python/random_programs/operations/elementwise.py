@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import functools
 
+import elementwise_rows
 import farcall as fc
 from farcall import lax
 
 from random_programs.values import FLOATS, KIND_OF, WIDE_FLOATS, dtype
 from random_programs.writer import CannotWriteError, Value, Writer
 
-_UNARY = """neg abs sign floor ceil is_finite bitwise_not exp exp2 expm1 log log1p log2 log10
-sqrt rsqrt cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sinpi cospi logistic
-logit erf erfc erfcx erf_inv ndtr ndtri log_ndtr gamma lgamma digamma factorial bessel_i0 bessel_i1
-bessel_i0e bessel_i1e square real imag conj population_count clz"""
-_BINARY = """add sub mul div rem max min pow igamma igammac zeta atan2 nextafter polygamma beta
-betaln gcd bitwise_and bitwise_or bitwise_xor shift_left shift_right_logical shift_right_arithmetic
-eq ne lt le gt ge complex"""
-UNARY, BINARY = _UNARY.split(), _BINARY.split()
+UNARY = [row.name for row in elementwise_rows.LAX if len(row.operands) == 1]
+_OTHERS = ("igamma_grad_a", "random_gamma_grad")  # without derivatives
+BINARY = [r.name for r in elementwise_rows.LAX if len(r.operands) == 2 and r.name not in _OTHERS]
 
 # Where a function is defined, as steps that bring its first operand there.
 POSITIVE = ("lax.abs({0})", "{0} + {0}.dtype.type(0.5)")
 INSIDE = ("lax.tanh({0})", "{0} * {0}.dtype.type(0.875)")
 WITHIN_ONE = ("lax.logistic({0})", "{0} * {0}.dtype.type(0.875)")
 ABOVE_ONE = ("lax.abs({0})", "{0} + {0}.dtype.type(1.5)")
-_POSITIVE = """log log1p log2 log10 sqrt rsqrt cbrt lgamma digamma gamma factorial igamma igammac
-pow beta betaln"""
+_STEPS = {"kPositive": POSITIVE, "kInside": INSIDE, "kUnit": WITHIN_ONE, "kAboveOne": ABOVE_ONE}
 DOMAINS = {
-    **dict.fromkeys(_POSITIVE.split(), POSITIVE),
-    **dict.fromkeys(("acosh", "zeta", "polygamma"), ABOVE_ONE),
-    **dict.fromkeys(("logit", "ndtri"), WITHIN_ONE),
-    **dict.fromkeys(("asin", "acos", "atanh", "erf_inv"), INSIDE),
+    **{row.name: _STEPS[row.domain] for row in elementwise_rows.LAX if row.domain in _STEPS},
+    **dict.fromkeys(("igamma", "igammac", "pow", "beta", "betaln"), POSITIVE),
+    **dict.fromkeys(("zeta", "polygamma"), ABOVE_ONE),
 }
 NO_DERIVATIVE_IN_FIRST = ("igamma", "igammac", "zeta", "polygamma")
 _JUMPS = "sign floor ceil rem nextafter eq ne lt le gt ge"

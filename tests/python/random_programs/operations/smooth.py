@@ -6,6 +6,8 @@ them): hypot, sinc, boxcox.
 
 from __future__ import annotations
 
+from elementwise_rows import BY_NAME, NUMPY
+
 from random_programs.operations.elementwise import POSITIVE
 from random_programs.writer import CannotWriteError, Writer
 
@@ -15,8 +17,10 @@ nn.hard_tanh nn.hard_sigmoid nn.mish nn.squareplus nn.sparse_plus nn.sparse_sigm
 special.ndtr special.log_ndtr fnp.exp fnp.expm1 fnp.tanh fnp.arctan fnp.arcsinh"""
 _BINARY = """fnp.maximum fnp.minimum fnp.logaddexp fnp.logaddexp2 fnp.fmax fnp.fmin fnp.remainder
 fnp.fmod fnp.copysign fnp.heaviside fnp.multiply fnp.add fnp.subtract"""
-_POSITIVE = """special.entr special.gammaln special.digamma fnp.log fnp.log1p fnp.sqrt fnp.cbrt
-fnp.log2 fnp.log10 fnp.reciprocal"""
+_OTHERS = "special.entr special.gammaln special.digamma fnp.log2 fnp.log10 fnp.reciprocal"
+_POSITIVE = _OTHERS.split() + [
+    f"fnp.{r.name}" for r in NUMPY if BY_NAME[r.operation].domain == "kPositive"
+]
 _ALONG = """fnp.max fnp.min fnp.ptp fnp.sum fnp.mean fnp.var fnp.prod fnp.sort fnp.cumsum
 fnp.cumprod fnp.median nn.logsumexp nn.softmax nn.log_softmax fnp.nansum fnp.nanmean fnp.nanmax
 fnp.flip"""
@@ -30,7 +34,7 @@ def positive(w: Writer) -> None:
     x = w.any("F")
     for text in POSITIVE:
         x = w.add(text, x)
-    w.add(f"{w.choose(_POSITIVE.split())}({{0}})", x, exact=False)
+    w.add(f"{w.choose(_POSITIVE)}({{0}})", x, exact=False)
 
 
 def binary(w: Writer) -> None:

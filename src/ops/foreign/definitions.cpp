@@ -1,20 +1,17 @@
-#include <farcall/ops/define.h>
+#include "ops/foreign/definitions.h"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <farcall/ffi/attribute_type.h>
 #include <farcall/ffi/registry.h>
-#include <farcall/ops/ffi_call.h>
+#include <farcall/ops/define.h>
 #include <farcall/trace/interpreter.h>
 
-#include "ops/ffi_call_rules.h"
-#include "ops/foreign_checks.h"
+#include "ops/foreign/checks.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -51,19 +48,6 @@ void check(const std::string& target, const TargetDefinition& d) {
   if (d.vmap_method && d.batch) fail("give a batching rule or a vmap_method, not both");
 }
 
-std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDefinition& d,
-                                      std::span<const ShapeDtype> operands,
-                                      const Attributes& attributes) {
-  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target),
-                           [&] { return d.shape(operands, attributes); });
-}
-
-std::string text(std::span<const ShapeDtype> types) {
-  std::vector<std::string> texts;
-  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 }  // namespace
 
 Attributes complete_attributes(const std::string& target_name, const Attributes& attributes) {
@@ -89,25 +73,6 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
   });
 }
 
-std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
-  const std::vector<ShapeDtype> types = types_of(operands);
-  FfiCallParams other = params;
-  const auto same = [](ShapeDtype a, ShapeDtype b) { return a.strengthened() == b.strengthened(); };
-  if (!std::ranges::equal(types, operand_types, same)) {
-    const TargetDefinitionPtr definition = find_definition(params.target_name);
-    if (!definition || !definition->shape) {
-      type_error(
-          fmt::format("a rule of target \"{}\" makes its call on ({}), where it was on ({}). "
-                      "What the results are then, a shape rule says: give one with define, "
-                      "or use ffi_call",
-                      params.target_name, text(types), text(operand_types)));
-    }
-    other.batched_operands.clear();
-    other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
-  }
-  return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);
-}
-
 void define_target(const std::string& target_name, TargetDefinition definition) {
   check(target_name, definition);
   auto made = std::make_shared<const TargetDefinition>(std::move(definition));
@@ -125,20 +90,6 @@ TargetDefinitionPtr find_definition(const std::string& target_name) {
   const std::lock_guard lock(definitions().mutex);
   const auto it = definitions().by_target.find(target_name);
   return it == definitions().by_target.end() ? nullptr : it->second;
-}
-
-std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
-                                const Attributes& attributes) {
-  const TargetDefinitionPtr definition = find_definition(target_name);
-  if (!definition || !definition->shape) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                fmt::format("target \"{}\" has no shape rule; give it one with define_target, or "
-                            "call it by ffi_call with the types of its results",
-                            target_name));
-  }
-  const Attributes all = complete_attributes(target_name, attributes);
-  return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all))(
-      operands, all);
 }
 
 }  // namespace farcall

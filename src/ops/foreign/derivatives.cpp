@@ -1,6 +1,4 @@
 // Derivatives of foreign calls, from the definitions of their targets.
-#include "ops/ffi_call_rules.h"
-
 #include <algorithm>
 #include <mutex>
 
@@ -14,7 +12,8 @@
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 
-#include "ops/ffi_call_elements.h"
+#include "ops/foreign/elements.h"
+#include "ops/foreign/rules.h"
 #include "ops/type_rules.h"
 
 namespace farcall {

@@ -18,8 +18,9 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
-#include "ops/ffi_call_rules.h"
-#include "ops/foreign_checks.h"
+#include "ops/foreign/checks.h"
+#include "ops/foreign/definitions.h"
+#include "ops/foreign/rules.h"
 #include "ops/register.h"
 #include "ops/type_rules.h"
 
@@ -235,19 +236,10 @@ struct FfiCall::Shared {
            "string as legacy_backend_config",
            attributes.begin()->first, options.custom_call_api_version);
     }
-    FfiCallParams p;
+    FfiCallParams p = with_options(options, num_operands, result_types.size());
     p.attributes = complete_attributes(target_name, attributes);
-    p.custom_call_api_version = options.custom_call_api_version;
-    p.has_side_effect = options.has_side_effect;
-    p.input_layouts = options.input_layouts.value_or(std::vector<MajorToMinor>(num_operands));
-    p.input_output_aliases.assign(options.input_output_aliases.begin(),
-                                  options.input_output_aliases.end());
-    p.legacy_backend_config = options.legacy_backend_config;
-    p.output_layouts =
-        options.output_layouts.value_or(std::vector<MajorToMinor>(result_types.size()));
     p.result_types = result_types;
     p.target_name = target_name;
-    p.vmap_method = options.vmap_method;
     return farcall::make_params(std::move(p));
   }
 
@@ -343,7 +335,7 @@ namespace {
 // farcall's own where there is none.
 SourceLocationPtr line_of(const CallSite& where) {
   if (SourceLocationPtr known = current_location()) return known;
-  constexpr std::string_view kThisFile = "src/ops/ffi_call.cpp", kHere = __FILE__;
+  constexpr std::string_view kThisFile = "src/ops/foreign/ffi_call.cpp", kHere = __FILE__;
   constexpr std::string_view kRoot =
       kHere.substr(0, kHere.ends_with(kThisFile) ? kHere.size() - kThisFile.size() : 0);
   std::string_view file = where.file;

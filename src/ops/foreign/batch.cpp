@@ -7,8 +7,8 @@
 #include <farcall/program/program.h>
 #include <farcall/trace/batch.h>
 
-#include "ops/ffi_call_rules.h"
-#include "ops/foreign_batch.h"
+#include "ops/foreign/rules.h"
+#include "ops/foreign/vmap_methods.h"
 
 namespace farcall {
 namespace {

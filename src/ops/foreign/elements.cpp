@@ -1,4 +1,4 @@
-#include "ops/ffi_call_elements.h"
+#include "ops/foreign/elements.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,8 +8,6 @@
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/ffi_call.h>
 #include <farcall/trace/batch.h>
-
-#include "ops/ffi_call_rules.h"
 
 namespace farcall {
 namespace {
@@ -84,7 +82,7 @@ JvpResults jvp_by_elements(const JvpCall& call) {
   axes.insert(axes.end(), one.axes().begin(), one.axes().end());
   BatchResults found = batch(
       [&](std::span<const Array> element) {
-        JvpResults results = ffi_call_jvp(
+        JvpResults results = call.primitive.rules->jvp(
             {call.primitive, one.params(), element.first(count), element.subspan(count)});
         std::ranges::move(results.tangents, std::back_inserter(results.primals));
         return std::move(results.primals);
@@ -105,8 +103,8 @@ std::vector<Array> transpose_by_elements(const TransposeCall& call) {
   axes.resize(inputs.size(), 0);
   BatchResults found = batch(
       [&](std::span<const Array> element) {
-        return ffi_call_transpose({call.primitive, one.params(), element.first(count), one.types(),
-                                   element.subspan(count)});
+        return call.primitive.rules->transpose({call.primitive, one.params(), element.first(count),
+                                                one.types(), element.subspan(count)});
       },
       inputs, axes, one.axis());
   std::vector<Array> cotangents = batched_in_front(std::move(found), one.axis());

@@ -1,14 +1,12 @@
-// The transformation rules of ffi_call.
+// What is declared of targets, by define_target and by their handlers.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include <farcall/ffi/attribute.h>
-#include <farcall/trace/rules.h>
 
 namespace farcall {
-
-JvpResults ffi_call_jvp(const JvpCall& call);
-std::vector<Array> ffi_call_transpose(const TransposeCall& call);
-BatchResults ffi_call_batch(const BatchCall& call);
 
 // With the defaults of the target's definition, and in the types that the target declares. Raises
 // INVALID_ARGUMENT for those that have no value of their type.

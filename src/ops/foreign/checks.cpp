@@ -1,4 +1,4 @@
-#include "ops/foreign_checks.h"
+#include "ops/foreign/checks.h"
 
 #include <algorithm>
 #include <array>

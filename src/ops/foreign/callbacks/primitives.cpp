@@ -12,8 +12,8 @@
 #include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
 
-#include "ops/foreign_batch.h"
-#include "ops/foreign_checks.h"
+#include "ops/foreign/checks.h"
+#include "ops/foreign/vmap_methods.h"
 #include "ops/register.h"
 #include "ops/type_rules.h"
 

@@ -1,4 +1,4 @@
-#include "ops/foreign_batch.h"
+#include "ops/foreign/vmap_methods.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,0 +1,67 @@
+// Calls whose result types come from the shape rules of their targets.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/define.h>
+#include <farcall/ops/ffi_call.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/foreign/definitions.h"
+#include "ops/type_rules.h"
+
+namespace farcall {
+namespace {
+
+std::vector<ShapeDtype> types_by_rule(const std::string& target, const TargetDefinition& d,
+                                      std::span<const ShapeDtype> operands,
+                                      const Attributes& attributes) {
+  return with_error_prefix(fmt::format("ffi_call(\"{}\")", target),
+                           [&] { return d.shape(operands, attributes); });
+}
+
+std::string text(std::span<const ShapeDtype> types) {
+  std::vector<std::string> texts;
+  for (const ShapeDtype& type : types) texts.push_back(type.to_string());
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
+  const std::vector<ShapeDtype> types = types_of(operands);
+  FfiCallParams other = params;
+  const auto same = [](ShapeDtype a, ShapeDtype b) { return a.strengthened() == b.strengthened(); };
+  if (!std::ranges::equal(types, operand_types, same)) {
+    const TargetDefinitionPtr definition = find_definition(params.target_name);
+    if (!definition || !definition->shape) {
+      type_error(
+          fmt::format("a rule of target \"{}\" makes its call on ({}), where it was on ({}). "
+                      "What the results are then, a shape rule says: give one with define, "
+                      "or use ffi_call",
+                      params.target_name, text(types), text(operand_types)));
+    }
+    other.batched_operands.clear();
+    other.result_types = types_by_rule(params.target_name, *definition, types, params.attributes);
+  }
+  return bind_primitive(*find_primitive("ffi_call"), make_params(std::move(other)), operands);
+}
+
+std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
+                                const Attributes& attributes) {
+  const TargetDefinitionPtr definition = find_definition(target_name);
+  if (!definition || !definition->shape) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("target \"{}\" has no shape rule; give it one with define_target, or "
+                            "call it by ffi_call with the types of its results",
+                            target_name));
+  }
+  const Attributes all = complete_attributes(target_name, attributes);
+  return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all))(
+      operands, all);
+}
+
+}  // namespace farcall
