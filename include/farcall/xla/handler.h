@@ -69,7 +69,7 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
         Operands operands{};
         int32_t scratch[kNumAttrs + 1];
         Problems problems;
-        Decoder decoder{frame, scratch, &problems};
+        Decoder decoder{frame, names_.names, scratch, &problems};
         bool ok = count_fits<ParamKind::kArgument, ParamKind::kRemainingArgs>(
                       frame->args, frame->args.types, frame->args.args) &&
                   count_fits<ParamKind::kResult, ParamKind::kRemainingRets>(

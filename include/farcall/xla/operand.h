@@ -101,14 +101,22 @@ FARCALL_FFI_INLINE FARCALL_FFI_Error* encode(FARCALL_FFI_CallFrame* frame, const
 
 // ---- one operand ----------------------------------------------------------------------------
 
+// A kernel's own decoding failed and said why.
+FARCALL_FFI_COLD inline void complain(Problems& problems, std::string_view operand,
+                                      const std::string& why) {
+  problems.add() << operand << ": "
+                 << (why.empty() ? std::string_view("cannot be decoded") : std::string_view(why));
+}
 FARCALL_FFI_COLD inline void complain(Problems& problems, const char* noun, size_t index,
                                       const std::string& why) {
-  auto& text = problems.add() << noun << " " << static_cast<int64_t>(index);
-  text << ": " << (why.empty() ? std::string_view("cannot be decoded") : std::string_view(why));
+  ::farcall::ffi::detail::Text operand;
+  operand << noun << " " << static_cast<int64_t>(index);
+  complain(problems, operand.view(), why);
 }
 
 struct Decoder {
   const FARCALL_FFI_CallFrame* frame;
+  const std::string_view* names;  // of the attributes, in the order of the binding
   ::farcall::ffi::detail::Positions positions;
   Problems* problems;
 };
@@ -224,14 +232,19 @@ struct Operand<Tag, index, ParamKind::kRemainingRets> {
 template <typename T>
 struct AttrValue {
   using Passed = AttrType<T>;
-  FARCALL_FFI_INLINE bool decode(FARCALL_FFI_AttrType kind, const void* attr, size_t index,
-                                 Problems* problems) {
+  FARCALL_FFI_INLINE bool decode(FARCALL_FFI_AttrType kind, const void* attr,
+                                 [[maybe_unused]] std::string_view name,
+                                 [[maybe_unused]] Problems* problems) {
     if constexpr (kIsBuiltinAttr<T>) {
       return decode_attr<T>(kind, attr, value);
     } else {
       std::string why;
       const bool ok = decode_attr<T>(kind, attr, value, &why);
-      if (!ok) complain(*problems, "attribute", index, why);
+      if (!ok) {
+        ::farcall::ffi::detail::Text operand;
+        operand << (name.empty() ? "attributes" : "attribute \"") << name;
+        complain(*problems, (operand << (name.empty() ? "" : "\"")).view(), why);
+      }
       return ok;
     }
   }
@@ -244,14 +257,14 @@ struct Operand<Tag, index, ParamKind::kAttribute> : AttrValue<typename TagTraits
     const int32_t at = decoder.positions[index];
     const FARCALL_FFI_Attrs& attrs = decoder.frame->attrs;
     return at >= 0 && AttrValue<typename TagTraits<Tag>::Type>::decode(
-                          attrs.types[at], attrs.attrs[at], index, decoder.problems);
+                          attrs.types[at], attrs.attrs[at], decoder.names[index], decoder.problems);
   }
 };
 template <typename Tag, size_t index>
 struct Operand<Tag, index, ParamKind::kAllAttributes> : AttrValue<typename TagTraits<Tag>::Type> {
   FARCALL_FFI_INLINE bool decode(const Decoder& decoder) {
     return AttrValue<typename TagTraits<Tag>::Type>::decode(
-        FARCALL_FFI_AttrType_DICTIONARY, &decoder.frame->attrs, index, decoder.problems);
+        FARCALL_FFI_AttrType_DICTIONARY, &decoder.frame->attrs, {}, decoder.problems);
   }
 };
 

@@ -17,6 +17,11 @@
 
 #include "xla/ffi/api/c_api.h"
 
+#ifndef FARCALL_XLA_C_API_H_
+#error \
+    "XLA's own xla/ffi/api/c_api.h was found in place of farcall's: put one include folder of the two on the path"
+#endif
+
 #include <farcall/xla/macros.h>
 
 #endif  // FARCALL_XLA_API_H_

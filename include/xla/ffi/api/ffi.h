@@ -8,7 +8,17 @@
 #ifndef FARCALL_XLA_FFI_H_
 #define FARCALL_XLA_FFI_H_
 
+#if defined(XLA_FFI_API_FFI_H_) && !defined(FARCALL_XLA_API_H_)
+#error \
+    "XLA's own xla/ffi/api/ffi.h came before farcall's: put one include folder of the two on the path"
+#endif
+
 #include "xla/ffi/api/api.h"
+
+#ifndef FARCALL_XLA_API_H_
+#error \
+    "XLA's own xla/ffi/api/api.h was found in place of farcall's: put one include folder of the two on the path"
+#endif
 
 #define FARCALL_XLA_HEADER 1
 
