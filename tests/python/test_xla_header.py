@@ -1,4 +1,4 @@
-"""Handlers written against XLA's FFI header, built with XLA's header and with farcall's, in both runtimes."""
+"""Handlers written against XLA's FFI header, built with it and with farcall's, in both runtimes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,39 @@ import numpy as np
 import pytest
 from handler_library import COMPILER, build
 
-jax = pytest.importorskip("jax")
+pytest.importorskip("jax")
+import jax
 from hosts import FARCALL, HOSTS, JAX, Host
 
 SOURCE = "xla_names.cc"
 F32, F64 = np.float32, np.float64
 ONE = ((), np.int64)
-TARGETS = (
-    "add norms_f32 norms_c64 bits reinterpret ranks attributes nested all_attributes struct_of_all pointer "
-    "remaining optional no_arguments quarter context stream future at_once auto copy by_hand "
-    "bound_to plain_c"
-).split()
+TARGETS = [
+    "add",
+    "norms_f32",
+    "norms_c64",
+    "bits",
+    "reinterpret",
+    "ranks",
+    "attributes",
+    "nested",
+    "all_attributes",
+    "struct_of_all",
+    "pointer",
+    "remaining",
+    "optional",
+    "no_arguments",
+    "quarter",
+    "context",
+    "stream",
+    "future",
+    "at_once",
+    "auto",
+    "copy",
+    "by_hand",
+    "bound_to",
+    "plain_c",
+]
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +163,7 @@ def test_structs_in_structs(libraries: dict[str, ctypes.CDLL]) -> None:
     for header in libraries:  # JAX has no dictionaries in dictionaries
         assert FARCALL.call(f"{header}_nested", ONE, nested=nested) == 9
     nested["window"]["size"] = F32(6)
-    failure = FARCALL.failure(lambda: FARCALL.call("ours_nested", ONE, nested=nested))
+    failure = _failure(FARCALL, "ours_nested", ONE, nested=nested)
     assert failure == (
         "INVALID_ARGUMENT",
         'names_nested: attribute "nested.window.size": wanted s64 scalar, got f32 scalar',
@@ -177,10 +199,10 @@ def test_errors_of_the_function(everywhere, libraries: dict[str, ctypes.CDLL]) -
                 (7, "INVALID_ARGUMENT", "7: odd"),
                 (6, "OUT_OF_RANGE", "6: half is odd"),
             ]:
-                failure = host.failure(lambda: host.call(f"{header}_quarter", ONE, n=n))
+                failure = _failure(host, f"{header}_quarter", ONE, n=n)
                 assert failure == (code, text)
             x = np.ones(2, np.uint8)
-            failure = host.failure(lambda: host.call(f"{header}_add", ((2,), np.uint8), x, x))
+            failure = _failure(host, f"{header}_add", ((2,), np.uint8), x, x)
             assert failure == ("UNIMPLEMENTED", "no addition for U8")
 
 
@@ -192,7 +214,7 @@ def test_context_futures_and_stages(everywhere, libraries: dict[str, ctypes.CDLL
     for header in libraries:
         for host in HOSTS:
             results = ((5,), np.int64)
-            failure = host.failure(lambda: host.call(f"{header}_future", results, parts=5, fail=3))
+            failure = _failure(host, f"{header}_future", results, parts=5, fail=3)
             assert failure == ("DATA_LOSS", "part 3")
 
 
@@ -207,6 +229,10 @@ def test_other_ways_to_bind(everywhere, libraries: dict[str, ctypes.CDLL]) -> No
         assert counts == [1, 3]
     texts = {library.names_streamed() for library in libraries.values()}
     assert texts == {b"F32 F8E4M3FN dictionary prepare"}
+
+
+def _failure(host: Host, target: str, results: Any, *args: Any, **kwargs: Any) -> tuple[str, str]:
+    return host.failure(lambda: host.call(target, results, *args, **kwargs))
 
 
 # What farcall's header says of calls that do not fit, in both runtimes.
@@ -237,10 +263,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("name", "results", "args", "attributes", "text"), MISTAKES)
-def test_messages(libraries, name, results, args, attributes, text) -> None:  # noqa: PLR0913
+def test_messages(libraries, name, results, args, attributes, text) -> None:
     del libraries
     for host in HOSTS:
-        failure = host.failure(lambda: host.call(f"ours_{name}", results, *args, **attributes))
+        failure = _failure(host, f"ours_{name}", results, *args, **attributes)
         assert failure == ("INVALID_ARGUMENT", text)
 
 
@@ -253,16 +279,14 @@ def test_messages_of_an_authors_decoding_and_of_the_context(libraries) -> None:
         "color": "green", "either": 1,
     }  # fmt: skip
     for host in HOSTS:
-        failure = host.failure(lambda: host.call("ours_attributes", ((13,), F64), **attributes))
+        failure = _failure(host, "ours_attributes", ((13,), F64), **attributes)
         assert failure == (
             "INVALID_ARGUMENT",
             'names_attributes: attribute "color": there is no color green among 2',
         )
-        failure = host.failure(lambda: host.call("ours_plan", ((1,), F32), size=-1))
+        failure = _failure(host, "ours_plan", ((1,), F32), size=-1)
         assert failure == ("INVALID_ARGUMENT", "size is negative")
-    code, text = FARCALL.failure(
-        lambda: FARCALL.call("ours_stream", [], options={"has_side_effect": True})
-    )
+    code, text = _failure(FARCALL, "ours_stream", [], options={"has_side_effect": True})
     assert code == "INVALID_ARGUMENT"
     assert text.startswith("names_stream: stream: there is no stream: ")
 
@@ -280,11 +304,14 @@ extern "C" __attribute__((visibility("default"))) XLA_FFI_Error* execute(XLA_FFI
 XLA_FFI_DEFINE_HANDLER_SYMBOL(execute, Run, xla::ffi::Ffi::Bind().Ctx<xla::ffi::State<Plan>>());
 """
     library = ctypes.CDLL(str(build(text)))
-    with pytest.raises(
-        Exception, match=r"register its TypeId with the runtime \(register_ffi_type"
-    ):
-        JAX.register("unregistered", library, {"instantiate": "unregistered", "execute": "execute"})
+    stages = {"instantiate": "unregistered", "execute": "execute"}
+
+    def register_and_call() -> None:
+        JAX.register("unregistered", library, stages)
         JAX.call("unregistered", [])
+
+    with pytest.raises(Exception, match=r"register its TypeId with the runtime \(register_ffi_t"):
+        register_and_call()
 
 
 def test_the_lean_header_needs_less_and_does_the_same() -> None:

@@ -18,9 +18,10 @@
 #define XLA_FFI_DEFINE_HANDLER_EXPLICIT_WITH_TRAITS(fn, impl, binding, traits) \
   XLA_FFI_DEFINE_HANDLER(fn, impl, binding, traits)
 
-// The same as a C function, at namespace scope.
+// The same as a C function, at namespace scope, which a library exports also when it is compiled
+// with -fvisibility=hidden.
 #define XLA_FFI_DEFINE_HANDLER_SYMBOL(fn, ...)                                        \
-  extern "C" XLA_FFI_Error* fn(XLA_FFI_CallFrame* farcall_frame) {                    \
+  extern "C" FARCALL_FFI_EXPORT XLA_FFI_Error* fn(XLA_FFI_CallFrame* farcall_frame) { \
     static const auto farcall_handler = ::xla::ffi::internal::bind(#fn, __VA_ARGS__); \
     return farcall_handler(farcall_frame);                                            \
   }                                                                                   \

@@ -14,7 +14,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #ifndef FARCALL_XLA_LEAN
 #include <algorithm>
@@ -33,6 +32,7 @@
 #include <sstream>
 #include <tuple>
 #include <variant>
+#include <vector>
 #elif defined(__GLIBCXX__)
 // <complex> is the most expensive header of all. libstdc++ has no header that declares the class.
 namespace std {
