@@ -216,9 +216,11 @@ class Binding {
     return With<internal::CtxTag<T>>(names_);
   }
 
+#ifndef FARCALL_XLA_LEAN
   // Defined in handler.h.
   template <typename Fn>
   auto To(Fn fn, std::initializer_list<Traits> traits = {}) const;
+#endif
 
   constexpr const std::string_view* names() const { return names_; }
 

@@ -14,21 +14,23 @@ class Error {
  public:
   Error() = default;
   FARCALL_FFI_COLD Error(ErrorCode errc, std::string message) {
-    if (errc != ErrorCode::kOk) data_.reset(new Data{errc, std::move(message)});
+    if (errc != ErrorCode::kOk) data_ = new Data{errc, std::move(message)};
   }
   Error(XLA_FFI_Error_Code errc, std::string message)
       : Error(static_cast<ErrorCode>(errc), std::move(message)) {}
   Error(const ::farcall::ffi::Error& error) {
-    if (error.failure()) data_.reset(new Data{error.code(), std::string(error.message())});
+    if (error.failure()) data_ = new Data{error.code(), std::string(error.message())};
   }
 
   Error(const Error& other) : data_(other.data_ ? new Data(*other.data_) : nullptr) {}
-  Error(Error&&) noexcept = default;
-  Error& operator=(const Error& other) {
-    data_.reset(other.data_ ? new Data(*other.data_) : nullptr);
+  Error(Error&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  Error& operator=(Error other) noexcept {
+    std::swap(data_, other.data_);
     return *this;
   }
-  Error& operator=(Error&&) noexcept = default;
+  ~Error() {
+    if (data_ != nullptr) delete data_;
+  }
 
   operator ::farcall::ffi::Error() const {
     return success() ? ::farcall::ffi::Error() : ::farcall::ffi::Error(data_->code, data_->message);
@@ -68,7 +70,7 @@ class Error {
     ErrorCode code;
     std::string message;
   };
-  std::unique_ptr<Data> data_;
+  Data* data_ = nullptr;
 };
 
 template <typename E>

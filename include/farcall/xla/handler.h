@@ -193,9 +193,11 @@ class Ffi {
   static constexpr auto BindExecute() { return Bind<ExecutionStage::kExecute>(); }
   static constexpr auto BindRecord() { return Bind<ExecutionStage::kRecord>(); }
 
+#ifndef FARCALL_XLA_LEAN
   // The binding follows from the types of the function's parameters.
   template <typename Fn, ExecutionStage stage = ExecutionStage::kExecute>
   static auto BindTo(Fn fn, std::initializer_list<Traits> traits = {});
+#endif
 
   // A function as a type, which a compiler can always inline.
   template <auto fn>
@@ -254,26 +256,6 @@ class Ffi {
     return RegisterTypeId(api, name, type_id, &type_info);
   }
 };
-
-// A handler that a program holds and calls itself.
-template <ExecutionStage stage, typename Fn, typename... Ts>
-class Handler final : public Ffi {
- public:
-  Handler(Fn fn, uint32_t traits, const std::string_view* names)
-      : call_(std::move(fn), "handler", traits, names) {}
-
-  XLA_FFI_Error* Call(XLA_FFI_CallFrame* call_frame) const override { return call_(call_frame); }
-
- private:
-  internal::CallOf<stage, Fn, Ts...> call_;
-};
-
-template <ExecutionStage stage, typename... Ts>
-template <typename Fn>
-auto Binding<stage, Ts...>::To(Fn fn, std::initializer_list<Traits> traits) const {
-  return std::make_unique<Handler<stage, Fn, Ts...>>(std::move(fn), internal::traits_of(traits),
-                                                     names_);
-}
 
 namespace internal {
 
@@ -338,10 +320,32 @@ constexpr auto bind(const char* name, Fn fn) {
 
 }  // namespace internal
 
+#ifndef FARCALL_XLA_LEAN
+// A handler that a program holds and calls itself.
+template <ExecutionStage stage, typename Fn, typename... Ts>
+class Handler final : public Ffi {
+ public:
+  Handler(Fn fn, uint32_t traits, const std::string_view* names)
+      : call_(std::move(fn), "handler", traits, names) {}
+
+  XLA_FFI_Error* Call(XLA_FFI_CallFrame* call_frame) const override { return call_(call_frame); }
+
+ private:
+  internal::CallOf<stage, Fn, Ts...> call_;
+};
+
+template <ExecutionStage stage, typename... Ts>
+template <typename Fn>
+auto Binding<stage, Ts...>::To(Fn fn, std::initializer_list<Traits> traits) const {
+  return std::make_unique<Handler<stage, Fn, Ts...>>(std::move(fn), internal::traits_of(traits),
+                                                     names_);
+}
+
 template <typename Fn, ExecutionStage stage>
 auto Ffi::BindTo(Fn fn, std::initializer_list<Traits> traits) {
   return internal::auto_binding<stage, Fn>().To(std::move(fn), traits);
 }
+#endif  // FARCALL_XLA_LEAN
 
 // The table of a runtime that is linked in.
 const XLA_FFI_Api* GetXlaFfiApi();

@@ -30,9 +30,8 @@ struct StateOf {
   static constexpr bool kIsState = false;
 };
 template <typename T>
-struct StateOf<ErrorOr<std::unique_ptr<T>>> {
-  static constexpr bool kIsState = true;
-  using Object = T;
+struct StateOf<ErrorOr<T>> : ::farcall::ffi::detail::OwnerTraits<T> {
+  static constexpr bool kIsState = ::farcall::ffi::detail::OwnerTraits<T>::kIsOwner;
 };
 
 template <ExecutionStage stage, typename T>
@@ -55,8 +54,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api* api
 }
 
 template <ExecutionStage stage, typename T>
-FARCALL_FFI_Error* encode_state(FARCALL_FFI_CallFrame* frame, const char* name,
-                                std::unique_ptr<T> object) {
+FARCALL_FFI_Error* encode_state(FARCALL_FFI_CallFrame* frame, const char* name, T* object) {
   if (object == nullptr) {
     return ::farcall::ffi::detail::named_error(frame->api, ErrorCode::kInternal, name,
                                                "the handler returned no state");
@@ -65,13 +63,11 @@ FARCALL_FFI_Error* encode_state(FARCALL_FFI_CallFrame* frame, const char* name,
   ::farcall::ffi::Error error =
       type_id.has_error()
           ? std::move(type_id).error()
-          : ::farcall::ffi::detail::set_state(RuntimeContext(frame), stage, *type_id, object.get(),
+          : ::farcall::ffi::detail::set_state(RuntimeContext(frame), stage, *type_id, object,
                                               &::farcall::ffi::detail::delete_object<T>);
-  if (error.failure()) {
-    return ::farcall::ffi::detail::named_error(frame->api, error.code(), name, error.message());
-  }
-  object.release();
-  return nullptr;
+  if (error.success()) return nullptr;
+  ::farcall::ffi::detail::delete_object<T>(object);
+  return ::farcall::ffi::detail::named_error(frame->api, error.code(), name, error.message());
 }
 
 template <ExecutionStage stage, typename T>
@@ -83,7 +79,7 @@ FARCALL_FFI_INLINE FARCALL_FFI_Error* encode(FARCALL_FFI_CallFrame* frame, const
     return ::farcall::ffi::detail::return_future(frame, std::move(value));
   } else if constexpr (StateOf<T>::kIsState) {
     if (value.has_error()) return make_error(frame->api, value.error());
-    return encode_state<stage>(frame, name, *std::move(value));
+    return encode_state<stage>(frame, name, value->release());
   } else {
     auto encoded =
         ResultEncoding<stage, T>::Encode(as_xla(frame->api), as_xla(frame->ctx), std::move(value));

@@ -1,6 +1,7 @@
 // The standard headers that XLA's header brings along. Kernels use them without including them, so
 // they are here by default. With FARCALL_XLA_LEAN defined only those come that the interface itself
 // needs, which halves the time to compile; the kernel then includes what else it uses.
+// Binding::To() and Ffi::BindTo(), which return a std::unique_ptr, are then left out.
 #pragma once
 
 #include <cassert>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +26,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <ostream>
