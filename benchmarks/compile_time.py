@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Compile time of farcall/ffi.h against XLA's header: each alone, and with one handler bound.
+"""Compile time of farcall's headers against XLA's: each alone, with one handler, with eight.
+
+Three headers of farcall: farcall/ffi.h; xla/ffi/api/ffi.h, which includes the standard headers that
+XLA's brings along; and the same with FARCALL_XLA_LEAN, without those.
 
   benchmarks/compile_time.py --xla <folder with xla/ffi/api/ffi.h> [--compiler g++] [--repeat 7]
 
-Prints the least user time of several runs, in turn, and the ratio.
+Prints the least user time of several runs, in turn, and the ratios to XLA's.
 """
 
 import argparse
@@ -30,6 +33,16 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(
     scale_handler, scale,
     ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>().Attr<float>("factor"));
 """
+FLAGS = ["-std=c++17", "-w"]
+
+
+def eight(handler):
+    """The handler eight times, with other types, so that nothing is shared."""
+    types = ["F32", "F64", "S32", "S64", "U32", "U64", "S16", "U16"]
+    copies = [
+        handler.replace("scale", f"scale_{t}").replace("ffi::F32", f"ffi::{t}") for t in types
+    ]
+    return "".join(copies)
 
 
 def user_seconds(command):
@@ -51,26 +64,31 @@ def main():
         "header alone, -fsyntax-only": (["-fsyntax-only"], "", ""),
         "one handler, -fsyntax-only": (["-fsyntax-only"], FARCALL_HANDLER, XLA_HANDLER),
         "one handler, -O2 -c": (["-O2", "-c"], FARCALL_HANDLER, XLA_HANDLER),
+        "eight handlers, -O2 -c": (["-O2", "-c"], eight(FARCALL_HANDLER), eight(XLA_HANDLER)),
     }
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name, (flags, ours, theirs) in cases.items():
-            best = {}
+            xla = '#include "xla/ffi/api/ffi.h"\n' + theirs
             sources = {
                 "farcall": (include, "#include <farcall/ffi.h>\n" + ours),
-                "xla": (args.xla, '#include "xla/ffi/api/ffi.h"\n' + theirs),
+                "xla/ffi/api lean": (include, "#define FARCALL_XLA_LEAN\n" + xla),
+                "xla/ffi/api": (include, xla),
+                "XLA": (args.xla, xla),
             }
+            best = {}
             for _ in range(args.repeat):
                 for header, (root, text) in sources.items():
-                    source = folder / f"{header}.cpp"
+                    source = folder / "source.cpp"
                     source.write_text(text)
-                    command = [args.compiler, "-std=c++17", "-w", f"-I{root}", *flags, str(source)]
+                    command = [args.compiler, *FLAGS, f"-I{root}", *flags, str(source)]
                     if "-c" in flags:
-                        command += ["-o", str(folder / f"{header}.o")]
+                        command += ["-o", str(folder / "source.o")]
                     best[header] = min(best.get(header, 1e9), user_seconds(command))
-            ratio = best["farcall"] / best["xla"]
-            seconds = "   ".join(f"{header} {time:.3f} s" for header, time in best.items())
-            print(f"{name:30} {seconds}   ratio {ratio:.2f}")
+            seconds = "   ".join(
+                f"{header} {time:.3f} s ({time / best['XLA']:.2f})" for header, time in best.items()
+            )
+            print(f"{name:28} {seconds}")
 
 
 if __name__ == "__main__":

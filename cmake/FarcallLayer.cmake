@@ -26,14 +26,22 @@ function(farcall_layer name)
 endfunction()
 
 # What kernel authors include: farcall/ffi.h, farcall/abi.h and farcall/handler/. It uses no layer,
-# and every layer may use it.
+# and every layer may use it. Under XLA's names the same is in xla/ffi/api/, which has a root of its
+# own, so that tests can put XLA's headers in its place.
 set(_handler_root ${PROJECT_BINARY_DIR}/layers/handler)
 file(MAKE_DIRECTORY ${_handler_root}/farcall)
-foreach(_entry ffi.h abi.h handler)
+foreach(_entry ffi.h abi.h handler xla)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/farcall/${_entry} ${_handler_root}/farcall/${_entry} SYMBOLIC)
 endforeach()
 add_library(farcall_handler INTERFACE)
 target_include_directories(farcall_handler INTERFACE ${_handler_root})
+
+set(_xla_root ${PROJECT_BINARY_DIR}/layers/xla)
+file(MAKE_DIRECTORY ${_xla_root})
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/xla ${_xla_root}/xla SYMBOLIC)
+add_library(farcall_xla_handler INTERFACE)
+target_link_libraries(farcall_xla_handler INTERFACE farcall_handler)
+target_include_directories(farcall_xla_handler INTERFACE ${_xla_root})
 
 # The parameters of the primitives, which the ops layer fills in and engines read.
 set(_primitives_root ${PROJECT_BINARY_DIR}/layers/primitives)

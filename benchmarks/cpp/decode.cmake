@@ -8,7 +8,10 @@ if(FARCALL_XLA_HEADERS)
   target_compile_features(decode_xla PRIVATE cxx_std_17)
   target_include_directories(decode_xla SYSTEM PRIVATE ${FARCALL_XLA_HEADERS}/0.12.0.1)
   target_compile_options(decode_xla PRIVATE -w)
+  add_library(decode_own_xla OBJECT ${CMAKE_CURRENT_LIST_DIR}/decode_xla.cpp)
+  target_link_libraries(decode_own_xla PRIVATE farcall_xla_handler)
   add_executable(decode_bench ${CMAKE_CURRENT_LIST_DIR}/decode_bench.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/decode_farcall.cpp $<TARGET_OBJECTS:decode_xla>)
+    ${CMAKE_CURRENT_LIST_DIR}/decode_farcall.cpp $<TARGET_OBJECTS:decode_xla>
+    $<TARGET_OBJECTS:decode_own_xla>)
   target_link_libraries(decode_bench PRIVATE farcall_options farcall_handler benchmark::benchmark)
 endif()

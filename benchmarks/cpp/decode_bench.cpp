@@ -79,10 +79,12 @@ void decode(benchmark::State& state, FARCALL_FFI_Handler* handler, int num_args,
   }
 }
 
-#define FARCALL_DECODE_BENCHMARK(args, attrs)                                                     \
-  BENCHMARK_CAPTURE(decode, args_##args##_attrs_##attrs##_farcall,                                \
-                    farcall_decode_##args##_##attrs, args, attrs);                                \
-  BENCHMARK_CAPTURE(decode, args_##args##_attrs_##attrs##_xla, xla_decode_##args##_##attrs, args, \
+#define FARCALL_DECODE_BENCHMARK(args, attrs)                                                      \
+  BENCHMARK_CAPTURE(decode, args_##args##_attrs_##attrs##_farcall,                                 \
+                    farcall_decode_##args##_##attrs, args, attrs);                                 \
+  BENCHMARK_CAPTURE(decode, args_##args##_attrs_##attrs##_ownxla, own_xla_decode_##args##_##attrs, \
+                    args, attrs);                                                                  \
+  BENCHMARK_CAPTURE(decode, args_##args##_attrs_##attrs##_xla, xla_decode_##args##_##attrs, args,  \
                     attrs);
 FARCALL_DECODE_CASES(FARCALL_DECODE_BENCHMARK)
 

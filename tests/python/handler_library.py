@@ -44,8 +44,10 @@ def _cache_dir() -> Path:
 @functools.cache
 def _headers_digest() -> bytes:
     digest = hashlib.sha256()
-    include = Path(fc.ffi.include_dir()) / "farcall"
-    for header in [include / "abi.h", include / "ffi.h", *sorted((include / "handler").iterdir())]:
+    include = Path(fc.ffi.include_dir())
+    folders = [include / "farcall" / "handler", include / "farcall" / "xla", include / "xla"]
+    found = [path for folder in folders for path in sorted(folder.rglob("*.h"))]
+    for header in [include / "farcall" / "abi.h", include / "farcall" / "ffi.h", *found]:
         digest.update(header.name.encode() + b"\0" + header.read_bytes())
     return digest.digest()
 

@@ -117,6 +117,7 @@ def test_pycapsule_takes_ctypes_functions_and_addresses_alone():
 
 def test_the_headers_are_in_the_package():
     assert os.path.exists(os.path.join(ffi.include_dir(), "farcall", "ffi.h"))
+    assert os.path.exists(os.path.join(ffi.include_dir(), "xla", "ffi", "api", "ffi.h"))
 
 
 def test_the_import_loads_little_beyond_numpy():

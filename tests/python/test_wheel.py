@@ -114,6 +114,7 @@ print(".".join(map(str, farcall.__version_info__)) == farcall.__version__)
 """
     include, cmake, version, equal = run_in(bare_root, code).splitlines()
     assert (bare_root / include.lstrip("/") / "farcall" / "ffi.h").exists()
+    assert (bare_root / include.lstrip("/") / "xla" / "ffi" / "api" / "ffi.h").exists()
     assert (bare_root / cmake.lstrip("/") / "farcallConfig.cmake").exists()
     assert version.startswith("['farcall:', '")
     assert equal == "True"

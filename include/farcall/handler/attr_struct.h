@@ -70,8 +70,7 @@ struct StructAttrs {
 
   static bool decode(const FARCALL_FFI_Attrs& attrs, T& out) {
     int32_t scratch[kSize];
-    const Positions at =
-        locate_names<StructAttrs>(attrs, scratch, std::make_index_sequence<kSize>{});
+    const Positions at = locate_names(kNames, attrs, scratch, std::make_index_sequence<kSize>{});
     if (at == nullptr) return false;
     return farcall_attr_struct(&out, [&](const char*, auto... members) {
       size_t i = 0;

@@ -21,11 +21,14 @@ struct CtxDecoding {};
 // The call itself: the runtime's table and its context, for what has no item of its own.
 class Context {
  public:
-  explicit Context(const FARCALL_FFI_CallFrame* frame) : frame_(frame) {}
+  explicit Context(const FARCALL_FFI_CallFrame* frame)
+      : Context(frame->api, frame->ctx, static_cast<ExecutionStage>(frame->stage)) {}
+  Context(const FARCALL_FFI_Api* api, FARCALL_FFI_ExecutionContext* ctx, ExecutionStage stage)
+      : api_(api), ctx_(ctx), stage_(stage) {}
 
-  const FARCALL_FFI_Api* api() const { return frame_->api; }
-  FARCALL_FFI_ExecutionContext* ctx() const { return frame_->ctx; }
-  ExecutionStage stage() const { return static_cast<ExecutionStage>(frame_->stage); }
+  const FARCALL_FFI_Api* api() const { return api_; }
+  FARCALL_FFI_ExecutionContext* ctx() const { return ctx_; }
+  ExecutionStage stage() const { return stage_; }
 
   template <typename T>
   ErrorOr<T> get() const {
@@ -33,7 +36,10 @@ class Context {
   }
 
  private:
-  const FARCALL_FFI_CallFrame* frame_;
+  // Not the frame: a thread pool that a future's work holds outlives it.
+  const FARCALL_FFI_Api* api_;
+  FARCALL_FFI_ExecutionContext* ctx_;
+  ExecutionStage stage_;
 };
 
 template <>

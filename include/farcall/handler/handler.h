@@ -142,8 +142,8 @@ class Handler<Def, TypeList<Ps...>> {
               count_fits<ParamKind::kResult, ParamKind::kRemainingRets>(
                   frame->rets, frame->rets.types, frame->rets.rets);
     if constexpr (Shape::kNumAttrs != 0) {
-      decoder.positions =
-          locate_names<Shape>(frame->attrs, scratch, std::make_index_sequence<Shape::kNumAttrs>{});
+      decoder.positions = locate_names(Shape::kNames, frame->attrs, scratch,
+                                       std::make_index_sequence<Shape::kNumAttrs>{});
       ok = ok && decoder.positions != nullptr;
     }
     // No short-circuit: every failing item is reported.

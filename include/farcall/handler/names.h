@@ -62,12 +62,11 @@ FARCALL_FFI_COLD inline int64_t search_names(const FARCALL_FFI_Attrs& attrs,
   return found;
 }
 
-// `Table::kNames` is a NameTable<n>. `scratch` holds n numbers and outlives the result. Null: the
-// attributes are malformed, or hold a name that nobody wants.
-template <typename Table, size_t... Is>
-FARCALL_FFI_INLINE Positions locate_names(const FARCALL_FFI_Attrs& attrs, int32_t* scratch,
-                                          std::index_sequence<Is...>) {
-  constexpr auto& table = Table::kNames;
+// `scratch` holds n numbers and outlives the result. Null: the attributes are malformed, or hold a
+// name that nobody wants.
+template <size_t n, size_t... Is>
+FARCALL_FFI_INLINE Positions locate_names(const NameTable<n>& table, const FARCALL_FFI_Attrs& attrs,
+                                          int32_t* scratch, std::index_sequence<Is...>) {
   if (!attrs_are_whole(attrs)) return nullptr;
   if (attrs.size == static_cast<int64_t>(sizeof...(Is))) {
     auto is_at_its_place = [&](size_t i, size_t length) {
