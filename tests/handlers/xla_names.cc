@@ -410,7 +410,7 @@ static ffi::ErrorOr<std::unique_ptr<Plan>> MakePlan(int64_t size) {
   auto plan = std::make_unique<Plan>();
   plan->size = size;
   plan->weights.assign(static_cast<size_t>(size), 0.5f);
-  return plan;
+  return ffi::ErrorOr<std::unique_ptr<Plan>>(std::move(plan));  // nvcc does not move it by itself
 }
 EXPORTED(names_plan_instantiate)
 (names_plan_instantiate, MakePlan, ffi::Ffi::BindInstantiate().Attr<int64_t>("size"));
