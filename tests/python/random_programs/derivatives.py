@@ -65,6 +65,7 @@ def jax_names() -> dict[str, Any]:
     def dtype(name: str) -> Any:
         return getattr(ml_dtypes, name, None) or getattr(np, name)
 
+    beta = SimpleNamespace(beta=_beta, betaln=_betaln)
     root = SimpleNamespace(
         dtypes=SimpleNamespace(**{name: dtype(name) for name in KIND_OF if dtype_exists(name)}),
         jvp=jax.jvp,
@@ -77,9 +78,9 @@ def jax_names() -> dict[str, Any]:
         "fc": root,
         "fnp": jax.numpy,
         "np": np,
-        "lax": _Names(jax.lax, jax.numpy, jax.scipy.special),
+        "lax": _Names(beta, jax.lax, jax.numpy, jax.scipy.special),
         "nn": _Names(SimpleNamespace(celu=_celu), jax.nn),
-        "special": jax.scipy.special,
+        "special": _Names(beta, jax.scipy.special),
     }
 
 
@@ -91,6 +92,19 @@ def _celu(x: Any, alpha: float = 1.0) -> Any:
 
     below = alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha)
     return jnp.where(x > 0, x, below)
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    """For JAX, whose own sorts its arguments: where they tie, its second derivative is wrong."""
+    import jax.lax
+
+    return jax.lax.lgamma(a) + jax.lax.lgamma(b) - jax.lax.lgamma(a + b)
+
+
+def _beta(a: Any, b: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.exp(_betaln(a, b))
 
 
 class _Names:
