@@ -72,8 +72,8 @@ NETWORKS = [
         [*REAL, 20.0, -20.0, LARGE],
     ),
     Row("gelu", lambda m: m.nn.gelu, m_tanh_gelu, [*REAL, 3.0, -3.0]),
-    Row("gelu far", lambda m: m.nn.gelu, same, [1e50, LARGE], jax="NaN"),
-    Row("gelu far below", lambda m: m.nn.gelu, zero, [-1e50, -LARGE], jax="NaN"),
+    Row("gelu far", lambda m: m.nn.gelu, same, [1e50, LARGE]),
+    Row("gelu far below", lambda m: m.nn.gelu, zero, [-1e50, -LARGE]),
     Row(
         "exact gelu",
         lambda m: lambda x: m.nn.gelu(x, approximate=False),

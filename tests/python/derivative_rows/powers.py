@@ -35,7 +35,6 @@ POWERS = [
             (2.0, 3.0),
             (0.5, -2.0),
         ],
-        jax="0 by the base and then by an exponent that is an integer",
     ),
     *(
         Row(
@@ -43,7 +42,6 @@ POWERS = [
             with_exponent(y),
             lambda x, y=y: x ** int(y),
             [0.0, -0.0, 1.0, -2.0, 1e-60],
-            jax="NaN at zero" if y == 0 else None,
         )
         for y in (0.0, 1.0, 2.0, 3.0)
     ),
@@ -82,7 +80,6 @@ POWERS = [
         lambda m: m.np.divide,
         lambda x, y: x / y,
         [(0.0, 1.0), (1.0, 1.0), (0.0, -2.0), (1e-100, 1e-80), (1e-160, 1e-90), (1e200, 1e180)],
-        jax="infinite where the square of the divisor is not a normal number",
     ),
 ]
 
@@ -103,7 +100,6 @@ ROUND = [
             (1e90, 1e90),
             (1e90, 1e60),
         ],
-        jax="another second derivative at ties",
     ),
     Row(
         "arctan2",
@@ -117,7 +113,6 @@ ROUND = [
         m_atan2,
         [(SMALL, SMALL), (LARGE, LARGE), (SMALL, 1.0)],
         order=1,
-        jax="0 or infinite where squares leave the range",
     ),
     Row(
         "arcsin",
@@ -142,7 +137,6 @@ ROUND = [
         m_sinc,
         [*REAL, 1e-5, 1e-2, 0.1, 0.3, 0.32, 2.0, -1.5, 10.25],
         rtol=1e-7,
-        jax="few digits near zero",
     ),
     Row("tan", lambda m: m.np.tan, mp.tan, REAL),
     Row("tanh", lambda m: m.np.tanh, mp.tanh, [*REAL, LARGE]),

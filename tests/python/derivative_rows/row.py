@@ -18,16 +18,13 @@ Build = Callable[[Any], Callable[..., Any]]
 class Row:
     """A function and one of mpmath's numbers that equals it around ``points``.
 
-    At a kink ``exact`` is the side, or the mean of sides, that farcall and JAX choose.
-
-    ``jax``: where JAX has other derivatives, in words; None where it has the same.
+    At a kink ``exact`` is the side, or the mean of sides, that farcall chooses.
     """
 
     name: str
     build: Build
     exact: Callable[..., Any]
     points: Sequence[Any]
-    jax: str | None = None
     order: int = 3
     rtol: float = 1e-9
     atol: float = 1e-12
@@ -41,7 +38,6 @@ class Limit:
     build: Build
     point: float
     expected: tuple[float, ...]
-    jax: str | None = None
     rtol: float = 0.0
     atol: float = 0.0
 
