@@ -19,7 +19,7 @@ __version_info__: tuple[int, ...] = tuple(int(part) for part in _core.__version_
 
 
 def include_dir() -> str:
-    """The folder to give to the compiler, with farcall/ffi.h, farcall/farcall.h, xla/ffi/api/ffi.h."""
+    """The folder to give to the compiler, with ``farcall/ffi.h`` and ``xla/ffi/api/ffi.h``."""
     return str(_PACKAGE / "include")
 
 

@@ -7,7 +7,7 @@
 namespace farcall {
 namespace {
 
-std::atomic<size_t> limit{2048};
+std::atomic<size_t> limit{768};
 
 }  // namespace
 

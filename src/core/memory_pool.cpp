@@ -60,7 +60,7 @@ void unmap(const Block& block) {
 
 // Sizes of blocks: eight for each power of two, so that a block serves for similar sizes too.
 size_t block_size(size_t nbytes) {
-  const size_t step = std::bit_floor(nbytes) / 8;
+  const size_t step = std::max<size_t>(std::bit_floor(nbytes) / 8, 1);
   return (nbytes + step - 1) / step * step;
 }
 

@@ -47,10 +47,13 @@ Array is_odd(const Array& whole) {
 
 }  // namespace
 
+// Names of parameters cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
   Array name(const Array& x) { return unary<lax::function>(x, #name); }
 #define FARCALL_SPECIAL_BINARY(name, function, x, y, summary) \
   Array name(const Array& x, const Array& y) { return binary<lax::function>(x, y, #name); }
+// NOLINTEND(bugprone-macro-parentheses)
 #include <farcall/ops/elementwise_list.h>
 
 Array logit(const Array& x) {

@@ -98,4 +98,4 @@ def test_calls_that_are_new_each_time_leave_little_memory_behind() -> None:
 
 @pytest.mark.slow
 def test_a_million_calls_that_are_new_each_time_leave_at_most_50_megabytes() -> None:
-    assert left_behind(70_000, FARCALL_CACHE_LIMIT="2048") < 50
+    assert left_behind(70_000, FARCALL_CACHE_LIMIT="768") < 50

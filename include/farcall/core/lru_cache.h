@@ -15,7 +15,7 @@
 namespace farcall {
 
 // How many values each cache keeps: programs of one jitted function, of eager operations, of one
-// program's derivatives. 2,048 unless set.
+// program's derivatives. 768 unless set.
 FARCALL_API size_t cache_limit();
 // Raises INVALID_ARGUMENT for 0. A cache that holds more shrinks when something is added to it.
 FARCALL_API void set_cache_limit(size_t limit);
