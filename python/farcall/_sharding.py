@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
-import itertools
 import math
-import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from farcall import _core
 from farcall._devices import Device, devices
 
 
@@ -339,9 +338,6 @@ class set_mesh:  # noqa: N801
 use_mesh = set_mesh
 
 
-_MAX_AXES = 64  # as numpy's arrays
-
-
 def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[str],
@@ -361,9 +357,7 @@ def make_mesh(
       ValueError: for sizes that need another number of devices than there are.
     """
     found = list(_all_devices() if devices is None else devices)
-    sizes = tuple(operator.index(size) for size in itertools.islice(axis_shapes, _MAX_AXES + 1))
-    if len(sizes) > _MAX_AXES:
-        raise ValueError(f"make_mesh: axis_shapes may have up to {_MAX_AXES} sizes, got more")
+    sizes = _core.to_sizes(axis_shapes, "make_mesh: axis_shapes")
     wanted = math.prod(sizes)
     if wanted != len(found):
         raise ValueError(

@@ -134,7 +134,14 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
         raise TypeError(f"keystr: separator must be a string, got {separator!r}")
     if not simple:
         return separator.join(map(str, keys))
-    return separator.join(str(next(iter(vars(key).values()))) for key in keys)
+    return separator.join(map(_simple_text, keys))
+
+
+def _simple_text(key: Any) -> str:
+    """What a key holds: the index, name or key."""
+    for value in getattr(key, "__dict__", {}).values():
+        return str(value)
+    raise TypeError(f"keystr: {key!r} is no key of a path")
 
 
 def check_structure(treedef: Any, what: str) -> None:

@@ -1,4 +1,7 @@
-"""Checks of rules: derivatives against differences, batches against one call for each element."""
+"""Checks of rules: derivatives against differences, batches against one call for each element.
+
+And of handlers: ``check_handler`` is the command ``farcall check``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from farcall import _core, tree
+from farcall._check_handler import check_handler
 from farcall._derivatives import jvp, vjp
 from farcall._functions import name_of
 from farcall._vmap import vmap
@@ -20,6 +24,7 @@ from farcall.numpy import asarray
 __all__ = [
     "check_batching",
     "check_derivatives",
+    "check_handler",
 ]
 
 _MODES = ("fwd", "rev")

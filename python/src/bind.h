@@ -19,6 +19,7 @@ void bind_custom_rules(nb::module_& module);      // custom_jvp, custom_vjp, cus
 void bind_define(nb::module_& module);            // definitions of targets
 void bind_derivatives(nb::module_& module);       // jvp, vjp, linearize, grad
 void bind_ffi(nb::module_& module);               // registration of targets and types
+void bind_fft(nb::module_& module);               // Fourier transforms
 void bind_image(nb::module_& module);             // images
 void bind_jacobians(nb::module_& module);         // jacfwd, jacrev
 void bind_lax(nb::module_& module);               // the primitives as functions

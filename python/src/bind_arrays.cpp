@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <fmt/format.h>
+
 #include <farcall/core/error.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/origin.h>
@@ -12,6 +14,7 @@
 
 #include "array_object.h"
 #include "convert.h"
+#include "text.h"
 
 namespace farcall::python {
 
@@ -23,6 +26,16 @@ void bind_arrays(nb::module_& module) {
       },
       nb::arg("x"), nb::arg("copy").none() = nb::none());
   module.def("as_array", [](nb::handle object) { return wrap_object(to_array(object, "value")); });
+  module.def(
+      "to_sizes",
+      [](nb::handle object, const std::string& what) {
+        if (PyIndex_Check(object.ptr()) && !PySequence_Check(object.ptr())) {
+          throw TypeError(
+              fmt::format("{} must be a sequence of whole numbers, got {}", what, repr_of(object)));
+        }
+        return to_tuple(to_sizes(object, what));
+      },
+      nb::arg("object").none(), nb::arg("what"));
   module.def("promoted_dtype", [](const std::vector<ShapeDtype>& types) {
     return dtype_object(promote_types(types).dtype);
   });

@@ -17,19 +17,13 @@
 #include "array_object.h"
 #include "convert.h"
 #include "interpreter_lock.h"
+#include "python_call.h"
 #include "tangents.h"
 #include "traced_function.h"
 #include "tree.h"
 
 namespace farcall::python {
 namespace {
-
-// A shared object with Python references in it. Programs hold it, and die on any thread.
-template <class T>
-std::shared_ptr<T> share(T value) {
-  return std::shared_ptr<T>(new T(std::move(value)),
-                            [](T* object) { with_interpreter([object] { delete object; }); });
-}
 
 // One call of a function with custom rules.
 struct CustomFunction {
@@ -310,7 +304,7 @@ CustomFunctionPtr make(std::string name, std::string rule_name, nb::object funct
   CustomFunction custom{std::move(name), std::move(rule_name), std::move(function),
                         std::move(rule)};
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
-  custom.argument_tree = custom.arguments.tree.children()[0];
+  custom.argument_tree = positional_tree(custom.arguments);
   inputs = leaves_to_arrays(custom.name, custom.arguments,
                             ". Name it in nondiff_argnums if it is to stay what it is");
   custom.arguments.leaves.clear();  // arrays of this call, which programs must not keep

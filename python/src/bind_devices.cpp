@@ -12,6 +12,7 @@
 
 #include <farcall/core/config.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/plugins.h>
 #include <farcall/trace/placement.h>
 
 #include "array_object.h"
@@ -40,6 +41,12 @@ nb::object memory_stats(const Device& device) {
   stats["peak_bytes_in_use"] = memory->peak_bytes_in_use;
   stats["bytes_limit"] = memory->bytes_limit;
   return stats;
+}
+
+// Where the packages of this environment have a plugin.
+std::string find_plugin() {
+  const nb::gil_scoped_acquire held;
+  return nb::cast<std::string>(nb::module_::import_("farcall._plugins").attr("find_plugin")());
 }
 
 void bind_device(nb::module_& module) {
@@ -79,6 +86,7 @@ void bind_device(nb::module_& module) {
 
 void bind_devices(nb::module_& package, nb::module_& module) {
   bind_device(package);
+  set_plugin_finder(find_plugin);
   // The names of the engines, in order.
   module.def("engine_names", [] {
     nb::list names;

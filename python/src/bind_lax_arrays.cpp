@@ -25,8 +25,10 @@ Array argument(nb::handle object, const std::string& function, const char* name)
 }
 
 // An axis that may count from the last.
+// Counted from the first; one that there is not stays as it is, for the error.
 int64_t to_axis(int64_t axis, const Array& x) {
-  return axis < 0 ? axis + static_cast<int64_t>(x.rank()) : axis;
+  const auto rank = static_cast<int64_t>(x.rank());
+  return axis < 0 && axis >= -rank ? axis + rank : axis;
 }
 
 nb::list wrap_all(std::span<const Array> arrays) {

@@ -139,6 +139,11 @@ void bind_elementwise(nb::module_& module) {
       nb::arg("max").none() = nb::none());
 }
 
+void refuse_token(const Array& array, const std::string& what) {
+  if (!array.type().is_token()) return;
+  throw TypeError(fmt::format("{} must be an array or a number, got a token", what));
+}
+
 // A conversion from all bits that there are, for the dtype is asked for.
 Array cast(nb::handle object, DType dtype) {
   const Array x = to_array(object, "astype: argument x", {.keeps_64_bits = true});
@@ -263,12 +268,21 @@ void bind_creation(nb::module_& module) {
       "as_array",
       [](nb::handle object, const std::string& what) {
         Array array = to_array(object, what);
-        if (array.type().is_token()) {
-          throw TypeError(fmt::format("{} must be an array or a number, got a token", what));
-        }
+        refuse_token(array, what);
         return wrap_object(std::move(array));
       },
       nb::arg("object").none(), nb::arg("what"));
+  module.def(
+      "as_arrays",
+      [](nb::handle objects, const std::string& what) {
+        nb::list arrays;
+        for (const Array& array : to_arrays(objects, what)) {
+          refuse_token(array, fmt::format("{}[{}]", what, nb::len(arrays)));
+          arrays.append(wrap_object(array));
+        }
+        return arrays;
+      },
+      nb::arg("objects").none(), nb::arg("what"));
 }
 
 }  // namespace

@@ -13,9 +13,10 @@
 namespace farcall::python {
 namespace {
 
-// The calls of one executable, in program order.
+// The calls of one executable, in program order, and what runs together.
 struct Report {
   std::vector<ForeignCallReport> calls;
+  Fusion fusion;
 };
 
 const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
@@ -30,7 +31,7 @@ const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
 }  // namespace
 
 nb::object report_object(const Executable& executable) {
-  return nb::cast(Report{executable.report()});
+  return nb::cast(Report{executable.report(), executable.fusion()});
 }
 
 void bind_report(nb::module_& module) {
@@ -65,6 +66,9 @@ void bind_report(nb::module_& module) {
         return to_text({&self, 1});
       });
   nb::class_<Report>(module, "Report", "What was done for the foreign calls of a program.")
+      .def_prop_ro("num_clusters", [](const Report& self) { return self.fusion.clusters; })
+      .def_prop_ro("num_clustered_equations",
+                   [](const Report& self) { return self.fusion.equations; })
       .def("__len__", [](const Report& self) { return self.calls.size(); })
       .def("__getitem__", call_at, nb::rv_policy::reference_internal)
       .def("__repr__", [](const Report& self) { return to_text(self.calls); });

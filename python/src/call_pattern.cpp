@@ -5,32 +5,15 @@
 #include <utility>
 
 #include "array_object.h"
+#include "static_node.h"
 #include "tree.h"
 
 namespace farcall::python {
 namespace {
 
-// Values that Python compares without code of users.
-bool is_plain(PyObject* object) {
-  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
-         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
-}
-
-// Of a value of the pattern: plain, a tuple of such values, or compared by identity.
+// No code of users runs where a call is compared with a pattern.
 bool is_same(PyObject* object, PyObject* wanted) {
-  if (object == wanted) return true;
-  if (PyTuple_CheckExact(object) && PyTuple_CheckExact(wanted)) {
-    if (PyTuple_GET_SIZE(object) != PyTuple_GET_SIZE(wanted)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-      if (!is_same(PyTuple_GET_ITEM(object, i), PyTuple_GET_ITEM(wanted, i))) return false;
-    }
-    return true;
-  }
-  if (Py_TYPE(object) != Py_TYPE(wanted) || !is_plain(wanted)) return false;
-  if (PyFloat_CheckExact(wanted)) {  // 0.0 and -0.0 make different programs
-    return farcall::detail::same(PyFloat_AS_DOUBLE(object), PyFloat_AS_DOUBLE(wanted));
-  }
-  return PyObject_RichCompareBool(object, wanted, Py_EQ) == 1;
+  return make_same_program(object, wanted, /*may_run_code=*/false);
 }
 
 bool are_same_names(PyObject* names, PyObject* wanted) {

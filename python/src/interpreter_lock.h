@@ -4,6 +4,9 @@
 
 #include <Python.h>
 
+#include <memory>
+#include <utility>
+
 namespace farcall::python {
 
 // For a thread that may hold the lock already.
@@ -25,6 +28,13 @@ void with_interpreter(F&& python) {
   if (!Py_IsInitialized()) return;
   const WithLock lock;
   python();
+}
+
+// A shared object with Python references in it, which may die on any thread.
+template <class T>
+std::shared_ptr<T> share(T value) {
+  return std::shared_ptr<T>(new T(std::move(value)),
+                            [](T* object) { with_interpreter([object] { delete object; }); });
 }
 
 // For a thread that holds the lock.

@@ -182,15 +182,12 @@ bool are_arrays(PyObject* const* args, size_t nargs) {
   return std::all_of(args, args + nargs, [](PyObject* arg) { return is_array(arg); });
 }
 
-// For calls of arrays in the host's memory that run there.
+// For calls of arrays in the host's memory that run there, write over none of them, and whose
+// results nobody checks.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
                    const CachedProgramPtr& cached, const Executable& executable) {
-  const auto& overwrites = executable.overwrites();
   const ResultForm form = form_of(cached->result());
-  if (checks_results() || form == ResultForm::kTree || nargs > kMaxFastArguments ||
-      std::ranges::find(overwrites, true) != overwrites.end()) {
-    return;
-  }
+  if (form == ResultForm::kTree || nargs > kMaxFastArguments) return;
   FastEntry fast{nargs, config, {}, &executable, form, cached};
   for (size_t i = 0; i < nargs; ++i) fast.types[i] = array_of(args[i]).type();
   if (state.fast.size() < kMaxFastEntries) {
@@ -201,12 +198,10 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
   if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
 }
 
-// For calls of arrays in the host's memory that run there.
+// For the same calls with other arguments than arrays alone.
 void remember_pattern(JitState& state, const CallArguments& arguments, PyObject* kwnames,
                       farcall::detail::CallSignature signature, const CachedProgramPtr& cached,
                       const Executable& executable) {
-  const auto& overwrites = executable.overwrites();
-  if (checks_results() || std::ranges::find(overwrites, true) != overwrites.end()) return;
   std::optional<CallPattern> pattern = CallPattern::of(arguments, kwnames);
   if (!pattern) return;
   PatternEntry entry{std::move(*pattern), std::move(signature), &executable,
@@ -282,13 +277,16 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   const auto executable =
       cached->executable_on(*place.device, state.where, donated_leaves(state, arguments));
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
-  const bool is_on_host = place.device->is_host() && !place.is_committed;
-  if (is_on_host && is_plain && are_arrays(args, nargs)) {
+  const auto& overwrites = executable->overwrites();
+  const bool is_fast = place.device->is_host() && !place.is_committed && !checks_results() &&
+                       std::ranges::find(overwrites, true) == overwrites.end();
+  if (is_fast && is_plain && are_arrays(args, nargs)) {
     remember_fast(state, args, nargs, signature.config, cached, *executable);
-  } else if (is_on_host) {
+  } else if (is_fast) {
     remember_pattern(state, arguments, kwnames, std::move(signature), cached, *executable);
   }
-  return run_executable(*executable, cached->result(), inputs, place.is_committed).release().ptr();
+  const std::vector<Array> results = run_donating(*executable, inputs, place.is_committed);
+  return unflatten_arrays(cached->result(), results).release().ptr();
 }
 
 // A call inside another function is one operation there.

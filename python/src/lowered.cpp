@@ -12,6 +12,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/program/text.h>
+#include <farcall/stablehlo/stablehlo.h>
 #include <farcall/trace/jit.h>
 
 #include "array_object.h"
@@ -58,9 +59,10 @@ PyType_Slot compiled_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 
 std::string as_text(const Lowered& self, const std::optional<std::string>& dialect) {
   if (!dialect || *dialect == "farcall" || *dialect == "jaxpr") return to_text(*self.call.program);
+  if (*dialect == "stablehlo") return to_stablehlo(self.call.program);
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same) or None, got "
-                          "\"{}\"",
+              fmt::format("as_text: dialect must be \"farcall\", \"jaxpr\" (the same), "
+                          "\"stablehlo\" or None, got \"{}\"",
                           *dialect));
 }
 
@@ -112,11 +114,6 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
 }
 
 }  // namespace
-
-nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
-                          std::span<const Array> inputs, bool is_committed) {
-  return unflatten_arrays(result_tree, run_donating(executable, inputs, is_committed));
-}
 
 void bind_lowered(nb::module_& module) {
   nb::class_<Lowered> lowered(module, "Lowered", nb::type_slots(lowered_slots),

@@ -3,8 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <span>
-
 #include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
@@ -20,9 +18,6 @@ struct Lowered {
   farcall::detail::LoweredCall call;
   StaticArguments statics;
 };
-
-nb::object run_executable(const Executable& executable, const TreeDef& result_tree,
-                          std::span<const Array> inputs, bool is_committed);
 
 // What compiling did for the foreign calls (bind_report.cpp).
 nb::object report_object(const Executable& executable);

@@ -76,6 +76,8 @@ NB_MODULE(_core, module) {
   bind_numpy_made(numpy);
   bind_numpy_ranges(numpy);
   bind_numpy_reductions(numpy);
+  nanobind::module_ fft = module.def_submodule("fft");
+  bind_fft(fft);
   nanobind::module_ special = module.def_submodule("special");
   bind_special(special);
   nanobind::module_ stats = module.def_submodule("stats");

@@ -13,28 +13,13 @@ namespace {
 
 namespace nb = nanobind;
 
-bool make_same_program(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_CheckExact(a)) {
-    return farcall::detail::same(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
-  }
-  if (PyTuple_CheckExact(a)) {
-    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
-      if (!make_same_program(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
-    }
-    return true;
-  }
-  return nb::handle(a).equal(nb::handle(b));
-}
-
 class StaticObject : public TreeNodeData {
  public:
   explicit StaticObject(nb::object value) : value_(std::move(value)) {}
 
   bool equals(const TreeNodeData& other) const override {
-    return make_same_program(value_.ptr(), static_cast<const StaticObject&>(other).value_.ptr());
+    const nb::handle others = static_cast<const StaticObject&>(other).value_;
+    return make_same_program(value_.ptr(), others.ptr(), /*may_run_code=*/true);
   }
   size_t hash() const override {
     const Py_hash_t hash = PyObject_Hash(value_.ptr());
@@ -49,11 +34,30 @@ class StaticObject : public TreeNodeData {
 
 }  // namespace
 
+bool is_plain(PyObject* object) {
+  return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
+}
+
+bool make_same_program(PyObject* a, PyObject* b, bool may_run_code) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    return farcall::detail::same(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  }
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+      const auto item = [i](PyObject* tuple) { return PyTuple_GET_ITEM(tuple, i); };
+      if (!make_same_program(item(a), item(b), may_run_code)) return false;
+    }
+    return true;
+  }
+  return (may_run_code || is_plain(a)) && nb::handle(a).equal(nb::handle(b));
+}
+
 TreeDef static_node(nb::object value) {
-  TreeNodeDataPtr data(new StaticObject(std::move(value)), [](const StaticObject* dying) {
-    with_interpreter([dying] { delete dying; });
-  });
-  return TreeDef(TreeDef::Kind::kStatic, {}, std::move(data));
+  return TreeDef(TreeDef::Kind::kStatic, {}, share(StaticObject(std::move(value))));
 }
 
 }  // namespace farcall::python

@@ -73,8 +73,7 @@ class PythonNode : public TreeNodeData {
 using Form = PythonNode::Form;
 
 TreeNodeDataPtr make_data(Form form, nb::object type, nb::object data) {
-  return {new PythonNode(form, std::move(type), std::move(data)),
-          [](const PythonNode* dying) { with_interpreter([dying] { delete dying; }); }};
+  return share(PythonNode(form, std::move(type), std::move(data)));
 }
 
 const PythonNode* python_node(const TreeDef& node) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
@@ -34,12 +36,26 @@ Array integers(const std::vector<int64_t>& values) {
   return Array::of(std::span(narrow), std::span(&size, 1));
 }
 
-template <class Chosen>
-std::pair<Array, Array> places_where(int64_t rows, int64_t columns, Chosen chosen) {
-  std::vector<int64_t> row, column;
+// Those that a row has from column `first(row)` up to `last(row)`, which lie inside.
+template <class First, class Last>
+std::pair<Array, Array> places_between(int64_t rows, int64_t columns, First first, Last last,
+                                       std::string_view function) {
+  constexpr int64_t kMax = int64_t{1} << 40;
+  if (rows > kMax || columns > kMax || (rows > 0 && columns > kMax / rows)) {
+    refuse(
+        fmt::format("{}: a matrix of {} times {} elements is too large", function, rows, columns));
+  }
+  int64_t count = 0;
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      if (!chosen(j - i)) continue;
+    if (i % 4096 == 0) poll_interrupt();
+    count += std::max<int64_t>(last(i) - first(i), 0);
+  }
+  std::vector<int64_t> row, column;
+  row.reserve(static_cast<size_t>(count));
+  column.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < rows; ++i) {
+    poll_interrupt();
+    for (int64_t j = first(i); j < last(i); ++j) {
       row.push_back(i);
       column.push_back(j);
     }
@@ -60,11 +76,22 @@ Array tri(int64_t rows, std::optional<int64_t> columns, int64_t k, DType dtype) 
   return astype(column_minus_row(rows, columns.value_or(rows)) <= k, dtype);
 }
 
-std::pair<Array, Array> tril_indices(int64_t rows, int64_t k, std::optional<int64_t> columns) {
-  return places_where(rows, columns.value_or(rows), [k](int64_t at) { return at <= k; });
+// k is cut to what leaves a row or a column, so that nothing overflows.
+std::pair<Array, Array> tril_indices(int64_t num_rows, int64_t k, std::optional<int64_t> wanted) {
+  const int64_t rows = std::max<int64_t>(num_rows, 0);
+  const int64_t columns = std::max<int64_t>(wanted.value_or(rows), 0);
+  const int64_t shift = std::clamp(k, -rows - 1, columns);
+  return places_between(
+      rows, columns, [](int64_t) { return int64_t{0}; },
+      [=](int64_t i) { return std::min(i + shift + 1, columns); }, "tril_indices");
 }
-std::pair<Array, Array> triu_indices(int64_t rows, int64_t k, std::optional<int64_t> columns) {
-  return places_where(rows, columns.value_or(rows), [k](int64_t at) { return at >= k; });
+std::pair<Array, Array> triu_indices(int64_t num_rows, int64_t k, std::optional<int64_t> wanted) {
+  const int64_t rows = std::max<int64_t>(num_rows, 0);
+  const int64_t columns = std::max<int64_t>(wanted.value_or(rows), 0);
+  const int64_t shift = std::clamp(k, -rows - 1, columns);
+  return places_between(
+      rows, columns, [=](int64_t i) { return std::max<int64_t>(i + shift, 0); },
+      [=](int64_t) { return columns; }, "triu_indices");
 }
 
 Array diag(const Array& v, int64_t k) {

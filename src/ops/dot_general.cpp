@@ -185,7 +185,8 @@ const Primitive kDotGeneral = {.name = "dot_general",
                                .type_rule = dot_rule,
                                .parse = parse_params<DotGeneralParams>,
                                .flops = dot_flops,
-                               .rules = &kDotRules};
+                               .rules = &kDotRules,
+                               .kind = PrimitiveKind::kProduct};
 FARCALL_REGISTER_PRIMITIVE(kDotGeneral);
 
 }  // namespace

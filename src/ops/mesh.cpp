@@ -9,8 +9,8 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
+#include "trace/before_rules.h"
 #include "trace/custom.h"
-#include "trace/missing_rule.h"
 #include "trace/named_axis.h"
 
 namespace farcall {
@@ -34,6 +34,7 @@ class MeshInterpreter final : public Interpreter {
     if (!primitive.rules || !primitive.rules->batch) {
       missing_rule(primitive, "batching", "do not use it inside shard_map");
     }
+    check_operands(primitive, params.get(), inputs);
     const std::vector<int64_t> axes(inputs.size(), kNotBatched);
     return without_batch(primitive.rules->batch({primitive, params, inputs, axes, axis_}));
   }

@@ -2,7 +2,9 @@
 #include <farcall/primitives/cumulative.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include <farcall/trace/rules.h>
 
 #include "ops/register.h"
+#include "ops/rules_support.h"
 #include "ops/type_rules.h"
 
 namespace farcall {
@@ -118,6 +121,23 @@ std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& 
   return bind_primitive(kSort, make_params(params), operands);
 }
 
+// Of one sign and place for NaN, which comes first; 0.0 comes before -0.0.
+Array descending_key(const Array& x) {
+  if (dtype_info(x.dtype()).kind != DTypeKind::kFloat) return lax::bitwise_not(x);
+  const bool is_wide = byte_width(x.dtype()) == 8;
+  const DType integer = is_wide ? DType::kInt64 : DType::kInt32;
+  const Array wide = is_wide ? x : lax::convert_element_type(x, DType::kFloat32);
+  const Array nan = scalar_of(wide.dtype(), std::numeric_limits<double>::quiet_NaN());
+  const Array one_nan =
+      lax::select_n(lax::ne(wide, wide), std::array{wide, broadcast_scalar(nan, wide.shape())});
+  // Bits of sign and magnitude: those of negative numbers are ordered the other way.
+  const Array bits = lax::bitcast_convert_type(one_nan, integer);
+  const Array are_negative =
+      lax::shift_right_arithmetic(bits, scalar_of(integer, is_wide ? 63 : 31));
+  return lax::bitwise_not(
+      lax::bitwise_xor(bits, lax::shift_right_logical(are_negative, scalar_of(integer, 1))));
+}
+
 }  // namespace
 
 namespace lax {
@@ -131,8 +151,10 @@ Array sort(const Array& x, int64_t dimension) {
   return bind_sort({&x, 1}, {.dimension = dimension})[0];
 }
 
-// Sorted from the end, so that turning round what comes out puts the first of equal ones first.
 TopK top_k(const Array& x, int64_t k, int64_t axis) {
+  if (is_complex(x.dtype()) || is_key(x.dtype()) || x.type().is_token()) {
+    throw TypeError(fmt::format("top_k: {} has no order", x.type().to_string()));
+  }
   if (axis < 0 || axis >= static_cast<int64_t>(x.rank())) {
     type_error(fmt::format("top_k: axis {} does not lie in {}", axis, x.type().to_string()));
   }
@@ -141,13 +163,11 @@ TopK top_k(const Array& x, int64_t k, int64_t axis) {
     type_error(fmt::format("top_k: k must lie in [0, {}], the size of dimension {} of {}; got {}",
                            size, axis, x.type().to_string(), k));
   }
-  const std::span<const int64_t> axes(&axis, 1);
-  const Array turned[] = {rev(x, axes), rev(iota(DType::kInt32, x.shape(), axis), axes)};
-  std::vector<Array> sorted = sort(turned, axis);
+  std::vector<Array> sorted =
+      sort(std::array{descending_key(x), x, iota(DType::kInt32, x.shape(), axis)}, axis);
   std::vector<int64_t> starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
-  starts[axis] = size - k;
-  for (Array& part : sorted) part = rev(slice(part, starts, limits), axes);
-  return {sorted[0], sorted[1]};
+  limits[axis] = k;
+  return {slice(sorted[1], starts, limits), slice(sorted[2], starts, limits)};
 }
 
 }  // namespace lax

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
@@ -83,14 +85,17 @@ Array factorial(const Array& n) {
 }
 
 Array multigammaln(const Array& a, int64_t d) {
+  if (d < 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("multigammaln: d must not be negative, got {}", d));
+  }
   const Array x = promote_inexact(a, "multigammaln");
   const auto size = static_cast<double>(d);
-  Array total =
-      lax::add(lax::lgamma(x), like(x, size * (size - 1) / 4 * std::log(std::numbers::pi)));
-  for (int64_t i = 1; i < d; ++i) {
-    total = lax::add(total, lax::lgamma(lax::sub(x, like(x, static_cast<double>(i) / 2))));
-  }
-  return total;
+  const auto last = static_cast<int64_t>(x.rank());
+  const Array halves = lax::mul(lax::iota(x.dtype(), {d}, 0), like(x, 0.5));
+  const Array terms = lax::lgamma(numpy::subtract(numpy::expand_dims(x, {last}), halves));
+  return lax::add(numpy::sum(terms, last),
+                  like(x, size * (size - 1) / 4 * std::log(std::numbers::pi)));
 }
 
 Array zeta(const Array& x, const Array& q) { return binary<lax::zeta>(x, q, "zeta"); }
@@ -105,7 +110,7 @@ Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
 }
 
 // Where p and q are near each other, the logarithm of their quotient is worked out from their
-// difference, which is exact there.
+// difference, which is exact there; else from the larger quotient, unless that overflows.
 Array rel_entr(const Array& p, const Array& q) {
   const auto [x, y] = promote_inexact(p, q, "rel_entr");
   const Array zero = like(x, 0), one = like(x, 1);
@@ -115,7 +120,14 @@ Array rel_entr(const Array& p, const Array& q) {
                                           lax::lt(lax::mul(b, like(b, 0.5)), a));
   const Array excess = lax::div(lax::sub(select(are_near, a, one), select(are_near, b, one)),
                                 select(are_near, b, one));
-  const Array logarithm = select(are_near, lax::log1p(excess), lax::sub(lax::log(a), lax::log(b)));
+  const Array is_less = lax::lt(a, b);
+  const Array high = select(is_less, b, a), low = select(is_less, a, b);
+  const Array is_finite = lax::lt(lax::div(high, low), like(a, kInfinity));
+  const Array of_quotient =
+      lax::log(lax::div(select(is_finite, high, one), select(is_finite, low, one)));
+  const Array far = select(is_finite, select(is_less, lax::neg(of_quotient), of_quotient),
+                           lax::sub(lax::log(a), lax::log(b)));
+  const Array logarithm = select(are_near, lax::log1p(excess), far);
   const Array is_zero = lax::bitwise_and(lax::eq(x, zero), lax::ge(y, zero));
   const Array outside = select(is_zero, zero, like(x, kInfinity));
   const Array value = select(are_above, lax::mul(a, logarithm), outside);

@@ -47,7 +47,8 @@ Device::Device(const Engine& engine, Description description, Host)
 Device::~Device() = default;
 
 std::string Device::to_string() const {
-  return fmt::format("{}:{}", description_.platform, description_.id);
+  // Devices of another engine may have the host's platform.
+  return fmt::format("{}:{}", is_host() ? description_.platform : engine_.name(), description_.id);
 }
 
 Storage Device::from_device(ShapeDtype type, const Storage& other) const {

@@ -10,8 +10,8 @@
 #include <farcall/core/layout.h>
 #include <farcall/trace/interpreter.h>
 
+#include "trace/before_rules.h"
 #include "trace/custom.h"
-#include "trace/missing_rule.h"
 #include "trace/named_axis.h"
 #include "trace/tracing.h"
 
@@ -74,6 +74,7 @@ class BatchInterpreter final : public TracingInterpreter {
     if (!primitive.rules || !primitive.rules->batch) {
       missing_rule(primitive, "batching", "wrap it in custom_vmap, or map with lax.map");
     }
+    check_operands(primitive, params.get(), inputs);
     return wrap_all(
         primitive.rules->batch({primitive, params, operands.outputs, operands.axes, axis_}));
   }

@@ -9,8 +9,8 @@
 #include <farcall/program/text.h>
 #include <farcall/trace/interpreter.h>
 
+#include "trace/before_rules.h"
 #include "trace/custom.h"
-#include "trace/missing_rule.h"
 #include "trace/tracing.h"
 
 namespace farcall {
@@ -48,6 +48,7 @@ class JvpInterpreter final : public TracingInterpreter {
     if (!primitive.rules || !primitive.rules->jvp) {
       missing_rule(primitive, "derivative", "wrap it in custom_jvp or custom_vjp");
     }
+    check_operands(primitive, params.get(), inputs);
     return wrap_all(primitive.rules->jvp({primitive, params, operands.primals, operands.tangents}));
   }
 
@@ -117,6 +118,14 @@ Array add_tangents(const Array& x, const Array& y) {
   if (x.is_null()) return y;
   if (y.is_null()) return x;
   return basic_operations().add(x, y);
+}
+
+void check_operands(const Primitive& primitive, const Params* params,
+                    std::span<const Array> inputs) {
+  std::vector<ShapeDtype> types;
+  types.reserve(inputs.size());
+  for (const Array& input : inputs) types.push_back(input.type());
+  infer_types(primitive, types, params);
 }
 
 void missing_rule(const Primitive& primitive, std::string_view rule, std::string_view remedy) {

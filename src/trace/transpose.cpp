@@ -9,8 +9,8 @@
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/interpreter.h>
 
+#include "trace/before_rules.h"
 #include "trace/custom.h"
-#include "trace/missing_rule.h"
 
 namespace farcall {
 namespace {

@@ -13,6 +13,7 @@ import functools
 import getpass
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -41,13 +42,18 @@ def _cache_dir() -> Path:
     return path
 
 
+# A header of another kind than those that handlers include.
+OF_THE_LIBRARY = re.compile(r"#include <farcall/(?!abi\.h|ffi\.h|handler/|xla/)")
+
+
 @functools.cache
-def _headers_digest() -> bytes:
+def _headers_digest(are_all_used: bool) -> bytes:
     digest = hashlib.sha256()
     include = Path(fc.ffi.include_dir())
-    folders = [include / "farcall" / "handler", include / "farcall" / "xla", include / "xla"]
+    own = include / "farcall"
+    folders = [own] if are_all_used else [own / "handler", own / "xla", include / "xla"]
     found = [path for folder in folders for path in sorted(folder.rglob("*.h"))]
-    for header in [include / "farcall" / "abi.h", include / "farcall" / "ffi.h", *found]:
+    for header in [own / "abi.h", own / "ffi.h", *found]:
         digest.update(header.name.encode() + b"\0" + header.read_bytes())
     return digest.digest()
 
@@ -65,7 +71,7 @@ def build(source: str | Path, *flags: str) -> Path:
     text = source if is_text else (HANDLERS / source).read_text()
     assert isinstance(text, str)
     command = [COMPILER, *FLAGS, *flags, "-I", fc.ffi.include_dir()]
-    digest = hashlib.sha256(_headers_digest())
+    digest = hashlib.sha256(_headers_digest(OF_THE_LIBRARY.search(text) is not None))
     digest.update("\0".join([*command, text]).encode())
     library = _cache_dir() / f"{digest.hexdigest()[:24]}.so"
     with _locked(library.with_suffix(".lock")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import operator
 from typing import Any
@@ -197,6 +198,56 @@ def test_endless_iterables_are_refused() -> None:
             call(range(2**70))
         with pytest.raises((ValueError, TypeError, MemoryError)):
             call(range(2**60))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: fnp.tril_indices(2**31), ValueError, "tril_indices: .* is too large"),
+        (lambda: fnp.triu_indices(2**62, 3, 2**62), ValueError, "triu_indices: .* is too large"),
+        (lambda: fc.lax.split(X, range(2**70)), OverflowError, "too large"),
+        (lambda: fnp.ravel_multi_index(range(2**70), (2, 3)), ValueError, "more indices for 2"),
+        (lambda: fc.scipy.special.multigammaln(X, 2**62), ValueError, "2\\^63 bytes or more"),
+        (
+            lambda: fc.scipy.special.multigammaln(X, -1),
+            ValueError,
+            "d must not be negative, got -1",
+        ),
+        (
+            lambda: fnp.savez(io.BytesIO(), lambda: None),
+            TypeError,
+            "savez: an object cannot be pick",
+        ),
+        (lambda: fc.tree_util.keystr((X,), simple=True), TypeError, "is no key of a path"),
+    ],
+)
+def test_what_would_never_end_is_refused(call: Any, kind: type, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.parametrize("axis", [7, -3, 2**40, np.array(7)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"])
+def test_axes_are_checked_before_rules_use_them(name: str, axis: Any) -> None:
+    x = np.ones((3, 3), np.float32)
+
+    def total(v: Any) -> Any:
+        return getattr(fc.lax, name)(v, axis).sum()
+
+    calls = [total, fc.grad(total), fc.vmap(fc.grad(total)), fc.jit(fc.hessian(total))]
+    for call, operand in zip(calls, (x, x, x[None], x), strict=True):
+        with pytest.raises(ValueError, match=f"{name}: axis {axis} does not lie in"):
+            call(operand)
+
+
+@pytest.mark.parametrize("columns", [None, 0, 2, 7])
+@pytest.mark.parametrize("k", [-(2**62), -9, -2, 0, 1, 9, 2**62])
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_places_in_triangles_are_those_of_numpy(rows: int, k: int, columns: int | None) -> None:
+    near = max(min(k, 99), -99)
+    for name in ("tril_indices", "triu_indices"):
+        got = getattr(fnp, name)(rows, k, columns)
+        np.testing.assert_array_equal(got, getattr(np, name)(rows, near, columns))
 
 
 def test_subclasses_of_python_types_are_taken() -> None:

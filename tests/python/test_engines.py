@@ -121,7 +121,7 @@ def test_the_default_device(two: list[fc.Device]) -> None:
     finally:
         fc.config.update("engine", None)
     assert fnp.zeros(2).device == fc.devices("native")[0]
-    with pytest.raises(ValueError, match="'native', 'stepwise'"):
+    with pytest.raises(ValueError, match="'native', 'pjrt', 'stepwise'"):
         fc.config.update("engine", "abacus")
 
 

@@ -192,3 +192,35 @@ def test_primitives_print_under_their_names():
     program = fc.make_jaxpr(lambda x: lax.reduce_sum(lax.mul(lax.sin(x), x), (0,)))(F)
     assert program.primitives == ["sin", "mul", "reduce_sum"]
     assert jax.make_jaxpr(lambda x: jlax.sin(x))(F).eqns[0].primitive.name == "sin"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_top_k_orders_special_values_as_jax_does(dtype):
+    dtype = getattr(jnp, dtype)
+    values = [-0.0, 0.0, -0.0, np.nan, 1e-40, -1e-40, 1.0, -1.0, np.inf, -np.inf, 1.0]
+    with fc.enable_x64(), jax.enable_x64(True):
+        x = np.array(values).astype(dtype)
+        got, expected = lax.top_k(x, len(x)), jlax.top_k(x, len(x))
+    np.testing.assert_array_equal(got[1], expected[1])
+    for values in (got[0], expected[0]):
+        sorted_by_jax = x[np.asarray(expected[1])].astype(np.float64)
+        np.testing.assert_array_equal(np.asarray(values).astype(np.float64), sorted_by_jax)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "bool"])
+def test_top_k_orders_integers_as_jax_does(dtype):
+    x = np.array([[3, 250, 0, 128, 3], [127, 1, 255, 0, 0]]).astype(dtype)
+    for k in range(6):
+        got, expected = lax.top_k(x, k), jlax.top_k(x, k)
+        np.testing.assert_array_equal(got[0], expected[0])
+        np.testing.assert_array_equal(got[1], expected[1])
+
+
+def test_top_k_takes_every_nan_for_the_greatest():
+    x = np.array([1.0, np.nan, np.inf, -np.nan, 2.0], np.float32)
+    np.testing.assert_array_equal(lax.top_k(x, 3)[1], [1, 3, 2])
+
+
+def test_top_k_refuses_what_has_no_order():
+    with pytest.raises(TypeError, match=r"top_k: c64\[2\] has no order"):
+        lax.top_k(np.ones(2, np.complex64), 1)

@@ -155,7 +155,7 @@ def stub_parameters(module: str) -> dict[str, list[str]]:
     return found
 
 
-STUBS = {module: stub_parameters(module) for module in ("numpy", "lax", "linalg")}
+STUBS = {module: stub_parameters(module) for module in ("numpy", "fft", "lax", "linalg")}
 
 
 def test_signatures_of_the_core_are_those_of_the_stubs():

@@ -26,6 +26,7 @@ BLOCKS = 8
 
 # Primitives that no program has when it is recorded.
 NEVER_RECORDED = {
+    "cluster": "made by the native engine",
     "copy": "lax::copy is C++ only",
     "create_token": "numpy, in which inputs and results are kept here, has no tokens",
     "custom_lin": "stands for tangents until they are transposed",

@@ -269,3 +269,12 @@ def test_an_aliased_operand_that_is_not_batched_is_not_written(method, copies):
 def test_a_batch_is_aliased_as_a_whole():
     f = fc.vmap(lambda x: in_place(x * 2, vmap_method="broadcast_all"))
     assert copies_of(f, fc.ShapeDtypeStruct((3, 4), "float32")) == []
+
+
+def test_clusters_are_counted():
+    report = report_of(lambda x: fnp.tanh(x) * x + 1, V)
+    assert len(report) == 0
+    assert (report.num_clusters, report.num_clustered_equations) == (1, 3)
+    report = report_of(lambda x: flax.scan(lambda c, _: (fnp.exp(-c), None), x, length=3)[0], V)
+    assert (report.num_clusters, report.num_clustered_equations) == (1, 2)
+    assert report_of(lambda x: -x, V).num_clusters == 0

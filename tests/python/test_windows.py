@@ -283,6 +283,13 @@ def test_lax_fft():
         (lambda: fnp.fft.fft(normal(3), axis=1), "fft: axis 1 is out of range"),
         (lambda: fnp.fft.fft2(normal(3, 3), s=(3,)), "fft2: s .* must have a size for each"),
         (lambda: fnp.fft.fft(normal(3), 0), "fft: sizes must be at least 1"),
+        (lambda: fnp.fft.fftn(normal(3, 3), axes=(0, 0)), "fftn: an axis is named twice"),
+        (
+            lambda: fnp.fft.fftn(normal(3), s=(1, 2)),
+            r"fftn: s \[1,2\] has more sizes than f32\[3\]",
+        ),
+        (lambda: fnp.fft.hfft(normal(3), norm=3), "hfft: norm must be 'backward'.* got 3"),
+        (lambda: fnp.fft.fftfreq(-1), "fftfreq: n must not be negative, got -1"),
     ],
 )
 def test_transforms_that_do_not_fit(call, message):

@@ -24,7 +24,7 @@ inline constexpr size_t kMaxRank = 32;
 // of one counts nothing. Later ones are counted and die with their last handle.
 class FARCALL_API ShapeDtype {
  public:
-  static constexpr size_t kNumPermanent = 1 << 15;
+  static constexpr size_t kNumPermanent = 1 << 12;
 
   // The type of no array: dtype kInvalid.
   ShapeDtype() = default;
@@ -40,7 +40,7 @@ class FARCALL_API ShapeDtype {
     return *this;
   }
   ~ShapeDtype() {
-    if (record_->is_counted) release(record_);
+    if (record_->is_counted) release(record_);  // NOLINT(clang-analyzer-core.NullDereference)
   }
   // Raises INVALID_ARGUMENT for a negative dimension, a rank above kMaxRank, a size that overflows,
   // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers

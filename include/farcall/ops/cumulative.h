@@ -26,7 +26,7 @@ FARCALL_API std::vector<Array> sort(ListOf<Array> operands, int64_t dimension,
 FARCALL_API Array sort(const Array& x, int64_t dimension);
 
 // The k largest elements along `axis`, largest first, and their int32 positions; among equal ones
-// the first comes first, and NaN is above all numbers.
+// the first comes first; NaN is above all numbers, and 0.0 above -0.0.
 struct TopK {
   Array values, indices;
 };

@@ -47,6 +47,17 @@ struct ForeignCallReport {
   // What the target's workspace rule announced, and was planned with the program's values.
   size_t planned_scratch_bytes = 0;
 };
+// What an engine runs together: groups of equations whose values stay in the cache.
+struct Fusion {
+  int64_t clusters = 0;
+  int64_t equations = 0;  // in all of them
+
+  Fusion& operator+=(const Fusion& other) {
+    clusters += other.clusters;
+    equations += other.equations;
+    return *this;
+  }
+};
 // A paragraph for each call, as users read it.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
 // The bytes that one execution takes.
@@ -79,6 +90,8 @@ class FARCALL_API Executable {
   // In program order, calls inside loops and branches too.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;
+  // In loops and branches too; none unless the engine says so.
+  virtual Fusion fusion() const { return {}; }
   // Each reference to a program that this executable holds, its own program's too.
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 

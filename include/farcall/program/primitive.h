@@ -35,6 +35,7 @@ enum class PrimitiveKind : uint8_t {
   kBarrier,  // its operands, which no optimization may look through
   kView,     // the elements of its operand in the same order: reshape, name
   kTranspose,
+  kProduct,  // dot_general
 };
 
 // The target of a foreign call or callback.

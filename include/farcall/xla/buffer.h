@@ -12,13 +12,12 @@ using ::farcall::ffi::Result;
 
 namespace internal {
 
-class BufferBase : public ::farcall::ffi::detail::BufferBase {
+// A buffer of farcall's header, which XLA's structure makes too.
+template <typename Base>
+class View : public Base {
  public:
-  explicit BufferBase(const FARCALL_FFI_Buffer* buffer) : farcall_base(buffer) {}
-  explicit BufferBase(const XLA_FFI_Buffer* buffer) : farcall_base(as_farcall(buffer)) {}
-
- protected:
-  using farcall_base = ::farcall::ffi::detail::BufferBase;
+  using Base::Base;
+  explicit View(const XLA_FFI_Buffer* buffer) : Base(as_farcall(buffer)) {}
 };
 
 // Whether elements of a dtype may be looked at as a T; types that are not known are only measured.
@@ -32,12 +31,10 @@ constexpr bool can_view(DataType dtype) {
 
 }  // namespace internal
 
-class AnyBuffer : public internal::BufferBase {
+class AnyBuffer : public internal::View<::farcall::ffi::AnyBuffer> {
  public:
-  using BufferBase::BufferBase;
+  using View::View;
 
-  DataType element_type() const { return static_cast<DataType>(buffer_->dtype); }
-  size_t size_bytes() const { return ByteWidth(element_type()) * element_count(); }
   template <typename T>
   T* typed_data() const {
     assert(internal::can_view<T>(element_type()) && "typed_data<T>: T is not the element's type");
@@ -46,15 +43,16 @@ class AnyBuffer : public internal::BufferBase {
 };
 
 template <DataType dtype, size_t rank = kDynamicRank>
-class Buffer : public internal::BufferBase {
+class Buffer : public internal::View<::farcall::ffi::Buffer<dtype, rank>> {
  public:
-  using BufferBase::BufferBase;
+  using internal::View<::farcall::ffi::Buffer<dtype, rank>>::View;
 
-  static constexpr DataType element_type() { return dtype; }
-  size_t size_bytes() const { return ByteWidth(dtype) * element_count(); }
-  NativeType<dtype>* typed_data() const { return static_cast<NativeType<dtype>*>(buffer_->data); }
+  // Complex elements are std::complex.
+  NativeType<dtype>* typed_data() const {
+    return static_cast<NativeType<dtype>*>(this->buffer_->data);
+  }
 
-  operator AnyBuffer() const { return AnyBuffer(buffer_); }
+  operator AnyBuffer() const { return AnyBuffer(this->buffer_); }
 };
 
 template <DataType dtype>

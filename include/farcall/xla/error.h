@@ -73,47 +73,17 @@ class Error {
   Data* data_ = nullptr;
 };
 
+template <typename T, typename E>
+using Expected = ::farcall::ffi::Expected<T, E>;
+
+// Text becomes a std::string.
 template <typename E>
-class Unexpected {
+class Unexpected : public ::farcall::ffi::Unexpected<E> {
  public:
-  constexpr Unexpected(E error) : error_(std::move(error)) {}
-
- private:
-  template <typename, typename>
-  friend class Expected;
-
-  E error_;
+  constexpr Unexpected(E error) : ::farcall::ffi::Unexpected<E>(std::move(error)) {}
 };
 
 Unexpected(const char*)->Unexpected<std::string>;
-
-template <typename T, typename E>
-class Expected {
- public:
-  Expected(T value) : value_(std::move(value)) {}
-  Expected(Unexpected<E> unexpected) : error_(std::move(unexpected.error_)) {}
-
-  operator bool() const { return has_value(); }
-  bool has_value() const { return value_.has_value(); }
-  bool has_error() const { return !value_.has_value(); }
-
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T&& operator*() && { return std::move(*value_); }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
-
-  E& error() & { return error_; }
-  const E& error() const& { return error_; }
-  E&& error() && { return std::move(error_); }
-
- private:
-  std::optional<T> value_;
-  E error_{};
-};
 
 template <typename T>
 class ErrorOr : public Expected<T, Error> {

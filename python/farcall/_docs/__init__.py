@@ -9,6 +9,7 @@ from farcall import _core
 from farcall._docs import array_functions as array_functions
 from farcall._docs import distributions as distributions
 from farcall._docs import factorisations as factorisations
+from farcall._docs import fourier as fourier
 from farcall._docs import images as images
 from farcall._docs import made_arrays as made_arrays
 from farcall._docs import networks as networks

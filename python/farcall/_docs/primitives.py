@@ -320,6 +320,8 @@ _OTHERS = {
     "create_token": """A token, by which foreign calls are kept in order.""",
     "top_k": """The greatest elements along an axis, in descending order, and where they are.
 
+        Among equal ones the first comes first. NaN is above all numbers, and 0.0 above -0.0.
+
         Args:
           operand: an array, not complex.
           k: how many.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -341,8 +340,7 @@ def conv_general_dilated_patches(
     """
     del precision
     x = _f.as_array(lhs, "conv_general_dilated_patches: argument lhs")
-    # One more than there are dimensions is too many already.
-    shape = tuple(operator.index(size) for size in itertools.islice(filter_shape, x.ndim))
+    shape = _core.to_sizes(filter_shape, "conv_general_dilated_patches: filter_shape")
     if len(shape) != x.ndim - 2:
         raise ValueError(
             "conv_general_dilated_patches: filter_shape must have a size for each of the "

@@ -130,8 +130,9 @@ def dot(
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[_core.Array]:
     """Consecutive parts of these sizes along the axis; together they must be all of it."""
     operand = _array(operand, "split", "operand")
+    sizes = _core.to_sizes(sizes, "split: sizes")
     if sum(sizes) != operand.shape[axis]:
-        raise ValueError(f"split: sizes {tuple(sizes)} do not add up to {operand.shape[axis]}")
+        raise ValueError(f"split: sizes {sizes} do not add up to {operand.shape[axis]}")
     return list(_f.split(operand, [int(end) for end in np.cumsum(sizes)[:-1]], axis))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,24 +29,11 @@ def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.n
         ) from None
 
 
-MAX_ITEMS = 1 << 20  # of a list of operands; more is taken for a mistake, an endless sequence
-
-
 def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
     """The arrays of a sequence, or the slices of an array along its first dimension."""
     if isinstance(values, Array):
         return list(values)
-    if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
-        raise TypeError(f"{function}: argument {name} must be a sequence of arrays, got {values!r}")
-    too_many = f"{function}: argument {name} may have up to {MAX_ITEMS} items, got more"
-    if operator.length_hint(values) > MAX_ITEMS:
-        raise ValueError(too_many)
-    arrays: list[Array] = []
-    for value in values:
-        if len(arrays) == MAX_ITEMS:
-            raise ValueError(too_many)
-        arrays.append(as_array(value, function, f"{name}[{len(arrays)}]"))
-    return arrays
+    return _core.numpy.as_arrays(values, f"{function}: argument {name}")
 
 
 def normalize_axis(axis: Any, ndim: int, function: str, name: str = "axis") -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import pickle
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,28 @@ from farcall.numpy._creation import asarray
 __all__ = ["frombuffer", "fromfile", "fromiter", "fromstring", "load", "save", "savez"]
 
 
+@contextlib.contextmanager
+def _pickling(function: str) -> Iterator[None]:
+    """Objects that are no arrays are pickled by numpy, unless they cannot be."""
+    try:
+        yield
+    except (pickle.PicklingError, AttributeError) as error:
+        raise TypeError(f"{function}: an object cannot be pickled: {error}") from error
+
+
 def save(file: Any, arr: Any, allow_pickle: bool = True, fix_imports: bool = True) -> None:
     """Writes an array to a file in the format ``.npy``; see ``numpy.save``."""
     del fix_imports
-    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+    with _pickling("save"):
+        np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Writes several arrays to a file in the format ``.npz``; see ``numpy.savez``."""
     positional = [np.asarray(array) for array in args]
     named: dict[str, Any] = {name: np.asarray(array) for name, array in kwds.items()}
-    np.savez(file, *positional, **named)
+    with _pickling("savez"):
+        np.savez(file, *positional, **named)
 
 
 class _Loaded(Mapping[str, Array]):

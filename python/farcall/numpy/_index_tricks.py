@@ -10,7 +10,7 @@ import numpy as np
 
 from farcall import _core
 from farcall._core.numpy import linspace
-from farcall.numpy._common import Array
+from farcall.numpy._common import Array, as_array
 from farcall.numpy._creation import arange, asarray
 from farcall.numpy._types import result_type
 
@@ -91,7 +91,7 @@ def mask_indices(
       size: how many places are returned; needed where it is not known.
     """
     mask = mask_func(_f.ones((operator.index(n),) * 2, None), k)
-    return mask.nonzero(size=size)
+    return as_array(mask, "mask_indices", "mask_func: what it returns").nonzero(size=size)
 
 
 def trim_zeros(filt: Any, trim: str = "fb") -> Array:

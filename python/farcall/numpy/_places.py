@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -115,16 +116,18 @@ def ravel_multi_index(
       order: "C", the last dimension varies fastest, or "F", the first one.
       dtype: of the result, int32 if left out.
     """
-    indices = [asarray(i) for i in multi_index]
-    if len(indices) != len(dims):
-        raise ValueError(f"ravel_multi_index: {len(indices)} indices for {len(dims)} dimensions")
+    sizes = _core.to_sizes(dims, "ravel_multi_index: dims")
+    indices = [asarray(i) for i in itertools.islice(multi_index, len(sizes) + 1)]
+    if len(indices) != len(sizes):
+        found = "more" if len(indices) > len(sizes) else len(indices)
+        raise ValueError(f"ravel_multi_index: {found} indices for {len(sizes)} dimensions")
     if mode not in ("raise", "wrap", "clip") or order not in ("C", "F"):
         raise ValueError(
             f'ravel_multi_index: mode must be "raise", "wrap" or "clip" and order "C" or "F", got '
             f"{mode!r} and {order!r}"
         )
     result = _f.zeros((), dtype or "int32")
-    pairs = list(zip(indices, dims, strict=True))
+    pairs = list(zip(indices, sizes, strict=True))
     for index, size in pairs if order == "C" else reversed(pairs):
         if mode == "raise":
             values = np.asarray(index)

@@ -9,7 +9,6 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy._common import (
-    MAX_ITEMS,
     Array,
     as_array,
     as_arrays,
@@ -303,11 +302,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     sections = operator.index(indices_or_sections)
     if sections < 1:
         raise ValueError(f"array_split: the number of parts must be positive, got {sections}")
-    if sections > MAX_ITEMS:
-        raise ValueError(f"array_split: there may be up to {MAX_ITEMS} parts, got {sections}")
     length = array.shape[normalize_axis(axis, array.ndim, "array_split")]
     small, num_large = divmod(length, sections)
-    ends = [i * small + min(i, num_large) for i in range(1, sections)]
+    ends = (i * small + min(i, num_large) for i in range(1, sections))
     return _f.split(array, ends, axis)
 
 

@@ -43,6 +43,8 @@ class NativeExecutable final : public Executable {
     return reports;
   }
 
+  Fusion fusion() const override { return plan_->statistics.fusion; }
+
   MemoryUse memory() const override {
     MemoryUse use;
     for (const ShapeDtype& type : input_types()) use.argument_bytes += type.nbytes();

@@ -17,7 +17,9 @@ namespace {
 
 using Dimensions = std::vector<int64_t>;
 
-bool is_product(const Equation& equation) { return equation.primitive->name == "dot_general"; }
+bool is_product(const Equation& equation) {
+  return equation.primitive->kind == PrimitiveKind::kProduct;
+}
 bool is_transpose(const Equation& equation) {
   return equation.primitive->kind == PrimitiveKind::kTranspose;
 }

@@ -60,6 +60,14 @@ inline constexpr int64_t kThreadCost = int64_t{1} << 22;
 // How many threads share work of this cost, the calling one among them.
 int64_t num_threads_for(int64_t cost);
 
+// What an elementwise operation on one element costs at the most, but for a few functions.
+inline constexpr int64_t kStepCost = 16;
+// The elements whose operations are worth a thread.
+inline constexpr int64_t kThreadElements = int64_t{1} << 15;
+inline int64_t num_threads_for_elements(int64_t elements) {
+  return num_threads_for(elements * (kThreadCost / kThreadElements));
+}
+
 // Calls work(data, tiles) on the calling thread and on up to num_threads - 1 others. Raises what
 // any of them raises; none works any more when it returns.
 void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),

@@ -1,13 +1,28 @@
 #include "engine/native/pipeline.h"
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <farcall/program/walk.h>
 
 #include "engine/native/engine.h"
 #include "engine/native/fold_transposes.h"
+#include "engine/native/form_clusters.h"
 
 namespace farcall::native {
+namespace {
+
+// For tests and for finding errors; read once.
+bool is_fusion_on() {
+  static const bool is_on = [] {
+    const char* value = std::getenv("FARCALL_FUSION");
+    return !value || std::string_view(value) != "0";
+  }();
+  return is_on;
+}
+
+}  // namespace
 
 ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = inline_calls(std::move(program));
@@ -21,7 +36,8 @@ ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate)
     program = fold_transposes(std::move(program));
   }
   program = remove_barriers(std::move(program));
-  return remove_dead_code(std::move(program));
+  program = remove_dead_code(std::move(program));
+  return is_fusion_on() ? form_clusters(std::move(program)) : program;
 }
 
 }  // namespace farcall::native

@@ -55,10 +55,11 @@ struct PlannedOutput {
   Place place;
 };
 
-// Copies that foreign calls needed, and what they were for.
+// Copies that foreign calls needed, and what they were for; what runs in clusters.
 struct PlanStatistics {
   int64_t alias_copies = 0;   // an aliased operand that somebody else still reads
   int64_t layout_copies = 0;  // an operand or result in another layout than row-major
+  Fusion fusion;
 };
 
 struct PlannedCall {

@@ -56,8 +56,8 @@ const char* const kLong[] = {
     "{ lambda ; a:f32[50000,3]. let b:f32[50000,3] = cummax[axis=0 reverse=True] a in (b,) }",
     "{ lambda ; a:f32[200000]. let b:i32[] = argmax[axis=0 index_dtype=i32] a in (b,) }",
     "{ lambda ; a:f32[50000,3]. let b:i32[3] = argmin[axis=0 index_dtype=i32] a in (b,) }",
-    "{ lambda ; a:f32[200000]. let b:f32[200000] = exp a in (b,) }",
-    "{ lambda ; a:f16[200000]. let b:f16[200000] = exp a in (b,) }",
+    "{ lambda ; a:f32[4000000]. let b:f32[4000000] = exp a in (b,) }",
+    "{ lambda ; a:f16[4000000]. let b:f16[4000000] = exp a in (b,) }",
     "{ lambda ; a:i8[20000000]. let b:i16[20000000] = convert_element_type[new_dtype=i16 "
     "weak_type=False] a in (b,) }",
     "{ lambda ; a:f32[600,600]. let b:f32[600,600] = transpose[permutation=(1, 0)] a in (b,) }",
@@ -103,9 +103,9 @@ TEST(Interrupt, IsNotAskedForByShortOnes) {
 
 // A program that was interrupted runs again.
 TEST(Interrupt, LeavesTheExecutableUsable) {
-  const std::string text = "{ lambda ; a:f32[200000]. let b:f32[200000] = exp a in (b,) }";
+  const std::string text = "{ lambda ; a:f32[4000000]. let b:f32[4000000] = exp a in (b,) }";
   const auto executable = default_engine().compile(parse_program(text), {});
-  Storage input = Storage::allocate(800000), output;
+  Storage input = Storage::allocate(16000000), output;
   std::memset(input.data(), 0, input.nbytes());
   const Storage* const inputs[] = {&input};
   std::this_thread::sleep_for(std::chrono::milliseconds(30));

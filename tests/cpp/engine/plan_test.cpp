@@ -140,13 +140,14 @@ TEST(Allocation, AKernelWritesOverAnOperandThatDies) {
   const Steps s(
       "{ lambda ; a:f32[64]. let b:f32[64] = sin a c:f32[64] = add b a d:f32[64] = exp c in (d,) "
       "}");
+  const Kernel kernel{.can_run_in_place = true};
   Allocation allocation(*s.program, s.options, s.uses, s.sharing.sets);
   const Place first = allocation.define(s.result_of(0));
   allocation.release_after(0);
-  allocation.reuse_operand(s.equation(1), 1, s.layouts);
+  allocation.reuse_operands(s.equation(1), 1, s.layouts, kernel);
   EXPECT_EQ(allocation.define(s.result_of(1)).index, first.index);
   allocation.release_after(1);
-  allocation.reuse_operand(s.equation(2), 2, s.layouts);
+  allocation.reuse_operands(s.equation(2), 2, s.layouts, kernel);
   EXPECT_EQ(allocation.define(s.result_of(2)).kind, Place::Kind::kOutput);
 }
 

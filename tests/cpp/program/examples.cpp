@@ -87,6 +87,10 @@ const ExampleEquation kExamples[] = {
      "_:f32[2] = jit[name=\"<lambda>\" jaxpr={ lambda a:f32[2]=[-0.0 nan] ; b:f32[2]. let c:f32[2] "
      "= "
      "add a b in (c,) }] a"},
+    {"a:f32[2,3] b:f32[3]",
+     "_:f32[2,3] _:f32[2] = cluster[jaxpr={ lambda ; a:f32[2,3] b:f32[3]. let c:f32[2,3] = "
+     "broadcast_in_dim[shape=(2, 3) broadcast_dimensions=(1,)] b d:f32[2,3] = mul a c e:f32[2] = "
+     "reduce_sum[axes=(1,)] d in (d, e) }] a b"},
     {"a:f32[2]",
      "_:f32[2] = checkpoint[jaxpr={ lambda ; a:f32[2]. let in (a,) } prevent_cse=True "
      "policy=save_only_these_names names=(a, b)] a"},

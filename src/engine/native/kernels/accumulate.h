@@ -1,7 +1,9 @@
-// Sums and products of many elements, for reductions and running results.
+// What many elements become one by, for reductions and running results.
 #pragma once
 
+#include <algorithm>
 #include <complex>
+#include <cstdint>
 
 #include "engine/native/kernels/arithmetic.h"
 
@@ -39,5 +41,65 @@ struct Product {
     return multiply(a, b);
   }
 };
+
+struct Maximum {
+  template <class T>
+  using Accumulator = T;
+  template <class A>
+  static A combine(A a, A b) {
+    return maximum(a, b);
+  }
+};
+struct Minimum {
+  template <class T>
+  using Accumulator = T;
+  template <class A>
+  static A combine(A a, A b) {
+    return minimum(a, b);
+  }
+};
+// Accumulators side by side, as many for every instruction set, so that all combine in one order.
+inline constexpr int64_t kLanes = 64;
+
+// Combines the second half of 2 kStep lanes with the first, until one is left.
+template <class Op, int64_t kStep, class A>
+void halve(A* lanes) {
+  for (int64_t lane = 0; lane < kStep; ++lane) {
+    lanes[lane] = Op::combine(lanes[lane], lanes[lane + kStep]);
+  }
+  if constexpr (kStep > 1) halve<Op, kStep / 2>(lanes);
+}
+
+// All of x in one accumulator.
+template <class Op, class A, class T>
+A reduce_lanes(const T* x, int64_t size, A identity) {
+  const auto at = [x](int64_t i) { return static_cast<A>(x[i]); };
+  A result = identity;
+  int64_t i = 0;
+  if (size >= kLanes) {
+    A lanes[kLanes];
+    std::fill_n(lanes, kLanes, identity);
+    // Four rows at once, so that the accumulators, which are kept in memory, are not waited for.
+    for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
+#pragma GCC unroll 1
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const int64_t p = i + lane;
+        const A low = Op::combine(at(p), at(p + kLanes));
+        const A high = Op::combine(at(p + 2 * kLanes), at(p + 3 * kLanes));
+        lanes[lane] = Op::combine(lanes[lane], Op::combine(low, high));
+      }
+    }
+    for (; i + kLanes <= size; i += kLanes) {
+#pragma GCC unroll 1
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] = Op::combine(lanes[lane], at(i + lane));
+      }
+    }
+    halve<Op, kLanes / 2>(lanes);
+    result = lanes[0];
+  }
+  for (; i < size; ++i) result = Op::combine(result, at(i));
+  return result;
+}
 
 }  // namespace farcall::native

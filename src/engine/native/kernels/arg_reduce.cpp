@@ -5,6 +5,7 @@
 
 #include <farcall/primitives/reduce.h>
 
+#include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
@@ -23,20 +24,31 @@ bool is_better(T x, T best) {
   return is_beyond;
 }
 
+// All NaN are the same.
+template <class T>
+bool is_same(T x, T y) {
+  return x == y || (x != x && y != y);
+}
+
 // The elements of x, which follow index `start`, against the best so far. `start` is zero for the
-// first ones, which have nothing to be compared with.
+// first ones, which have nothing to be compared with. The best of them is found first, and then
+// where it is, if it is better.
 template <class T, bool is_max>
 void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* index) {
+  using Op = std::conditional_t<is_max, Maximum, Minimum>;
   const auto* from = static_cast<const T*>(x);
-  T value = start == 0 ? from[0] : *static_cast<T*>(best);
-  if (start == 0) *index = 0;
-  for (int64_t i = 0; i < size; ++i) {
-    if (is_better<T, is_max>(from[i], value)) {
-      value = from[i];
-      *index = start + i;
-    }
+  auto& value = *static_cast<T*>(best);
+  const T found = reduce_lanes<Op, T>(from, size, from[0]);
+  if (start != 0 && !is_better<T, is_max>(found, value)) return;
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    bool is_here = false;
+    for (int64_t lane = 0; lane < kLanes; ++lane) is_here |= is_same(from[i + lane], found);
+    if (is_here) break;
   }
-  *static_cast<T*>(best) = value;
+  while (!is_same(from[i], found)) ++i;
+  value = from[i];
+  *index = start + i;
 }
 
 // The same for `size` columns that all are at index `row`.
@@ -44,6 +56,7 @@ template <class T, bool is_max>
 void scan_row(const void* x, int64_t size, int64_t row, void* best, int64_t* index) {
   const auto* from = static_cast<const T*>(x);
   auto* values = static_cast<T*>(best);
+#pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const bool is_new = row == 0 || is_better<T, is_max>(from[i], values[i]);
     values[i] = is_new ? from[i] : values[i];
@@ -72,13 +85,14 @@ const void* loaded(const ArgPlan& plan, const std::byte* x, Values& block, int64
 
 void run_dense(const ArgPlan& plan, const std::byte* x, std::byte* output) {
   const size_t width = plan.load.source_width;
+  const int64_t step = plan.load.is_copy() ? 8 * kBlock : kBlock;
   Values block;
   InterruptCounter counter;
   for (int64_t i = 0; i < plan.outer; ++i) {
     int64_t index = 0;
     alignas(8) std::byte best[8];
-    for (int64_t start = 0; start < plan.size; start += kBlock) {
-      const int64_t count = std::min(plan.size - start, kBlock);
+    for (int64_t start = 0; start < plan.size; start += step) {
+      const int64_t count = std::min(plan.size - start, step);
       plan.run(loaded(plan, x, block, count), count, start, best, &index);
       counter.add(count);
       x += static_cast<size_t>(count) * width;
@@ -123,8 +137,8 @@ Kernel make_arg_reduce(Types inputs, Types outputs, const Params* params) {
   for_each_compute_type([&]<class T>() {
     if constexpr (!Complex<T>) {
       if (kDTypeOf<T> != compute_dtype(dtype)) return;
-      plan->run = scan_run<T, is_max>;
-      plan->row = scan_row<T, is_max>;
+      plan->run = best_loop<scan_run<T, is_max>>();
+      plan->row = best_loop<scan_row<T, is_max>>();
     }
   });
   if (!plan->run) return {};

@@ -219,24 +219,24 @@ struct ReducePrecision {
 
 using Types = std::span<const ShapeDtype>;
 
-Kernel make_not(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_not(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() != DType::kBool) return make_unary<Not>(inputs, outputs, params);
-  const TypedLoop loop = {unary_loop<LogicalNot, uint8_t>, DType::kBool};
-  return make_elementwise(inputs, outputs[0], {.loop = loop, .loads = {DType::kBool}});
+  const TypedLoop loop = {best_loop<unary_loop<LogicalNot, uint8_t>>(), DType::kBool};
+  return {.loop = loop, .loads = {DType::kBool}};
 }
 
-Kernel make_round(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_round(Types inputs, Types outputs, const Params* params) {
   const bool is_to_even = params_as<RoundParams>(params).rounding_method == 1;
   return is_to_even ? make_unary<RoundEven>(inputs, outputs, params)
                     : make_unary<RoundAway>(inputs, outputs, params);
 }
 
-Kernel make_integer_pow(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_integer_pow(Types inputs, Types outputs, const Params* params) {
   const int64_t y = params_as<IntegerPowParams>(params).y;
   const DType dtype = inputs[0].dtype();
   if (dtype == DType::kBool || (is_integer(dtype) && y < 0)) return {};
   if (y == 2) return make_unary<Square>(inputs, outputs, params);
-  return make_elementwise(inputs, outputs[0], unary_loops<IntegerPow>(), dtype, y);
+  return elementwise(unary_loops<IntegerPow>(), dtype, y);
 }
 
 int64_t exponent_bits(DType dtype) {
@@ -262,30 +262,28 @@ int64_t exponent_bits(DType dtype) {
 }
 
 // An exponent as wide as that of the dtype limits nothing, subnormal numbers included.
-Kernel make_reduce_precision(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_reduce_precision(Types inputs, Types, const Params* params) {
   const auto& p = params_as<ReducePrecisionParams>(params);
   const DType dtype = inputs[0].dtype();
   const int64_t exponent = p.exponent_bits < exponent_bits(dtype) ? p.exponent_bits : 255;
   const int64_t mantissa = std::min<int64_t>(p.mantissa_bits, 255);
-  return make_elementwise(inputs, outputs[0], unary_loops<ReducePrecision>(), dtype,
-                          exponent * 256 + mantissa);
+  return elementwise(unary_loops<ReducePrecision>(), dtype, exponent * 256 + mantissa);
 }
 
 // Counts the bits of the value as it is without a sign.
 template <class Op>
-Kernel make_count(Types inputs, Types outputs, const Params*) {
+ElementwiseSpec make_count(Types inputs, Types, const Params*) {
   const DType dtype = inputs[0].dtype();
   if (!is_integer(dtype)) return {};
   const DType load = unsigned_dtype(dtype), compute = compute_dtype(load);
-  return make_elementwise(inputs, outputs[0],
-                          {.loop = unary_loops<Op>()[static_cast<size_t>(compute)],
-                           .loads = {load},
-                           .extra = dtype_info(compute).bits - dtype_info(load).bits});
+  return {.loop = unary_loops<Op>()[static_cast<size_t>(compute)],
+          .loads = {load},
+          .extra = dtype_info(compute).bits - dtype_info(load).bits};
 }
 
 // Arithmetic is for numbers: bools have none.
 template <class Op>
-Kernel make_number(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() == DType::kBool) return {};
   return make_unary<Op>(inputs, outputs, params);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/math_loops.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/special.h"
 
@@ -77,10 +78,7 @@ struct Pow {
     }
     return power_by_squaring(x, static_cast<uint64_t>(y));
   }
-  template <Float T>
-  T operator()(T x, T y) const {
-    return std::pow(x, y);
-  }
+  double operator()(double x, double y) const { return std::pow(x, y); }
   template <Float T>
   std::complex<T> operator()(std::complex<T> x, std::complex<T> y) const {
     using Wide = std::complex<Wider<T>>;
@@ -120,10 +118,6 @@ struct Gcd {
   }
 };
 struct Atan2 {
-  template <Float T>
-  T operator()(T y, T x) const {
-    return std::atan2(y, x);
-  }
   // -i log((x + iy) / sqrt(x^2 + y^2))
   template <Complex T>
   T operator()(T y_in, T x_in) const {
@@ -197,30 +191,35 @@ using Types = std::span<const ShapeDtype>;
 
 // On bools a sum is "or" and a product "and".
 template <class Op, class BoolOp>
-Kernel make_arithmetic(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_arithmetic(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() == DType::kBool) {
     const auto& loop = binary_loops<BoolOp>()[static_cast<size_t>(DType::kUInt8)].loop;
-    return make_elementwise(inputs, outputs[0],
-                            {.loop = {loop, DType::kBool}, .loads = {DType::kBool, DType::kBool}});
+    return {.loop = {loop, DType::kBool}, .loads = {DType::kBool, DType::kBool}};
   }
   return make_binary<Op>(inputs, outputs, params);
 }
 
+// The function on floats that it has a loop for, and `Op` on other types.
+template <MathFunction function, class Op>
+ElementwiseSpec make_math(Types inputs, Types, const Params*) {
+  if (inputs[0].dtype() == DType::kBool) return {};
+  return elementwise(with_math_loops(binary_loops<Op>(), function), inputs[0].dtype());
+}
+
 template <class Op>
-Kernel make_number(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() == DType::kBool) return {};
   return make_binary<Op>(inputs, outputs, params);
 }
 
 // The value as it is with, or without, a sign; the count as a large number when it is negative.
 template <class Op, DType (*load_dtype)(DType)>
-Kernel make_shift(Types inputs, Types outputs, const Params*) {
+ElementwiseSpec make_shift(Types inputs, Types, const Params*) {
   const DType dtype = inputs[0].dtype();
   if (!is_integer(dtype)) return {};
   const DType load = load_dtype(dtype);
-  return make_elementwise(inputs, outputs[0],
-                          {.loop = binary_loops<Op>()[static_cast<size_t>(compute_dtype(load))],
-                           .loads = {load, compute_dtype(dtype)}});
+  return {.loop = binary_loops<Op>()[static_cast<size_t>(compute_dtype(load))],
+          .loads = {load, compute_dtype(dtype)}};
 }
 
 // ---- nextafter of narrow floats: a step in the order of their bits
@@ -263,19 +262,17 @@ void nextafter_loop(const void* const* inputs, void* output, int64_t size, int64
   }
 }
 
-Kernel make_nextafter(Types inputs, Types outputs, const Params* params) {
+ElementwiseSpec make_nextafter(Types inputs, Types outputs, const Params* params) {
   const DType dtype = inputs[0].dtype();
   if (!is_narrow_float(dtype)) return make_binary<Nextafter>(inputs, outputs, params);
   const Loop loop = byte_width(dtype) == 1 ? nextafter_loop<uint8_t> : nextafter_loop<uint16_t>;
-  return make_elementwise(
-      inputs, outputs[0],
-      {.loop = {loop, dtype}, .loads = {dtype, dtype}, .extra = static_cast<int64_t>(dtype)});
+  return {.loop = {loop, dtype}, .loads = {dtype, dtype}, .extra = static_cast<int64_t>(dtype)};
 }
 
 constexpr KernelRow kRows[] = {
     {"add", make_arithmetic<Add, Or>},
     {"and", make_binary<And>},
-    {"atan2", make_binary<Atan2>},
+    {"atan2", make_math<MathFunction::kAtan2, Atan2>},
     {"beta", make_binary<Beta>},
     {"betaln", make_binary<Betaln>},
     {"complex", make_binary<MakeComplex>},
@@ -292,7 +289,7 @@ constexpr KernelRow kRows[] = {
     {"polygamma", make_binary<Polygamma>},
     {"random_gamma_grad", make_binary<RandomGammaGrad>},
     {"zeta", make_binary<Zeta>},
-    {"pow", make_number<Pow>},
+    {"pow", make_math<MathFunction::kPow, Pow>},
     {"rem", make_number<Rem>},
     {"shift_left", make_shift<ShiftLeft, unsigned_dtype>},
     {"shift_right_arithmetic", make_shift<ShiftRightArithmetic, signed_dtype>},

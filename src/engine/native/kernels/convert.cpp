@@ -10,7 +10,8 @@
 #include <farcall/primitives/elementwise.h>
 
 #include "engine/native/kernels/arithmetic.h"
-#include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/rows.h"
 
 namespace farcall::native {
@@ -128,13 +129,13 @@ ConvertLoop visit_real(DType dtype, Visit visit) {
 // Between integers only the width of the target counts: wrapping is the same with and without sign.
 template <class From>
 ConvertLoop loop_from(DType to) {
-  if (to == DType::kBool) return is_nonzero<From>;
+  if (to == DType::kBool) return best_loop<is_nonzero<From>>();
   if (Integer<From> && is_integer(to)) to = unsigned_dtype(to);
   return visit_real(to, [](auto target) -> ConvertLoop {
     using To = decltype(target);
     if constexpr (Integer<From> && Signed<To>) return nullptr;
-    if constexpr (Float<From> && Integer<To>) return saturate<From, To>;
-    return cast<From, To>;
+    if constexpr (Float<From> && Integer<To>) return best_loop<saturate<From, To>>();
+    return best_loop<cast<From, To>>();
   });
 }
 
@@ -179,7 +180,8 @@ struct Builder {
       if (byte_width(from) != byte_width(target)) add(loop_between(from, target), target);
       const bool fits = now == to || now == DType::kBool;
       if (is_below_byte(to) && !(fits && to != DType::kInt1)) {
-        const auto loop = signed_dtype(to) == to ? wrap_signed : wrap_unsigned;
+        const auto loop =
+            signed_dtype(to) == to ? best_loop<wrap_signed>() : best_loop<wrap_unsigned>();
         add(loop, to).bits = dtype_info(to).bits;
       }
     } else if (from != target) {
@@ -236,12 +238,15 @@ Conversion make_conversion(DType from, DType to) {
     return dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
   };
   if (is_complex(from) && is_complex(to)) {
-    builder.add(to == DType::kComplex128 ? cast_pairs<float, double> : cast_pairs<double, float>,
+    builder.add(to == DType::kComplex128 ? best_loop<cast_pairs<float, double>>()
+                                         : best_loop<cast_pairs<double, float>>(),
                 to);
     return conversion;
   }
   if (is_complex(from)) {
-    builder.add(from == DType::kComplex64 ? real_part<float> : real_part<double>, real_of(from));
+    builder.add(
+        from == DType::kComplex64 ? best_loop<real_part<float>>() : best_loop<real_part<double>>(),
+        real_of(from));
   }
   if (const auto loop = narrow_to_float(builder.now)) builder.add(loop, DType::kFloat32);
   if (is_complex(to)) {
@@ -282,50 +287,33 @@ void Conversion::run(const void* source, void* target, int64_t size) const {
 
 namespace {
 
-struct ConvertPlan {
-  Conversion conversion;
-  int64_t size;
-};
-
-void run_conversion(const KernelCall& call) {
-  const auto& plan = *static_cast<const ConvertPlan*>(call.data);
-  in_pieces(plan.size, [&](int64_t first, int64_t count) {
-    const auto at = static_cast<size_t>(first);
-    plan.conversion.run(
-        static_cast<const std::byte*>(call.operands[0]) + at * plan.conversion.source_width,
-        static_cast<std::byte*>(call.operands[1]) + at * plan.conversion.target_width, count);
-  });
-}
-
-Kernel conversion_kernel(const ShapeDtype& input, DType from, DType to) {
+ElementwiseSpec converted(const ShapeDtype& input, DType from, DType to) {
   if (input.is_token()) return {};
-  return {
-      .run = run_conversion,
-      .data = std::make_shared<ConvertPlan>(ConvertPlan{make_conversion(from, to), input.size()}),
-      .can_run_in_place = true};
+  return {.conversion = make_conversion(from, to)};
 }
 
-Kernel make_convert(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
-                    const Params*) {
-  return conversion_kernel(inputs[0], inputs[0].dtype(), outputs[0].dtype());
+ElementwiseSpec make_convert(std::span<const ShapeDtype> inputs,
+                             std::span<const ShapeDtype> outputs, const Params*) {
+  return converted(inputs[0], inputs[0].dtype(), outputs[0].dtype());
 }
 
 // An integer of fewer than eight bits lies in its byte with its sign extended, so that its bits
 // change when the signedness does; other bytes are taken as they are.
-Kernel make_bitcast(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
-                    const Params*) {
+ElementwiseSpec make_bitcast(std::span<const ShapeDtype> inputs,
+                             std::span<const ShapeDtype> outputs, const Params*) {
   const DType from = inputs[0].dtype(), to = outputs[0].dtype();
   if (dtype_info(from).bits != dtype_info(to).bits) return {};
   if (dtype_info(to).bits == 8 || !is_integer(to)) {
     const bool needs_mask = is_below_byte(from);
-    return conversion_kernel(inputs[0], from, needs_mask ? unsigned_dtype(from) : from);
+    return converted(inputs[0], from, needs_mask ? unsigned_dtype(from) : from);
   }
-  if (dtype_info(to).bits > 8) return conversion_kernel(inputs[0], from, from);
-  return conversion_kernel(inputs[0], from == to ? from : DType::kUInt8, to);
+  if (dtype_info(to).bits > 8) return converted(inputs[0], from, from);
+  return converted(inputs[0], from == to ? from : DType::kUInt8, to);
 }
 
-Kernel make_copy(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>, const Params*) {
-  return conversion_kernel(inputs[0], inputs[0].dtype(), inputs[0].dtype());
+ElementwiseSpec make_copy(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
+                          const Params*) {
+  return converted(inputs[0], inputs[0].dtype(), inputs[0].dtype());
 }
 
 constexpr KernelRow kRows[] = {

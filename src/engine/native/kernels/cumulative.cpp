@@ -20,7 +20,7 @@ constexpr int64_t kColumns = 256;
 
 // ---- operations
 
-struct Maximum {
+struct RealMaximum {
   template <class T>
   requires(!Complex<T>) using Accumulator = T;
   template <class A>
@@ -28,7 +28,7 @@ struct Maximum {
     return maximum(a, b);
   }
 };
-struct Minimum {
+struct RealMinimum {
   template <class T>
   requires(!Complex<T>) using Accumulator = T;
   template <class A>
@@ -191,8 +191,8 @@ Kernel make_cumulative(Types inputs, Types outputs, const Params* params) {
 
 constexpr KernelRow kRows[] = {
     {"cumlogsumexp", make_cumulative<LogSumExp>},
-    {"cummax", make_cumulative<Maximum>},
-    {"cummin", make_cumulative<Minimum>},
+    {"cummax", make_cumulative<RealMaximum>},
+    {"cummin", make_cumulative<RealMinimum>},
     {"cumprod", make_cumulative<Product>},
     {"cumsum", make_cumulative<Sum>},
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -26,45 +27,46 @@ struct ElementwisePlan {
   int64_t extra = 0;
 };
 
+// Calls piece(first, last) for ranges of elements: on several threads where there are many.
+template <class Piece>
+void in_ranges(int64_t size, const Piece& piece) {
+  if (size <= kPolledElements) [[likely]]
+    return piece(int64_t{0}, size);
+  constexpr int64_t kRange = int64_t{1} << 14;
+  run_tiles((size - 1) / kRange + 1, num_threads_for_elements(size), [&](Tiles& tiles) {
+    for (int64_t range; tiles.next(range);) {
+      piece(range * kRange, std::min(size, (range + 1) * kRange));
+      if (!tiles.go_on(kRange * kStepCost)) return;
+    }
+  });
+}
+
 void run_whole(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
-  if (plan.size <= kPolledElements) [[likely]]
-    return plan.loop(call.operands, call.operands[plan.num_inputs], plan.size, plan.extra);
-  InterruptCounter counter;
-  for (int64_t start = 0; start < plan.size; start += kPolledElements) {
-    const int64_t count = std::min(plan.size - start, kPolledElements);
-    const auto at_start = [&](void* data, size_t width) {
-      return static_cast<std::byte*>(data) + static_cast<size_t>(start) * width;
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    const auto at_first = [&](void* data, size_t width) {
+      return static_cast<std::byte*>(data) + static_cast<size_t>(first) * width;
     };
     const void* inputs[kMaxElementwiseInputs];
     for (size_t i = 0; i < plan.num_inputs; ++i) {
-      inputs[i] = at_start(call.operands[i], plan.inputs[i].load.source_width);
+      inputs[i] = at_first(call.operands[i], plan.inputs[i].load.source_width);
     }
-    plan.loop(inputs, at_start(call.operands[plan.num_inputs], plan.store.target_width), count,
-              plan.extra);
-    counter.add(count);
-  }
+    plan.loop(inputs, at_first(call.operands[plan.num_inputs], plan.store.target_width),
+              last - first, plan.extra);
+  });
 }
 
-// Scalars are repeated once, into a block that serves all blocks of the other operands: before
-// anything is written, as the output may lie where a scalar does.
-void run_blocks(const KernelCall& call) {
-  const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
-  if (plan.size == 0) return;
+// `repeated` has the blocks of scalars.
+void run_range_in_blocks(const ElementwisePlan& plan, const KernelCall& call, const Block* repeated,
+                         int64_t first, int64_t last) {
   Block blocks[kMaxElementwiseInputs], result;
   const void* pointers[kMaxElementwiseInputs] = {};
   for (size_t i = 0; i < plan.num_inputs; ++i) {
-    const auto& input = plan.inputs[i];
-    pointers[i] = input.is_repeated || !input.load.is_copy() ? blocks[i].bytes : call.operands[i];
-    if (!input.is_repeated) continue;
-    alignas(16) std::byte element[kMaxComputeWidth];
-    input.load.run(call.operands[i], element, 1);
-    fill_elements(blocks[i].bytes, element, input.load.target_width, std::min(plan.size, kBlock));
+    pointers[i] = plan.inputs[i].is_repeated ? repeated[i].bytes : blocks[i].bytes;
   }
   auto* output = static_cast<std::byte*>(call.operands[plan.num_inputs]);
-  InterruptCounter counter;
-  for (int64_t start = 0; start < plan.size; start += kBlock) {
-    const int64_t count = std::min(plan.size - start, kBlock);
+  for (int64_t start = first; start < last; start += kBlock) {
+    const int64_t count = std::min(last - start, kBlock);
     for (size_t i = 0; i < plan.num_inputs; ++i) {
       const auto& input = plan.inputs[i];
       if (input.is_repeated) continue;
@@ -83,8 +85,41 @@ void run_blocks(const KernelCall& call) {
       plan.loop(pointers, result.bytes, count, plan.extra);
       plan.store.run(result.bytes, target, count);
     }
-    counter.add(count);
   }
+}
+
+// Scalars are repeated once, into a block that serves all blocks of the other operands: before
+// anything is written, as the output may lie where a scalar does.
+void run_blocks(const KernelCall& call) {
+  const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
+  if (plan.size == 0) return;
+  Block repeated[kMaxElementwiseInputs];
+  for (size_t i = 0; i < plan.num_inputs; ++i) {
+    const auto& input = plan.inputs[i];
+    if (!input.is_repeated) continue;
+    alignas(16) std::byte element[kMaxComputeWidth];
+    input.load.run(call.operands[i], element, 1);
+    fill_elements(repeated[i].bytes, element, input.load.target_width, std::min(plan.size, kBlock));
+  }
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    run_range_in_blocks(plan, call, repeated, first, last);
+  });
+}
+
+struct ConvertPlan {
+  Conversion conversion;
+  int64_t size;
+};
+
+void run_conversion(const KernelCall& call) {
+  const auto& plan = *static_cast<const ConvertPlan*>(call.data);
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    const auto at = static_cast<size_t>(first);
+    plan.conversion.run(
+        static_cast<const std::byte*>(call.operands[0]) + at * plan.conversion.source_width,
+        static_cast<std::byte*>(call.operands[1]) + at * plan.conversion.target_width,
+        last - first);
+  });
 }
 
 template <class T>
@@ -116,6 +151,11 @@ void fill_elements(void* target, const void* element, size_t width, int64_t size
 
 Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
                         const ElementwiseSpec& spec) {
+  if (spec.conversion) {
+    return {.run = run_conversion,
+            .data = std::make_shared<ConvertPlan>(ConvertPlan{*spec.conversion, output.size()}),
+            .can_run_in_place = true};
+  }
   if (!spec.loop.loop) return {};
   FARCALL_ASSERT(inputs.size() <= kMaxElementwiseInputs);
   auto plan = std::make_shared<ElementwisePlan>();
@@ -135,13 +175,11 @@ Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& ou
       .run = is_direct ? run_whole : run_blocks, .data = std::move(plan), .can_run_in_place = true};
 }
 
-Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
-                        const LoopTable& loops, DType dtype, int64_t extra) {
+ElementwiseSpec elementwise(const LoopTable& loops, DType dtype, int64_t extra) {
   const DType compute = compute_dtype(dtype);
-  return make_elementwise(inputs, output,
-                          {.loop = loops[static_cast<size_t>(compute)],
-                           .loads = {compute, compute, compute},
-                           .extra = extra});
+  return {.loop = loops[static_cast<size_t>(compute)],
+          .loads = {compute, compute, compute},
+          .extra = extra};
 }
 
 }  // namespace farcall::native

@@ -1,16 +1,19 @@
-// The frame of elementwise kernels: loops over dense arrays of the types that are computed in, and
-// around them blocks that convert other dtypes and repeat scalars.
+// Elementwise operations: what one is (a loop over dense arrays of the types that are computed in,
+// and the conversions before and after it), and the kernel of one. A cluster runs several on tiles
+// (cluster.h).
 #pragma once
 
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 
 #include "engine/native/kernel.h"
 #include "engine/native/kernels/arithmetic.h"
 #include "engine/native/kernels/convert.h"
+#include "engine/native/kernels/instruction_sets.h"
 
 namespace farcall::native {
 
@@ -28,13 +31,19 @@ struct TypedLoop {
 };
 using LoopTable = std::array<TypedLoop, kNumDTypes>;  // by the dtype computed in
 
+// What one operation does with each element. Inputs have the shape of the output, or one element,
+// which is repeated.
 struct ElementwiseSpec {
-  TypedLoop loop;
+  TypedLoop loop{};
   std::array<DType, kMaxElementwiseInputs> loads{};  // what the loop reads of each input
   int64_t extra = 0;                                 // handed to the loop
+  // Of the one input, where there is no loop: all that is done.
+  std::optional<Conversion> conversion{};
+
+  // False where the dtype has no kernel.
+  bool is_valid() const { return loop.loop || conversion; }
 };
 
-// Inputs have the shape of the output, or one element, which is repeated.
 Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
                         const ElementwiseSpec& spec);
 
@@ -127,9 +136,9 @@ const LoopTable& unary_loops() {
       using X = typename OperandOf<Op, T>::type;
       auto& row = loops[static_cast<size_t>(kDTypeOf<T>)];
       if constexpr (requires(X x) { Op()(x, int64_t()); }) {
-        row = {unary_loop<Op, X>, kDTypeOf<decltype(Op()(X(), int64_t()))>};
+        row = {best_loop_of<unary_loop<Op, X>, X>(), kDTypeOf<decltype(Op()(X(), int64_t()))>};
       } else if constexpr (requires(X x) { Op()(x); }) {
-        row = {unary_loop<Op, X>, kDTypeOf<decltype(Op()(X()))>};
+        row = {best_loop_of<unary_loop<Op, X>, X>(), kDTypeOf<decltype(Op()(X()))>};
       }
     });
     return loops;
@@ -145,7 +154,7 @@ const LoopTable& binary_loops() {
       using X = typename OperandOf<Op, T>::type;
       auto& row = loops[static_cast<size_t>(kDTypeOf<T>)];
       if constexpr (requires(X x) { Op()(x, x); }) {
-        row = {binary_loop<Op, X>, kDTypeOf<decltype(Op()(X(), X()))>};
+        row = {best_loop_of<binary_loop<Op, X>, X>(), kDTypeOf<decltype(Op()(X(), X()))>};
       }
     });
     return loops;
@@ -153,20 +162,19 @@ const LoopTable& binary_loops() {
   return table;
 }
 
-// A kernel that computes in `dtype`, into which all inputs are converted.
-Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
-                        const LoopTable& loops, DType dtype, int64_t extra = 0);
+// An operation that computes in `dtype`, into which all inputs are converted.
+ElementwiseSpec elementwise(const LoopTable& loops, DType dtype, int64_t extra = 0);
 
 // The factory of an operation on the dtype of the first operand.
 template <class Op>
-Kernel make_unary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
-                  const Params*) {
-  return make_elementwise(inputs, outputs[0], unary_loops<Op>(), inputs[0].dtype());
+ElementwiseSpec make_unary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
+                           const Params*) {
+  return elementwise(unary_loops<Op>(), inputs[0].dtype());
 }
 template <class Op>
-Kernel make_binary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
-                   const Params*) {
-  return make_elementwise(inputs, outputs[0], binary_loops<Op>(), inputs[0].dtype());
+ElementwiseSpec make_binary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
+                            const Params*) {
+  return elementwise(binary_loops<Op>(), inputs[0].dtype());
 }
 
 }  // namespace farcall::native

@@ -2,27 +2,17 @@
 #include <cmath>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/math_loops.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/special.h"
 
 namespace farcall::native {
 namespace {
 
-// Functions that the standard library has for real and complex numbers, and for real ones only.
-// Those of complex<float> are worked out in double: the library's own lose digits.
-#define FARCALL_STD_REAL_FUNCTION(Name, function) \
-  struct Name {                                   \
-    template <Float T>                            \
-    T operator()(T x) const {                     \
-      return std::function(x);                    \
-    }                                             \
-  };
+// Functions that the standard library has for complex numbers; those of real ones are in
+// vector_math.h. Those of complex<float> are worked out in double: the library's own lose digits.
 #define FARCALL_STD_FUNCTION(Name, function)                         \
   struct Name {                                                      \
-    template <Float T>                                               \
-    T operator()(T x) const {                                        \
-      return std::function(x);                                       \
-    }                                                                \
     template <Complex T>                                             \
     T operator()(T x) const {                                        \
       return T(std::function(static_cast<std::complex<double>>(x))); \
@@ -44,14 +34,8 @@ FARCALL_STD_FUNCTION(Sinh, sinh)
 FARCALL_STD_FUNCTION(Sqrt, sqrt)
 FARCALL_STD_FUNCTION(Tan, tan)
 FARCALL_STD_FUNCTION(Tanh, tanh)
-FARCALL_STD_REAL_FUNCTION(Cbrt, cbrt)
-FARCALL_STD_REAL_FUNCTION(Erf, erf)
-FARCALL_STD_REAL_FUNCTION(Erfc, erfc)
-FARCALL_STD_REAL_FUNCTION(Log10, log10)
-FARCALL_STD_REAL_FUNCTION(Log2, log2)
 
 #undef FARCALL_STD_FUNCTION
-#undef FARCALL_STD_REAL_FUNCTION
 
 // Functions of our own, which are worked out in a wider type.
 #define FARCALL_SPECIAL_FUNCTION(Name, function)    \
@@ -87,19 +71,11 @@ std::complex<Wider<T>> widened(std::complex<T> x) {
 
 struct Exp2 {
   template <Float T>
-  T operator()(T x) const {
-    return std::exp2(x);
-  }
-  template <Float T>
   std::complex<T> operator()(std::complex<T> x) const {
     return std::complex<T>(complex_exp2(widened(x)));
   }
 };
 struct Expm1 {
-  template <Float T>
-  T operator()(T x) const {
-    return std::expm1(x);
-  }
   template <Float T>
   std::complex<T> operator()(std::complex<T> x) const {
     return std::complex<T>(complex_expm1(widened(x)));
@@ -107,33 +83,17 @@ struct Expm1 {
 };
 struct Log1p {
   template <Float T>
-  T operator()(T x) const {
-    return std::log1p(x);
-  }
-  template <Float T>
   std::complex<T> operator()(std::complex<T> x) const {
     return std::complex<T>(complex_log1p(widened(x)));
   }
 };
 struct Logistic {
   template <Float T>
-  T operator()(T x) const {
-    if (x < 0) {
-      const T e = std::exp(x);
-      return e / (1 + e);
-    }
-    return 1 / (1 + std::exp(-x));
-  }
-  template <Float T>
   std::complex<T> operator()(std::complex<T> x) const {
     return std::complex<T>(complex_logistic(widened(x)));
   }
 };
 struct Rsqrt {
-  template <Float T>
-  T operator()(T x) const {
-    return 1 / std::sqrt(x);
-  }
   template <Float T>
   std::complex<T> operator()(std::complex<T> x) const {
     return std::complex<T>(complex_rsqrt(widened(x)));
@@ -146,28 +106,57 @@ struct Lgamma {
   }
 };
 
+struct None {};
+
+// The function on float and double, and `Others` on other types.
+template <MathFunction function, class Others = None>
+ElementwiseSpec make_math(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
+                          const Params*) {
+  return elementwise(with_math_loops(unary_loops<Others>(), function), inputs[0].dtype());
+}
+
 constexpr KernelRow kRows[] = {
-    {"acos", make_unary<Acos>},           {"acosh", make_unary<Acosh>},
-    {"asin", make_unary<Asin>},           {"asinh", make_unary<Asinh>},
-    {"atan", make_unary<Atan>},           {"atanh", make_unary<Atanh>},
-    {"cbrt", make_unary<Cbrt>},           {"cos", make_unary<Cos>},
-    {"bessel_i0", make_unary<BesselI0>},  {"bessel_i0e", make_unary<BesselI0e>},
-    {"bessel_i1", make_unary<BesselI1>},  {"bessel_i1e", make_unary<BesselI1e>},
-    {"cosh", make_unary<Cosh>},           {"cospi", make_unary<CosPi>},
-    {"digamma", make_unary<Digamma>},     {"erf", make_unary<Erf>},
-    {"erf_inv", make_unary<ErfInv>},      {"erfc", make_unary<Erfc>},
-    {"erfcx", make_unary<Erfcx>},         {"exp", make_unary<Exp>},
-    {"exp2", make_unary<Exp2>},           {"expm1", make_unary<Expm1>},
-    {"factorial", make_unary<Factorial>}, {"gamma", make_unary<Gamma>},
-    {"lgamma", make_unary<Lgamma>},       {"log", make_unary<Log>},
-    {"log10", make_unary<Log10>},         {"log1p", make_unary<Log1p>},
-    {"log2", make_unary<Log2>},           {"log_ndtr", make_unary<LogNdtr>},
-    {"logistic", make_unary<Logistic>},   {"logit", make_unary<Logit>},
-    {"ndtr", make_unary<Ndtr>},           {"ndtri", make_unary<Ndtri>},
-    {"rsqrt", make_unary<Rsqrt>},         {"sin", make_unary<Sin>},
-    {"sinh", make_unary<Sinh>},           {"sinpi", make_unary<SinPi>},
-    {"sqrt", make_unary<Sqrt>},           {"tan", make_unary<Tan>},
-    {"tanh", make_unary<Tanh>},
+    {"acos", make_math<MathFunction::kAcos, Acos>},
+    {"acosh", make_math<MathFunction::kAcosh, Acosh>},
+    {"asin", make_math<MathFunction::kAsin, Asin>},
+    {"asinh", make_math<MathFunction::kAsinh, Asinh>},
+    {"atan", make_math<MathFunction::kAtan, Atan>},
+    {"atanh", make_math<MathFunction::kAtanh, Atanh>},
+    {"cbrt", make_math<MathFunction::kCbrt>},
+    {"cos", make_math<MathFunction::kCos, Cos>},
+    {"bessel_i0", make_unary<BesselI0>},
+    {"bessel_i0e", make_unary<BesselI0e>},
+    {"bessel_i1", make_unary<BesselI1>},
+    {"bessel_i1e", make_unary<BesselI1e>},
+    {"cosh", make_math<MathFunction::kCosh, Cosh>},
+    {"cospi", make_unary<CosPi>},
+    {"digamma", make_unary<Digamma>},
+    {"erf", make_math<MathFunction::kErf>},
+    {"erf_inv", make_math<MathFunction::kErfInv, ErfInv>},
+    {"erfc", make_math<MathFunction::kErfc>},
+    {"erfcx", make_unary<Erfcx>},
+    {"exp", make_math<MathFunction::kExp, Exp>},
+    {"exp2", make_math<MathFunction::kExp2, Exp2>},
+    {"expm1", make_math<MathFunction::kExpm1, Expm1>},
+    {"factorial", make_unary<Factorial>},
+    {"gamma", make_unary<Gamma>},
+    {"lgamma", make_unary<Lgamma>},
+    {"log", make_math<MathFunction::kLog, Log>},
+    {"log10", make_math<MathFunction::kLog10>},
+    {"log1p", make_math<MathFunction::kLog1p, Log1p>},
+    {"log2", make_math<MathFunction::kLog2>},
+    {"log_ndtr", make_unary<LogNdtr>},
+    {"logistic", make_math<MathFunction::kLogistic, Logistic>},
+    {"logit", make_unary<Logit>},
+    {"ndtr", make_unary<Ndtr>},
+    {"ndtri", make_unary<Ndtri>},
+    {"rsqrt", make_math<MathFunction::kRsqrt, Rsqrt>},
+    {"sin", make_math<MathFunction::kSin, Sin>},
+    {"sinh", make_math<MathFunction::kSinh, Sinh>},
+    {"sinpi", make_unary<SinPi>},
+    {"sqrt", make_math<MathFunction::kSqrt, Sqrt>},
+    {"tan", make_math<MathFunction::kTan, Tan>},
+    {"tanh", make_math<MathFunction::kTanh, Tanh>},
 };
 
 }  // namespace

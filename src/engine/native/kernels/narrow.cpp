@@ -3,6 +3,7 @@
 #include <farcall/handler/small_float.h>
 
 #include "engine/native/kernels/convert.h"
+#include "engine/native/kernels/instruction_sets.h"
 
 namespace farcall::native {
 namespace {
@@ -23,11 +24,13 @@ void narrow(const void* source, void* target, int64_t size, const ConvertStep&) 
 
 struct NarrowRow {
   DType dtype;
-  ConvertLoop to_float, from_float;
+  ConvertLoop (*to_float)();
+  ConvertLoop (*from_float)();
 };
 template <class T>
 constexpr NarrowRow row(DType dtype) {
-  return {dtype, widen<T>, narrow<T>};
+  return {dtype, [] { return ConvertLoop(best_loop<widen<T>>()); },
+          [] { return ConvertLoop(best_loop<narrow<T>>()); }};
 }
 
 constexpr NarrowRow kRows[] = {
@@ -56,11 +59,11 @@ const NarrowRow* find(DType dtype) {
 bool is_narrow_float(DType dtype) { return find(dtype) != nullptr; }
 ConvertLoop narrow_to_float(DType dtype) {
   const auto* row = find(dtype);
-  return row ? row->to_float : nullptr;
+  return row ? row->to_float() : nullptr;
 }
 ConvertLoop float_to_narrow(DType dtype) {
   const auto* row = find(dtype);
-  return row ? row->from_float : nullptr;
+  return row ? row->from_float() : nullptr;
 }
 
 }  // namespace farcall::native

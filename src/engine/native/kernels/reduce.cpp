@@ -9,39 +9,32 @@
 
 #include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/sum_floats.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-// Results that are worked on at a time, and rows that are added one after the other. Longer sums
-// are halved again and again, so that rounding errors grow with the logarithm of the length.
-constexpr int64_t kColumns = 128;
+// Rows that are added one after the other. Longer sums are halved again and again, so that rounding
+// errors grow with the logarithm of the length.
 constexpr int64_t kSequentialRows = 32;
-constexpr int64_t kSequentialElements = 256;
+// Elements of a run that are added before such a sum is merged with others.
+constexpr int64_t kSequentialElements = 4096;
+// The bytes of accumulators that are worked on at a time.
+constexpr size_t kAccumulatorBytes = 8192;
+// Elements of a tile, where there are enough for several threads.
+constexpr int64_t kTileElements = 32768;
+constexpr int64_t kLeastColumns = 1024;
+// What an element costs in the units of run_tiles, so that a tile is worth a thread.
+constexpr int64_t kElementCost = kThreadCost / kTileElements;
+// A single tile of many elements is cut into so many parts at the most.
+constexpr int64_t kMostParts = 64;
 
 // ---- operations
 
-struct Maximum {
-  template <class T>
-  using Accumulator = T;
-  template <class A>
-  static A combine(A a, A b) {
-    return maximum(a, b);
-  }
-};
-struct Minimum {
-  template <class T>
-  using Accumulator = T;
-  template <class A>
-  static A combine(A a, A b) {
-    return minimum(a, b);
-  }
-};
 struct All {
   static constexpr bool kSignless = true;
   template <Unsigned T>
@@ -97,33 +90,26 @@ template <class Op, class T>
 struct Loops {
   using A = typename Op::template Accumulator<T>;
 
+  // Neighbouring pieces are combined first, as digits of a binary counter.
   static A reduce(const T* x, int64_t size, A identity) {
     if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
       // In double, so that a long run need not be halved.
-      if (size > kSequentialElements) return sum_floats(x, size, identity);
+      if (size >= kLanes) return sum_floats(x, size, identity);
     }
-    if (size > kSequentialElements) {
-      const int64_t half = size / 2;
-      return Op::combine(reduce(x, half, identity), reduce(x + half, size - half, identity));
+    if (size <= kSequentialElements) return reduce_lanes<Op, A>(x, size, identity);
+    A parts[64];
+    int depth = 0;
+    for (uint64_t piece = 0; size > 0; ++piece) {
+      const int64_t count = std::min(size, kSequentialElements);
+      A part = reduce_lanes<Op, A>(x, count, identity);
+      for (uint64_t rest = piece; rest & 1; rest >>= 1) part = Op::combine(parts[--depth], part);
+      parts[depth++] = part;
+      x += count;
+      size -= count;
     }
-    constexpr int kLanes = 16;
-    A lanes[kLanes];
-    std::fill_n(lanes, kLanes, identity);
-    int64_t i = 0;
-    for (; i + kLanes <= size; i += kLanes) {
-      // Unrolled whole, this would no longer be a loop that the compiler makes vectors of.
-#pragma GCC unroll 1
-      for (int lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] = Op::combine(lanes[lane], static_cast<A>(x[i + lane]));
-      }
-    }
-    for (; i < size; ++i) lanes[i % kLanes] = Op::combine(lanes[i % kLanes], static_cast<A>(x[i]));
-    for (int step = kLanes / 2; step > 0; step /= 2) {
-      for (int lane = 0; lane < step; ++lane) {
-        lanes[lane] = Op::combine(lanes[lane], lanes[lane + step]);
-      }
-    }
-    return lanes[0];
+    A result = parts[--depth];
+    while (depth > 0) result = Op::combine(parts[--depth], result);
+    return result;
   }
   static void reduce_run(const void* x, int64_t size, void* accumulator, const Element& identity) {
     A& result = *static_cast<A*>(accumulator);
@@ -132,16 +118,19 @@ struct Loops {
   static void reduce_row(const void* x, int64_t size, void* accumulators, const Element&) {
     const auto* from = static_cast<const T*>(x);
     auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], static_cast<A>(from[i]));
   }
   static void merge(const void* others, int64_t size, void* accumulators) {
     const auto* from = static_cast<const A*>(others);
     auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], from[i]);
   }
   static void finish(const void* accumulators, int64_t size, void* results) {
     const auto* from = static_cast<const A*>(accumulators);
     auto* to = static_cast<T*>(results);
+#pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) to[i] = static_cast<T>(from[i]);
   }
   static Element accumulator_of(const Element& value) { return Element::of(A(value.as<T>())); }
@@ -155,8 +144,13 @@ Reducer reducer_of(DType compute) {
     if constexpr (requires { typename Op::template Accumulator<X>; }) {
       using L = Loops<Op, X>;
       if (kDTypeOf<T> != compute) return;
-      reducer = {L::reduce_run,         L::reduce_row, L::merge,         L::finish,
-                 sizeof(typename L::A), kDTypeOf<X>,   L::accumulator_of};
+      reducer = {best_loop_of<L::reduce_run, X>(),
+                 best_loop_of<L::reduce_row, X>(),
+                 best_loop_of<L::merge, X>(),
+                 best_loop_of<L::finish, X>(),
+                 sizeof(typename L::A),
+                 kDTypeOf<X>,
+                 L::accumulator_of};
     }
   });
   return reducer;
@@ -177,10 +171,14 @@ struct ReducePlan {
   int64_t inner = 1;
   bool is_inner_reduced = false;
   bool is_empty = false;  // the operand
+  // Results of a tile, all of one run of columns, and how many there are.
+  int64_t tile_size = 1, num_tiles = 1;
+  int64_t num_parts = 1;  // of each tile
+  int64_t cost = 0;
 };
 
 struct Accumulators {
-  alignas(64) std::byte bytes[kColumns * kMaxComputeWidth];
+  alignas(64) std::byte bytes[kAccumulatorBytes];
 };
 
 int64_t offset_of(std::span<const Walk> walks, int64_t index) {
@@ -211,9 +209,9 @@ void set_identity(const ReducePlan& plan, Accumulators& accumulators, int64_t co
 // The reduced indices from `first` to `last`, for `count` results that `size` elements of each
 // index go into.
 void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int64_t count,
-                  int64_t first, int64_t last, void* accumulators, InterruptCounter& counter) {
+                  int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
   if (last - first <= kSequentialRows) {
-    counter.add((last - first) * size);
+    if (!tiles.go_on((last - first) * size * kElementCost)) return;
     for (int64_t i = first; i < last; ++i) {
       const int64_t offset =
           offset_of(plan.reduced, i) * static_cast<int64_t>(plan.load.source_width);
@@ -222,10 +220,10 @@ void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int6
     return;
   }
   const int64_t middle = first + (last - first) / 2;
-  reduce_range(plan, x, size, count, first, middle, accumulators, counter);
+  reduce_range(plan, x, size, count, first, middle, accumulators, tiles);
   Accumulators others;
   set_identity(plan, others, count);
-  reduce_range(plan, x, size, count, middle, last, others.bytes, counter);
+  reduce_range(plan, x, size, count, middle, last, others.bytes, tiles);
   plan.reducer.merge(others.bytes, count, accumulators);
 }
 
@@ -237,41 +235,86 @@ void finish(const ReducePlan& plan, const Accumulators& accumulators, int64_t co
   plan.store.run(results.bytes, output, count);
 }
 
+// Where a tile lies: its first result, how many there are, and how far its operand is.
+struct TileRange {
+  int64_t first, count, offset;
+};
+TileRange tile_range(const ReducePlan& plan, int64_t tile) {
+  if (plan.is_inner_reduced) {
+    const int64_t first = tile * plan.tile_size;
+    return {first, std::min(plan.num_kept - first, plan.tile_size), 0};
+  }
+  const int64_t tiles_of_row = (plan.inner + plan.tile_size - 1) / plan.tile_size;
+  const int64_t row = tile / tiles_of_row, start = tile % tiles_of_row * plan.tile_size;
+  return {row * plan.inner + start, std::min(plan.inner - start, plan.tile_size),
+          offset_of(plan.kept, row) + start};
+}
+
+// One part of a tile, of what is reduced: a part of the rows, or of the run if there is only one.
+void reduce_part(const ReducePlan& plan, const std::byte* x, int64_t tile, int64_t part,
+                 Accumulators& accumulators, Tiles& tiles) {
+  const auto at = [&](int64_t size, int64_t index) { return size * index / plan.num_parts; };
+  // An empty operand has no address to go on from.
+  const auto width = plan.is_empty ? 0 : static_cast<int64_t>(plan.load.source_width);
+  const TileRange range = tile_range(plan, tile);
+  set_identity(plan, accumulators, range.count);
+  const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
+  const int64_t rows = plan.num_reduced;
+  const int64_t first = has_one_run ? 0 : at(rows, part);
+  const int64_t last = has_one_run ? rows : at(rows, part + 1);
+  if (!plan.is_inner_reduced) {
+    return reduce_range(plan, x + range.offset * width, range.count, range.count, first, last,
+                        accumulators.bytes, tiles);
+  }
+  const int64_t start = has_one_run ? at(plan.inner, part) : 0;
+  const int64_t size = has_one_run ? at(plan.inner, part + 1) - start : plan.inner;
+  for (int64_t i = 0; i < range.count; ++i) {
+    const int64_t offset = (offset_of(plan.kept, range.first + i) + start) * width;
+    reduce_range(plan, x + offset, size, 1, first, last,
+                 accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width,
+                 tiles);
+  }
+}
+
+void finish_tile(const ReducePlan& plan, int64_t tile, const Accumulators& accumulators,
+                 std::byte* output) {
+  const TileRange range = tile_range(plan, tile);
+  finish(plan, accumulators, range.count,
+         output + range.first * static_cast<int64_t>(plan.store.target_width));
+}
+
+// Parts are reduced on their own and merged in pairs.
+void run_parts(const ReducePlan& plan, const std::byte* x, std::byte* output) {
+  std::vector<Accumulators> parts(static_cast<size_t>(plan.num_tiles * plan.num_parts));
+  run_tiles(static_cast<int64_t>(parts.size()), num_threads_for(plan.cost), [&](Tiles& tiles) {
+    for (int64_t i = 0; tiles.next(i);) {
+      reduce_part(plan, x, i / plan.num_parts, i % plan.num_parts, parts[static_cast<size_t>(i)],
+                  tiles);
+    }
+  });
+  for (int64_t tile = 0; tile < plan.num_tiles; ++tile) {
+    Accumulators* const of_tile = parts.data() + tile * plan.num_parts;
+    for (int64_t step = 1; step < plan.num_parts; step *= 2) {
+      for (int64_t i = 0; i + step < plan.num_parts; i += 2 * step) {
+        plan.reducer.merge(of_tile[i + step].bytes, tile_range(plan, tile).count, of_tile[i].bytes);
+      }
+    }
+    finish_tile(plan, tile, *of_tile, output);
+  }
+}
+
 void run_reduce(const KernelCall& call) {
   const auto& plan = *static_cast<const ReducePlan*>(call.data);
   const auto* x = static_cast<const std::byte*>(call.operands[0]);
   auto* output = static_cast<std::byte*>(call.operands[1]);
-  // An empty operand has no address to go on from.
-  const auto source_width = plan.is_empty ? 0 : static_cast<int64_t>(plan.load.source_width);
-  const auto target_width = static_cast<int64_t>(plan.store.target_width);
-  Accumulators accumulators;
-  InterruptCounter counter;
-  if (plan.is_inner_reduced) {
-    for (int64_t start = 0; start < plan.num_kept; start += kColumns) {
-      const int64_t count = std::min(plan.num_kept - start, kColumns);
-      set_identity(plan, accumulators, count);
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t offset = offset_of(plan.kept, start + i) * source_width;
-        reduce_range(plan, x + offset, plan.inner, 1, 0, plan.num_reduced,
-                     accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width,
-                     counter);
-      }
-      finish(plan, accumulators, count, output);
-      output += count * target_width;
+  if (plan.num_parts > 1) return run_parts(plan, x, output);
+  run_tiles(plan.num_tiles, num_threads_for(plan.cost), [&](Tiles& tiles) {
+    for (int64_t tile = 0; tiles.next(tile);) {
+      Accumulators accumulators;
+      reduce_part(plan, x, tile, 0, accumulators, tiles);
+      finish_tile(plan, tile, accumulators, output);
     }
-    return;
-  }
-  for (int64_t i = 0; i < plan.num_kept; ++i) {
-    const std::byte* row = x + offset_of(plan.kept, i) * source_width;
-    for (int64_t start = 0; start < plan.inner; start += kColumns) {
-      const int64_t count = std::min(plan.inner - start, kColumns);
-      set_identity(plan, accumulators, count);
-      reduce_range(plan, row + start * source_width, count, count, 0, plan.num_reduced,
-                   accumulators.bytes, counter);
-      finish(plan, accumulators, count, output);
-      output += count * target_width;
-    }
-  }
+  });
 }
 
 // ---- planning
@@ -303,6 +346,28 @@ void plan_walks(ReducePlan& plan, std::span<const int64_t> shape, std::span<cons
     (is_reduced ? plan.reduced : plan.kept).push_back(walk);
     (is_reduced ? plan.num_reduced : plan.num_kept) *= walk.size;
   }
+}
+
+// Tiles follow from the shape alone, as they are seen in the order of additions.
+void plan_tiles(ReducePlan& plan) {
+  const auto most = static_cast<int64_t>(kAccumulatorBytes / plan.reducer.accumulator_width);
+  const int64_t reduced = plan.num_reduced * (plan.is_inner_reduced ? plan.inner : 1);
+  const int64_t wanted = kTileElements / std::max<int64_t>(reduced, 1);
+  if (plan.is_inner_reduced) {
+    plan.tile_size = std::clamp<int64_t>(wanted, 1, most);
+    plan.num_tiles = (plan.num_kept + plan.tile_size - 1) / plan.tile_size;
+  } else {
+    plan.tile_size = std::clamp<int64_t>(wanted, kLeastColumns, most);
+    plan.num_tiles = plan.num_kept * ((plan.inner + plan.tile_size - 1) / plan.tile_size);
+  }
+  const int64_t elements = reduced * plan.num_kept * (plan.is_inner_reduced ? 1 : plan.inner);
+  plan.cost = elements * kElementCost;
+  if (plan.num_tiles == 0 || plan.num_tiles > 4) return;
+  const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
+  const int64_t length = has_one_run ? plan.inner : plan.num_reduced;
+  const int64_t most_parts = std::min({kMostParts, elements / plan.num_tiles / kTileElements,
+                                       has_one_run ? length / kTileElements : length});
+  plan.num_parts = std::max<int64_t>(most_parts, 1);
 }
 
 // The lowest and the highest value of a real dtype, as the dtype computed in.
@@ -375,6 +440,7 @@ Kernel make_reduction(Types inputs, Types outputs, const Params* params, const R
   plan_walks(*plan, inputs[0].shape(), params_as<ReduceParams>(params).axes);
   plan->is_empty = inputs[0].size() == 0;
   if (outputs[0].size() == 0) plan->num_kept = 0;
+  plan_tiles(*plan);
   return {.run = run_reduce, .data = std::move(plan)};
 }
 

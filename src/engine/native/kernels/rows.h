@@ -8,11 +8,30 @@
 
 namespace farcall::native {
 
+struct ElementwiseSpec;
+
+// Describes an elementwise operation on operands of these types; the description is not valid where
+// there is none.
+using ElementwiseFactory = ElementwiseSpec (*)(std::span<const ShapeDtype> inputs,
+                                               std::span<const ShapeDtype> outputs,
+                                               const Params* params);
+
 struct KernelRow {
+  constexpr KernelRow(std::string_view name, KernelFactory factory, bool updates = false)
+      : primitive(name), make(factory), updates_first_input(updates) {}
+  // `factory` serves types of which there is no description.
+  constexpr KernelRow(std::string_view name, ElementwiseFactory description,
+                      KernelFactory factory = nullptr)
+      : primitive(name), describe(description), make(factory) {}
+
   std::string_view primitive;
-  KernelFactory make;
+  ElementwiseFactory describe = nullptr;
+  KernelFactory make = nullptr;
   bool updates_first_input = false;  // see kernel.h
 };
+
+// Null for a primitive that is not elementwise.
+ElementwiseFactory find_elementwise(std::string_view primitive);
 
 std::span<const KernelRow> basic_unary_rows();
 std::span<const KernelRow> math_rows();
@@ -33,5 +52,6 @@ std::span<const KernelRow> convolution_rows();
 std::span<const KernelRow> fft_rows();
 std::span<const KernelRow> reduce_window_rows();
 std::span<const KernelRow> random_rows();
+std::span<const KernelRow> cluster_rows();
 
 }  // namespace farcall::native

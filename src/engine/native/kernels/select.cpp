@@ -70,6 +70,21 @@ void select_each(const KernelCall& call) {
   }
 }
 
+// Two cases and a predicate for each element.
+ElementwiseSpec describe_select(Types inputs, Types outputs, const Params*) {
+  const ShapeDtype output = outputs[0];
+  if (inputs.size() != 3 || inputs[0].dtype() != DType::kBool || output.is_token() ||
+      inputs[0].size() != output.size()) {
+    return {};
+  }
+  const DType dtype = output.dtype();
+  const Loop loop = visit_width(byte_width(dtype), [](auto element) -> Loop {
+    return best_loop<select_two<decltype(element)>>();
+  });
+  return {.loop = {loop, dtype}, .loads = {DType::kBool, dtype, dtype}};
+}
+
+// All others.
 Kernel make_select(Types inputs, Types outputs, const Params*) {
   const auto& output = outputs[0];
   const bool is_bool = inputs[0].dtype() == DType::kBool;
@@ -77,13 +92,6 @@ Kernel make_select(Types inputs, Types outputs, const Params*) {
   if (output.is_token()) return {};
   const bool is_one_choice = inputs[0].size() != output.size();
   const size_t width = byte_width(output.dtype());
-  if (is_bool && !is_one_choice && inputs.size() == 3) {
-    const Loop loop =
-        visit_width(width, [](auto element) -> Loop { return select_two<decltype(element)>; });
-    const DType dtype = output.dtype();
-    return make_elementwise(inputs, output,
-                            {.loop = {loop, dtype}, .loads = {DType::kBool, dtype, dtype}});
-  }
   auto plan = std::make_shared<SelectPlan>();
   plan->num_cases = inputs.size() - 1;
   plan->width = width;
@@ -118,7 +126,7 @@ Kernel make_select(Types inputs, Types outputs, const Params*) {
       .run = run, .data = std::move(plan), .can_run_in_place = is_one_choice || !has_scalar_case};
 }
 
-constexpr KernelRow kRows[] = {{"select_n", make_select}};
+constexpr KernelRow kRows[] = {{"select_n", describe_select, make_select}};
 
 }  // namespace
 

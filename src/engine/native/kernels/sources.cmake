@@ -3,6 +3,8 @@ set(FARCALL_NATIVE_KERNELS
   arg_reduce.cpp
   basic_unary.cpp
   binary.cpp
+  cluster.cpp
+  cluster_plan.cpp
   compare.cpp
   convert.cpp
   convolution.cpp
@@ -33,9 +35,22 @@ set(FARCALL_NATIVE_KERNELS
   table.cpp
   ternary.cpp
   threefry.cpp
+  vector_erf.cpp
+  vector_exp.cpp
+  vector_log.cpp
+  vector_math.cpp
+  vector_targets.cpp
+  vector_trig.cpp
   windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-# Nobody reads errno, and to set it would make a call of each square root. The precompiled header is
-# made without this option.
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/math.cpp PROPERTIES
-  SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS -fno-math-errno)
+# Nobody reads errno, and to set it would make a call of each square root. A product and a sum are never
+# fused by the compiler, so that all instruction sets give the same bits. The precompiled header is made
+# without these options.
+foreach(file math vector_erf vector_exp vector_log vector_trig)
+  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
+endforeach()
+foreach(file arg_reduce basic_unary binary compare convert narrow reduce select ternary)
+  set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
+    COMPILE_OPTIONS -ffp-contract=off)
+endforeach()

@@ -13,12 +13,27 @@ bool is_finite(std::complex<T> z) {
   return std::isfinite(z.real()) && std::isfinite(z.imag());
 }
 
+// ln 2 less ln2_v<T>, which has this many digits.
+template <class T, int digits = std::numeric_limits<T>::digits>
+inline constexpr T kRestOfLn2 = T(-7.008139474549585163412662e-36L);
+template <class T>
+inline constexpr T kRestOfLn2<T, 64> = T(-1.14583527267987328109353e-20L);
+template <class T>
+inline constexpr T kRestOfLn2<T, 53> = T(2.319046813846299615494855e-17L);
+
 }  // namespace
 
+// The angle y ln 2 is a sum of two numbers: rounded to one, it would lose what decides near the
+// zeros of sine and cosine.
 template <class T>
 std::complex<T> complex_exp2(std::complex<T> z) {
-  return std::exp(
-      std::complex<T>(z.real() * std::numbers::ln2_v<T>, z.imag() * std::numbers::ln2_v<T>));
+  constexpr T kLn2 = std::numbers::ln2_v<T>;
+  const T x = z.real(), y = z.imag();
+  if (!is_finite(z)) return std::exp(std::complex<T>(x * kLn2, y * kLn2));
+  const T angle = y * kLn2;
+  const T rest = std::fma(y, kLn2, -angle) + y * kRestOfLn2<T>;
+  const T sine = std::sin(angle), cosine = std::cos(angle), length = std::exp2(x);
+  return {length * (cosine - rest * sine), length * (sine + rest * cosine)};
 }
 
 template <class T>

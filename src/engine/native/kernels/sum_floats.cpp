@@ -1,10 +1,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/native/kernels/sum_floats.cpp"
-// Few enough to compile; vectors of a size that is not known cannot be kept in arrays.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #include "engine/native/kernels/sum_floats.h"
+#include "engine/native/kernels/vector_targets.h"
 
 #include <hwy/foreach_target.h>
 // After it.

@@ -1,18 +1,22 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/vector_targets.h"
 
 namespace farcall::native {
 namespace {
 
 std::vector<KernelRow> sorted_rows() {
+  choose_instruction_set();
   std::vector<KernelRow> rows;
   for (const auto family :
-       {basic_unary_rows(), math_rows(), binary_rows(), compare_rows(), convert_rows(),
-        select_rows(), ternary_rows(), structural_rows(), reduce_rows(), arg_reduce_rows(),
-        dot_general_rows(), cumulative_rows(), sort_rows(), indexing_rows(), scatter_rows(),
-        convolution_rows(), fft_rows(), reduce_window_rows(), random_rows()}) {
+       {basic_unary_rows(), math_rows(),          binary_rows(),      compare_rows(),
+        convert_rows(),     select_rows(),        ternary_rows(),     structural_rows(),
+        reduce_rows(),      arg_reduce_rows(),    dot_general_rows(), cumulative_rows(),
+        sort_rows(),        indexing_rows(),      scatter_rows(),     convolution_rows(),
+        fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);
@@ -30,9 +34,20 @@ const KernelRow* find_row(std::string_view primitive) {
 
 }  // namespace
 
-KernelFactory find_kernel(std::string_view primitive) {
+FoundKernel find_kernel(std::string_view primitive) { return FoundKernel(find_row(primitive)); }
+
+Kernel FoundKernel::operator()(std::span<const ShapeDtype> inputs,
+                               std::span<const ShapeDtype> outputs, const Params* params) const {
+  if (row_->describe) {
+    const ElementwiseSpec spec = row_->describe(inputs, outputs, params);
+    if (spec.is_valid() || !row_->make) return make_elementwise(inputs, outputs[0], spec);
+  }
+  return row_->make(inputs, outputs, params);
+}
+
+ElementwiseFactory find_elementwise(std::string_view primitive) {
   const KernelRow* row = find_row(primitive);
-  return row ? row->make : nullptr;
+  return row ? row->describe : nullptr;
 }
 
 bool updates_first_input(std::string_view primitive) {

@@ -33,17 +33,18 @@ void ternary_loop(const void* const* inputs, void* output, int64_t size, int64_t
 }
 
 template <class Op>
-Kernel make_ternary(Types inputs, Types outputs, const Params*) {
+ElementwiseSpec make_ternary(Types inputs, Types, const Params*) {
   static const LoopTable loops = [] {
     LoopTable table{};
     for_each_compute_type([&]<class T>() {
       if constexpr (requires(T x) { Op()(x, x, x); }) {
-        table[static_cast<size_t>(kDTypeOf<T>)] = {ternary_loop<Op, T>, kDTypeOf<T>};
+        table[static_cast<size_t>(kDTypeOf<T>)] = {best_loop_of<ternary_loop<Op, T>, T>(),
+                                                   kDTypeOf<T>};
       }
     });
     return table;
   }();
-  return make_elementwise(inputs, outputs[0], loops, inputs[1].dtype());
+  return elementwise(loops, inputs[1].dtype());
 }
 
 constexpr KernelRow kRows[] = {

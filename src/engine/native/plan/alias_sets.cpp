@@ -39,11 +39,13 @@ std::string AliasSets::why_not_overwrite(size_t equation, size_t operand,
     return is_nested_ ? "the operand comes from outside of the loop or branch"
                       : "the operand is an argument of the program that was not donated";
   }
-  if (last_read_[set] != equation) {
-    return last_read_[set] == kNever
-               ? "the operand's memory holds a result of the program"
-               : fmt::format("the operand is read again by {}",
-                             program_.equations[last_read_[set]].primitive->name);
+  const size_t last = last_read_[set];
+  if (last == kNever) return "the operand's memory holds a result of the program";
+  if (last != equation) {
+    const Equation& later = program_.equations[last];
+    size_t input = 0;
+    while (input < later.inputs.size() && !contains(set, later.inputs[input])) ++input;
+    return fmt::format("the operand is read again by {}", reader_name(later, input));
   }
   const auto num_reads = static_cast<size_t>(
       std::ranges::count_if(reader.inputs, [&](Atom other) { return contains(set, other); }));

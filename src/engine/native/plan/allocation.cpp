@@ -97,10 +97,32 @@ Place Allocation::define(uint32_t variable) {
   return place;
 }
 
-void Allocation::reuse_operand(const Equation& equation, size_t index, const Layouts& layouts) {
-  const uint32_t output = equation.outputs[0];
+void Allocation::reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
+                                const Kernel& kernel) {
+  if (kernel.can_run_in_place && equation.outputs.size() == 1) {
+    return reuse_operand(equation, equation.outputs[0], index, layouts,
+                         [](size_t) { return true; });
+  }
+  for (uint32_t i = 0; i < equation.outputs.size() && !kernel.in_place.empty(); ++i) {
+    reuse_operand(equation, equation.outputs[i], index, layouts, [&](size_t input) {
+      return std::ranges::find(kernel.in_place, std::pair(static_cast<uint32_t>(input), i)) !=
+             kernel.in_place.end();
+    });
+  }
+}
+
+template <class MayWriteOver>
+void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t index,
+                               const Layouts& layouts, const MayWriteOver& may_write_over) {
   const uint32_t result = sets_.representative(output);
   if (places_[result].kind != Place::Kind::kNone) return;
+  // Whether the kernel lets the output lie in this memory, through whichever operands it is read.
+  const auto is_permitted = [&](uint32_t operand) {
+    for (size_t i = 0; i < equation.inputs.size(); ++i) {
+      if (sets_.contains(operand, equation.inputs[i]) && !may_write_over(i)) return false;
+    }
+    return true;
+  };
   for (const Atom atom : equation.inputs) {
     if (!atom.is_variable()) continue;
     const uint32_t operand = sets_.representative(atom.index);
@@ -109,7 +131,8 @@ void Allocation::reuse_operand(const Equation& equation, size_t index, const Lay
         // A scalar is read for every element, so that it may not be written over, however many
         // bytes it has.
         program_.type_of(atom).size() != program_.variable_types[output].size() ||
-        program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes()) {
+        program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes() ||
+        !is_permitted(operand)) {
       continue;
     }
     const bool is_wanted =

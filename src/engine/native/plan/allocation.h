@@ -10,6 +10,7 @@
 #include <farcall/program/program.h>
 
 #include "engine/native/arena.h"
+#include "engine/native/kernel.h"
 #include "engine/native/plan.h"
 #include "engine/native/plan/alias_sets.h"
 #include "engine/native/plan/layouts.h"
@@ -28,8 +29,9 @@ class Allocation {
   Place of(Atom atom);
   // The place of a variable that an equation defines.
   Place define(uint32_t variable);
-  // Lets the one result of an elementwise kernel lie where an operand that dies here lay.
-  void reuse_operand(const Equation& equation, size_t index, const Layouts& layouts);
+  // Lets results lie where operands that die here lay, as far as the kernel permits.
+  void reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
+                      const Kernel& kernel);
   // Memory in the arena until it is released.
   Place allocate(size_t nbytes) { return {Place::Kind::kArena, arena_.allocate(nbytes)}; }
   void release(Place place, size_t nbytes) { arena_.release(place.index, nbytes); }
@@ -44,6 +46,9 @@ class Allocation {
 
  private:
   void try_in_place(size_t input, size_t output);
+  template <class MayWriteOver>
+  void reuse_operand(const Equation& equation, uint32_t output, size_t index,
+                     const Layouts& layouts, const MayWriteOver& may_write_over);
   Place add_constant(Storage storage);
 
   const Program& program_;

@@ -6,6 +6,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
+#include <farcall/primitives/cluster.h>
 
 #include "engine/native/kernels/strided_copy.h"
 
@@ -56,7 +57,7 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
     for (const uint32_t output : equation.outputs) allocation_.define(output);
     return;
   }
-  const KernelFactory factory = find_kernel(equation.primitive->name);
+  const FoundKernel factory = find_kernel(equation.primitive->name);
   Kernel kernel = factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
   if (!kernel.run) {
     std::string types;
@@ -66,14 +67,15 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
                             equation.primitive->name, types));
   }
   std::vector<Place> operands;
-  for (const Atom atom : equation.inputs) {
-    operands.push_back(row_major_place(atom, equation.primitive->name));
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    operands.push_back(row_major_place(equation.inputs[i], reader_name(equation, i)));
   }
-  if (kernel.can_run_in_place && outputs.size() == 1) {
-    allocation_.reuse_operand(equation, index, layouts_);
-  }
+  allocation_.reuse_operands(equation, index, layouts_, kernel);
   for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
   add_kernel(std::move(kernel), operands);
+  if (const auto* cluster = try_params<ClusterParams>(equation.params.get())) {
+    plan_.statistics.fusion += {1, std::ssize(cluster->jaxpr->equations)};
+  }
 }
 
 uint32_t Instructions::add_operands(std::span<const Place> operands, bool needs_alignment) {
@@ -177,6 +179,7 @@ void Instructions::add_child(std::unique_ptr<const Plan> child) {
   plan_.has_execution_stages |= child->has_execution_stages;
   plan_.statistics.alias_copies += child->statistics.alias_copies;
   plan_.statistics.layout_copies += child->statistics.layout_copies;
+  plan_.statistics.fusion += child->statistics.fusion;
   plan_.reports.insert(plan_.reports.end(), child->reports.begin(), child->reports.end());
   plan_.children.push_back(std::move(child));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <farcall/primitives/cluster.h>
+
 namespace farcall::native {
 
 Uses uses_of(const Program& program) {
@@ -23,6 +25,19 @@ Uses uses_of(const Program& program) {
     if (atom.is_variable()) uses.last_read[atom.index] = kNever;
   }
   return uses;
+}
+
+std::string_view reader_name(const Equation& equation, size_t operand) {
+  const auto* params = try_params<ClusterParams>(equation.params.get());
+  if (params) {
+    const Atom input = Atom::variable(params->jaxpr->inputs[operand]);
+    for (const Equation& member : params->jaxpr->equations) {
+      if (std::ranges::find(member.inputs, input) != member.inputs.end()) {
+        return member.primitive->name;
+      }
+    }
+  }
+  return equation.primitive->name;
 }
 
 bool is_result_of(const Program& program, uint32_t variable) {

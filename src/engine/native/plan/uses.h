@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <farcall/program/program.h>
@@ -20,6 +21,9 @@ struct Uses {
 };
 
 Uses uses_of(const Program& program);
+
+// The name of the first operation that reads this operand; in a cluster, of the one inside.
+std::string_view reader_name(const Equation& equation, size_t operand);
 
 // Whether the program returns the variable itself.
 bool is_result_of(const Program& program, uint32_t variable);

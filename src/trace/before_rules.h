@@ -1,15 +1,21 @@
-// The error for a rule that a primitive does not have.
+// What is checked before a rule of a transformation runs.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <farcall/program/primitive.h>
+#include <farcall/trace/array.h>
 
 namespace farcall {
 
 // "sort: has no derivative rule (jvp); ..."
 [[noreturn]] void missing_rule(const Primitive& primitive, std::string_view rule,
                                std::string_view remedy);
+
+// Rules count on operands and parameters that fit. Raises what the type rule raises.
+void check_operands(const Primitive& primitive, const Params* params,
+                    std::span<const Array> inputs);
 
 }  // namespace farcall

@@ -1,0 +1,291 @@
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "farcall/commands.h"
+#include "tools/check/supervisor.h"
+#include "tools/child.h"
+#include "tools/failure.h"
+#include "tools/inspect.h"
+
+namespace farcall::command {
+namespace {
+
+using tools::CheckReport;
+using tools::CheckSpec;
+using tools::Failure;
+using tools::Json;
+
+struct Options {
+  std::vector<std::string> targets;
+  std::vector<std::string> arguments, results, attributes, aliases, layouts, stages, sizes, ranges;
+  std::string reference, kinds, filter;
+  tools::CheckOptions how;
+  int num_jobs = 1;
+  bool is_json = false;
+};
+
+// What the options say of one handler.
+CheckSpec spec_from(const Options& options, const std::string& library, const std::string& symbol) {
+  CheckSpec spec;
+  spec.library = library;
+  spec.symbol = symbol;
+  for (const auto& text : options.arguments) spec.arguments.push_back(tools::parse_operand(text));
+  for (const auto& text : options.results) spec.results.push_back(tools::parse_operand(text));
+  spec.has_operands = !options.arguments.empty() || !options.results.empty();
+  for (const auto& text : options.attributes) tools::parse_attribute(text, spec.attributes);
+  for (const auto& text : options.stages) tools::parse_stages(text, spec);
+  for (const auto& text : options.sizes) tools::parse_sizes(text, spec);
+  spec.reference = options.reference;
+  return spec;
+}
+
+void add_promises(const Options& options, CheckSpec& spec) {
+  for (const auto& text : options.aliases) tools::parse_alias(text, spec);
+  for (const auto& text : options.layouts) tools::parse_layout(text, spec);
+  for (const auto& text : options.ranges) tools::parse_range(text, spec);
+}
+
+CheckSpec completed(const Options& options, const std::string& library, const std::string& symbol,
+                    const Json& inspection) {
+  CheckSpec spec = spec_from(options, library, symbol);
+  for (const int64_t open_rank : {1, 2, 0, 3}) {
+    CheckSpec variant = spec_from(options, library, symbol);
+    tools::complete(variant, inspection, open_rank);
+    add_promises(options, variant);
+    if (open_rank == 1) {
+      spec = variant;
+    } else {
+      spec.alternatives.push_back(variant);
+    }
+    if (spec.has_operands) break;
+  }
+  return spec;
+}
+
+// All handlers of a library that run at execution and carry a signature.
+std::vector<CheckSpec> specs_of_library(const Options& options, const std::string& library) {
+  const Json inspection = tools::inspect(
+      library, {.filter = options.filter, .runtime = {}, .timeout = options.how.timeout});
+  std::vector<CheckSpec> specs;
+  for (const Json& handler : inspection["handlers"]) {
+    if (!handler.contains("signature") || handler.value("stage", "execute") != "execute") continue;
+    try {
+      specs.push_back(completed(options, library, handler["symbol"], inspection));
+    } catch (const Failure& failure) {
+      specs.push_back(spec_from(options, library, handler["symbol"]));
+      specs.back().problem = failure.what();
+    }
+  }
+  if (specs.empty()) {
+    throw Failure(tools::kUsage,
+                  fmt::format("{}: no handler there carries a signature. Name one and describe its "
+                              "call: farcall check {}:SYMBOL --arg … --ret ….",
+                              library, library));
+  }
+  return specs;
+}
+
+// What the library says of the handler and of its stages.
+Json inspect_for(const CheckSpec& spec) {
+  Json inspection = tools::inspect(spec.library, {.filter = spec.symbol, .runtime = {}});
+  for (const std::string& symbol : spec.stages) {
+    if (symbol.empty() || symbol.find(spec.symbol) != std::string::npos) continue;
+    const Json more = tools::inspect(spec.library, {.filter = symbol, .runtime = {}});
+    for (const Json& handler : more["handlers"]) inspection["handlers"].push_back(handler);
+  }
+  return inspection;
+}
+
+std::vector<CheckSpec> specs_of(const Options& options, const std::string& target) {
+  if (target.ends_with(".toml")) {
+    auto specs = tools::read_check_file(target);
+    for (CheckSpec& spec : specs) tools::complete(spec, inspect_for(spec));
+    return specs;
+  }
+  const size_t colon = target.rfind(':');
+  if (colon == std::string::npos) return specs_of_library(options, target);
+  const std::string library = target.substr(0, colon), symbol = target.substr(colon + 1);
+  return {completed(options, library, symbol, inspect_for(spec_from(options, library, symbol)))};
+}
+
+struct Result {
+  Json json;
+  std::string text;
+  int code;
+};
+
+CheckReport check_variants(const CheckSpec& spec, const tools::CheckOptions& how) {
+  const CheckReport report = tools::check(spec, how);
+  if (report.verdict() != "could-not-run" || report.is_timed_out) return report;
+  for (const CheckSpec& variant : spec.alternatives) {
+    const CheckReport other = tools::check(variant, how);
+    if (other.verdict() != "could-not-run") return other;
+  }
+  return report;
+}
+
+Result run_one(const CheckSpec& spec, const tools::CheckOptions& how) {
+  CheckReport report;
+  report.spec = spec;
+  report.failure = spec.problem;
+  try {
+    if (spec.problem.empty()) report = check_variants(spec, how);
+  } catch (const Failure& failure) {
+    if (failure.code() == tools::kUsage) throw;
+    report.failure = failure.what();
+  }
+  return {tools::to_json(report), tools::to_text(report), report.exit_code()};
+}
+
+// Each handler in a process of its own, several at once.
+std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options& options) {
+  std::vector<Result> results(specs.size());
+  for (size_t begin = 0; begin < specs.size();) {
+    const size_t count = std::min(specs.size() - begin, static_cast<size_t>(options.num_jobs));
+    std::vector<tools::Child> children;
+    for (size_t i = 0; i < count; ++i) {
+      children.emplace_back([&, i](int fd) {
+        tools::CheckOptions how = options.how;
+        how.shows_progress = false;
+        const Result result = run_one(specs[begin + i], how);
+        tools::write_all(
+            fd, Json({{"json", result.json}, {"text", result.text}, {"code", result.code}}).dump());
+      });
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const tools::ChildResult child = children[i].wait(options.how.timeout + 60);
+      const Json json = Json::parse(child.output, nullptr, false);
+      if (json.is_discarded())
+        throw Failure(tools::kCouldNotRun,
+                      fmt::format("{}: the check did not end.", specs[begin + i].name()));
+      results[begin + i] = {json["json"], json["text"], json["code"]};
+    }
+    begin += count;
+  }
+  return results;
+}
+
+int run(const Options& options) {
+  tools::CheckOptions how = options.how;
+  if (!options.kinds.empty()) how.kinds = tools::split(options.kinds, ',');
+  std::vector<CheckSpec> specs;
+  for (const std::string& target : options.targets) {
+    for (CheckSpec& spec : specs_of(options, target)) specs.push_back(std::move(spec));
+  }
+  for (const CheckSpec& spec : specs) {
+    if (spec.problem.empty()) tools::verify(spec);
+  }
+  std::vector<Result> results;
+  if (options.num_jobs > 1 && specs.size() > 1) {
+    Options parallel = options;
+    parallel.how = how;
+    results = run_jobs(specs, parallel);
+  } else {
+    for (const CheckSpec& spec : specs) {
+      results.push_back(run_one(spec, how));
+      if (!options.is_json) fmt::print("{}{}", results.size() > 1 ? "\n" : "", results.back().text);
+      std::fflush(stdout);
+    }
+  }
+  int worst = tools::kFine;
+  for (const Result& result : results) {
+    // Findings go before what could not run.
+    const bool is_worse = worst == tools::kFine || result.code == tools::kFindings;
+    if (result.code != tools::kFine && is_worse) worst = result.code;
+    if (!options.is_json && options.num_jobs > 1 && specs.size() > 1)
+      fmt::print("{}\n", result.text);
+  }
+  if (!options.is_json) return worst;
+  Json all = Json::array();
+  for (const Result& result : results) all.push_back(result.json);
+  fmt::print("{}\n",
+             (all.size() == 1 ? all[0] : all).dump(2, ' ', false, Json::error_handler_t::replace));
+  return worst;
+}
+
+void add_call_options(CLI::App* command, Options& o) {
+  command
+      ->add_option("--arg", o.arguments,
+                   "An argument: 'f32[N,64]', 's32[]'. Letters are sizes that are varied")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command->add_option("--ret", o.results, "A result")->allow_extra_args(false)->group("The call");
+  command
+      ->add_option("--attr", o.attributes,
+                   "An attribute: eps:f32=1e-5, axes:s64[]=0,1, name:str=abc")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command->add_option("--alias", o.aliases, "ARGUMENT:RESULT that lie in one memory, such as 0:0")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command
+      ->add_option("--layout", o.layouts,
+                   "The order of dimensions in memory, slowest first: arg0=1,0")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command->add_option("--stages", o.stages, "Other stages: instantiate=SYMBOL,prepare=SYMBOL")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command->add_option("--size", o.sizes, "Sizes for a letter: N=4,8,100")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command
+      ->add_option("--range", o.ranges, "Whole numbers for an argument, such as indices: arg1=0:9")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command
+      ->add_option("--reference", o.reference,
+                   "A handler (LIBRARY:SYMBOL) or a Python function of arrays (MODULE:NAME) that "
+                   "gives the right results")
+      ->group("The call");
+}
+
+}  // namespace
+
+Action add_check(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("check", "Calls a handler in many ways, and tells what it does wrong.");
+  command
+      ->add_option("handler", options->targets,
+                   "LIBRARY:SYMBOL, MODULE:NAME, a library, or a file of checks (.toml)")
+      ->required();
+  add_call_options(command, *options);
+  command->add_option("--seed", options->how.seed, "Of the operands' values")
+      ->capture_default_str();
+  command->add_option("--filter", options->filter,
+                      "Of a library, only handlers with this text in their names");
+  command->add_option("--kind", options->kinds,
+                      "Report these kinds of findings only: oob-write,leak");
+  command->add_option("--jobs", options->num_jobs, "Handlers that are checked at once")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--threads", options->how.num_threads, "Threads that call the handler at once")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 64));
+  command->add_option("--timeout", options->how.timeout, "Seconds for one handler")
+      ->capture_default_str();
+  command->add_option("--call-timeout", options->how.call_timeout, "Seconds for one call")
+      ->capture_default_str();
+  command->add_option("--alignment", options->how.alignment, "Of the operands, in bytes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  command->add_flag("--json", options->is_json, "Print JSON");
+  command->footer(
+      "Kinds: oob-write oob-read input-write unwritten-result uninitialised-read nondeterministic\n"
+      "       race leak alias layout crash abort timeout exception silent-error wrong-result\n"
+      "Exit codes: 0 clean, 1 findings, 2 wrong usage, 3 could not run, 124 time limit.\n"
+      "Examples:\n"
+      "  farcall check libmine.so:rms_norm --arg 'f32[N,64]' --ret 'f32[N,64]' --attr "
+      "eps:f32=1e-5\n"
+      "  farcall check libmine.so --jobs 2");
+  return [options] { return run(*options); };
+}
+
+}  // namespace farcall::command

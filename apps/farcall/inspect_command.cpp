@@ -1,0 +1,79 @@
+#include <charconv>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "farcall/commands.h"
+#include "tools/failure.h"
+#include "tools/inspect.h"
+#include "tools/operand.h"
+
+namespace farcall::command {
+namespace {
+
+struct Options {
+  std::string target, filter, runtime;
+  double timeout = 60;
+  bool is_json = false;
+};
+
+ApiVersion parse_version(const std::string& text) {
+  const auto parts = tools::split(text, '.');
+  if (parts.size() != 2) throw tools::Failure(tools::kUsage, "--runtime is a version such as 0.3.");
+  return {static_cast<int>(tools::parse_integer(parts[0], "--runtime")),
+          static_cast<int>(tools::parse_integer(parts[1], "--runtime"))};
+}
+
+int run(const Options& options) {
+  tools::InspectOptions how = {.filter = options.filter, .runtime = {}, .timeout = options.timeout};
+  std::string target = options.target;
+  if (const size_t colon = target.rfind(':'); colon != std::string::npos) {
+    how.filter = target.substr(colon + 1);
+    target = target.substr(0, colon);
+  }
+  if (!options.runtime.empty()) how.runtime = parse_version(options.runtime);
+  tools::Json inspection;
+  try {
+    inspection = tools::inspect(target, how);
+  } catch (const tools::Failure& failure) {
+    if (options.is_json)
+      fmt::print("{}\n", tools::Json({{"library", target}, {"error", failure.what()}}).dump(2));
+    throw;
+  }
+  if (options.is_json) {
+    fmt::print("{}\n", inspection.dump(2));
+  } else {
+    fmt::print("{}", tools::inspection_text(inspection));
+  }
+  for (const tools::Json& handler : inspection["handlers"]) {
+    if (handler.contains("loads_in") && !handler["loads_in"]["loads"].get<bool>())
+      return tools::kFindings;
+  }
+  return tools::kFine;
+}
+
+}  // namespace
+
+Action add_inspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Lists the handlers of a library, and what each says of itself.");
+  command
+      ->add_option("library", options->target,
+                   "A shared library, LIBRARY:SYMBOL, or a Python module that gives capsules")
+      ->required();
+  command->add_option("--filter", options->filter, "Only handlers with this text in their names");
+  command->add_option(
+      "--runtime", options->runtime,
+      "Also tell whether the handlers load in a runtime of this version, such as 0.3");
+  command->add_option("--timeout", options->timeout, "Seconds for all of it")
+      ->capture_default_str();
+  command->add_flag("--json", options->is_json, "Print JSON");
+  command->footer(
+      "Exit codes: 0 fine, 1 a handler does not load in the runtime, 3 the library does not load.\n"
+      "Example:    farcall inspect libmine.so --runtime 0.3");
+  return [options] { return run(*options); };
+}
+
+}  // namespace farcall::command

@@ -1,0 +1,86 @@
+// Functions of the C and C++ libraries that this program replaces, for itself and for every library
+// that it loads: they do what they always do, and tell tools/check/heap.h.
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <typeinfo>
+
+#include "tools/check/heap.h"
+
+namespace heap = farcall::tools::heap;
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+#if defined(__GLIBC__)
+void* __libc_malloc(size_t nbytes);
+void* __libc_calloc(size_t count, size_t nbytes);
+void* __libc_realloc(void* block, size_t nbytes);
+void* __libc_memalign(size_t alignment, size_t nbytes);
+void __libc_free(void* block);
+
+EXPORT void* malloc(size_t nbytes) {
+  void* block = __libc_malloc(nbytes);
+  heap::allocated(block, nbytes);
+  return block;
+}
+
+EXPORT void free(void* block) {
+  heap::freed(block);
+  __libc_free(block);
+}
+
+EXPORT void* calloc(size_t count, size_t nbytes) {
+  void* block = __libc_calloc(count, nbytes);
+  heap::allocated_zeros(block, count * nbytes);
+  return block;
+}
+
+EXPORT void* realloc(void* old, size_t nbytes) {
+  heap::freed(old);
+  void* block = __libc_realloc(old, nbytes);
+  heap::allocated_zeros(block, nbytes);
+  return block;
+}
+
+EXPORT void* memalign(size_t alignment, size_t nbytes) {
+  void* block = __libc_memalign(alignment, nbytes);
+  heap::allocated(block, nbytes);
+  return block;
+}
+
+EXPORT void* aligned_alloc(size_t alignment, size_t nbytes) { return memalign(alignment, nbytes); }
+
+EXPORT int posix_memalign(void** block, size_t alignment, size_t nbytes) {
+  void* made = memalign(alignment, nbytes);
+  if (!made) return ENOMEM;
+  *block = made;
+  return 0;
+}
+#endif
+
+using Throw = void (*)(void*, std::type_info*, void (*)(void*));
+
+// The compiler has a declaration of __cxa_throw of its own.
+EXPORT [[noreturn]] void farcall_throw(void* object, std::type_info* type,
+                                       void (*destroy)(void*)) __asm__("__cxa_throw");
+void farcall_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
+  static const auto next = reinterpret_cast<Throw>(dlsym(RTLD_NEXT, "__cxa_throw"));
+  heap::thrown(object, type);
+  next(object, type, destroy);
+  __builtin_unreachable();
+}
+
+using StartThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                          void* (*start)(void*), void* argument) {
+  static const auto next = reinterpret_cast<StartThread>(dlsym(RTLD_NEXT, "pthread_create"));
+  heap::thread_started();
+  return next(thread, attributes, start, argument);
+}
+
+}  // extern "C"

@@ -1,0 +1,43 @@
+// farcall: the command for authors of kernels.
+#include <map>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <farcall/core/error.h>
+#include <farcall/version.h>
+
+#include "farcall/commands.h"
+#include "tools/failure.h"
+#include "tools/terminal.h"
+
+using namespace farcall;
+
+int main(int argc, char** argv) {
+  CLI::App app{"Looks at foreign functions and checks them, with no program that calls them.",
+               "farcall"};
+  app.set_version_flag("--version", FARCALL_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 fine, 1 findings, 2 wrong usage, 3 could not run, 124 time limit.\n"
+      "Example:    farcall check libmine.so:my_handler --arg 'f32[N,64]' --ret 'f32[N,64]'");
+  std::map<std::string, command::Action> actions;
+  actions["inspect"] = command::add_inspect(app);
+  actions["check"] = command::add_check(app);
+  actions["env"] = command::add_env(app);
+  actions["doctor"] = command::add_doctor(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
+  }
+  try {
+    return actions.at(app.get_subcommands().front()->get_name())();
+  } catch (const tools::Failure& failure) {
+    fmt::print(stderr, "farcall: {}\n", failure.what());
+    return failure.code();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "farcall: {}\n", error.what());
+    return tools::kCouldNotRun;
+  }
+}

@@ -1,0 +1,93 @@
+"""``farcall check`` from Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def _command() -> str:
+    own = Path(sysconfig.get_path("scripts")) / "farcall"
+    found = str(own) if own.exists() else shutil.which("farcall")
+    if found is None:
+        raise FileNotFoundError("the command farcall is not installed beside this Python")
+    return found
+
+
+def check_handler(
+    handler: str,
+    *,
+    args: Sequence[str] = (),
+    rets: Sequence[str] = (),
+    attrs: Sequence[str] = (),
+    aliases: Sequence[str] = (),
+    layouts: Sequence[str] = (),
+    stages: Sequence[str] = (),
+    sizes: Sequence[str] = (),
+    ranges: Sequence[str] = (),
+    reference: str | None = None,
+    seed: int = 0,
+    timeout: float = 120,
+) -> dict[str, Any]:
+    """Calls a handler in many ways, in a process of its own, and raises if it does anything wrong.
+
+    The strings are those of the command ``farcall check``: ``args=["f32[N,64]"]``,
+    ``attrs=["eps:f32=1e-5"]``, ``aliases=["0:0"]``. Nothing needs to be registered.
+
+    Args:
+      handler: ``"library.so:symbol"``, or ``"module:name"`` of a Python module that gives capsules.
+      args, rets: operands; letters are sizes that are varied. Taken from the handler's signature
+        where it carries one.
+      attrs: attributes, each ``"name:type=value"``.
+      aliases: ``"argument:result"`` that lie in one memory.
+      layouts: ``"arg0=1,0"``: the order of dimensions in memory, slowest first.
+      stages: ``"instantiate=symbol"`` and so on.
+      sizes: ``"N=4,8"``: sizes for a letter, in place of those that are tried.
+      ranges: ``"arg1=0:9"``: whole numbers for an argument, such as indices.
+      reference: a handler or a Python function of arrays that gives the right results.
+      seed: of the operands' values.
+      timeout: seconds for all of it.
+
+    Returns:
+      The report of the command.
+
+    Raises:
+      AssertionError: with the findings.
+      ValueError: for options that do not fit, or a handler that cannot be run, with the reason.
+      FileNotFoundError: if the command is not installed.
+    """
+    options = {
+        "arg": args,
+        "ret": rets,
+        "attr": attrs,
+        "alias": aliases,
+        "layout": layouts,
+        "stages": stages,
+        "size": sizes,
+        "range": ranges,
+        "reference": () if reference is None else (reference,),
+    }
+    command = [_command(), "check", handler, "--json", "--seed", str(seed)]
+    command += ["--timeout", str(timeout)]
+    for name, values in options.items():
+        for value in values:
+            command += [f"--{name}", value]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        report: dict[str, Any] = json.loads(run.stdout)
+    except json.JSONDecodeError:
+        raise ValueError(f"check_handler: {run.stderr.strip()}") from None
+    if report["verdict"] == "could-not-run":
+        raise ValueError(f"check_handler: {report['handler']} could not be run: {report['reason']}")
+    if report["findings"]:
+        lines = [
+            f"{found['kind']}: {found['message']}\n  again: {found['command']}"
+            for found in report["findings"]
+        ]
+        raise AssertionError(f"check_handler: {report['handler']}\n" + "\n".join(lines))
+    return report

@@ -1,0 +1,61 @@
+// farcall.numpy.fft.
+#include "bind.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/numpy/fft.h>
+
+#include "bound_function.h"
+#include "text.h"
+
+namespace farcall::python {
+
+template <>
+struct Argument<numpy::fft::Norm> {
+  static numpy::fft::Norm from(nb::handle object, ArgumentPlace place) {
+    using numpy::fft::Norm;
+    const std::string name =
+        PyUnicode_Check(object.ptr()) ? Argument<std::string>::from(object, place) : "";
+    if (object.is_none() || name == "backward") return Norm::kBackward;
+    if (name == "ortho") return Norm::kOrtho;
+    if (name == "forward") return Norm::kForward;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {} must be 'backward', 'ortho' or 'forward', got {}",
+                            place.function, place.name, repr_of(object)));
+  }
+};
+
+void bind_fft(nb::module_& module) {
+  namespace fft = numpy::fft;
+  const Parameter norm = {"norm", nb::none()};
+  using AlongOne = Array (*)(const Array&, fft::Size, int64_t, fft::Norm);
+  const std::pair<const char*, AlongOne> one[] = {{"fft", fft::fft},   {"ifft", fft::ifft},
+                                                  {"rfft", fft::rfft}, {"irfft", fft::irfft},
+                                                  {"hfft", fft::hfft}, {"ihfft", fft::ihfft}};
+  for (const auto& [name, function] : one) {
+    def_function(module, name, function, {"a", {"n", nb::none()}, {"axis", -1}, norm});
+  }
+  using AlongSeveral = Array (*)(const Array&, const fft::Sizes&, const numpy::Axes&, fft::Norm);
+  const auto def_several = [&](const char* name, AlongSeveral function, const nb::object& axes) {
+    def_function(module, name, function, {"a", {"s", nb::none()}, {"axes", axes}, norm});
+  };
+  def_several("fftn", fft::fftn, nb::none());
+  def_several("ifftn", fft::ifftn, nb::none());
+  def_several("rfftn", fft::rfftn, nb::none());
+  def_several("irfftn", fft::irfftn, nb::none());
+  const nb::object last_two = nb::make_tuple(-2, -1);
+  def_several("fft2", fft::fft2, last_two);
+  def_several("ifft2", fft::ifft2, last_two);
+  def_several("rfft2", fft::rfft2, last_two);
+  def_several("irfft2", fft::irfft2, last_two);
+  const Parameter dtype = {"dtype", nb::none()};
+  def_function<1>(module, "fftfreq", fft::fftfreq, {"n", {"d", 1.0}, dtype});
+  def_function<1>(module, "rfftfreq", fft::rfftfreq, {"n", {"d", 1.0}, dtype});
+  def_function(module, "fftshift", fft::fftshift, {"x", {"axes", nb::none()}});
+  def_function(module, "ifftshift", fft::ifftshift, {"x", {"axes", nb::none()}});
+}
+
+}  // namespace farcall::python

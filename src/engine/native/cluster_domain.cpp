@@ -1,0 +1,207 @@
+#include "engine/native/cluster_domain.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <farcall/primitives/reduce.h>
+#include <farcall/primitives/structural.h>
+
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native {
+namespace {
+
+// A row that is reduced is worked on at once, so that several of them must fit the cache.
+constexpr int64_t kMaxReducedColumns = 8192;
+
+Extent join(Extent a, Extent b) {
+  if (a == b || b == Extent::kScalar) return a;
+  return a == Extent::kScalar ? b : Extent::kFull;
+}
+
+std::optional<Extent> known_extent(Atom atom, const Extents& extents) {
+  return atom.is_variable() ? extents.of(atom.index) : Extent::kScalar;
+}
+
+bool set_columns(Domain& domain, int64_t columns) {
+  if (domain.columns != 0 && domain.columns != columns) return false;
+  if (domain.has_reduction && columns > kMaxReducedColumns) return false;
+  domain.columns = columns;
+  return true;
+}
+
+bool set_size(Domain& domain, int64_t size) {
+  if (domain.size != size && domain.size != 1) return false;
+  domain.size = size;
+  return true;
+}
+
+// How an operand of more than one element, and fewer than the result, is repeated: whole (kColumn),
+// or each element (kRow). Nothing for other ways.
+std::optional<Extent> repetition(const Program& program, const Equation& equation) {
+  const auto& mapped = params_as<BroadcastInDimParams>(equation.params.get()).broadcast_dimensions;
+  const ShapeDtype in = program.type_of(equation.inputs[0]);
+  const ShapeDtype out = program.variable_types[equation.outputs[0]];
+  // Of each dimension of the result but those of one element: whether the operand has it.
+  std::vector<bool> has;
+  size_t next = 0;
+  for (int64_t i = 0; i < static_cast<int64_t>(out.rank()); ++i) {
+    const bool is_mapped = next < mapped.size() && mapped[next] == i;
+    const bool is_there = is_mapped && in.shape()[next] != 1;
+    if (is_mapped) ++next;
+    if (out.shape()[i] != 1) has.push_back(is_there);
+  }
+  if (std::ranges::is_sorted(has, std::greater<>())) return Extent::kRow;
+  if (std::ranges::is_sorted(has)) return Extent::kColumn;
+  return std::nullopt;
+}
+
+std::optional<Extent> extent_of_view(const Equation& equation, const Extents& extents) {
+  const Atom operand = equation.inputs[0];
+  return operand.is_variable() ? extents.of(operand.index) : std::nullopt;
+}
+
+std::optional<Extent> extent_of_broadcast(const Program& program, const Equation& equation,
+                                          const Extents& extents, Domain& domain) {
+  const Atom operand = equation.inputs[0];
+  const int64_t from = program.type_of(operand).size();
+  const int64_t to = program.variable_types[equation.outputs[0]].size();
+  std::optional<Extent> known = known_extent(operand, extents);
+  const bool is_outside = !known;
+  if (is_outside && from == 1) known = Extent::kScalar;
+  if (known == Extent::kScalar) {
+    const bool fits =
+        to == 1 || set_size(domain, to) || (domain.columns != 0 && to == domain.rows());
+    return fits ? known : std::nullopt;
+  }
+  if (from == to) {
+    if (!is_outside) return known;
+    return set_size(domain, to) ? std::optional(Extent::kFull) : std::nullopt;
+  }
+  if (!is_outside && (known != Extent::kRow || from != domain.rows())) return std::nullopt;
+  if (!set_size(domain, to)) return std::nullopt;
+  // Of a reduction over everything there is one element.
+  if (!is_outside && from == 1) return known;
+  const std::optional<Extent> repeated = repetition(program, equation);
+  if (!repeated || (!is_outside && repeated != known)) return std::nullopt;
+  const int64_t columns = repeated == Extent::kRow ? to / from : from;
+  return set_columns(domain, columns) ? repeated : std::nullopt;
+}
+
+std::optional<Extent> extent_of_reduction(const Program& program, const Equation& equation,
+                                          Domain& domain) {
+  const Atom operand = equation.inputs[0];
+  if (!operand.is_variable()) return std::nullopt;
+  const int64_t from = program.type_of(operand).size();
+  const int64_t to = program.variable_types[equation.outputs[0]].size();
+  const int64_t columns = from / to;
+  if (columns <= 1 || columns > kMaxReducedColumns || !set_size(domain, from) ||
+      !set_columns(domain, columns)) {
+    return std::nullopt;
+  }
+  domain.has_reduction = true;
+  return Extent::kRow;
+}
+
+std::optional<Extent> extent_of_operation(const Program& program, const Equation& equation,
+                                          const Extents& extents, Domain& domain) {
+  const int64_t size = program.variable_types[equation.outputs[0]].size();
+  std::optional<Extent> result = Extent::kScalar;
+  bool has_outside = false;
+  for (const Atom operand : equation.inputs) {
+    std::optional<Extent> known = known_extent(operand, extents);
+    if (!known && program.type_of(operand).size() == 1) known = Extent::kScalar;
+    if (known) {
+      result = join(*result, *known);
+    } else {
+      has_outside = true;
+    }
+  }
+  if (size != 1) {
+    const bool is_of_rows = size != domain.size && domain.size != 1 && domain.columns != 0 &&
+                            size == domain.rows() && result == Extent::kRow;
+    if (!is_of_rows && !set_size(domain, size)) return std::nullopt;
+    if (has_outside) result = is_of_rows ? Extent::kRow : Extent::kFull;
+  }
+  // What is computed of columns alone is computed for all rows, as it would be outside.
+  return result == Extent::kColumn ? Extent::kFull : result;
+}
+
+bool reduces_last_dimensions(const Program& program, const Equation& equation) {
+  const auto* params = try_params<ReduceParams>(equation.params.get());
+  if (!params || !equation.primitive->name.starts_with("reduce_")) return false;
+  const ShapeDtype type = program.type_of(equation.inputs[0]);
+  // No dimension that stays comes after one that goes.
+  bool is_gone = false;
+  for (int64_t i = 0; i < static_cast<int64_t>(type.rank()); ++i) {
+    if (type.shape()[i] == 1) continue;
+    const bool goes = std::ranges::find(params->axes, i) != params->axes.end();
+    if (is_gone && !goes) return false;
+    is_gone = goes;
+  }
+  return is_gone;
+}
+
+}  // namespace
+
+bool unite(Domain& domain, const Domain& other) {
+  Domain both = domain;
+  both.has_reduction = domain.has_reduction || other.has_reduction;
+  if (other.size != 1 && !set_size(both, other.size)) return false;
+  if (other.columns != 0 && !set_columns(both, other.columns)) return false;
+  if (both.has_reduction && both.columns > kMaxReducedColumns) return false;
+  domain = both;
+  return true;
+}
+
+Role role_of(const Program& program, const Equation& equation) {
+  if (equation.outputs.size() != 1 || has_effect(equation.effects)) return Role::kNone;
+  const auto is_ordinary = [](ShapeDtype type) {
+    return !type.is_token() && !is_key(type.dtype()) && type.size() > 0;
+  };
+  const ShapeDtype out = program.variable_types[equation.outputs[0]];
+  std::vector<ShapeDtype> inputs;
+  for (const Atom atom : equation.inputs) inputs.push_back(program.type_of(atom));
+  if (!is_ordinary(out) || !std::ranges::all_of(inputs, is_ordinary)) return Role::kNone;
+  const Primitive& primitive = *equation.primitive;
+  if (primitive.kind == PrimitiveKind::kView) return Role::kView;
+  if (primitive.name == "broadcast_in_dim") return Role::kBroadcast;
+  if (reduces_last_dimensions(program, equation)) return Role::kReduction;
+  const ElementwiseFactory describe = find_elementwise(primitive.name);
+  if (!describe) return Role::kNone;
+  const ElementwiseSpec spec = describe(inputs, {&out, 1}, equation.params.get());
+  if (spec.conversion && spec.conversion->is_copy()) return Role::kView;
+  return spec.is_valid() ? Role::kOperation : Role::kNone;
+}
+
+std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
+                                const Extents& extents, Domain& domain) {
+  Domain grown = domain;
+  std::optional<Extent> found;
+  switch (role) {
+    case Role::kNone:
+      break;
+    case Role::kView:
+      found = extent_of_view(equation, extents);
+      break;
+    case Role::kBroadcast:
+      found = extent_of_broadcast(program, equation, extents, grown);
+      break;
+    case Role::kReduction:
+      found = extent_of_reduction(program, equation, grown);
+      break;
+    case Role::kOperation:
+      found = extent_of_operation(program, equation, extents, grown);
+      break;
+  }
+  if (found) domain = grown;
+  return found;
+}
+
+Extent extent_outside(ShapeDtype type, const Domain& domain) {
+  if (type.size() == 1) return Extent::kScalar;
+  return type.size() == domain.size ? Extent::kFull : Extent::kRow;
+}
+
+}  // namespace farcall::native

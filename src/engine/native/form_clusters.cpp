@@ -1,0 +1,287 @@
+#include "engine/native/form_clusters.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
+#include <farcall/primitives/cluster.h>
+
+#include "engine/native/cluster_domain.h"
+#include "engine/native/kernel.h"
+#include "passes/foreign.h"
+#include "passes/nested.h"
+
+namespace farcall::native {
+namespace {
+
+constexpr uint32_t kNone = UINT32_MAX;
+// Keeps the work of one cluster's plan, and the memory of its tiles, within bounds.
+constexpr size_t kMaxMembers = 512;
+
+// Equations that may become a cluster. A group is open as long as no other equation reads what it
+// computes, so that all of it can be computed where its last equation stands.
+struct Group {
+  Domain domain;
+  std::vector<uint32_t> members;   // equations
+  std::vector<uint32_t> left_out;  // views and broadcasts of what the cluster gives
+  bool is_open = true;
+  uint32_t merged_into = kNone;
+};
+
+class Former {
+ public:
+  explicit Former(const Program& program)
+      : program_(program),
+        roles_(program.equations.size(), Role::kNone),
+        group_of_(program.variable_types.size(), kNone),
+        extents_(program.variable_types.size()),
+        num_reads_(program.variable_types.size(), 0) {
+    const auto count = [&](Atom atom) {
+      if (atom.is_variable()) ++num_reads_[atom.index];
+    };
+    for (const Equation& equation : program.equations) {
+      std::ranges::for_each(equation.inputs, count);
+    }
+    std::ranges::for_each(program.outputs, count);
+  }
+
+  // Null where there is no cluster.
+  ProgramPtr run() {
+    for (uint32_t i = 0; i < program_.equations.size(); ++i) {
+      poll_interrupt();
+      place(i);
+    }
+    for (Group& group : groups_) {
+      if (group.merged_into == kNone) close_up(group);
+    }
+    return has_clusters_ ? rewritten() : nullptr;
+  }
+
+ private:
+  // The extents in the groups that an equation may join.
+  class InGroups final : public Extents {
+   public:
+    InGroups(const Former& former, std::span<const uint32_t> groups)
+        : former_(former), groups_(groups) {}
+    std::optional<Extent> of(uint32_t variable) const override {
+      const uint32_t group = former_.group_of(variable);
+      if (std::ranges::find(groups_, group) == groups_.end()) return std::nullopt;
+      return former_.extents_[variable];
+    }
+
+   private:
+    const Former& former_;
+    std::span<const uint32_t> groups_;
+  };
+
+  uint32_t group_of(uint32_t variable) const {
+    uint32_t group = group_of_[variable];
+    while (group != kNone && groups_[group].merged_into != kNone) {
+      group = groups_[group].merged_into;
+    }
+    return group;
+  }
+
+  // ---- which equations go together
+
+  // Nothing is read later, or computed later, than where one of these stands.
+  bool is_boundary(const Equation& equation) const {
+    const Primitive& primitive = *equation.primitive;
+    return has_effect(equation.effects) || has_regions(equation) || primitive.is_foreign() ||
+           primitive.is_callback() || updates_first_input(primitive.name);
+  }
+
+  void place(uint32_t index) {
+    const Equation& equation = program_.equations[index];
+    if (is_boundary(equation)) {
+      for (; first_open_ < groups_.size(); ++first_open_) groups_[first_open_].is_open = false;
+      return;
+    }
+    const Role role = roles_[index] = role_of(program_, equation);
+    std::vector<uint32_t> read;  // open groups
+    for (const Atom atom : equation.inputs) {
+      if (!atom.is_variable()) continue;
+      const uint32_t group = group_of(atom.index);
+      if (group != kNone && groups_[group].is_open &&
+          std::ranges::find(read, group) == read.end()) {
+        read.push_back(group);
+      }
+    }
+    if (role == Role::kNone) return close(read);
+    if (join(index, role, read)) return;
+    // The largest one that it fits, alone.
+    std::ranges::sort(read, std::greater<>(),
+                      [&](uint32_t g) { return groups_[g].members.size(); });
+    for (size_t i = 0; i < read.size() && read.size() > 1; ++i) {
+      if (!join(index, role, std::span(read).subspan(i, 1))) continue;
+      read.erase(read.begin() + static_cast<int64_t>(i));
+      return close(read);
+    }
+    close(read);
+    groups_.push_back({});
+    const auto added = static_cast<uint32_t>(groups_.size() - 1);
+    if (!join(index, role, {&added, 1})) groups_.pop_back();
+  }
+
+  void close(std::span<const uint32_t> groups) {
+    for (const uint32_t group : groups) groups_[group].is_open = false;
+  }
+
+  // Adds the equation to the groups, which become one; false where it does not fit.
+  bool join(uint32_t index, Role role, std::span<const uint32_t> groups) {
+    if (groups.empty()) return false;
+    Domain domain = groups_[groups[0]].domain;
+    size_t num_members = 1, largest = 0;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (!unite(domain, groups_[groups[i]].domain)) return false;
+      num_members += groups_[groups[i]].members.size();
+      if (groups_[groups[i]].members.size() > groups_[groups[largest]].members.size()) largest = i;
+    }
+    if (num_members > kMaxMembers) return false;
+    const Equation& equation = program_.equations[index];
+    const std::optional<Extent> extent =
+        extent_in(program_, equation, role, InGroups(*this, groups), domain);
+    if (!extent) return false;
+    Group& into = groups_[groups[largest]];
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (i == largest) continue;
+      Group& other = groups_[groups[i]];
+      into.members.insert(into.members.end(), other.members.begin(), other.members.end());
+      other.members.clear();
+      other.merged_into = groups[largest];
+    }
+    into.domain = domain;
+    into.members.push_back(index);
+    group_of_[equation.outputs[0]] = groups[largest];
+    extents_[equation.outputs[0]] = *extent;
+    return true;
+  }
+
+  // ---- what becomes of a group
+
+  // Leaves out views and broadcasts that nobody inside reads, and gives up a group that saves
+  // nothing.
+  void close_up(Group& group) {
+    std::ranges::sort(group.members);
+    std::vector<uint32_t> kept, left_out;
+    size_t num_computed = 0, num_repeated = 0;
+    std::unordered_map<uint32_t, int64_t> reads_inside;  // by variable
+    for (size_t i = group.members.size(); i-- > 0;) {
+      const uint32_t member = group.members[i];
+      const Equation& equation = program_.equations[member];
+      const bool computes =
+          roles_[member] == Role::kOperation || roles_[member] == Role::kReduction;
+      if (!computes && !reads_inside.contains(equation.outputs[0])) {
+        left_out.push_back(member);
+        continue;
+      }
+      for (const Atom atom : equation.inputs) {
+        if (atom.is_variable()) ++reads_inside[atom.index];
+      }
+      if (roles_[member] != Role::kView) ++(computes ? num_computed : num_repeated);
+      kept.push_back(member);
+    }
+    group.members.clear();
+    if (num_computed == 0 || num_computed + num_repeated < 2) return;
+    group.members.assign(kept.rbegin(), kept.rend());
+    group.left_out.assign(left_out.rbegin(), left_out.rend());
+    for (const uint32_t member : kept) {
+      const uint32_t output = program_.equations[member].outputs[0];
+      const auto found = reads_inside.find(output);
+      if (found != reads_inside.end()) num_reads_[output] -= found->second;
+    }
+    has_clusters_ = true;
+  }
+
+  // ---- the new program
+
+  ProgramPtr rewritten() const {
+    std::vector<const Group*> cluster_of(program_.equations.size(), nullptr);
+    std::vector<bool> is_added(program_.equations.size(), false);
+    for (const Group& group : groups_) {
+      for (const uint32_t member : group.members) cluster_of[member] = &group;
+    }
+    for (const Group& group : groups_) {
+      for (const uint32_t left_out : group.left_out) {
+        if (left_out < group.members.back()) is_added[left_out] = true;
+      }
+    }
+    auto result = std::make_shared<Program>(without_equations(program_));
+    for (uint32_t i = 0; i < program_.equations.size(); ++i) {
+      if (is_added[i]) continue;
+      const Group* group = cluster_of[i];
+      if (!group) {
+        result->equations.push_back(program_.equations[i]);
+      } else if (group->members.back() == i) {
+        result->equations.push_back(cluster(*group));
+        for (const uint32_t left_out : group->left_out) {
+          if (left_out < i) result->equations.push_back(program_.equations[left_out]);
+        }
+      }
+    }
+    return result;
+  }
+
+  Equation cluster(const Group& group) const {
+    static const Primitive* const primitive = find_primitive("cluster");
+    auto body = std::make_shared<Program>();
+    Equation made{.primitive = primitive, .where = program_.equations[group.members.front()].where};
+    std::unordered_map<uint32_t, uint32_t> names, literals;
+    const auto variable = [&](uint32_t outer) {
+      const auto number = static_cast<uint32_t>(body->variable_types.size());
+      body->variable_types.push_back(program_.variable_types[outer]);
+      names.emplace(outer, number);
+      return number;
+    };
+    const auto inner = [&](Atom atom) {
+      if (!atom.is_variable()) {
+        const auto [found, is_new] = literals.try_emplace(atom.index, body->literals.size());
+        if (is_new) body->literals.push_back(program_.literals[atom.index]);
+        return Atom::literal(found->second);
+      }
+      const auto found = names.find(atom.index);
+      if (found != names.end()) return Atom::variable(found->second);
+      made.inputs.push_back(atom);
+      body->inputs.push_back(variable(atom.index));
+      return Atom::variable(body->inputs.back());
+    };
+    for (const uint32_t member : group.members) {
+      Equation copy = program_.equations[member];
+      for (Atom& atom : copy.inputs) atom = inner(atom);
+      copy.outputs = {variable(copy.outputs[0])};
+      body->equations.push_back(std::move(copy));
+    }
+    for (const uint32_t member : group.members) {
+      const uint32_t output = program_.equations[member].outputs[0];
+      // The reads that are left are those of others.
+      if (num_reads_[output] == 0) continue;
+      made.outputs.push_back(output);
+      body->outputs.push_back(Atom::variable(names.at(output)));
+    }
+    made.params = make_params(ClusterParams{std::move(body)});
+    return made;
+  }
+
+  const Program& program_;
+  std::vector<Role> roles_;         // by equation
+  std::vector<uint32_t> group_of_;  // by variable
+  std::vector<Extent> extents_;     // by variable, in its group
+  std::vector<int64_t> num_reads_;  // by variable; in the end, outside of its cluster
+  std::vector<Group> groups_;
+  size_t first_open_ = 0;  // groups before it are closed
+  bool has_clusters_ = false;
+};
+
+}  // namespace
+
+ProgramPtr form_clusters(ProgramPtr program) {
+  program = pass_nested(std::move(program), form_clusters);
+  if (program->equations.size() < 2) return program;
+  ProgramPtr changed = Former(*program).run();
+  return changed ? changed : program;
+}
+
+}  // namespace farcall::native

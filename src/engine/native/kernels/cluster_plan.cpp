@@ -1,0 +1,543 @@
+// Planning clusters: from the equations to steps on registers, to a tile size, to memory.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <farcall/core/error.h>
+#include <farcall/primitives/reduce.h>
+
+#include "engine/native/arena.h"
+#include "engine/native/kernels/cluster.h"
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native {
+namespace {
+
+// What the values of one tile may take together, of the 32 KiB or more of a core's first cache.
+constexpr int64_t kTileBytes = int64_t{24} << 10;
+constexpr int64_t kMinTile = 128, kMaxTile = 2048;
+
+using Kind = TileStep::Kind;
+constexpr size_t kNoStep = SIZE_MAX;
+
+// Where a tile's part of a value is.
+struct Register {
+  enum class Home : uint8_t { kBase, kConstant, kScratch };
+  Home home = Home::kScratch;
+  uint32_t index = 0;  // of the base or constant
+  Extent extent = Extent::kFull;
+  uint32_t width = 0;
+  size_t made_by = kNoStep, last_read = kNoStep;  // steps
+  std::optional<size_t> same_as;                  // the register whose memory it is
+  uint32_t offset = 0;                            // kScratch
+};
+
+enum class Phase : uint8_t { kOnce, kPerThread, kPerTile };
+
+// A step on registers.
+struct Draft {
+  Kind kind = Kind::kLoop;
+  std::vector<size_t> inputs;
+  size_t output = 0;
+  Loop loop = nullptr;
+  int64_t extra = 0;
+  uint32_t index = 0;
+  Phase phase = Phase::kPerTile;
+  bool is_left_out = false;
+};
+
+class ClusterPlanner {
+ public:
+  explicit ClusterPlanner(const Program& body) : body_(body), values_(body.variable_types.size()) {}
+
+  // False where a reduction has no kernel.
+  bool run() {
+    find_extents();
+    for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
+    for (const Equation& equation : body_.equations) add(equation);
+    for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
+    choose_tiles();
+    for (Draft& draft : drafts_) draft.phase = phase_of(draft);
+    find_last_reads();
+    place_constants();
+    place_registers();
+    emit();
+    find_in_place();
+    return make_reductions();
+  }
+
+  std::shared_ptr<ClusterPlan> plan = std::make_shared<ClusterPlan>();
+
+ private:
+  struct Known {
+    std::optional<Extent> extent;
+    size_t found = SIZE_MAX;  // register
+  };
+  class Inside final : public Extents {
+   public:
+    explicit Inside(const std::vector<Known>& values) : values_(values) {}
+    std::optional<Extent> of(uint32_t variable) const override { return values_[variable].extent; }
+
+   private:
+    const std::vector<Known>& values_;
+  };
+
+  // ---- extents
+
+  void find_extents() {
+    // The second time the domain has all of its rows and columns.
+    for (int i = 0; i < 2; ++i) {
+      for (Known& value : values_) value.extent.reset();
+      for (const Equation& equation : body_.equations) {
+        const auto extent =
+            extent_in(body_, equation, role_of(body_, equation), Inside(values_), domain_);
+        FARCALL_ASSERT(extent.has_value());
+        values_[equation.outputs[0]].extent = extent;
+      }
+    }
+  }
+  Extent extent_of(uint32_t variable) const { return *values_[variable].extent; }
+
+  // ---- registers
+
+  size_t add_register(Register made) {
+    registers_.push_back(made);
+    return registers_.size() - 1;
+  }
+  size_t add_base(uint32_t operand, Extent extent, uint32_t width) {
+    plan->bases.push_back({operand, extent, width});
+    return add_register({.home = Register::Home::kBase,
+                         .index = static_cast<uint32_t>(plan->bases.size() - 1),
+                         .extent = extent,
+                         .width = width});
+  }
+  size_t add_constant(const void* element, uint32_t width) {
+    const auto [found, is_new] = constants_.try_emplace(
+        std::string(static_cast<const char*>(element), width), constants_.size());
+    if (is_new) constant_order_.push_back(&*found);
+    return add_register({.home = Register::Home::kConstant,
+                         .index = static_cast<uint32_t>(found->second),
+                         .extent = Extent::kScalar,
+                         .width = width});
+  }
+  size_t add_step(Draft draft, Extent extent, uint32_t width) {
+    draft.output = add_register({.extent = extent, .width = width, .made_by = drafts_.size()});
+    drafts_.push_back(std::move(draft));
+    return drafts_.back().output;
+  }
+  // To where it is wanted.
+  void add_step_to(Draft draft, size_t output) {
+    draft.output = output;
+    registers_[output].made_by = drafts_.size();
+    drafts_.push_back(std::move(draft));
+  }
+
+  // The register of an operand, as it is in memory. `extent`: of one that comes from outside.
+  size_t operand(Atom atom, Extent extent) {
+    if (!atom.is_variable()) {
+      const Literal& literal = body_.literals[atom.index];
+      return add_constant(literal.bytes.data(),
+                          static_cast<uint32_t>(byte_width(literal.type.dtype())));
+    }
+    if (values_[atom.index].extent) return values_[atom.index].found;
+    const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
+    if (is_new) {
+      found->second =
+          add_base(input_number_.at(atom.index), extent,
+                   static_cast<uint32_t>(byte_width(body_.variable_types[atom.index].dtype())));
+    }
+    return found->second;
+  }
+
+  size_t converted(size_t from, const Conversion& conversion, DType to) {
+    if (conversion.is_copy()) return from;
+    const auto [found, is_new] = converted_.try_emplace({from, to}, 0);
+    if (!is_new) return found->second;
+    const auto width = static_cast<uint32_t>(conversion.target_width);
+    size_t made;
+    if (registers_[from].home == Register::Home::kConstant) {
+      alignas(16) std::byte element[kMaxComputeWidth];
+      conversion.run(constant_order_[registers_[from].index]->first.data(), element, 1);
+      made = add_constant(element, width);
+    } else {
+      made = add_step(conversion_step(from, conversion), registers_[from].extent, width);
+    }
+    return converted_[{from, to}] = made;
+  }
+
+  Draft conversion_step(size_t from, const Conversion& conversion) {
+    plan->conversions.push_back(conversion);
+    return {.kind = Kind::kConvert,
+            .inputs = {from},
+            .index = static_cast<uint32_t>(plan->conversions.size() - 1)};
+  }
+
+  // How an element of one extent becomes those of another one.
+  Kind repetition(Extent from) const {
+    return from == Extent::kScalar ? Kind::kFill
+           : from == Extent::kRow  ? Kind::kRepeatRows
+                                   : Kind::kRepeatColumns;
+  }
+  size_t repeated(size_t from, Extent to) {
+    const Register source = registers_[from];
+    // Constants lie there as often as a tile has elements.
+    if (source.extent == to || source.home == Register::Home::kConstant) return from;
+    const auto [found, is_new] = repeated_.try_emplace({from, to}, 0);
+    if (!is_new) return found->second;
+    const size_t made =
+        add_step({.kind = repetition(source.extent), .inputs = {from}}, to, source.width);
+    return repeated_[{from, to}] = made;
+  }
+
+  // ---- equations
+
+  void add(const Equation& equation) {
+    const uint32_t output = equation.outputs[0];
+    const Extent extent = extent_of(output);
+    const Role role = role_of(body_, equation);
+    const auto outside = [&](Atom atom) {
+      if (role == Role::kBroadcast) return extent;
+      return extent_outside(body_.type_of(atom), domain_);
+    };
+    std::vector<size_t> inputs;
+    for (const Atom atom : equation.inputs) inputs.push_back(operand(atom, outside(atom)));
+    size_t& result = values_[output].found;
+    if (role == Role::kView || role == Role::kBroadcast) {
+      result = inputs[0];
+    } else if (role == Role::kReduction) {
+      reductions_.push_back(&equation);
+      const Draft draft = {.kind = Kind::kReduce,
+                           .inputs = {repeated(inputs[0], Extent::kFull)},
+                           .index = static_cast<uint32_t>(reductions_.size() - 1)};
+      result = add_step(draft, extent, width_of(output));
+    } else {
+      result = add_operation(equation, extent, std::move(inputs));
+    }
+  }
+
+  uint32_t width_of(uint32_t variable) const {
+    return static_cast<uint32_t>(byte_width(body_.variable_types[variable].dtype()));
+  }
+
+  size_t add_operation(const Equation& equation, Extent extent, std::vector<size_t> inputs) {
+    const uint32_t output = equation.outputs[0];
+    const ShapeDtype type = body_.variable_types[output];
+    std::vector<ShapeDtype> types;
+    for (const Atom atom : equation.inputs) types.push_back(body_.type_of(atom));
+    const ElementwiseSpec spec =
+        find_elementwise(equation.primitive->name)(types, {&type, 1}, equation.params.get());
+    if (spec.conversion) {
+      const size_t from = repeated(inputs[0], extent);
+      return add_step(conversion_step(from, *spec.conversion), extent, width_of(output));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Conversion load = make_conversion(types[i].dtype(), spec.loads[i]);
+      inputs[i] = repeated(converted(inputs[i], load, spec.loads[i]), extent);
+    }
+    const Draft draft = {.kind = Kind::kLoop,
+                         .inputs = std::move(inputs),
+                         .loop = spec.loop.loop,
+                         .extra = spec.extra};
+    const Conversion store = make_conversion(spec.loop.result, type.dtype());
+    const size_t made =
+        add_step(draft, extent, static_cast<uint32_t>(byte_width(spec.loop.result)));
+    if (store.is_copy()) return made;
+    return add_step(conversion_step(made, store), extent, width_of(output));
+  }
+
+  // Results are computed where they belong, or copied there in the end.
+  void add_output(size_t number) {
+    const uint32_t variable = body_.outputs[number].index;
+    const int64_t size = body_.variable_types[variable].size();
+    const size_t from = values_[variable].found;
+    const Extent held = registers_[from].extent;
+    Extent extent = size == domain_.size ? Extent::kFull : Extent::kRow;
+    if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
+    const size_t to =
+        add_base(static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable));
+    Register& source = registers_[from];
+    if (source.home == Register::Home::kScratch && held == extent) {
+      source.home = Register::Home::kBase;
+      source.index = registers_[to].index;
+    } else if (held == extent || source.home == Register::Home::kConstant) {
+      const DType dtype = body_.variable_types[variable].dtype();
+      add_step_to(conversion_step(from, make_conversion(dtype, dtype)), to);
+    } else {
+      add_step_to({.kind = repetition(held), .inputs = {from}}, to);
+    }
+  }
+
+  // ---- tiles
+
+  int64_t multiple(Extent extent) const {
+    switch (extent) {
+      case Extent::kRow:
+        return plan->tile_rows;
+      case Extent::kColumn:
+        return plan->tile_columns;
+      case Extent::kFull:
+        return plan->tile_rows * plan->tile_columns;
+      default:
+        return 1;
+    }
+  }
+
+  // The bytes that a tile takes for each of its elements.
+  int64_t bytes_per_element() {
+    find_last_reads();
+    std::vector<int64_t> change(drafts_.size() + 1, 0);
+    int64_t always = 0;
+    for (const ClusterPlan::Base& base : plan->bases) {
+      if (base.extent == Extent::kFull) always += base.width;
+    }
+    for (const auto* constant : constant_order_) {
+      always += static_cast<int64_t>(constant->first.size());
+    }
+    for (const Register& each : registers_) {
+      if (each.home != Register::Home::kScratch || each.extent != Extent::kFull) continue;
+      if (drafts_[each.made_by].kind == Kind::kFill) {
+        always += each.width;
+        continue;
+      }
+      change[each.made_by] += each.width;
+      change[std::max(each.made_by, each.last_read == kNoStep ? 0 : each.last_read) + 1] -=
+          each.width;
+    }
+    int64_t live = 0, most = 0;
+    for (const int64_t by : change) most = std::max(most, live += by);
+    return std::max<int64_t>(1, always + most);
+  }
+
+  void choose_tiles() {
+    if (domain_.size == 1) return;
+    int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
+    tile = std::min(tile, domain_.size);
+    plan->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
+    plan->rows = domain_.size / plan->columns;
+    if (plan->columns <= tile || domain_.has_reduction) {
+      plan->tile_rows = std::clamp<int64_t>(tile / plan->columns, 1, plan->rows);
+      plan->tile_columns = plan->columns;
+    } else {
+      plan->tile_columns = tile;
+      plan->parts = (plan->columns - 1) / tile + 1;
+    }
+    plan->num_tiles = ((plan->rows - 1) / plan->tile_rows + 1) * plan->parts;
+  }
+
+  Phase phase_of(Draft& draft) {
+    Register& output = registers_[draft.output];
+    if (output.extent == Extent::kScalar) return Phase::kOnce;
+    const bool is_result = output.home == Register::Home::kBase;
+    if (is_result) return Phase::kPerTile;
+    if (draft.kind == Kind::kFill) return Phase::kPerThread;
+    const bool is_of_columns = draft.kind == Kind::kRepeatColumns;
+    if (is_of_columns && plan->tile_rows == 1) {
+      // One row is as it lies.
+      output.same_as = draft.inputs[0];
+      draft.is_left_out = true;
+    }
+    const bool is_the_same =
+        (is_of_columns || output.extent == Extent::kColumn) && plan->parts == 1;
+    return is_the_same ? Phase::kPerThread : Phase::kPerTile;
+  }
+
+  // ---- memory
+
+  size_t owner(size_t number) const {
+    while (registers_[number].same_as) number = *registers_[number].same_as;
+    return number;
+  }
+
+  void find_last_reads() {
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      for (const size_t input : drafts_[i].inputs) registers_[owner(input)].last_read = i;
+    }
+  }
+
+  void place_constants() {
+    const auto tile = static_cast<size_t>(multiple(Extent::kFull));
+    size_t size = 0;
+    for (const auto* constant : constant_order_) {
+      constant_offsets_.push_back(static_cast<uint32_t>(size));
+      size += rounded(tile * constant->first.size());
+    }
+    if (size == 0) return;
+    plan->constants = Storage::allocate(size);
+    for (size_t i = 0; i < constant_order_.size(); ++i) {
+      const std::string& element = constant_order_[i]->first;
+      fill_elements(static_cast<std::byte*>(plan->constants.data()) + constant_offsets_[i],
+                    element.data(), element.size(), static_cast<int64_t>(tile));
+    }
+  }
+
+  static size_t rounded(size_t nbytes) {
+    return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  size_t bytes_of(const Register& each) const {
+    return static_cast<size_t>(multiple(each.extent)) * each.width;
+  }
+
+  void place_registers() {
+    Arena arena;
+    size_t scalars = 0;
+    // What lasts for the whole run lies apart from what tiles write again and again.
+    for (const Draft& draft : drafts_) {
+      Register& made = registers_[draft.output];
+      if (made.home != Register::Home::kScratch || made.same_as) continue;
+      if (draft.phase == Phase::kOnce) {
+        made.offset = static_cast<uint32_t>(scalars);
+        scalars += kMaxComputeWidth;
+      } else if (draft.phase == Phase::kPerThread) {
+        made.offset = static_cast<uint32_t>(arena.allocate(bytes_of(made)));
+      }
+    }
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      if (drafts_[i].phase == Phase::kPerTile && !drafts_[i].is_left_out) place_output(arena, i);
+    }
+    plan->scalars_bytes = rounded(scalars);
+    plan->thread_bytes = arena.size();
+  }
+
+  bool dies_at(size_t number, size_t step) const {
+    const Register& each = registers_[number];
+    return each.home == Register::Home::kScratch && each.last_read == step &&
+           drafts_[each.made_by].phase == Phase::kPerTile;
+  }
+
+  // A loop may write over an operand that it reads last.
+  void place_output(Arena& arena, size_t step) {
+    const Draft& draft = drafts_[step];
+    Register& made = registers_[draft.output];
+    std::vector<size_t> dying;
+    for (const size_t input : draft.inputs) {
+      const size_t number = owner(input);
+      if (dies_at(number, step) && std::ranges::find(dying, number) == dying.end()) {
+        dying.push_back(number);
+      }
+    }
+    if (made.home == Register::Home::kScratch) {
+      const auto same = std::ranges::find_if(dying, [&](size_t number) {
+        const Register& each = registers_[number];
+        return draft.kind == Kind::kLoop && each.extent == made.extent && each.width == made.width;
+      });
+      if (same != dying.end()) {
+        made.offset = registers_[*same].offset;
+        dying.erase(same);
+      } else {
+        made.offset = static_cast<uint32_t>(arena.allocate(bytes_of(made)));
+      }
+    }
+    for (const size_t number : dying) {
+      arena.release(registers_[number].offset, bytes_of(registers_[number]));
+    }
+    if (made.home == Register::Home::kScratch && made.last_read == kNoStep) {
+      arena.release(made.offset, bytes_of(made));
+    }
+  }
+
+  TileAddress address(size_t number) const {
+    const Register& each = registers_[owner(number)];
+    if (each.home == Register::Home::kBase) return {TileAddress::kOperands + each.index, 0};
+    if (each.home == Register::Home::kConstant) {
+      return {TileAddress::kConstants, constant_offsets_[each.index]};
+    }
+    return {each.extent == Extent::kScalar ? TileAddress::kScalars : TileAddress::kThread,
+            each.offset};
+  }
+
+  void emit() {
+    for (const Draft& draft : drafts_) {
+      if (draft.is_left_out) continue;
+      TileStep step{
+          .kind = draft.kind,
+          .extent = registers_[draft.output].extent,
+          .width = registers_[draft.inputs.empty() ? draft.output : draft.inputs[0]].width,
+          .index = draft.index,
+          .output = address(draft.output),
+          .loop = draft.loop,
+          .extra = draft.extra};
+      for (size_t i = 0; i < draft.inputs.size(); ++i) step.inputs[i] = address(draft.inputs[i]);
+      (draft.phase == Phase::kOnce        ? plan->once
+       : draft.phase == Phase::kPerThread ? plan->per_thread
+                                          : plan->per_tile)
+          .push_back(step);
+    }
+  }
+
+  // An output may lie in the memory of an input that has as many elements of as many bytes and that
+  // no step reads after the output is written.
+  void find_in_place() {
+    const auto num_inputs = static_cast<uint32_t>(body_.inputs.size());
+    const auto order = [&](size_t step) { return std::pair(drafts_[step].phase, step); };
+    std::map<uint32_t, size_t> num_bases;  // by operand
+    for (const ClusterPlan::Base& base : plan->bases) ++num_bases[base.operand];
+    std::vector<const Register*> read, written;
+    for (const Register& each : registers_) {
+      if (each.home != Register::Home::kBase) continue;
+      if (each.made_by != kNoStep) written.push_back(&each);
+      const ClusterPlan::Base& base = plan->bases[each.index];
+      const bool may_go = base.extent == Extent::kFull || base.extent == Extent::kScalar;
+      if (base.operand < num_inputs && num_bases[base.operand] == 1 && may_go) {
+        read.push_back(&each);
+      }
+    }
+    for (const Register* input : read) {
+      const ClusterPlan::Base& from = plan->bases[input->index];
+      for (const Register* output : written) {
+        const ClusterPlan::Base& to = plan->bases[output->index];
+        if (to.extent != from.extent || to.width != from.width) continue;
+        const Draft& writer = drafts_[output->made_by];
+        const bool reads_first = order(input->last_read) < order(output->made_by);
+        const bool is_in_step = input->last_read == output->made_by &&
+                                (writer.kind == Kind::kLoop || writer.kind == Kind::kConvert);
+        if (reads_first || is_in_step) {
+          plan->in_place.emplace_back(from.operand, to.operand - num_inputs);
+        }
+      }
+    }
+  }
+
+  bool make_reductions() {
+    for (const Equation* equation : reductions_) {
+      const auto make = [&](int64_t rows) {
+        const ShapeDtype in(body_.type_of(equation->inputs[0]).dtype(), {rows, plan->columns});
+        const ShapeDtype out(body_.variable_types[equation->outputs[0]].dtype(), {rows});
+        const ParamsPtr params = make_params(ReduceParams{{1}});
+        return find_kernel(equation->primitive->name)({&in, 1}, {&out, 1}, params.get());
+      };
+      const int64_t left = plan->rows % plan->tile_rows;
+      ClusterPlan::Reduction reduction{make(plan->tile_rows), {}};
+      if (left != 0) reduction.last = make(left);
+      if (!reduction.whole.run || reduction.whole.scratch_bytes != 0) return false;
+      plan->reductions.push_back(std::move(reduction));
+    }
+    return true;
+  }
+
+  const Program& body_;
+  Domain domain_;
+  std::vector<Known> values_;  // by variable
+  std::map<uint32_t, uint32_t> input_number_;
+  std::vector<Register> registers_;
+  std::vector<Draft> drafts_;
+  std::map<std::string, size_t> constants_;  // by their bytes
+  std::vector<const std::pair<const std::string, size_t>*> constant_order_;
+  std::vector<uint32_t> constant_offsets_;
+  std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
+  std::map<std::pair<size_t, DType>, size_t> converted_;
+  std::map<std::pair<size_t, Extent>, size_t> repeated_;
+  std::vector<const Equation*> reductions_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body) {
+  ClusterPlanner planner(body);
+  return planner.run() ? std::move(planner.plan) : nullptr;
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,204 @@
+// What the vector loops are made of. Included once for each instruction set, inside none of
+// Highway's namespaces.
+//
+// All arithmetic is that of IEEE 754, so that every instruction set gives the same bits: products
+// are fused with sums by `fma` only, which is exact everywhere, and never by the compiler (the
+// files are compiled with -ffp-contract=off).
+#if defined(FARCALL_VECTOR_BASICS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef FARCALL_VECTOR_BASICS_INL_H
+#undef FARCALL_VECTOR_BASICS_INL_H
+#else
+#define FARCALL_VECTOR_BASICS_INL_H
+#endif
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <hwy/highway.h>
+
+#include "engine/native/kernels/fused.h"
+#include "engine/native/kernels/vector_coefficients.h"
+#include "engine/native/kernels/vector_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+using V = hn::Vec<D>;
+template <class D>
+using T = hn::TFromD<D>;
+template <class D>
+using Coefficient = Coefficients<T<D>>;
+
+template <class D>
+using Unsigned = hn::RebindToUnsigned<D>;
+
+template <class D>
+inline constexpr int kMantissaBits = std::numeric_limits<T<D>>::digits - 1;
+template <class D>
+inline constexpr int kBias = std::numeric_limits<T<D>>::max_exponent - 1;
+template <class D>
+inline constexpr T<D> kInf = std::numeric_limits<T<D>>::infinity();
+// x + kRounder is x rounded to a whole number, in the lowest bits, for |x| below half of it.
+template <class D>
+inline constexpr T<D> kRounder = sizeof(T<D>) == 4 ? T<D>(0x1.8p23) : T<D>(0x1.8p52);
+
+template <class D>
+HWY_INLINE V<D> fma(D d, V<D> a, V<D> b, V<D> c) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+  static_cast<void>(d);
+  return hn::MulAdd(a, b, c);
+#else
+  HWY_ALIGN T<D> x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
+  hn::Store(a, d, x);
+  hn::Store(b, d, y);
+  hn::Store(c, d, z);
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) x[i] = fused(x[i], y[i], z[i]);
+  return hn::Load(d, x);
+#endif
+}
+// c - a b
+template <class D>
+HWY_INLINE V<D> nfma(D d, V<D> a, V<D> b, V<D> c) {
+  return fma(d, hn::Neg(a), b, c);
+}
+
+template <class D>
+HWY_INLINE V<D> set(D d, T<D> value) {
+  return hn::Set(d, value);
+}
+
+// By Horner's rule, from the constant on.
+template <size_t kFirst = 0, class D, size_t kSize>
+HWY_INLINE V<D> polynomial(D d, V<D> x, const T<D> (&coefficients)[kSize]) {
+  const V<D> first = set(d, coefficients[kFirst]);
+  if constexpr (kFirst + 1 == kSize) {
+    return first;
+  } else {
+    return fma(d, polynomial<kFirst + 1>(d, x, coefficients), x, first);
+  }
+}
+
+// 2^k for whole numbers k of the range of normal numbers.
+template <class D>
+HWY_INLINE V<D> power_of_two(D d, V<D> k) {
+  const Unsigned<D> du;
+  const auto bits = hn::BitCast(du, hn::Add(k, set(d, kRounder<D> + kBias<D>)));
+  return hn::BitCast(d, hn::ShiftLeft<kMantissaBits<D>>(bits));
+}
+
+// x 2^k, rounded once: subnormal results too.
+template <class D>
+HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
+  const V<D> half =
+      hn::Sub(hn::Add(hn::Mul(k, set(d, 0.5)), set(d, kRounder<D>)), set(d, kRounder<D>));
+  return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(k, half)));
+}
+
+// A positive normal number as 2^exponent times a fraction, which is at least `least` and less than
+// twice that; 1/2 < least <= 1. 2^-exponent as well.
+template <class D>
+struct Split {
+  V<D> exponent, fraction, inverse;
+};
+template <class D>
+HWY_INLINE Split<D> split(D d, V<D> x, T<D> least) {
+  const Unsigned<D> du;
+  using Bits = hn::TFromD<Unsigned<D>>;
+  constexpr int kShift = kMantissaBits<D>;
+  const Bits one = std::bit_cast<Bits>(T<D>(1));
+  const auto bits = hn::BitCast(du, x);
+  const auto biased = hn::ShiftRight<kShift>(
+      hn::Add(bits, hn::Set(du, static_cast<Bits>(one - std::bit_cast<Bits>(least)))));
+  const auto whole = hn::Sub(biased, hn::Set(du, Bits(kBias<D>)));
+  // The number biased + 2^mantissa, less that.
+  const T<D> offset = std::bit_cast<T<D>>(static_cast<Bits>(Bits(kBias<D> + kShift) << kShift));
+  const auto as_float = hn::BitCast(d, hn::Or(biased, hn::Set(du, std::bit_cast<Bits>(offset))));
+  const auto inverse = hn::ShiftLeft<kShift>(hn::Sub(hn::Set(du, Bits(2 * kBias<D>)), biased));
+  return {hn::Sub(as_float, set(d, offset + kBias<D>)),
+          hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<kShift>(whole))), hn::BitCast(d, inverse)};
+}
+
+// The rounding error of sum = a + b (D. Knuth, The Art of Computer Programming, 4.2.2).
+template <class D>
+HWY_INLINE V<D> error_of_sum(V<D> a, V<D> b, V<D> sum) {
+  const V<D> virtual_b = hn::Sub(sum, a);
+  return hn::Add(hn::Sub(a, hn::Sub(sum, virtual_b)), hn::Sub(b, virtual_b));
+}
+
+template <class D>
+HWY_INLINE V<D> nan_where(D d, hn::Mask<D> mask, V<D> x) {
+  return hn::IfThenElse(mask, set(d, std::numeric_limits<T<D>>::quiet_NaN()), x);
+}
+
+// Lanes where `rare` holds get the scalar function's value.
+template <class D, class Scalar>
+HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar scalar) {
+  if (HWY_LIKELY(hn::AllFalse(d, rare))) return result;
+  HWY_ALIGN T<D> from[hn::MaxLanes(d)], to[hn::MaxLanes(d)], is_rare[hn::MaxLanes(d)];
+  hn::Store(x, d, from);
+  hn::Store(result, d, to);
+  hn::Store(hn::IfThenElseZero(rare, set(d, 1)), d, is_rare);
+  for (size_t i = 0; i < hn::MaxLanes(d); ++i) {
+    if (is_rare[i] != 0) to[i] = scalar(from[i]);
+  }
+  return hn::Load(d, to);
+}
+
+// The last lanes of an array that is no multiple of the vectors. The lanes beyond are 1/2.
+template <class D>
+HWY_INLINE V<D> load_first(D d, const T<D>* from, int64_t count) {
+  HWY_ALIGN T<D> lanes[hn::MaxLanes(d)];
+  hn::Store(set(d, 0.5), d, lanes);
+  std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(T<D>));
+  return hn::Load(d, lanes);
+}
+template <class D>
+HWY_INLINE void store_first(D d, V<D> v, T<D>* to, int64_t count) {
+  HWY_ALIGN T<D> lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(T<D>));
+}
+
+// Loops as the kernels' tables hold them (elementwise.h).
+template <class Op, class Type>
+void map_one(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const hn::ScalableTag<Type> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Type>()));
+  const auto* x = static_cast<const Type*>(inputs[0]);
+  auto* result = static_cast<Type*>(output);
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) hn::StoreU(Op()(d, hn::LoadU(d, x + i)), d, result + i);
+  if (i < size) store_first(d, Op()(d, load_first(d, x + i, size - i)), result + i, size - i);
+}
+template <class Op, class Type>
+void map_two(const void* const* inputs, void* output, int64_t size, int64_t) {
+  const hn::ScalableTag<Type> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Type>()));
+  const auto *x = static_cast<const Type*>(inputs[0]), *y = static_cast<const Type*>(inputs[1]);
+  auto* result = static_cast<Type*>(output);
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    hn::StoreU(Op()(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, result + i);
+  }
+  if (i < size) {
+    const V<decltype(d)> a = load_first(d, x + i, size - i), b = load_first(d, y + i, size - i);
+    store_first(d, Op()(d, a, b), result + i, size - i);
+  }
+}
+
+template <class Op>
+MathLoop one(bool is_float) {
+  return is_float ? map_one<Op, float> : map_one<Op, double>;
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,44 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/native/kernels/vector_erf.cpp"
+
+#include "engine/native/kernels/vector_math.h"
+#include "engine/native/kernels/vector_targets.h"
+
+#include <hwy/foreach_target.h>
+// After it.
+#include <hwy/highway.h>
+
+#include "engine/native/kernels/vector_erf-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace farcall::native::HWY_NAMESPACE {
+namespace {
+
+MathLoop erf_loop(MathFunction function, bool is_float) {
+  switch (function) {
+    case MathFunction::kErf:
+      return one<Erf>(is_float);
+    case MathFunction::kErfc:
+      return one<Erfc>(is_float);
+    case MathFunction::kErfInv:
+      return is_float ? map_one<ErfInv, float> : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace farcall::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace farcall::native {
+
+HWY_EXPORT(erf_loop);
+
+MathLoop erf_loop(MathFunction function, bool is_float) {
+  return HWY_DYNAMIC_DISPATCH(erf_loop)(function, is_float);
+}
+
+}  // namespace farcall::native
+#endif

@@ -1,0 +1,55 @@
+// Arrays in a plugin's memory.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include <farcall/core/device_buffer.h>
+#include <farcall/core/shape_dtype.h>
+
+#include "pjrt/client.h"
+
+namespace farcall::pjrt {
+
+// Owns a buffer of a plugin.
+class BufferHandle {
+ public:
+  BufferHandle(const Plugin& plugin, CBuffer* buffer) : plugin_(plugin), buffer_(buffer) {}
+  ~BufferHandle();
+  BufferHandle(const BufferHandle&) = delete;
+  BufferHandle& operator=(const BufferHandle&) = delete;
+
+  const Plugin& plugin() const { return plugin_; }
+  CBuffer* get() const { return buffer_; }
+
+ private:
+  const Plugin& plugin_;
+  CBuffer* buffer_;
+};
+using BufferPtr = std::shared_ptr<const BufferHandle>;
+
+class PjrtBuffer final : public DeviceBuffer {
+ public:
+  PjrtBuffer(const PjrtDevice& device, ShapeDtype type, BufferPtr handle)
+      : device_(device), type_(type), handle_(std::move(handle)) {}
+
+  const Device& device() const override { return device_; }
+  bool is_ready() const override;
+  void wait() const override;
+  // On a CPU a view; elements below eight bits are copied, because they are packed there.
+  Storage to_host() const override;
+  const BufferPtr& handle() const { return handle_; }
+
+ private:
+  const PjrtDevice& device_;
+  ShapeDtype type_;
+  BufferPtr handle_;
+  mutable std::atomic<bool> is_known_ready_{false};
+};
+
+// Shares memory of ours on a CPU, copies other memory.
+BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Storage& host);
+
+Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle);
+
+}  // namespace farcall::pjrt

@@ -1,0 +1,63 @@
+// Client: a plugin at work, with its devices and what moves arrays to them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/program/engine.h>
+
+#include "pjrt/plugin.h"
+
+namespace farcall::pjrt {
+
+class Client;
+
+class PjrtDevice final : public Device {
+ public:
+  PjrtDevice(const Engine& engine, Description description, const Client& client, CDevice* device)
+      : Device(engine, std::move(description)), client_(client), device_(device) {}
+
+  Storage allocate(ShapeDtype type) const override;
+  Storage from_host(ShapeDtype type, const Storage& host) const override;
+
+  const Client& client() const { return client_; }
+  CDevice* handle() const { return device_; }
+
+ private:
+  const Client& client_;
+  CDevice* device_;
+};
+
+// Lives until the process ends.
+class Client {
+ public:
+  // Of the plugin in this library. Raises UNAVAILABLE for an empty path, what the plugin raises,
+  // and INVALID_ARGUMENT for environment variables that are no options.
+  Client(const Engine& engine, std::string plugin_path);
+
+  const Plugin& plugin() const { return plugin_; }
+  CClient* handle() const { return client_; }
+  // Whose handlers programs call: "cpu".
+  const std::string& platform() const { return platform_; }
+  // Its memory is the host's, and a program is over when execution returns.
+  bool is_cpu() const { return platform_ == "cpu"; }
+  std::span<const Device* const> devices() const { return devices_; }
+
+ private:
+  std::vector<CDevice*> addressable_devices() const;
+
+  Plugin plugin_;
+  CClient* client_ = nullptr;
+  std::string platform_;
+  std::vector<std::unique_ptr<PjrtDevice>> owned_;
+  std::vector<const Device*> devices_;
+};
+
+// What is said where no plugin is found.
+inline constexpr const char* kNoPlugin =
+    "no PJRT plugin was found: install one (pip install lammps-jax-pjrt-cpu), or name its library "
+    "in the environment variable FARCALL_PJRT_PLUGIN";
+
+}  // namespace farcall::pjrt

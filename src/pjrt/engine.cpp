@@ -1,0 +1,53 @@
+// The engine object: named "pjrt" whichever plugin it has, so that the name is known before one is
+// loaded.
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <farcall/program/engine.h>
+
+#include "pjrt/client.h"
+#include "pjrt/executable.h"
+
+namespace farcall::pjrt {
+namespace {
+
+class PjrtEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "pjrt"; }
+  std::string_view description() const override {
+    return "programs as StableHLO, compiled and run by a PJRT plugin";
+  }
+  // A plugin is loaded when its devices are asked for.
+  std::string why_unavailable() const override { return find_plugin().empty() ? kNoPlugin : ""; }
+  std::span<const Device* const> devices() const override { return client().devices(); }
+  std::shared_ptr<const Executable> compile(ProgramPtr program,
+                                            const CompileOptions& options) const override {
+    const Device& device = options.device ? *options.device : *devices()[0];
+    return compile_for(static_cast<const PjrtDevice&>(device), std::move(program));
+  }
+
+ private:
+  // Made by the first call that succeeds. The plugin is looked for outside of the lock, because a
+  // front may need a lock of its own for that.
+  const Client& client() const {
+    if (const Client* made = client_.load()) return *made;
+    std::string path = find_plugin();
+    const std::lock_guard lock(mutex_);
+    if (!client_) client_ = new Client(*this, std::move(path));
+    return *client_;
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::atomic<const Client*> client_{nullptr};
+};
+
+// In the list of engines from when the library is loaded; the plugin is not.
+[[maybe_unused]] const bool kIsAdded = [] {
+  add_engine(*new PjrtEngine);
+  return true;
+}();
+
+}  // namespace
+}  // namespace farcall::pjrt

@@ -1,0 +1,171 @@
+#include "pjrt/plugin.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/program/plugins.h>
+
+namespace farcall {
+namespace {
+PluginFinder plugin_finder = nullptr;
+}  // namespace
+
+void set_plugin_finder(PluginFinder finder) { plugin_finder = finder; }
+
+namespace pjrt {
+namespace {
+
+constexpr int kMajorVersion = 0;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// Plugins log through a library that reads this once.
+void quiet_logs() { setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0); }
+
+constexpr Elf64_Half kMachine =
+#if defined(__x86_64__)
+    EM_X86_64;
+#elif defined(__aarch64__)
+    EM_AARCH64;
+#else
+    EM_NONE;
+#endif
+
+// What is wrong with a file as a library of this machine; empty if nothing is. The loader tells
+// some of it less clearly, and a file that ends too early stops the process there.
+std::string why_no_library(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto read = [&](uint64_t offset, auto& out) {
+    file.seekg(static_cast<std::streamoff>(offset));
+    return static_cast<bool>(file.read(reinterpret_cast<char*>(&out), sizeof(out)));
+  };
+  Elf64_Ehdr header{};
+  if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return "is no shared library";
+  }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      (kMachine != EM_NONE && header.e_machine != kMachine)) {
+    return fmt::format("is built for another machine (ELF machine {})", header.e_machine);
+  }
+  const uint64_t size = std::filesystem::file_size(path);
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    const bool is_read = read(header.e_phoff + i * sizeof(part), part);
+    if (!is_read || part.p_offset > size || part.p_filesz > size - part.p_offset) {
+      return fmt::format("is truncated: {} bytes are fewer than its header tells", size);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string find_plugin() {
+  if (std::string path = environment("FARCALL_PJRT_PLUGIN"); !path.empty()) return path;
+  const std::string list = environment("PJRT_NAMES_AND_LIBRARY_PATHS");
+  const std::string first = list.substr(0, list.find(','));
+  if (const size_t colon = first.find(':'); colon != std::string::npos) {
+    return first.substr(colon + 1);
+  }
+  return plugin_finder ? plugin_finder() : "";
+}
+
+Plugin::Plugin(std::string path) : path_(std::move(path)) {
+  const auto fail = [&](std::string_view what) {
+    throw Error(ErrorCode::kUnavailable, fmt::format("pjrt: plugin \"{}\": {}", path_, what));
+  };
+  if (!std::filesystem::is_regular_file(path_)) fail("there is no such file");
+  if (const std::string why = why_no_library(path_); !why.empty()) fail(why);
+  quiet_logs();
+  void* library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) fail(fmt::format("cannot be loaded: {}", dlerror()));
+  auto* get_api = reinterpret_cast<GetApi*>(dlsym(library, "GetPjrtApi"));
+  if (!get_api) fail("is no PJRT plugin: it has no function GetPjrtApi");
+  api_ = get_api();
+  if (!api_) fail("GetPjrtApi gave nothing");
+  if (api_->version.major != kMajorVersion) {
+    fail(fmt::format("has version {}.{} of the interface; this farcall uses {}.x",
+                     api_->version.major, api_->version.minor, kMajorVersion));
+  }
+  if (!has<BufferUnsafePointer>()) {
+    fail(fmt::format("version {}.{} of the interface lacks functions; get a newer plugin",
+                     api_->version.major, api_->version.minor));
+  }
+  PluginInitialize initialize{};
+  call(initialize);
+}
+
+bool Plugin::has_function(size_t number) const {
+  return offsetof(CApi, functions) + (number + 1) * sizeof(void*) <= api_->struct_size &&
+         api_->functions[number] != nullptr;
+}
+
+void Plugin::destroy(CError* error) const {
+  ErrorDestroy args{};
+  args.error = error;
+  call_raw(args);
+}
+
+void Plugin::destroy(CEvent* event) const {
+  EventDestroy args{};
+  args.event = event;
+  call_quietly(args);
+}
+
+void Plugin::raise(CError* error, const char* function) const {
+  ErrorMessage message{};
+  message.error = error;
+  call_raw(message);
+  ErrorGetCode code{};
+  code.error = error;
+  call_quietly(code);
+  const std::string text(message.message, message.size);
+  destroy(error);
+  const bool is_known = code.code > 0 && code.code <= static_cast<int>(ErrorCode::kUnauthenticated);
+  throw Error(is_known ? static_cast<ErrorCode>(code.code) : ErrorCode::kUnknown,
+              fmt::format("pjrt: {}: {}", function, text));
+}
+
+void Plugin::await(CEvent* event) const {
+  EventAwait args{};
+  args.event = event;
+  CError* error = call_raw(args);
+  destroy(event);
+  if (error) raise(error, EventAwait::kName);
+}
+
+void Plugin::register_handler(const std::string& target, void* handler,
+                              const std::string& platform) const {
+  for (CExtension* extension = api_->extension_start; extension; extension = extension->next) {
+    if (extension->type != kFfiExtension) continue;
+    CFfiRegisterHandler args{.struct_size = sizeof(CFfiRegisterHandler),
+                             .target_name = target.data(),
+                             .target_name_size = target.size(),
+                             .handler = handler,
+                             .platform_name = platform.data(),
+                             .platform_name_size = platform.size(),
+                             .traits = 0};
+    if (CError* error = static_cast<CFfiExtension*>(extension)->register_handler(&args)) {
+      raise(error, "RegisterHandler");
+    }
+    return;
+  }
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("pjrt: plugin \"{}\" has no registry of handlers, so that its programs "
+                          "cannot call foreign code",
+                          path_));
+}
+
+}  // namespace pjrt
+}  // namespace farcall

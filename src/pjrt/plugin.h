@@ -1,0 +1,61 @@
+// Plugin: a shared library that offers the PJRT C interface.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "pjrt/c_api.h"
+
+namespace farcall::pjrt {
+
+// The library to use: FARCALL_PJRT_PLUGIN, else the first of PJRT_NAMES_AND_LIBRARY_PATHS
+// ("name:path,name:path"), else what the front's finder gives. Empty: there is none.
+std::string find_plugin();
+
+// Never closed: a plugin has threads and objects that live until the process ends.
+class Plugin {
+ public:
+  // Raises UNAVAILABLE with the path and what is wrong with it: no file, no library of this
+  // machine, no plugin, another version of the interface.
+  explicit Plugin(std::string path);
+
+  const std::string& path() const { return path_; }
+
+  // Calls a function of the interface. Raises its error, with the function's name before the text.
+  template <class Args>
+  void call(Args& args) const {
+    if (CError* error = call_raw(args)) raise(error, Args::kName);
+  }
+  // The same for functions that do not fail, or whose failure does not matter.
+  template <class Args>
+  void call_quietly(Args& args) const {
+    if (CError* error = call_raw(args)) destroy(error);
+  }
+  template <class Args>
+  bool has() const {
+    return has_function(Args::kFunction);
+  }
+
+  // Waits for an event, destroys it, and raises its error.
+  void await(CEvent* event) const;
+  void destroy(CEvent* event) const;
+  void destroy(CError* error) const;
+
+  // An entry of the registry of handlers. Raises UNIMPLEMENTED for a plugin without one.
+  void register_handler(const std::string& target, void* handler,
+                        const std::string& platform) const;
+
+ private:
+  template <class Args>
+  CError* call_raw(Args& args) const {
+    args.struct_size = sizeof(Args);
+    return reinterpret_cast<CError* (*)(Args*)>(api_->functions[Args::kFunction])(&args);
+  }
+  bool has_function(size_t number) const;
+  [[noreturn]] void raise(CError* error, const char* function) const;
+
+  std::string path_;
+  const CApi* api_;
+};
+
+}  // namespace farcall::pjrt

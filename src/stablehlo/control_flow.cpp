@@ -1,0 +1,194 @@
+// Loops and branches. Their regions read what they do not change from outside. Where a program in
+// them has effects, the number of the run goes through them like a carry.
+#include <array>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/control_flow.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+std::vector<ShapeDtype> types_of(const Values& values) {
+  std::vector<ShapeDtype> types;
+  for (const Value& value : values) types.push_back(value.type);
+  return types;
+}
+
+// Behind the other values of a loop or branch.
+class RunInRegion {
+ public:
+  RunInRegion(Emitter& emitter, bool is_carried) : emitter_(emitter), is_carried_(is_carried) {
+    if (is_carried) outer_ = emitter.run();
+  }
+  void append_outer(Values& values) const {
+    if (is_carried_) values.push_back(outer_);
+  }
+  // In a region: the last of its arguments is the run.
+  void enter(const Values& arguments) const {
+    if (is_carried_) emitter_.set_run(arguments.back());
+  }
+  void enter_branch() const {
+    if (is_carried_) emitter_.set_run(outer_);
+  }
+  void append(Values& values) const {
+    if (is_carried_) values.push_back(emitter_.run());
+  }
+  // Behind the operation: its last result.
+  void leave(Values& results) const {
+    if (!is_carried_) return;
+    emitter_.set_run(results.back());
+    results.pop_back();
+  }
+  // Where the region's result was not the run: it is what it was outside.
+  void restore() const { enter_branch(); }
+
+ private:
+  Emitter& emitter_;
+  bool is_carried_;
+  Value outer_;
+};
+
+std::span<const Value> part(std::span<const Value> values, size_t begin, size_t count) {
+  return values.subspan(begin, count);
+}
+
+Values joined(std::span<const Value> a, std::span<const Value> b) {
+  Values all(a.begin(), a.end());
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+Values while_loop(Emitter& e, const Call& call) {
+  const auto& p = call.params<WhileParams>();
+  const auto num_cond = static_cast<size_t>(p.cond_nconsts);
+  const auto num_body = static_cast<size_t>(p.body_nconsts);
+  const auto cond_consts = part(call.inputs, 0, num_cond);
+  const auto body_consts = part(call.inputs, num_cond, num_body);
+  Values carry(call.inputs.begin() + static_cast<int64_t>(num_cond + num_body), call.inputs.end());
+  const size_t num_carry = carry.size();
+  const RunInRegion run(e, is_ordered(*p.body_jaxpr) || is_ordered(*p.cond_jaxpr));
+  // A condition with effects would have to hand on the run, which it cannot.
+  if (is_ordered(*p.cond_jaxpr)) return {};
+  run.append_outer(carry);
+  const std::vector<ShapeDtype> types = types_of(carry);
+  const std::string regions[] = {
+      e.region(types,
+               [&](const Values& x) {
+                 run.enter(x);
+                 return e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
+               }),
+      e.region(types, [&](const Values& x) {
+        run.enter(x);
+        Values next = e.program(*p.body_jaxpr, joined(body_consts, part(x, 0, num_carry)));
+        run.append(next);
+        return next;
+      })};
+  run.restore();
+  Values results = e.op("stablehlo.while", carry, types, {}, regions);
+  run.leave(results);
+  return results;
+}
+
+// The slice number `index` of an array's leading dimension.
+Value slice_at(Emitter& e, const Value& array, const Value& index, const Value& zero) {
+  Values operands = {array, index};
+  operands.insert(operands.end(), array.type.rank() - 1, zero);
+  std::vector<int64_t> sizes(array.type.shape().begin(), array.type.shape().end());
+  sizes[0] = 1;
+  const Value slice = e.op("stablehlo.dynamic_slice", operands, array.type.with_shape(sizes),
+                           "slice_sizes = " + array_text(sizes));
+  return e.reshape(slice, std::span(sizes).subspan(1));
+}
+
+Value with_slice(Emitter& e, const Value& array, const Value& slice, const Value& index,
+                 const Value& zero) {
+  std::vector<int64_t> sizes(array.type.shape().begin(), array.type.shape().end());
+  sizes[0] = 1;
+  Values operands = {array, e.reshape(slice, sizes), index};
+  operands.insert(operands.end(), array.type.rank() - 1, zero);
+  return e.op("stablehlo.dynamic_update_slice", operands, array.type);
+}
+
+// A while with a counter, whose carry has the stacked results too.
+Values scan(Emitter& e, const Call& call) {
+  const auto& p = call.params<ScanParams>();
+  const auto num_consts = static_cast<size_t>(p.num_consts);
+  const auto num_carry = static_cast<size_t>(p.num_carry);
+  const size_t num_stacked = call.results.size() - num_carry;
+  const auto consts = part(call.inputs, 0, num_consts);
+  const auto slices = call.inputs.subspan(num_consts + num_carry);
+  const ShapeDtype counter(DType::kInt64, {});
+  const Value zero = e.number(counter, 0), one = e.number(counter, 1);
+  const Value last = e.number(counter, static_cast<double>(p.length - 1));
+  Values carry = {zero};
+  for (const Value& value : part(call.inputs, num_consts, num_carry)) carry.push_back(value);
+  for (size_t i = 0; i < num_stacked; ++i) {
+    carry.push_back(e.number(call.results[num_carry + i], 0));
+  }
+  if (p.length == 0) return {carry.begin() + 1, carry.end()};
+  const RunInRegion run(e, is_ordered(*p.jaxpr));
+  run.append_outer(carry);
+  const std::vector<ShapeDtype> types = types_of(carry);
+  const auto step = [&](const Values& x) {
+    run.enter(x);
+    const Value index = p.reverse ? e.op("stablehlo.subtract", {last, x[0]}, counter) : x[0];
+    Values inputs = joined(consts, part(x, 1, num_carry));
+    for (const Value& array : slices) inputs.push_back(slice_at(e, array, index, zero));
+    const Values outputs = e.program(*p.jaxpr, inputs);
+    Values next = {e.op("stablehlo.add", {x[0], one}, counter)};
+    next.insert(next.end(), outputs.begin(), outputs.begin() + static_cast<int64_t>(num_carry));
+    for (size_t i = 0; i < num_stacked; ++i) {
+      next.push_back(with_slice(e, x[1 + num_carry + i], outputs[num_carry + i], index, zero));
+    }
+    run.append(next);
+    return next;
+  };
+  const std::string regions[] = {
+      e.region(types, [&](const Values& x) { return Values{e.compare("LE", x[0], last)}; }),
+      e.region(types, step)};
+  run.restore();
+  Values results = e.op("stablehlo.while", carry, types, {}, regions);
+  run.leave(results);
+  results.erase(results.begin());
+  return results;
+}
+
+Values cond(Emitter& e, const Call& call) {
+  const auto& branches = call.params<CondParams>().branches;
+  bool has_effects = false;
+  for (const ProgramPtr& branch : branches) has_effects = has_effects || is_ordered(*branch);
+  const RunInRegion run(e, has_effects);
+  const ShapeDtype number(DType::kInt32, {});
+  const Value index = e.op("stablehlo.clamp",
+                           {e.number(number, 0), call.inputs[0],
+                            e.number(number, static_cast<double>(branches.size() - 1))},
+                           number);
+  std::vector<std::string> regions;
+  for (const ProgramPtr& branch : branches) {
+    regions.push_back(e.region({}, [&](const Values&) {
+      run.enter_branch();
+      Values results = e.program(*branch, call.inputs.subspan(1));
+      run.append(results);
+      return results;
+    }));
+  }
+  run.restore();
+  std::vector<ShapeDtype> types = call.results;
+  if (has_effects) types.push_back(e.run().type);
+  Values results = e.op("stablehlo.case", Values{index}, types, {}, regions);
+  run.leave(results);
+  return results;
+}
+
+}  // namespace
+
+void add_control_flow(Rules& rules) {
+  rules["while"] = while_loop;
+  rules["scan"] = scan;
+  rules["cond"] = cond;
+}
+
+}  // namespace farcall::stablehlo

@@ -1,0 +1,102 @@
+// Foreign calls as custom calls of their own targets: for the text alone, engines use relays.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/quote.h>
+#include <farcall/primitives/ffi_call.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+// Of numbers that are no array: "2 : i32", "1.5 : f32", "true".
+std::string number_text(const Attribute& attribute) {
+  const std::string text = attribute.to_string();
+  if (attribute.dtype() == DType::kBool) return text.starts_with("True") ? "true" : "false";
+  std::string number = text.substr(0, text.rfind(':'));
+  if (is_floating(attribute.dtype()) && number.find('.') == std::string::npos) {
+    number.insert(std::min(number.find('e'), number.size()), ".0");
+  }
+  return fmt::format("{} : {}", number, dtype_info(attribute.dtype()).stablehlo);
+}
+
+std::string attribute_text(std::string_view target, const Attribute& attribute);
+
+std::string dictionary_text(std::string_view target, const Attributes& attributes) {
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : attributes) {
+    const std::string key = is_identifier(name) ? name : quoted(name);
+    entries.push_back(fmt::format("{} = {}", key, attribute_text(target, value)));
+  }
+  return fmt::format("{{{}}}", fmt::join(entries, ", "));
+}
+
+std::string attribute_text(std::string_view target, const Attribute& attribute) {
+  switch (attribute.kind()) {
+    case Attribute::Kind::kString:
+      return quoted(attribute.as_string());
+    case Attribute::Kind::kDictionary:
+      return dictionary_text(target, attribute.as_dictionary());
+    case Attribute::Kind::kScalar:
+      if (!is_complex(attribute.dtype())) return number_text(attribute);
+      break;
+    case Attribute::Kind::kArray: {
+      const std::string text = attribute.to_string();  // "[1,2]:i64"
+      const std::string list = text.substr(1, text.rfind(']') - 1);
+      const bool is_number = is_integer(attribute.dtype()) || is_floating(attribute.dtype());
+      if (!is_number) break;
+      return fmt::format("array<{}{}{}>", dtype_info(attribute.dtype()).stablehlo,
+                         list.empty() ? "" : ": ", list);
+    }
+  }
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("ffi_call(\"{}\"): StableHLO has no attribute for {}", target,
+                          attribute.to_string()));
+}
+
+// XLA's layouts name dimensions from the fastest to the slowest.
+std::string layouts_text(const std::vector<MajorToMinor>& layouts,
+                         const std::vector<ShapeDtype>& types) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < types.size(); ++i) {
+    std::vector<int64_t> order(types[i].rank());
+    for (size_t d = 0; d < order.size(); ++d) {
+      order[d] = layouts[i] ? (*layouts[i])[d] : static_cast<int64_t>(d);
+    }
+    std::ranges::reverse(order);
+    all.push_back(fmt::format("dense<{}> : tensor<{}xindex>", order.empty() ? "" : list_text(order),
+                              order.size()));
+  }
+  return fmt::format("[{}]", fmt::join(all, ", "));
+}
+
+}  // namespace
+
+Values custom_call(Emitter& e, const Call& call) {
+  const auto& p = call.params<FfiCallParams>();
+  std::vector<ShapeDtype> operands;
+  for (const Value& input : call.inputs) operands.push_back(input.type);
+  std::vector<std::string> aliases;
+  for (const auto& [input, output] : p.input_output_aliases) {
+    aliases.push_back(
+        fmt::format("#stablehlo.output_operand_alias<output_tuple_indices = [{}], "
+                    "operand_index = {}, operand_tuple_indices = []>",
+                    call.results.size() > 1 ? fmt::format("{}", output) : "", input));
+  }
+  const std::string config = p.custom_call_api_version == 4
+                                 ? dictionary_text(p.target_name, p.attributes)
+                                 : quoted(p.legacy_backend_config.value_or(""));
+  return e.op("stablehlo.custom_call", call.inputs, call.results,
+              fmt::format("call_target_name = {}, api_version = {} : i32, has_side_effect = {}, "
+                          "backend_config = {}, operand_layouts = {}, result_layouts = {}, "
+                          "output_operand_aliases = [{}]",
+                          quoted(p.target_name), p.custom_call_api_version, p.has_side_effect,
+                          config, layouts_text(p.input_layouts, operands),
+                          layouts_text(p.output_layouts, call.results), fmt::join(aliases, ", ")));
+}
+
+}  // namespace farcall::stablehlo

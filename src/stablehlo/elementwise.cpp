@@ -1,0 +1,257 @@
+// Elementwise operations: most have one of StableHLO or of its companion CHLO.
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/elementwise.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+struct Name {
+  std::string_view primitive, operation;
+};
+constexpr Name kNames[] = {
+    {"neg", "stablehlo.negate"},
+    {"floor", "stablehlo.floor"},
+    {"ceil", "stablehlo.ceil"},
+    {"is_finite", "stablehlo.is_finite"},
+    {"not", "stablehlo.not"},
+    {"exp", "stablehlo.exponential"},
+    {"expm1", "stablehlo.exponential_minus_one"},
+    {"log", "stablehlo.log"},
+    {"log1p", "stablehlo.log_plus_one"},
+    {"sqrt", "stablehlo.sqrt"},
+    {"rsqrt", "stablehlo.rsqrt"},
+    {"cbrt", "stablehlo.cbrt"},
+    {"sin", "stablehlo.sine"},
+    {"cos", "stablehlo.cosine"},
+    {"tan", "stablehlo.tan"},
+    {"tanh", "stablehlo.tanh"},
+    {"logistic", "stablehlo.logistic"},
+    {"real", "stablehlo.real"},
+    {"imag", "stablehlo.imag"},
+    {"population_count", "stablehlo.popcnt"},
+    {"clz", "stablehlo.count_leading_zeros"},
+    {"asin", "chlo.asin"},
+    {"acos", "chlo.acos"},
+    {"atan", "chlo.atan"},
+    {"sinh", "chlo.sinh"},
+    {"cosh", "chlo.cosh"},
+    {"asinh", "chlo.asinh"},
+    {"acosh", "chlo.acosh"},
+    {"atanh", "chlo.atanh"},
+    {"erf", "chlo.erf"},
+    {"erfc", "chlo.erfc"},
+    {"erf_inv", "chlo.erf_inv"},
+    {"lgamma", "chlo.lgamma"},
+    {"digamma", "chlo.digamma"},
+    {"bessel_i1e", "chlo.bessel_i1e"},
+    {"add", "stablehlo.add"},
+    {"sub", "stablehlo.subtract"},
+    {"mul", "stablehlo.multiply"},
+    {"div", "stablehlo.divide"},
+    {"rem", "stablehlo.remainder"},
+    {"atan2", "stablehlo.atan2"},
+    {"and", "stablehlo.and"},
+    {"or", "stablehlo.or"},
+    {"xor", "stablehlo.xor"},
+    {"shift_left", "stablehlo.shift_left"},
+    {"shift_right_logical", "stablehlo.shift_right_logical"},
+    {"shift_right_arithmetic", "stablehlo.shift_right_arithmetic"},
+    {"complex", "stablehlo.complex"},
+    {"zeta", "chlo.zeta"},
+    {"polygamma", "chlo.polygamma"},
+    {"nextafter", "chlo.next_after"},
+};
+constexpr Name kComparisons[] = {{"eq", "EQ"}, {"ne", "NE"}, {"lt", "LT"},
+                                 {"le", "LE"}, {"gt", "GT"}, {"ge", "GE"}};
+
+// Scalars are operands of any shape.
+Values broadcast_all(Emitter& e, const Call& call) {
+  Values operands;
+  for (const Value& input : call.inputs)
+    operands.push_back(e.broadcast(input, call.result().shape()));
+  return operands;
+}
+
+// An expression of one operand, in values of its type.
+class Expression {
+ public:
+  Expression(Emitter& emitter, Value value) : emitter_(&emitter), value_(std::move(value)) {}
+  Expression number(double x) const { return {*emitter_, emitter_->number(value_.type, x)}; }
+  Expression apply(std::string_view operation) const {
+    return {*emitter_, emitter_->op(operation, {value_}, value_.type)};
+  }
+  friend Expression operator+(const Expression& a, const Expression& b) {
+    return a.with("stablehlo.add", b);
+  }
+  friend Expression operator-(const Expression& a, const Expression& b) {
+    return a.with("stablehlo.subtract", b);
+  }
+  friend Expression operator*(const Expression& a, const Expression& b) {
+    return a.with("stablehlo.multiply", b);
+  }
+  friend Expression operator/(const Expression& a, const Expression& b) {
+    return a.with("stablehlo.divide", b);
+  }
+  Expression with(std::string_view operation, const Expression& other) const {
+    return {*emitter_, emitter_->op(operation, {value_, other.value_}, value_.type)};
+  }
+  const Value& value() const { return value_; }
+
+ private:
+  Emitter* emitter_;
+  Value value_;
+};
+
+template <class F>
+Rule composition(F&& f) {
+  return [f](Emitter& e, const Call& call) {
+    return Values{f(Expression(e, call.inputs[0])).value()};
+  };
+}
+
+Expression power(const Expression& x, uint64_t exponent) {
+  Expression square = x, result = x.number(1);
+  bool is_one = true;
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) result = is_one ? square : result * square;
+    is_one = is_one && exponent % 2 == 0;
+    if (exponent > 1) square = square * square;
+  }
+  return result;
+}
+
+Values integer_pow(Emitter& e, const Call& call) {
+  const int64_t y = call.params<IntegerPowParams>().y;
+  const Expression x(e, call.inputs[0]);
+  const uint64_t size = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
+  const Expression result = power(x, size);
+  return {(y < 0 ? x.number(1) / result : result).value()};
+}
+
+Values pow(Emitter& e, const Call& call) {
+  Values operands = broadcast_all(e, call);
+  operands[1] = e.convert(operands[1], operands[0].type.dtype());
+  return {e.op("stablehlo.power", operands, call.result())};
+}
+
+// Complex numbers are ordered by the real part first, for which there is no operation.
+Rule extreme_of_two(std::string_view operation) {
+  return [operation](Emitter& e, const Call& call) -> Values {
+    if (is_complex(call.dtype())) return {};
+    return {e.op(operation, broadcast_all(e, call), call.result())};
+  };
+}
+
+Values abs(Emitter& e, const Call& call) {
+  const bool is_unsigned = dtype_info(call.inputs[0].type.dtype()).kind == DTypeKind::kUnsigned;
+  if (is_unsigned) return {call.inputs[0]};
+  return {e.op("stablehlo.abs", call.inputs, call.result())};
+}
+
+Values sign(Emitter& e, const Call& call) {
+  const Value& x = call.inputs[0];
+  if (dtype_info(call.dtype()).kind == DTypeKind::kUnsigned) {
+    return {e.op("stablehlo.minimum", {x, e.number(x.type, 1)}, x.type)};
+  }
+  return {e.op("stablehlo.sign", {x}, x.type)};
+}
+
+Values conj(Emitter& e, const Call& call) {
+  const Value& x = call.inputs[0];
+  if (!is_complex(x.type.dtype())) return {x};
+  const ShapeDtype part =
+      x.type.with_dtype(x.type.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64);
+  const Value imag = e.op("stablehlo.imag", {x}, part);
+  return {e.op("stablehlo.complex",
+               {e.op("stablehlo.real", {x}, part), e.op("stablehlo.negate", {imag}, part)},
+               x.type)};
+}
+
+Values convert(Emitter& e, const Call& call) {
+  const Value& x = call.inputs[0];
+  const DType from = x.type.dtype(), to = call.dtype();
+  if (from == to) return {x};
+  if (to == DType::kBool) return {e.compare("NE", x, e.number(x.type, 0))};
+  if (is_key(from) || (is_complex(from) && !is_complex(to))) return {};
+  return {e.op("stablehlo.convert", {x}, call.result())};
+}
+
+Values bitcast(Emitter& e, const Call& call) {
+  const DType from = call.inputs[0].type.dtype(), to = call.dtype();
+  if (from == to) return {call.inputs[0]};
+  if (from == DType::kBool || to == DType::kBool || is_complex(from) || is_complex(to)) return {};
+  return {e.op("stablehlo.bitcast_convert", call.inputs, call.result())};
+}
+
+Values round(Emitter& e, const Call& call) {
+  const bool is_to_even = call.params<RoundParams>().rounding_method == 1;
+  return {e.op(is_to_even ? "stablehlo.round_nearest_even" : "stablehlo.round_nearest_afz",
+               call.inputs, call.result())};
+}
+
+Values reduce_precision(Emitter& e, const Call& call) {
+  const auto& p = call.params<ReducePrecisionParams>();
+  return {e.op("stablehlo.reduce_precision", call.inputs, call.result(),
+               fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32", p.exponent_bits,
+                           p.mantissa_bits))};
+}
+
+// Selectors beyond the cases choose the last one.
+Values select_n(Emitter& e, const Call& call) {
+  const Values all = broadcast_all(e, call);
+  const Value& which = all[0];
+  Value chosen = all.back();
+  for (size_t i = all.size() - 2; i > 0; --i) {
+    const Value is_this =
+        which.type.dtype() == DType::kBool
+            ? e.op("stablehlo.not", {which}, which.type)
+            : e.compare("LE", which, e.number(which.type, static_cast<double>(i - 1)));
+    chosen = e.select(is_this, all[i], chosen);
+  }
+  return {chosen};
+}
+
+}  // namespace
+
+void add_elementwise(Rules& rules) {
+  for (const Name& row : kNames) {
+    rules[row.primitive] = [row](Emitter& e, const Call& call) {
+      return Values{e.op(row.operation, broadcast_all(e, call), call.result())};
+    };
+  }
+  for (const Name& row : kComparisons) {
+    rules[row.primitive] = [row](Emitter& e, const Call& call) {
+      const Values operands = broadcast_all(e, call);
+      return Values{e.compare(row.operation, operands[0], operands[1])};
+    };
+  }
+  rules["max"] = extreme_of_two("stablehlo.maximum");
+  rules["min"] = extreme_of_two("stablehlo.minimum");
+  rules["abs"] = abs;
+  rules["sign"] = sign;
+  rules["conj"] = conj;
+  rules["pow"] = pow;
+  rules["integer_pow"] = integer_pow;
+  rules["convert_element_type"] = convert;
+  rules["bitcast_convert_type"] = bitcast;
+  rules["round"] = round;
+  rules["reduce_precision"] = reduce_precision;
+  rules["select_n"] = select_n;
+  rules["clamp"] = [](Emitter& e, const Call& call) {
+    return Values{e.op("stablehlo.clamp", broadcast_all(e, call), call.result())};
+  };
+  using E = Expression;
+  rules["square"] = composition([](const E& x) { return x * x; });
+  rules["exp2"] = composition([](const E& x) { return x.number(2).with("stablehlo.power", x); });
+  rules["log2"] = composition(
+      [](const E& x) { return x.apply("stablehlo.log") / x.number(std::numbers::ln2); });
+  rules["log10"] = composition(
+      [](const E& x) { return x.apply("stablehlo.log") / x.number(std::numbers::ln10); });
+}
+
+}  // namespace farcall::stablehlo

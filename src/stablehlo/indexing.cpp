@@ -1,0 +1,181 @@
+// Parts of arrays at computed places.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/core/element_text.h>
+#include <farcall/primitives/indexing.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+Values dynamic_slice(Emitter& e, const Call& call) {
+  return {e.op("stablehlo.dynamic_slice", call.inputs, call.result(),
+               "slice_sizes = " + array_text(call.params<DynamicSliceParams>().slice_sizes))};
+}
+
+// The last start of a window in each dimension that the indices name, as an array of their shape.
+Value last_starts(Emitter& e, ShapeDtype indices, std::span<const int64_t> operand,
+                  std::span<const int64_t> window, std::span<const int64_t> dimensions) {
+  std::vector<int64_t> last;
+  for (const int64_t d : dimensions) {
+    last.push_back(operand[static_cast<size_t>(d)] - window[static_cast<size_t>(d)]);
+  }
+  const Value line =
+      e.constant(ShapeDtype(DType::kInt64, {static_cast<int64_t>(last.size())}), last.data());
+  const std::array where = {static_cast<int64_t>(indices.rank()) - 1};
+  return e.broadcast_in_dim(line, indices.shape(), where);
+}
+
+// With the last dimension for the components of a start, in i64.
+Value widened(Emitter& e, const Value& indices) { return e.convert(indices, DType::kInt64); }
+
+Value clipped(Emitter& e, const Value& indices, const Value& last) {
+  return e.op("stablehlo.clamp", {e.number(indices.type, 0), indices, last}, indices.type);
+}
+
+Value fill_value(Emitter& e, const std::optional<std::string>& text, ShapeDtype type) {
+  if (text) {
+    std::array<std::byte, 16> element{};
+    parse_element(type.dtype(), *text, element.data());
+    return e.splat(type, element.data());
+  }
+  switch (dtype_info(type.dtype()).kind) {
+    case DTypeKind::kBool:
+      return e.number(type, 1);
+    case DTypeKind::kUnsigned:
+      return extreme(e, type, true).first;
+    case DTypeKind::kSigned:
+      return extreme(e, type, false).first;
+    default:
+      return e.number(type, std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
+// For each window whether it lies inside, as an array of the result's shape.
+Value is_inside(Emitter& e, const Value& indices, const Value& last, const GatherParams& p,
+                ShapeDtype result) {
+  const ShapeDtype truth = indices.type.with_dtype(DType::kBool);
+  const Value each = e.op(
+      "stablehlo.and",
+      {e.compare("GE", indices, e.number(indices.type, 0)), e.compare("LE", indices, last)}, truth);
+  const std::string body = reducer(e, DType::kBool, "stablehlo.and");
+  const auto shape = indices.type.shape();
+  const std::array components = {static_cast<int64_t>(shape.size()) - 1};
+  const ShapeDtype windows = truth.with_shape(shape.first(shape.size() - 1));
+  const Value all = e.op(
+      "stablehlo.reduce", Values{each, e.number(ShapeDtype(DType::kBool, {}), 1)},
+      std::span(&windows, 1), "dimensions = " + array_text(components), std::span(&body, 1))[0];
+  std::vector<int64_t> where;
+  for (int64_t d = 0; d < static_cast<int64_t>(result.rank()); ++d) {
+    if (std::ranges::find(p.offset_dims, d) == p.offset_dims.end()) where.push_back(d);
+  }
+  return e.broadcast_in_dim(all, result.shape(), where);
+}
+
+Values gather(Emitter& e, const Call& call) {
+  const auto& p = call.params<GatherParams>();
+  const Value& operand = call.inputs[0];
+  // A window that nothing is as large as cannot be moved inside.
+  for (size_t d = 0; d < p.slice_sizes.size(); ++d) {
+    if (p.slice_sizes[d] > operand.type.shape()[d]) return {};
+  }
+  // Keys have no fill value, and the narrowest floats no NaN.
+  const bool has_fill_value = !is_key(call.dtype()) && dtype_info(call.dtype()).bits >= 8;
+  if (p.mode == GatherScatterMode::kFillOrDrop && !has_fill_value) return {};
+  const Value indices = widened(e, call.inputs[1]);
+  std::string numbers = fmt::format("offset_dims = {}, collapsed_slice_dims = {}, ",
+                                    list_text(p.offset_dims), list_text(p.collapsed_slice_dims));
+  if (!p.operand_batching_dims.empty()) {
+    numbers +=
+        fmt::format("operand_batching_dims = {}, start_indices_batching_dims = {}, ",
+                    list_text(p.operand_batching_dims), list_text(p.start_indices_batching_dims));
+  }
+  numbers += fmt::format("start_index_map = {}, index_vector_dim = {}",
+                         list_text(p.start_index_map), indices.type.rank() - 1);
+  const Value found =
+      e.op("stablehlo.gather", {operand, indices}, call.result(),
+           fmt::format("dimension_numbers = #stablehlo.gather<{}>, slice_sizes = {}, "
+                       "indices_are_sorted = {}",
+                       numbers, array_text(p.slice_sizes), p.indices_are_sorted));
+  // StableHLO moves windows inside by itself.
+  if (p.mode != GatherScatterMode::kFillOrDrop) return {found};
+  const Value last =
+      last_starts(e, indices.type, operand.type.shape(), p.slice_sizes, p.start_index_map);
+  return {e.select(is_inside(e, indices, last, p, call.result()), found,
+                   fill_value(e, p.fill_value, call.result()))};
+}
+
+// The sizes of a window in the operand's dimensions.
+std::vector<int64_t> window_of(const ScatterParams& p, ShapeDtype operand, ShapeDtype updates) {
+  std::vector<int64_t> window(operand.rank(), 1);
+  size_t next = 0;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const auto is_in = [&](const std::vector<int64_t>& dims) {
+      return std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
+    };
+    if (is_in(p.inserted_window_dims) || is_in(p.operand_batching_dims)) continue;
+    window[d] = updates.shape()[static_cast<size_t>(p.update_window_dims[next++])];
+  }
+  return window;
+}
+
+// The operation that combines elements; empty: the update replaces.
+Rule scatter_by(std::string_view operation) {
+  return [operation](Emitter& e, const Call& call) -> Values {
+    const auto& p = call.params<ScatterParams>();
+    const Value &operand = call.inputs[0], &updates = call.inputs[2];
+    const bool is_extreme = operation == "stablehlo.minimum" || operation == "stablehlo.maximum";
+    if (is_extreme && is_complex(call.dtype())) return {};
+    // XLA takes indices without components for no updates at all.
+    if (p.scatter_dims_to_operand_dims.empty()) return {};
+    Value indices = widened(e, call.inputs[1]);
+    if (p.mode == GatherScatterMode::kClip) {
+      indices = clipped(
+          e, indices,
+          last_starts(e, indices.type, operand.type.shape(),
+                      window_of(p, operand.type, updates.type), p.scatter_dims_to_operand_dims));
+    }
+    std::string numbers =
+        fmt::format("update_window_dims = {}, inserted_window_dims = {}, ",
+                    list_text(p.update_window_dims), list_text(p.inserted_window_dims));
+    if (!p.operand_batching_dims.empty()) {
+      numbers += fmt::format("input_batching_dims = {}, scatter_indices_batching_dims = {}, ",
+                             list_text(p.operand_batching_dims),
+                             list_text(p.scatter_indices_batching_dims));
+    }
+    numbers += fmt::format("scatter_dims_to_operand_dims = {}, index_vector_dim = {}",
+                           list_text(p.scatter_dims_to_operand_dims), indices.type.rank() - 1);
+    const ShapeDtype type(call.dtype(), {});
+    const std::string body =
+        operation.empty()
+            ? e.region(std::array{type, type}, [](const Values& x) { return Values{x[1]}; })
+            : reducer(e, call.dtype(), operation);
+    return e.op("stablehlo.scatter", Values{operand, indices, updates}, call.results,
+                fmt::format("scatter_dimension_numbers = #stablehlo.scatter<{}>, "
+                            "indices_are_sorted = {}, unique_indices = {}",
+                            numbers, p.indices_are_sorted, p.unique_indices),
+                std::span(&body, 1));
+  };
+}
+
+}  // namespace
+
+void add_indexing(Rules& rules) {
+  rules["dynamic_slice"] = dynamic_slice;
+  rules["dynamic_update_slice"] = [](Emitter& e, const Call& call) {
+    return Values{e.op("stablehlo.dynamic_update_slice", call.inputs, call.result())};
+  };
+  rules["gather"] = gather;
+  rules["scatter"] = scatter_by("");
+  rules["scatter_add"] = scatter_by("stablehlo.add");
+  rules["scatter_mul"] = scatter_by("stablehlo.multiply");
+  rules["scatter_min"] = scatter_by("stablehlo.minimum");
+  rules["scatter_max"] = scatter_by("stablehlo.maximum");
+}
+
+}  // namespace farcall::stablehlo

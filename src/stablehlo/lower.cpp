@@ -1,0 +1,166 @@
+// Programs, equation by equation.
+#include "stablehlo/lower.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/passes/passes.h>
+#include <farcall/program/device.h>
+#include <farcall/program/located.h>
+#include <farcall/program/walk.h>
+#include <farcall/stablehlo/stablehlo.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+// Elements below eight bits are handed over in bytes, as all handlers have them.
+DType relayed_dtype(DType dtype) {
+  const DTypeInfo& info = dtype_info(dtype);
+  if (info.bits >= 8 || dtype == DType::kToken) return dtype;
+  return info.kind == DTypeKind::kSigned ? DType::kInt8 : DType::kUInt8;
+}
+
+Value to_bytes(Emitter& emitter, Value value) {
+  const DType dtype = value.type.dtype();
+  if (dtype_info(dtype).kind == DTypeKind::kFloat && relayed_dtype(dtype) != dtype) {
+    value = emitter.op("stablehlo.bitcast_convert", {value}, value.type.with_dtype(DType::kUInt4));
+  }
+  return emitter.convert(value, relayed_dtype(dtype));
+}
+
+Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
+  if (value.type.dtype() == type.dtype()) return value;
+  if (dtype_info(type.dtype()).kind != DTypeKind::kFloat) {
+    return emitter.convert(value, type.dtype());
+  }
+  return emitter.op("stablehlo.bitcast_convert", {emitter.convert(value, DType::kUInt4)}, type);
+}
+
+Values relay(Emitter& emitter, const Call& call, int64_t id) {
+  const bool is_ordered = has_effect(call.equation.effects);
+  Values operands = {emitter.run()};
+  for (const Value& input : call.inputs) operands.push_back(to_bytes(emitter, input));
+  std::vector<ShapeDtype> results;
+  for (const ShapeDtype& type : call.results) {
+    results.push_back(type.with_dtype(relayed_dtype(type.dtype())));
+  }
+  if (is_ordered) results.push_back(operands[0].type);
+  Values values = emitter.op("stablehlo.custom_call", operands, results,
+                             fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
+                                         "has_side_effect = {}, backend_config = {{id = {} : i64}}",
+                                         kRelayTarget, is_ordered, id));
+  if (is_ordered) {
+    emitter.set_run(values.back());
+    values.pop_back();
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = from_bytes(emitter, values[i], call.results[i]);
+  }
+  return values;
+}
+
+[[noreturn]] void raise_no_lowering(const Equation& equation) {
+  if (!equation.primitive->never_run.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, std::string(equation.primitive->never_run));
+  }
+  throw Error(ErrorCode::kUnimplemented,
+              fmt::format("{}: StableHLO has no operation for it, with these types and parameters; "
+                          "the native engine runs it",
+                          equation.primitive->name));
+}
+
+// What XLA has with few digits, or with other values at poles and negative numbers.
+bool is_inexact(std::string_view primitive) {
+  return primitive == "zeta" || primitive == "polygamma" || primitive == "digamma";
+}
+
+}  // namespace
+
+bool is_ordered(const Program& program) { return has_effect(program.effects()); }
+
+const Rules& all_rules() {
+  static const Rules rules = [] {
+    Rules all;
+    add_elementwise(all);
+    add_structural(all);
+    add_reductions(all);
+    add_windows(all);
+    add_indexing(all);
+    add_products(all);
+    add_sort(all);
+    add_control_flow(all);
+    return all;
+  }();
+  return rules;
+}
+
+Values Emitter::equation(const Program& program, const Equation& equation,
+                         std::span<const Value> inputs) {
+  Call call{program, equation, inputs, {}};
+  for (const uint32_t output : equation.outputs) {
+    call.results.push_back(program.variable_types[output]);
+  }
+  const auto rule = all_rules().find(equation.primitive->name);
+  const bool is_relayed = options_.relay && is_inexact(equation.primitive->name);
+  if (rule != all_rules().end() && !is_relayed) {
+    Values values = rule->second(*this, call);
+    if (!values.empty() || call.results.empty()) return values;
+  }
+  const bool is_never_run = !equation.primitive->never_run.empty();
+  if (options_.relay && !is_never_run && nested_programs(equation).empty()) {
+    return relay(*this, call, options_.relay(program, equation));
+  }
+  if (equation.primitive->kind == PrimitiveKind::kForeignCall) return custom_call(*this, call);
+  raise_no_lowering(equation);
+}
+
+Values Emitter::program(const Program& program, std::span<const Value> inputs) {
+  Values values(program.variable_types.size());
+  const auto read = [&](Atom atom) {
+    if (atom.is_variable()) return values[atom.index];
+    const Literal& literal = program.literals[atom.index];
+    return splat(literal.type, literal.bytes.data());
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) values[program.inputs[i]] = inputs[i];
+  for (const Constant& known : program.constants) {
+    const ShapeDtype type = program.variable_types[known.variable];
+    values[known.variable] = type.nbytes() > options_.max_inline_bytes
+                                 ? hidden_constant(type, known.storage)
+                                 : constant(type, to_host(known.storage).data());
+  }
+  for (const Equation& next : program.equations) {
+    Values operands;
+    for (const Atom input : next.inputs) operands.push_back(read(input));
+    const Values results = with_location(next, [&] { return equation(program, next, operands); });
+    for (size_t i = 0; i < results.size(); ++i) values[next.outputs[i]] = results[i];
+  }
+  Values outputs;
+  for (const Atom output : program.outputs) outputs.push_back(read(output));
+  return outputs;
+}
+
+Module lower(const Program& program, const LowerOptions& options) {
+  Emitter emitter(options);
+  Values inputs;
+  for (const ShapeDtype& type : program.input_types()) {
+    inputs.push_back({fmt::format("%arg{}", inputs.size()), type});
+  }
+  const Values outputs = emitter.program(program, inputs);
+  return emitter.finish(program, inputs, outputs);
+}
+
+}  // namespace farcall::stablehlo
+
+namespace farcall {
+
+std::string to_stablehlo(const ProgramPtr& program, std::string_view platform) {
+  check_expansion(*program, "lower");
+  const ProgramPtr flat = remove_dead_code(choose_platform(inline_calls(program), platform));
+  return stablehlo::lower(*flat, {}).text;
+}
+
+}  // namespace farcall

@@ -1,0 +1,181 @@
+// Reductions over dimensions, and cumulative ones, which are reductions over windows.
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/primitives/cumulative.h>
+#include <farcall/primitives/reduce.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+struct Row {
+  std::string_view reduction, cumulation, operation;
+};
+constexpr Row kRows[] = {
+    {"reduce_sum", "cumsum", "stablehlo.add"},     {"reduce_prod", "cumprod", "stablehlo.multiply"},
+    {"reduce_max", "cummax", "stablehlo.maximum"}, {"reduce_min", "cummin", "stablehlo.minimum"},
+    {"reduce_and", "", "stablehlo.and"},           {"reduce_or", "", "stablehlo.or"},
+};
+
+// What a reduction gives for no elements; false in the second where the dtype has none.
+std::pair<Value, bool> neutral(Emitter& e, std::string_view operation, DType dtype) {
+  const ShapeDtype type(dtype, {});
+  if (operation == "stablehlo.maximum") return extreme(e, type, false);
+  if (operation == "stablehlo.minimum") return extreme(e, type, true);
+  if (operation == "stablehlo.multiply") return {e.number(type, 1), true};
+  if (operation == "stablehlo.and") {
+    constexpr uint64_t kOnes = ~uint64_t{0};
+    if (dtype != DType::kBool && dtype_info(dtype).bits < 8) return {Value(), false};
+    return {dtype == DType::kBool ? e.number(type, 1) : e.splat(type, &kOnes), true};
+  }
+  return {e.number(type, 0), true};
+}
+
+Rule reduce_by(std::string_view operation) {
+  return [operation](Emitter& e, const Call& call) -> Values {
+    const auto& axes = call.params<ReduceParams>().axes;
+    if (axes.empty()) return {call.inputs[0]};
+    const auto [start, is_there] = neutral(e, operation, call.dtype());
+    if (!is_there) return {};
+    const std::string body = reducer(e, call.dtype(), operation);
+    return e.op("stablehlo.reduce", Values{call.inputs[0], start}, call.results,
+                "dimensions = " + array_text(axes), std::span(&body, 1));
+  };
+}
+
+// The window of an element reaches from it to the beginning, or to the end.
+Values over_windows(Emitter& e, const Call& call, const Value& start, const std::string& body) {
+  const auto& p = call.params<CumulativeParams>();
+  std::vector<int64_t> ones(call.result().rank(), 1), window = ones;
+  std::vector<std::pair<int64_t, int64_t>> padding(ones.size());
+  const auto axis = static_cast<size_t>(p.axis);
+  const int64_t size = call.result().shape()[axis];
+  if (size == 0) return {call.inputs[0]};
+  window[axis] = size;
+  (p.reverse ? padding[axis].second : padding[axis].first) = size - 1;
+  const std::string one = array_text(ones);
+  return e.op("stablehlo.reduce_window", Values{call.inputs[0], start}, call.results,
+              fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
+                          "window_dilations = {}, padding = {}",
+                          array_text(window), one, one, one, pairs_text(padding)),
+              std::span(&body, 1));
+}
+
+Rule cumulate_by(std::string_view operation) {
+  return [operation](Emitter& e, const Call& call) -> Values {
+    if (call.result().rank() == 0) return {};
+    const auto [start, is_there] = neutral(e, operation, call.dtype());
+    if (!is_there) return {};
+    return over_windows(e, call, start, reducer(e, call.dtype(), operation));
+  };
+}
+
+// log(exp(a) + exp(b)); equal infinities have no difference.
+Values cumlogsumexp(Emitter& e, const Call& call) {
+  const ShapeDtype type(call.dtype(), {});
+  const auto [lowest, is_there] = extreme(e, type, false);
+  if (!is_there || !is_floating(call.dtype()) || call.result().rank() == 0) return {};
+  const std::string body = e.region(std::array{type, type}, [&](const Values& x) -> Values {
+    const Value greater = e.op("stablehlo.maximum", {x[0], x[1]}, type);
+    const Value difference = e.op("stablehlo.subtract", {x[0], x[1]}, type);
+    const Value size = e.op("stablehlo.abs", {difference}, type);
+    const Value small =
+        e.op("stablehlo.exponential", {e.op("stablehlo.negate", {size}, type)}, type);
+    const Value is_infinite = e.op(
+        "stablehlo.and",
+        {e.compare("EQ", x[0], x[1]),
+         e.op("stablehlo.not", {e.op("stablehlo.is_finite", {x[0]}, type.with_dtype(DType::kBool))},
+              type.with_dtype(DType::kBool))},
+        type.with_dtype(DType::kBool));
+    const Value sum =
+        e.op("stablehlo.add", {greater, e.op("stablehlo.log_plus_one", {small}, type)}, type);
+    return {e.select(is_infinite, greater, sum)};
+  });
+  return over_windows(e, call, lowest, body);
+}
+
+// The pair of a value and its index: the more extreme one, NaN before numbers, of equal ones the
+// first.
+Rule arg_reduce(bool is_max) {
+  return [is_max](Emitter& e, const Call& call) -> Values {
+    const auto& p = call.params<ArgReduceParams>();
+    const Value& x = call.inputs[0];
+    const ShapeDtype type(x.type.dtype(), {}), index(p.index_dtype, {}), truth(DType::kBool, {});
+    const auto [start, is_there] = extreme(e, type, !is_max);
+    if (!is_there) return {};
+    const Value places = e.op("stablehlo.iota", Values{}, x.type.with_dtype(p.index_dtype),
+                              fmt::format("iota_dimension = {} : i64", p.axis));
+    const Value zero = e.number(index, 0);
+    const std::string body =
+        e.region(std::array{type, index, type, index}, [&](const Values& v) -> Values {
+          const auto both = [&](const Value& a, const Value& b) {
+            return e.op("stablehlo.and", {a, b}, truth);
+          };
+          const auto either = [&](const Value& a, const Value& b) {
+            return e.op("stablehlo.or", {a, b}, truth);
+          };
+          const Value is_nan0 = e.compare("NE", v[0], v[0]), is_nan1 = e.compare("NE", v[2], v[2]);
+          const Value is_number1 = e.op("stablehlo.not", {is_nan1}, truth);
+          const Value is_better =
+              either(e.compare(is_max ? "GT" : "LT", v[0], v[2]), both(is_nan0, is_number1));
+          const Value is_equal = either(e.compare("EQ", v[0], v[2]), both(is_nan0, is_nan1));
+          const Value is_first = either(is_better, both(is_equal, e.compare("LT", v[1], v[3])));
+          return {e.select(is_first, v[0], v[2]), e.select(is_first, v[1], v[3])};
+        });
+    const std::array results = {call.result().with_dtype(type.dtype()), call.result()};
+    const std::array axis = {p.axis};
+    const Values reduced = e.op("stablehlo.reduce", Values{x, places, start, zero}, results,
+                                "dimensions = " + array_text(axis), std::span(&body, 1));
+    return {reduced[1]};
+  };
+}
+
+}  // namespace
+
+std::pair<Value, bool> extreme(Emitter& e, ShapeDtype type, bool is_highest) {
+  const DTypeInfo& info = dtype_info(type.dtype());
+  uint64_t bits = 0;
+  switch (info.kind) {
+    case DTypeKind::kBool:
+      return {e.number(type, is_highest ? 1 : 0), true};
+    case DTypeKind::kUnsigned:
+      bits = is_highest ? ~uint64_t{0} >> (64 - info.bits) : 0;
+      return {e.splat(type, &bits), true};
+    case DTypeKind::kSigned: {
+      const int64_t highest = static_cast<int64_t>(~uint64_t{0} >> (65 - info.bits));
+      const int64_t number = is_highest ? highest : -highest - 1;
+      return {e.splat(type, &number), true};
+    }
+    case DTypeKind::kFloat: {
+      // Narrower ones need not have infinities.
+      if (info.bits < 16) return {Value(), false};
+      const double infinity = std::numeric_limits<double>::infinity();
+      return {e.number(type, is_highest ? infinity : -infinity), true};
+    }
+    default:
+      return {Value(), false};
+  }
+}
+
+std::string reducer(Emitter& e, DType dtype, std::string_view operation) {
+  const ShapeDtype type(dtype, {});
+  return e.region(std::array{type, type},
+                  [&](const Values& x) { return Values{e.op(operation, x, type)}; });
+}
+
+void add_reductions(Rules& rules) {
+  for (const Row& row : kRows) {
+    rules[row.reduction] = reduce_by(row.operation);
+    if (!row.cumulation.empty()) rules[row.cumulation] = cumulate_by(row.operation);
+  }
+  rules["cumlogsumexp"] = cumlogsumexp;
+  rules["argmax"] = arg_reduce(true);
+  rules["argmin"] = arg_reduce(false);
+}
+
+}  // namespace farcall::stablehlo

@@ -1,0 +1,69 @@
+// sort: its order of keys as a comparison.
+#include <fmt/format.h>
+
+#include <farcall/primitives/cumulative.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+// The numbers by which a key is ordered: itself, or the parts of a complex number.
+Values parts_of(Emitter& e, const Value& key) {
+  if (!is_complex(key.type.dtype())) return {key};
+  const DType part = key.type.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+  return {e.op("stablehlo.real", {key}, key.type.with_dtype(part)),
+          e.op("stablehlo.imag", {key}, key.type.with_dtype(part))};
+}
+
+// Whether the first is below the second by these numbers, the first number deciding first. NaN is
+// above all numbers.
+Value is_below(Emitter& e, const Values& a, const Values& b) {
+  const ShapeDtype truth(DType::kBool, {});
+  Value result;
+  for (size_t i = a.size(); i > 0; --i) {
+    const Value &x = a[i - 1], &y = b[i - 1];
+    Value below = e.compare("LT", x, y), same = e.compare("EQ", x, y);
+    if (is_floating(x.type.dtype())) {
+      const Value is_nan_x = e.compare("NE", x, x), is_nan_y = e.compare("NE", y, y);
+      const Value is_number_x = e.op("stablehlo.not", {is_nan_x}, truth);
+      below = e.op("stablehlo.or", {below, e.op("stablehlo.and", {is_number_x, is_nan_y}, truth)},
+                   truth);
+      same =
+          e.op("stablehlo.or", {same, e.op("stablehlo.and", {is_nan_x, is_nan_y}, truth)}, truth);
+    }
+    result =
+        result.name.empty()
+            ? below
+            : e.op("stablehlo.or", {below, e.op("stablehlo.and", {same, result}, truth)}, truth);
+  }
+  return result;
+}
+
+Values sort(Emitter& e, const Call& call) {
+  const auto& p = call.params<SortParams>();
+  if (call.result().rank() == 0) return {call.inputs.begin(), call.inputs.end()};
+  std::vector<ShapeDtype> types;
+  for (const Value& input : call.inputs) {
+    // XLA's compiler for CPUs does not sort packed elements.
+    if (dtype_info(input.type.dtype()).bits < 8) return {};
+    types.insert(types.end(), 2, ShapeDtype(input.type.dtype(), {}));
+  }
+  const std::string body = e.region(types, [&](const Values& pairs) -> Values {
+    Values first, second;
+    for (size_t i = 0; i < static_cast<size_t>(p.num_keys); ++i) {
+      for (Value& part : parts_of(e, pairs[2 * i])) first.push_back(std::move(part));
+      for (Value& part : parts_of(e, pairs[2 * i + 1])) second.push_back(std::move(part));
+    }
+    return {is_below(e, first, second)};
+  });
+  return e.op("stablehlo.sort", call.inputs, call.results,
+              fmt::format("dimension = {} : i64, is_stable = true", p.dimension),
+              std::span(&body, 1));
+}
+
+}  // namespace
+
+void add_sort(Rules& rules) { rules["sort"] = sort; }
+
+}  // namespace farcall::stablehlo

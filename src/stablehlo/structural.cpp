@@ -1,0 +1,87 @@
+// Operations that move elements and compute none.
+#include <fmt/format.h>
+
+#include <farcall/primitives/indexing.h>
+#include <farcall/primitives/structural.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+Values same(Emitter&, const Call& call) { return {call.inputs.begin(), call.inputs.end()}; }
+
+Values broadcast(Emitter& e, const Call& call) {
+  const auto& p = call.params<BroadcastInDimParams>();
+  return {e.broadcast_in_dim(call.inputs[0], p.shape, p.broadcast_dimensions)};
+}
+
+Values transpose(Emitter& e, const Call& call) {
+  return {e.op("stablehlo.transpose", call.inputs, call.result(),
+               "permutation = " + array_text(call.params<TransposeParams>().permutation))};
+}
+
+Values slice(Emitter& e, const Call& call) {
+  const auto& p = call.params<SliceParams>();
+  return {e.op("stablehlo.slice", call.inputs, call.result(),
+               fmt::format("start_indices = {}, limit_indices = {}, strides = {}",
+                           array_text(p.start_indices), array_text(p.limit_indices),
+                           array_text(p.strides)))};
+}
+
+Values concatenate(Emitter& e, const Call& call) {
+  return {e.op("stablehlo.concatenate", call.inputs, call.result(),
+               fmt::format("dimension = {} : i64", call.params<ConcatenateParams>().dimension))};
+}
+
+Values rev(Emitter& e, const Call& call) {
+  return {e.op("stablehlo.reverse", call.inputs, call.result(),
+               "dimensions = " + array_text(call.params<RevParams>().dimensions))};
+}
+
+Values iota(Emitter& e, const Call& call) {
+  if (call.dtype() == DType::kBool) return {};
+  return {e.op("stablehlo.iota", Values{}, call.result(),
+               fmt::format("iota_dimension = {} : i64", call.params<IotaParams>().dimension))};
+}
+
+Values pad(Emitter& e, const Call& call) {
+  std::vector<int64_t> low, high, interior;
+  for (const PaddingDimension& d : call.params<PadParams>().padding_config) {
+    low.push_back(d.low);
+    high.push_back(d.high);
+    interior.push_back(d.interior);
+  }
+  return {e.op("stablehlo.pad", call.inputs, call.result(),
+               fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                           array_text(low), array_text(high), array_text(interior)))};
+}
+
+}  // namespace
+
+void add_structural(Rules& rules) {
+  for (const std::string_view name : {"copy", "stop_gradient", "name", "optimization_barrier"}) {
+    rules[name] = same;
+  }
+  rules["broadcast_in_dim"] = broadcast;
+  rules["reshape"] = [](Emitter& e, const Call& call) {
+    return Values{e.reshape(call.inputs[0], call.result().shape())};
+  };
+  rules["transpose"] = transpose;
+  rules["slice"] = slice;
+  rules["concatenate"] = concatenate;
+  rules["rev"] = rev;
+  rules["iota"] = iota;
+  rules["pad"] = pad;
+  rules["create_token"] = [](Emitter& e, const Call& call) {
+    return Values{e.number(call.result(), 0)};
+  };
+  // A key is one number of 64 bits there.
+  for (const std::string_view name : {"random_wrap", "random_unwrap"}) {
+    rules[name] = [](Emitter& e, const Call& call) {
+      return Values{e.op("stablehlo.bitcast_convert", call.inputs, call.result())};
+    };
+  }
+}
+
+}  // namespace farcall::stablehlo

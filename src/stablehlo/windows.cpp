@@ -1,0 +1,67 @@
+// Reductions over windows, and what selects in them.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/reduce_window.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+Rule reduce_windows_by(std::string_view operation, int start) {
+  return [operation, start](Emitter& e, const Call& call) -> Values {
+    const auto& p = call.params<ReduceWindowParams>();
+    const ShapeDtype type(call.dtype(), {});
+    if (call.result().rank() == 0) return {};
+    const auto [first, is_there] =
+        start < 2 ? std::pair(e.number(type, start), true) : extreme(e, type, start == 3);
+    if (!is_there) return {};
+    const std::string body = reducer(e, call.dtype(), operation);
+    return e.op("stablehlo.reduce_window", Values{call.inputs[0], first}, call.results,
+                fmt::format("window_dimensions = {}, window_strides = {}, base_dilations = {}, "
+                            "window_dilations = {}, padding = {}",
+                            array_text(p.window_dimensions), array_text(p.window_strides),
+                            array_text(p.base_dilation), array_text(p.window_dilation),
+                            pairs_text(p.padding)),
+                std::span(&body, 1));
+  };
+}
+
+Values select_and_scatter(Emitter& e, const Call& call) {
+  const auto& p = call.params<SelectWindowParams>();
+  const auto is_one = [](int64_t dilation) { return dilation == 1; };
+  if (!std::ranges::all_of(p.base_dilation, is_one) ||
+      !std::ranges::all_of(p.window_dilation, is_one) || is_complex(call.dtype())) {
+    return {};
+  }
+  const ShapeDtype type(call.dtype(), {});
+  const Value zero = e.number(type, 0);
+  const std::string bodies[] = {
+      e.region(std::array{type, type},
+               [&](const Values& x) {
+                 return Values{e.compare(p.select_prim == "ge" ? "GE" : "LE", x[0], x[1])};
+               }),
+      reducer(e, call.dtype(), "stablehlo.add")};
+  return e.op("stablehlo.select_and_scatter", Values{call.inputs[1], call.inputs[0], zero},
+              call.results,
+              fmt::format("window_dimensions = {}, window_strides = {}, padding = {}",
+                          array_text(p.window_dimensions), array_text(p.window_strides),
+                          pairs_text(p.padding)),
+              bodies);
+}
+
+}  // namespace
+
+void add_windows(Rules& rules) {
+  constexpr int kLowest = 2, kHighest = 3;
+  rules["reduce_window_sum"] = reduce_windows_by("stablehlo.add", 0);
+  rules["reduce_window_prod"] = reduce_windows_by("stablehlo.multiply", 1);
+  rules["reduce_window_max"] = reduce_windows_by("stablehlo.maximum", kLowest);
+  rules["reduce_window_min"] = reduce_windows_by("stablehlo.minimum", kHighest);
+  rules["select_and_scatter_add"] = select_and_scatter;
+}
+
+}  // namespace farcall::stablehlo

@@ -1,0 +1,129 @@
+#include "tools/check/api_table.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <farcall/ffi/stage.h>
+
+#include "tools/check/guarded_buffer.h"
+
+namespace farcall::tools {
+namespace {
+
+struct ScratchBlock {
+  const FARCALL_FFI_ExecutionContext* context;
+  std::unique_ptr<GuardedBuffer> buffer;
+  bool is_free = false;
+};
+
+std::mutex g_mutex;
+std::vector<ScratchBlock> g_blocks;
+std::optional<ScratchDamage> g_damage;
+Pattern g_pattern;
+std::atomic<uint64_t> g_tasks{0};
+
+// Blocks that were given back stay until the call has ended, so that a late access is caught; of
+// very many, the oldest go.
+constexpr size_t kMostBlocks = 512;
+
+// The runtime has a table for each family of versions; these are their copies.
+struct Copy {
+  const FARCALL_FFI_Api* original = nullptr;
+  FARCALL_FFI_Api patched = {};
+};
+std::array<Copy, 8> g_copies;
+
+// The functions that are replaced are the same in all tables.
+const FARCALL_FFI_Api* original_api() { return ffi_api(); }
+
+FARCALL_FFI_Error* allocate(FARCALL_FFI_DeviceMemory_Allocate_Args* args) {
+  // The runtime's own function tells what is wrong with a request.
+  FARCALL_FFI_Error* error = original_api()->DeviceMemory_Allocate(args);
+  if (error || !args) return error;
+  if (args->data) {
+    FARCALL_FFI_DeviceMemory_Free_Args back = {};
+    back.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_DeviceMemory_Free_Args, data);
+    back.ctx = args->ctx;
+    back.size = args->size;
+    back.data = args->data;
+    error = original_api()->DeviceMemory_Free(&back);
+    if (error) return error;
+  }
+  const std::lock_guard lock(g_mutex);
+  const size_t alignment = std::clamp<size_t>(args->alignment, 64, 4096);
+  auto buffer = std::make_unique<GuardedBuffer>(BufferName{BufferName::Kind::kScratch, 0},
+                                                args->size, alignment, Placement::kEnd);
+  fill(buffer->bytes(), g_pattern);
+  buffer->fill_red_zones({Pattern::Kind::kRandom, 77});
+  args->data = buffer->data();
+  g_blocks.push_back({args->ctx, std::move(buffer)});
+  return nullptr;
+}
+
+void inspect_block(const ScratchBlock& block) {
+  if (const auto changed = block.buffer->changed_byte(); changed && !g_damage) {
+    g_damage = ScratchDamage{*changed, block.buffer->bytes().size()};
+  }
+}
+
+FARCALL_FFI_Error* free_block(FARCALL_FFI_DeviceMemory_Free_Args* args) {
+  if (args && args->data) {
+    const std::lock_guard lock(g_mutex);
+    for (ScratchBlock& block : g_blocks) {
+      if (block.is_free || block.buffer->data() != args->data) continue;
+      inspect_block(block);
+      block.buffer->revoke();
+      block.is_free = true;
+      const auto is_old = [](const ScratchBlock& b) { return b.is_free; };
+      if (g_blocks.size() > kMostBlocks) g_blocks.erase(std::ranges::find_if(g_blocks, is_old));
+      return nullptr;
+    }
+  }
+  return original_api()->DeviceMemory_Free(args);
+}
+
+FARCALL_FFI_Error* schedule(FARCALL_FFI_ThreadPool_Schedule_Args* args) {
+  g_tasks.fetch_add(1, std::memory_order_relaxed);
+  return original_api()->ThreadPool_Schedule(args);
+}
+
+}  // namespace
+
+const FARCALL_FFI_Api* checking_api(const FARCALL_FFI_Api* original) {
+  if (!original) return original;
+  const std::lock_guard lock(g_mutex);
+  for (Copy& copy : g_copies) {
+    if (copy.original == original) return &copy.patched;
+    if (copy.original) continue;
+    copy.original = original;
+    copy.patched = *original;
+    copy.patched.DeviceMemory_Allocate = allocate;
+    copy.patched.DeviceMemory_Free = free_block;
+    copy.patched.ThreadPool_Schedule = schedule;
+    return &copy.patched;
+  }
+  return original;
+}
+
+void set_scratch_pattern(const Pattern& pattern) {
+  const std::lock_guard lock(g_mutex);
+  g_pattern = pattern;
+}
+
+std::optional<ScratchDamage> release_scratch(const FARCALL_FFI_ExecutionContext* context) {
+  const std::lock_guard lock(g_mutex);
+  const auto is_of_call = [&](const ScratchBlock& block) { return block.context == context; };
+  for (const ScratchBlock& block : g_blocks) {
+    if (is_of_call(block) && !block.is_free) inspect_block(block);
+  }
+  std::erase_if(g_blocks, is_of_call);
+  return std::exchange(g_damage, std::nullopt);
+}
+
+uint64_t num_tasks_scheduled() { return g_tasks.load(); }
+
+}  // namespace farcall::tools

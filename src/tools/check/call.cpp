@@ -1,0 +1,290 @@
+#include "tools/check/call.h"
+
+#include <array>
+#include <cstring>
+#include <exception>
+
+#include <alloca.h>
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ffi/library.h>
+#include <farcall/ffi/signature.h>
+
+#include "tools/check/api_table.h"
+#include "tools/check/heap.h"
+#include "tools/check/signals.h"
+#include "tools/child.h"
+#include "tools/failure.h"
+#include "tools/python.h"
+
+namespace farcall::tools {
+namespace {
+
+// ---- trampolines: targets take plain functions, so what they forward to is kept here ----
+
+std::array<FARCALL_FFI_Handler*, kNumStages> g_handlers;
+std::atomic<int> g_stack_byte{0xff};
+thread_local const FARCALL_FFI_ExecutionContext* t_context = nullptr;
+thread_local std::string t_exception;  // that left the handler
+
+// What a function finds in its uninitialised variables.
+[[gnu::noinline]] void paint_stack(int byte) {
+  constexpr size_t kBytes = 1 << 14;
+  auto* memory = static_cast<volatile char*>(alloca(kBytes));
+  for (size_t i = 0; i < kBytes; ++i) memory[i] = static_cast<char>(byte);
+}
+
+FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api* api, const std::string& message) {
+  FARCALL_FFI_Error_Create_Args args = {};
+  args.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_Create_Args, errc);
+  args.message = message.c_str();
+  args.errc = FARCALL_FFI_Error_Code_INTERNAL;
+  return api->Error_Create(&args);
+}
+
+template <int stage>
+FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
+  FARCALL_FFI_Handler* handler = g_handlers[stage];
+  if (frame->extension_start) return handler(frame);  // the metadata query
+  t_context = frame->ctx;
+  const FARCALL_FFI_Api* original = frame->api;
+  frame->api = checking_api(original);
+  FARCALL_FFI_Error* error = nullptr;
+  paint_stack(g_stack_byte);
+  heap::begin_call();
+  try {
+    error = handler(frame);
+  } catch (const std::exception& exception) {
+    t_exception = exception.what();
+  } catch (...) {
+    t_exception = "unknown exception";
+  }
+  heap::end_call();
+  frame->api = original;
+  return t_exception.empty() ? error : make_error(original, t_exception);
+}
+
+template <size_t... stages>
+constexpr std::array<FARCALL_FFI_Handler*, kNumStages> trampolines(std::index_sequence<stages...>) {
+  return {&trampoline<static_cast<int>(stages)>...};
+}
+
+// ---- loading ----
+
+std::array<FARCALL_FFI_Handler*, kNumStages> find_handlers(
+    const std::string& library_name, const std::array<std::string, kNumStages>& symbols) {
+  std::array<FARCALL_FFI_Handler*, kNumStages> handlers{};
+  if (!is_python_module(library_name)) {
+    const Library library = load_library(
+        library_name.find('/') == std::string::npos ? "./" + library_name : library_name);
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (!symbols[i].empty()) handlers[i] = library.handler(symbols[i]);
+    }
+    return handlers;
+  }
+  const auto capsules = load_capsules(library_name);
+  const std::string& name = symbols[static_cast<size_t>(Stage::kExecute)];
+  for (size_t i = 0; i < handlers.size(); ++i) {
+    for (const Capsule& capsule : capsules) {
+      if (capsule.name == name && capsule.stage == stage_name(static_cast<Stage>(i)))
+        handlers[i] = capsule.handler;
+    }
+  }
+  if (!handlers[static_cast<size_t>(Stage::kExecute)]) {
+    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" gives no handler \"{}\".",
+                                            library_name, name));
+  }
+  return handlers;
+}
+
+HandlerBundle bundle_of(const std::array<FARCALL_FFI_Handler*, kNumStages>& handlers) {
+  return {handlers[0], handlers[1], handlers[2], handlers[3], handlers[4]};
+}
+
+// Plain numbers get the types that the stages declare.
+Attributes typed_attributes(const CheckSpec& spec) {
+  Attributes typed;
+  for (const auto& [name, value] : spec.attributes) {
+    Attribute final_value = value;
+    for (FARCALL_FFI_Handler* handler : g_handlers) {
+      const ffi::HandlerDesc* description = find_description(handler);
+      for (size_t i = 0; description && i < description->num_params; ++i) {
+        const ffi::ParamDesc& param = description->params[i];
+        if (param.kind != ffi::ParamKind::kAttribute || !param.type || name != param.name) continue;
+        final_value = convert_attribute(final_value, AttributeType(*param.type), spec.symbol, name);
+      }
+    }
+    typed.set(name, final_value.typed());
+  }
+  return typed;
+}
+
+}  // namespace
+
+bool is_python_function(const std::string& reference) {
+  return is_python_module(reference.substr(0, reference.rfind(':')));
+}
+
+LoadedHandler load_handler(const CheckSpec& spec) {
+  try {
+    g_handlers = find_handlers(spec.library, spec.stages);
+    LoadedHandler loaded;
+    if (!spec.reference.empty() && !is_python_function(spec.reference)) {
+      const size_t colon = spec.reference.rfind(':');
+      std::array<std::string, kNumStages> stages;
+      if (colon == std::string::npos)
+        throw Failure(kUsage, "--reference is LIBRARY:SYMBOL or MODULE:FUNCTION.");
+      stages[static_cast<size_t>(Stage::kExecute)] = spec.reference.substr(colon + 1);
+      loaded.reference = make_target(
+          spec.reference, bundle_of(find_handlers(spec.reference.substr(0, colon), stages)));
+    }
+    loaded.attributes = typed_attributes(spec);
+    auto forwards = trampolines(std::make_index_sequence<kNumStages>());
+    for (size_t i = 0; i < forwards.size(); ++i) {
+      if (!g_handlers[i]) forwards[i] = nullptr;
+    }
+    loaded.target = make_target(spec.symbol, bundle_of(forwards));
+    return loaded;
+  } catch (const Error& error) {
+    throw Failure(kCouldNotRun, error.message());
+  }
+}
+
+Site::Site(const CheckSpec& spec, const Case& test, const LoadedHandler& handler)
+    : spec_(&spec),
+      test_(&test),
+      call_({.target = handler.target,
+             .arguments = test.arguments,
+             .results = test.results,
+             .attributes = handler.attributes}) {
+  release_scratch(t_context);
+}
+
+Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
+           Aliasing aliasing)
+    : site_(&site), aliasing_(aliasing), invocation_(site.call()) {
+  const auto& types = site.test();
+  const auto make = [&](BufferName name, const ShapeDtype& type) {
+    return std::make_unique<GuardedBuffer>(name, type.nbytes(), options.alignment, placement);
+  };
+  for (size_t i = 0; i < types.arguments.size(); ++i) {
+    inputs_.push_back(
+        random_values(types.arguments[i], data_seed * 64 + i, site.spec().arguments[i].range));
+    arguments_.push_back(make({BufferName::Kind::kArgument, i}, types.arguments[i]));
+  }
+  for (size_t i = 0; i < types.results.size(); ++i) {
+    const bool is_in_argument = argument_of(i) && aliasing == Aliasing::kAsTold;
+    results_.push_back(is_in_argument ? nullptr
+                                      : make({BufferName::Kind::kResult, i}, types.results[i]));
+  }
+  // A runtime may give no address where there are no bytes.
+  const auto address = [&](const GuardedBuffer& buffer) -> void* {
+    return buffer.bytes().empty() && placement == Placement::kBegin ? nullptr : buffer.data();
+  };
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    invocation_.set_argument(i, address(*arguments_[i]));
+  for (size_t i = 0; i < results_.size(); ++i) invocation_.set_result(i, address(result_buffer(i)));
+}
+
+std::optional<size_t> Call::argument_of(size_t result) const {
+  for (const auto& [argument, aliased] : site_->spec().aliases) {
+    if (aliased == result) return argument;
+  }
+  return std::nullopt;
+}
+
+GuardedBuffer& Call::result_buffer(size_t index) const {
+  return results_[index] ? *results_[index] : *arguments_[*argument_of(index)];
+}
+
+std::vector<std::vector<std::byte>> Call::results() const {
+  std::vector<std::vector<std::byte>> copies;
+  for (size_t i = 0; i < results_.size(); ++i)
+    copies.emplace_back(result(i).begin(), result(i).end());
+  return copies;
+}
+
+void Call::prepare_memory(const Fill& fill_with) {
+  int operand = 0;
+  const auto zones = [&](GuardedBuffer& buffer) {
+    const bool is_meant = fill_with.operand_of_zones < 0 || fill_with.operand_of_zones == operand;
+    buffer.fill_red_zones(is_meant ? fill_with.zones : Fill().zones);
+    ++operand;
+  };
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    GuardedBuffer& buffer = *arguments_[i];
+    buffer.set_writable(true);
+    std::copy(inputs_[i].begin(), inputs_[i].end(), buffer.bytes().begin());
+    zones(buffer);
+    bool is_written = false;
+    for (const auto& [argument, result] : site_->spec().aliases) is_written |= argument == i;
+    buffer.set_writable(is_written);
+  }
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (!results_[i]) continue;
+    Pattern pattern = fill_with.results;
+    pattern.seed = pattern.seed * 64 + i;
+    if (const auto argument = argument_of(i)) {
+      std::copy(inputs_[*argument].begin(), inputs_[*argument].end(), results_[i]->bytes().begin());
+    } else {
+      fill(results_[i]->bytes(), pattern);
+    }
+    zones(*results_[i]);
+  }
+  set_scratch_pattern(fill_with.scratch);
+  heap::set_fill(fill_with.heap_byte);
+  g_stack_byte = fill_with.stack_byte;
+}
+
+void Call::find_damage(Outcome& outcome) const {
+  for (const auto* buffers : {&results_, &arguments_}) {
+    for (const auto& buffer : *buffers) {
+      const auto changed = buffer ? buffer->changed_byte() : std::nullopt;
+      if (!changed || outcome.damaged) continue;
+      outcome.damaged = buffer->name();
+      outcome.damage_offset = *changed;
+      outcome.damaged_bytes = buffer->bytes().size();
+    }
+  }
+  if (const auto damage = release_scratch(t_context); damage && !outcome.damaged) {
+    outcome.damaged = BufferName{BufferName::Kind::kScratch, 0};
+    outcome.damage_offset = damage->offset;
+    outcome.damaged_bytes = damage->nbytes;
+  }
+}
+
+Outcome Call::run(const Fill& fill_with, ThreadPool* pool) {
+  prepare_memory(fill_with);
+  Outcome outcome;
+  ExecutionOptions options;
+  options.thread_pool = pool;
+  t_exception.clear();
+  heap::forget_exception();
+  signals::set_in_call(true);
+  const double begin = now_seconds();
+  try {
+    invocation_.begin(options);
+    invocation_.prepare();
+    invocation_.initialize();
+    invocation_.execute();
+    outcome.is_ok = true;
+  } catch (const FfiError& error) {
+    outcome.code = error.code();
+    outcome.message = error.detail();
+  }
+  invocation_.end();
+  outcome.seconds = now_seconds() - begin;
+  signals::set_in_call(false);
+  outcome.exception = t_exception;
+  // farcall's headers make an exception that leaves the function an INTERNAL error with its text.
+  const std::string& last = heap::last_exception();
+  if (outcome.exception.empty() && outcome.code == ErrorCode::kInternal && !last.empty() &&
+      outcome.message.ends_with(last)) {
+    outcome.exception = last;
+  }
+  find_damage(outcome);
+  return outcome;
+}
+
+}  // namespace farcall::tools

@@ -1,0 +1,101 @@
+// Calls of the handler under test, with everything around them controlled.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/ffi/foreign_call.h>
+#include <farcall/ffi/thread_pool.h>
+
+#include "tools/check/cases.h"
+#include "tools/check/data.h"
+#include "tools/check/guarded_buffer.h"
+
+namespace farcall::tools {
+
+// The loaded handler. There is one at a time in a process.
+struct LoadedHandler {
+  std::shared_ptr<const Target> target;     // by way of our trampolines
+  std::shared_ptr<const Target> reference;  // null where none was given, or a Python function
+  Attributes attributes;                    // of final types
+};
+// "module:name" in place of "library.so:symbol".
+bool is_python_function(const std::string& reference);
+// Raises Failure(kCouldNotRun).
+LoadedHandler load_handler(const CheckSpec& spec);
+
+// What memory holds before a call that is not input. Equal fills make equal calls.
+struct Fill {
+  Pattern results;
+  Pattern scratch;
+  Pattern zones = {Pattern::Kind::kRandom, 1};
+  int operand_of_zones = -1;  // arguments, then results; -1: the pattern is for all
+  int heap_byte = 0xff;
+  int stack_byte = 0xff;
+};
+
+struct Outcome {
+  bool is_ok = false;
+  ErrorCode code = ErrorCode::kOk;
+  std::string message;                // of the error, the handler's own
+  std::string exception;              // text of one that left the handler, or its function
+  std::optional<BufferName> damaged;  // whose red zone was written to
+  int64_t damage_offset = 0;
+  size_t damaged_bytes = 0;
+  double seconds = 0;
+};
+
+// One shape: the call site, whose instantiate stage has run.
+class Site {
+ public:
+  // Raises FfiError when the stage fails.
+  Site(const CheckSpec& spec, const Case& test, const LoadedHandler& handler);
+
+  const CheckSpec& spec() const { return *spec_; }
+  const Case& test() const { return *test_; }
+  const ForeignCall& call() const { return call_; }
+
+ private:
+  const CheckSpec* spec_;
+  const Case* test_;
+  ForeignCall call_;
+};
+
+enum class Aliasing {
+  kAsTold,   // an aliased result lies in its argument
+  kSeparate  // it has memory of its own, with the argument's values in it
+};
+
+// Operands with a frame; for one thread.
+class Call {
+ public:
+  Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
+       Aliasing aliasing = Aliasing::kAsTold);
+
+  Outcome run(const Fill& fill, ThreadPool* pool = nullptr);
+  // Of the last run.
+  std::span<const std::byte> argument(size_t index) const { return arguments_[index]->bytes(); }
+  std::span<const std::byte> result(size_t index) const { return result_buffer(index).bytes(); }
+  std::vector<std::vector<std::byte>> results() const;
+  const std::vector<std::byte>& input(size_t index) const { return inputs_[index]; }
+  // The result lies in an argument or began with its values, so that nothing of it is unwritten.
+  bool is_aliased(size_t result) const { return argument_of(result).has_value(); }
+
+ private:
+  std::optional<size_t> argument_of(size_t result) const;
+  GuardedBuffer& result_buffer(size_t index) const;
+  void prepare_memory(const Fill& fill);
+  void find_damage(Outcome& outcome) const;
+
+  const Site* site_;
+  Aliasing aliasing_;
+  std::vector<std::vector<std::byte>> inputs_;
+  std::vector<std::unique_ptr<GuardedBuffer>> arguments_;
+  std::vector<std::unique_ptr<GuardedBuffer>> results_;  // null: in an argument
+  Invocation invocation_;
+};
+
+}  // namespace farcall::tools

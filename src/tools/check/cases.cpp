@@ -1,0 +1,122 @@
+#include "tools/check/cases.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace farcall::tools {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 24;  // of one call
+
+std::vector<std::string> letters_of(const CheckSpec& spec) {
+  std::vector<std::string> letters;
+  for (const auto* operands : {&spec.arguments, &spec.results}) {
+    for (const Operand& operand : *operands) {
+      for (const Extent& extent : operand.extents) {
+        if (!extent.letter.empty() && !std::ranges::count(letters, extent.letter))
+          letters.push_back(extent.letter);
+      }
+    }
+  }
+  return letters;
+}
+
+// Rows of sizes, one for each letter.
+std::vector<std::vector<int64_t>> rows(size_t num_letters) {
+  std::vector<std::vector<int64_t>> rows;
+  const auto row = [&](auto&& size_of) {
+    rows.emplace_back();
+    for (size_t i = 0; i < num_letters; ++i)
+      rows.back().push_back(size_of(static_cast<int64_t>(i)));
+  };
+  row([](int64_t i) { return 3 + 2 * i; });
+  row([](int64_t i) { return 16 + 16 * i; });
+  row([](int64_t) { return 1; });
+  for (size_t empty = 0; empty < num_letters; ++empty) {
+    row([&](int64_t i) { return static_cast<size_t>(i) == empty ? 0 : 4; });
+  }
+  if (num_letters > 1) row([](int64_t) { return 0; });
+  row([](int64_t i) { return 17 + 2 * i; });
+  row([](int64_t i) { return 64 >> (i < 4 ? i : 4); });
+  if (num_letters > 1)
+    row([&](int64_t i) { return 5 + 2 * (static_cast<int64_t>(num_letters) - i); });
+  if (num_letters > 1) row([](int64_t) { return 8; });
+  for (const int64_t tail : {2, 4, 5, 6, 7, 8, 9, 11, 13, 15, 31, 32, 33, 63, 65, 127, 129}) {
+    row([&](int64_t i) { return static_cast<size_t>(i) + 1 == num_letters ? tail : 2; });
+  }
+  static constexpr int64_t kLarge[] = {65537, 0, 257, 41, 17, 11};
+  if (num_letters == 1) {
+    row([](int64_t) { return 1000; });
+    row([](int64_t) { return kLarge[0]; });
+  } else {
+    const int64_t large = kLarge[std::min<size_t>(num_letters, 5)];
+    row([&](int64_t i) { return i == 0 ? 127 : 3; });
+    row([&](int64_t) { return 33; });
+    row([&](int64_t i) { return large + i; });
+  }
+  return rows;
+}
+
+void add_case(const CheckSpec& spec, Sizes sizes, std::vector<Case>& cases) {
+  Case made = {.sizes = std::move(sizes), .arguments = {}, .results = {}};
+  for (const bool is_argument : {true, false}) {
+    for (const Operand& operand : is_argument ? spec.arguments : spec.results) {
+      const auto type = operand.type(made.sizes);
+      if (!type) return;
+      (is_argument ? made.arguments : made.results).push_back(*type);
+    }
+  }
+  if (made.nbytes() > kMostBytes) return;
+  const auto is_same = [&](const Case& other) { return other.sizes == made.sizes; };
+  if (std::ranges::none_of(cases, is_same)) cases.push_back(std::move(made));
+}
+
+}  // namespace
+
+size_t Case::nbytes() const {
+  size_t total = 0;
+  for (const auto* types : {&arguments, &results}) {
+    for (const ShapeDtype& type : *types) total += type.nbytes();
+  }
+  return total;
+}
+
+std::string Case::to_string() const {
+  const auto list = [](const std::vector<ShapeDtype>& types) {
+    std::string text;
+    for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
+    return text;
+  };
+  return fmt::format("{} -> {}", list(arguments), list(results));
+}
+
+std::vector<Case> make_cases(const CheckSpec& spec) {
+  const auto letters = letters_of(spec);
+  std::vector<Case> cases;
+  if (letters.empty()) {
+    add_case(spec, {}, cases);
+    return cases;
+  }
+  for (const auto& row : rows(letters.size())) {
+    // A letter with sizes of its own goes through all of them.
+    size_t num_rounds = 1;
+    for (const std::string& letter : letters) {
+      if (const auto given = spec.sizes.find(letter); given != spec.sizes.end())
+        num_rounds = std::max(num_rounds, given->second.size());
+    }
+    for (size_t round = 0; round < num_rounds; ++round) {
+      Sizes sizes;
+      for (size_t i = 0; i < letters.size(); ++i) {
+        const auto given = spec.sizes.find(letters[i]);
+        sizes[letters[i]] =
+            given == spec.sizes.end() ? row[i] : given->second[round % given->second.size()];
+      }
+      add_case(spec, std::move(sizes), cases);
+    }
+  }
+  return cases;
+}
+
+}  // namespace farcall::tools

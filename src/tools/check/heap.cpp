@@ -1,0 +1,137 @@
+#include "tools/check/heap.h"
+
+#include <atomic>
+#include <cstring>
+#include <exception>
+
+namespace farcall::tools::heap {
+namespace {
+
+struct Block {
+  void* address;
+  size_t nbytes;
+  int cycle;
+};
+
+constexpr size_t kMostBlocks = 1 << 16;
+Block g_blocks[kMostBlocks];  // by hash of the address; address 0: free, 1: was taken
+signals::Frame g_stack[16];   // of one block of the latest cycle
+int g_stack_frames = 0;
+void* g_stack_block = nullptr;
+std::atomic<int> g_running{0};
+std::atomic<int> g_fill{-1};
+std::atomic<int> g_cycle{0};
+std::atomic<bool> g_has_blocks{false};
+std::atomic<uint64_t> g_threads{0};
+std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
+thread_local bool t_is_inside = false;  // this file's own allocations do not count
+
+class TableLock {
+ public:
+  TableLock() {
+    while (g_lock.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~TableLock() { g_lock.clear(std::memory_order_release); }
+};
+
+thread_local signals::Frame t_exception_stack[16];
+thread_local int t_exception_frames = 0;
+
+std::string& exception_text() {
+  thread_local std::string text;
+  return text;
+}
+
+size_t slot_of(const void* address) {
+  return (reinterpret_cast<uintptr_t>(address) >> 4) * 0x9e3779b97f4a7c15 >> 48;
+}
+
+}  // namespace
+
+void allocated(void* block, size_t nbytes) {
+  if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return;
+  const int byte = g_fill.load(std::memory_order_relaxed);
+  if (byte >= 0) std::memset(block, byte, nbytes);
+  allocated_zeros(block, nbytes);
+}
+
+void allocated_zeros(void* block, size_t nbytes) {
+  if (g_running.load(std::memory_order_relaxed) == 0 || !block || t_is_inside) return;
+  const int cycle = g_cycle.load(std::memory_order_relaxed);
+  if (cycle == 0) return;
+  t_is_inside = true;
+  {
+    const TableLock lock;
+    g_has_blocks = true;
+    for (size_t i = 0, at = slot_of(block); i < 256; ++i, at = (at + 1) % kMostBlocks) {
+      if (reinterpret_cast<uintptr_t>(g_blocks[at].address) > 1) continue;
+      g_blocks[at] = {block, nbytes, cycle};
+      break;
+    }
+  }
+  if (!g_stack_block) {
+    signals::Frame frames[16];
+    const int count = signals::capture_stack(frames, 16);
+    const TableLock lock;
+    g_stack_block = block;
+    g_stack_frames = count;
+    std::memcpy(g_stack, frames, sizeof(frames));
+  }
+  t_is_inside = false;
+}
+
+void freed(void* block) {
+  if (!g_has_blocks.load(std::memory_order_relaxed) || !block || t_is_inside) return;
+  const TableLock lock;
+  for (size_t i = 0, at = slot_of(block); i < 256; ++i, at = (at + 1) % kMostBlocks) {
+    if (!g_blocks[at].address) break;
+    if (g_blocks[at].address != block) continue;
+    g_blocks[at].address = reinterpret_cast<void*>(1);
+    break;
+  }
+  if (g_stack_block == block) g_stack_block = nullptr;
+}
+
+void thrown(void* object, const std::type_info* type) {
+  if (g_running.load(std::memory_order_relaxed) == 0) return;
+  void* base = object;
+  const bool is_standard = typeid(std::exception).__do_catch(type, &base, 1);
+  exception_text() =
+      is_standard ? static_cast<const std::exception*>(base)->what() : "unknown exception";
+  if (exception_text().empty()) exception_text() = type->name();
+  t_exception_frames = signals::capture_stack(t_exception_stack, 16);
+}
+
+void thread_started() {
+  if (g_running.load(std::memory_order_relaxed) != 0) g_threads.fetch_add(1);
+}
+
+void begin_call() { g_running.fetch_add(1); }
+void end_call() { g_running.fetch_sub(1); }
+void set_fill(int byte) { g_fill = byte; }
+void set_cycle(int cycle) { g_cycle = cycle; }
+
+Leaks leaks(int num_cycles) {
+  Leaks found;
+  found.blocks.resize(static_cast<size_t>(num_cycles));
+  found.bytes.resize(static_cast<size_t>(num_cycles));
+  const TableLock lock;
+  for (const Block& block : g_blocks) {
+    if (reinterpret_cast<uintptr_t>(block.address) <= 1) continue;
+    if (block.cycle < 1 || block.cycle > num_cycles) continue;
+    ++found.blocks[static_cast<size_t>(block.cycle) - 1];
+    found.bytes[static_cast<size_t>(block.cycle) - 1] += block.nbytes;
+  }
+  if (g_stack_block) found.stack.assign(g_stack, g_stack + g_stack_frames);
+  return found;
+}
+
+const std::string& last_exception() { return exception_text(); }
+std::vector<signals::Frame> exception_stack() {
+  return {t_exception_stack, t_exception_stack + t_exception_frames};
+}
+void forget_exception() { exception_text().clear(); }
+uint64_t num_threads_started() { return g_threads.load(); }
+
+}  // namespace farcall::tools::heap

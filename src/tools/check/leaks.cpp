@@ -1,0 +1,85 @@
+// What the handler keeps from call to call: blocks of the heap, open files, mappings.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+
+#include "tools/check/heap.h"
+#include "tools/check/worker.h"
+
+namespace farcall::tools {
+namespace {
+
+constexpr int kWarmUps = 3;
+constexpr int kCycles = 8;
+
+int64_t num_open_files() {
+  int64_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
+
+int64_t mapped_pages() {
+  std::ifstream in("/proc/self/statm");
+  int64_t pages = 0;
+  in >> pages;
+  return pages;
+}
+
+// One executable from its making to its end.
+bool run_cycle(Session& session, size_t test) {
+  const Site site(session.spec, session.cases[test], session.handler);
+  Call call(site, session.options, session.options.seed * 1000 + test, Placement::kEnd);
+  return session.run(call, {}).is_ok && session.run(call, {}).is_ok;
+}
+
+bool grows(const std::vector<int64_t>& counts) {
+  return std::ranges::adjacent_find(counts, std::greater_equal<>()) == counts.end();
+}
+
+}  // namespace
+
+void check_leaks(Session& session, size_t test) {
+  std::vector<int64_t> files, pages;
+  try {
+    for (int cycle = 1 - kWarmUps; cycle <= kCycles; ++cycle) {
+      heap::set_cycle(std::max(cycle, 0));
+      const bool is_ok = run_cycle(session, test);
+      heap::set_cycle(0);
+      if (!is_ok) return;
+      if (cycle < 0) continue;
+      files.push_back(num_open_files());
+      pages.push_back(mapped_pages());
+    }
+  } catch (const FfiError&) {
+    return;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // tasks may still free theirs
+  const heap::Leaks leaks = heap::leaks(kCycles);
+  if (std::ranges::none_of(leaks.blocks, [](size_t count) { return count == 0; })) {
+    session.report(
+        test,
+        {"leak", "",
+         fmt::format(
+             "every executable with two calls leaves {} block{} ({} bytes) of the heap behind",
+             leaks.blocks.back(), leaks.blocks.back() == 1 ? "" : "s", leaks.bytes.back()),
+         leaks.stack});
+  } else if (grows(files)) {
+    session.report(test, {"leak", "", "every call leaves a file open", {}});
+  } else if (grows(pages)) {
+    session.report(test, {"leak",
+                          "",
+                          fmt::format("every call leaves memory mapped ({} pages in two calls)",
+                                      pages.back() - pages[pages.size() - 2]),
+                          {}});
+  }
+}
+
+}  // namespace farcall::tools

@@ -1,0 +1,42 @@
+// The result of checking one handler, as JSON and as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/check/cases.h"
+#include "tools/check/spec.h"
+
+namespace farcall::tools {
+
+struct CheckFinding {
+  std::string kind, operand, message;
+  Case test;
+  std::vector<std::string> stack;
+  size_t num_cases = 1;  // that show it
+};
+
+struct CheckReport {
+  CheckSpec spec;
+  uint64_t seed = 0;
+  size_t num_calls = 0;
+  size_t num_shapes = 0, num_refused = 0;
+  std::string refusal;  // the first error
+  std::string failure;  // why the handler could not be run at all
+  bool is_timed_out = false;
+  double seconds = 0;
+  std::vector<CheckFinding> findings;
+
+  std::string verdict() const;  // "clean", "findings", "could-not-run"
+  int exit_code() const;
+};
+
+Json to_json(const CheckReport& report);
+std::string to_text(const CheckReport& report);
+
+// The command, a C++ test and a Python test that make the call of a finding.
+std::string command_for(const CheckReport& report, const CheckFinding& finding);
+std::string cpp_test(const CheckReport& report, const CheckFinding& finding);
+std::string python_test(const CheckReport& report, const CheckFinding& finding);
+
+}  // namespace farcall::tools

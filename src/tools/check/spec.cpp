@@ -1,0 +1,214 @@
+#include "tools/check/spec.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <farcall/core/quote.h>
+
+#include "tools/failure.h"
+
+namespace farcall::tools {
+namespace {
+
+constexpr std::string_view kLetters[] = {"N", "M", "K", "L", "P", "Q", "R", "S"};
+
+std::pair<std::string, std::string> parts_around(std::string_view text, char separator,
+                                                 std::string_view usage) {
+  const size_t at = text.find(separator);
+  if (at == std::string_view::npos || at == 0) {
+    throw Failure(kUsage, fmt::format("{}: write {}.", farcall::quoted(text), usage));
+  }
+  return {std::string(text.substr(0, at)), std::string(text.substr(at + 1))};
+}
+
+// "arg0", "ret1"
+Operand& operand_named(std::string_view name, CheckSpec& spec) {
+  const bool is_argument = name.starts_with("arg");
+  if (!is_argument && !name.starts_with("ret")) {
+    throw Failure(kUsage, fmt::format("{}: write arg0, ret0 and so on.", farcall::quoted(name)));
+  }
+  auto& operands = is_argument ? spec.arguments : spec.results;
+  const int64_t index = parse_integer(name.substr(3), name);
+  if (index < 0 || static_cast<size_t>(index) >= operands.size()) {
+    throw Failure(kUsage, fmt::format("{}: there are {} arguments and {} results.", name,
+                                      spec.arguments.size(), spec.results.size()));
+  }
+  return operands[static_cast<size_t>(index)];
+}
+
+// A value that the handler may take, where none was given.
+std::string default_value(const Json& type) {
+  const std::string kind = type.value("kind", "");
+  const std::string dtype = type.value("dtype", "");
+  if (kind == "string") return ":str=a";
+  if (kind == "enum" && type.contains("parts"))
+    return fmt::format(":{}={}", dtype, type["parts"][0]["value"].get<int64_t>());
+  if (kind == "scalar" || kind == "enum")
+    return fmt::format(":{}={}", dtype, dtype == "bool" ? "true" : "1");
+  if (kind == "array") return fmt::format(":{}[]=1", dtype);
+  return "";
+}
+
+void set_default(const std::string& path, const Json& type, const std::string& symbol,
+                 Attributes& attributes) {
+  if (type.is_object() && type.value("kind", "") == "struct" && type.contains("parts")) {
+    for (const Json& part : type["parts"]) {
+      if (!part.value("optional", false))
+        set_default(path + "." + part["name"].get<std::string>(), part["type"], symbol, attributes);
+    }
+    return;
+  }
+  if (type.is_object() && type.value("kind", "") == "variant")
+    return set_default(path, type["parts"][0]["type"], symbol, attributes);
+  const std::string value = type.is_object() ? default_value(type) : "";
+  if (value.empty())
+    throw Failure(kUsage, fmt::format("{}: give a value for attribute {}: --attr {}:TYPE=VALUE.",
+                                      symbol, path, path));
+  parse_attribute(path + value, attributes);
+}
+
+std::vector<Operand> operands_from(const Json& params, int64_t open_rank) {
+  std::vector<Operand> operands;
+  for (const Json& param : params) {
+    if (param.value("optional", false) || param.value("remaining", false)) continue;
+    const Json& type = param["type"];
+    Operand operand;
+    if (type.contains("dtype"))
+      operand.dtype = parse_element_type(type["dtype"].get<std::string>());
+    const int64_t rank = operand.dtype == DType::kToken ? 0 : type.value("rank", open_rank);
+    for (int64_t i = 0; i < rank; ++i)
+      operand.extents.push_back({.letter = std::string(kLetters[i % 8])});
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+const Json* find_handler(const Json& inspection, const std::string& symbol) {
+  for (const Json& handler : inspection["handlers"]) {
+    if (handler["symbol"] == symbol) return &handler;
+  }
+  return nullptr;
+}
+
+// Stages of a handler are found by the names SYMBOL_instantiate and so on.
+void find_stages(CheckSpec& spec, const Json& inspection) {
+  for (int i = 0; i < kNumStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (stage == Stage::kExecute || stage == Stage::kRecord) continue;
+    std::string& symbol = spec.stages[static_cast<size_t>(i)];
+    const std::string wanted = fmt::format("{}_{}", spec.symbol, stage_name(stage));
+    if (symbol.empty() && find_handler(inspection, wanted)) symbol = wanted;
+  }
+}
+
+}  // namespace
+
+void parse_layout(std::string_view text, CheckSpec& spec) {
+  const auto [name, order] = parts_around(text, '=', "arg0=1,0");
+  Operand& operand = operand_named(name, spec);
+  Layout layout;
+  for (const std::string& part : split(order, ','))
+    layout.major_to_minor.push_back(parse_integer(part, text));
+  if (layout.major_to_minor.size() != operand.extents.size() ||
+      !is_permutation(layout.major_to_minor)) {
+    throw Failure(
+        kUsage,
+        fmt::format(
+            "layout {}: {} has {} dimensions; write each of their numbers once, the slowest first.",
+            farcall::quoted(text), operand.to_string(), operand.extents.size()));
+  }
+  operand.layout = layout;
+}
+
+void parse_alias(std::string_view text, CheckSpec& spec) {
+  const auto [argument, result] = parts_around(text, ':', "ARGUMENT:RESULT, such as 0:0");
+  const int64_t from = parse_integer(argument, text), to = parse_integer(result, text);
+  if (from < 0 || to < 0)
+    throw Failure(kUsage, fmt::format("alias {}: the numbers begin at 0.", farcall::quoted(text)));
+  spec.aliases.emplace_back(from, to);
+}
+
+void parse_stages(std::string_view text, CheckSpec& spec) {
+  for (const std::string& part : split(text, ',')) {
+    const auto [name, symbol] = parts_around(part, '=', "instantiate=SYMBOL");
+    int index = 0;
+    while (index < kNumStages && stage_name(static_cast<Stage>(index)) != name) ++index;
+    if (index == kNumStages)
+      throw Failure(
+          kUsage,
+          fmt::format(
+              "{} is no stage. There are instantiate, prepare, initialize, execute, record.",
+              farcall::quoted(name)));
+    spec.stages[static_cast<size_t>(index)] = symbol;
+  }
+}
+
+void parse_sizes(std::string_view text, CheckSpec& spec) {
+  const auto [letter, values] = parts_around(text, '=', "N=1,2,3");
+  for (const std::string& part : split(values, ','))
+    spec.sizes[letter].push_back(parse_integer(part, text));
+}
+
+void parse_range(std::string_view text, CheckSpec& spec) {
+  const auto [name, range] = parts_around(text, '=', "arg0=LOWEST:HIGHEST");
+  const auto [low, high] = parts_around(range, ':', "arg0=LOWEST:HIGHEST");
+  operand_named(name, spec).range = {parse_integer(low, text), parse_integer(high, text)};
+}
+
+void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {
+  const Json* handler = find_handler(inspection, spec.symbol);
+  spec.stages[static_cast<size_t>(Stage::kExecute)] = spec.symbol;
+  find_stages(spec, inspection);
+  const bool is_described = handler && handler->contains("signature");
+  if (!spec.has_operands) {
+    if (!is_described) {
+      throw Failure(kUsage, fmt::format("{}: the handler carries no signature. Describe the call: "
+                                        "--arg 'f32[N]' --ret 'f32[N]' --attr eps:f32=1e-5.",
+                                        spec.symbol));
+    }
+    if (spec.arguments.empty()) spec.arguments = operands_from((*handler)["arguments"], open_rank);
+    if (spec.results.empty()) spec.results = operands_from((*handler)["results"], open_rank);
+  }
+  // Each stage may ask for attributes of its own.
+  for (const std::string& symbol : spec.stages) {
+    const Json* stage = symbol.empty() ? nullptr : find_handler(inspection, symbol);
+    if (!stage || !stage->contains("attributes")) continue;
+    for (const Json& attribute : (*stage)["attributes"]) {
+      const std::string name = attribute.value("name", "");
+      if (attribute.value("optional", false) || attribute.value("all", false) ||
+          spec.attributes.find(name))
+        continue;
+      set_default(name, attribute["type"], spec.symbol, spec.attributes);
+    }
+  }
+}
+
+void verify(const CheckSpec& spec) {
+  std::vector<size_t> arguments, results;
+  for (const auto& [argument, result] : spec.aliases) {
+    if (argument >= spec.arguments.size() || result >= spec.results.size()) {
+      throw Failure(kUsage,
+                    fmt::format("alias {}:{}: there are {} arguments and {} results.", argument,
+                                result, spec.arguments.size(), spec.results.size()));
+    }
+    const Operand& from = spec.arguments[argument];
+    const Operand& to = spec.results[result];
+    if (from.to_string() != to.to_string() || from.layout != to.layout) {
+      throw Failure(kUsage, fmt::format("alias {}:{}: argument {} is {}, result {} is {}; types "
+                                        "and layouts have to be the same.",
+                                        argument, result, argument, from.to_string(), result,
+                                        to.to_string()));
+    }
+    if (std::ranges::count(arguments, argument) || std::ranges::count(results, result)) {
+      throw Failure(kUsage, fmt::format("alias {}:{}: an argument or a result is named twice.",
+                                        argument, result));
+    }
+    arguments.push_back(argument);
+    results.push_back(result);
+  }
+}
+
+}  // namespace farcall::tools

@@ -1,0 +1,82 @@
+// Checks described in a TOML file.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "tools/check/spec.h"
+#include "tools/failure.h"
+
+namespace farcall::tools {
+namespace {
+
+std::vector<std::string> strings(const toml::table& table, std::string_view key) {
+  std::vector<std::string> found;
+  const toml::node* node = table.get(key);
+  if (!node) return found;
+  if (const auto one = node->value<std::string>()) return {*one};
+  const toml::array* list = node->as_array();
+  if (!list) throw Failure(kUsage, fmt::format("{} is a list of strings.", key));
+  for (const toml::node& item : *list) {
+    const auto text = item.value<std::string>();
+    if (!text) throw Failure(kUsage, fmt::format("{} is a list of strings.", key));
+    found.push_back(*text);
+  }
+  return found;
+}
+
+CheckSpec read_check(const toml::table& table) {
+  CheckSpec spec;
+  for (const auto& [key, value] : table) {
+    constexpr std::string_view kKnown[] = {"handler", "args",   "rets",  "attrs",  "aliases",
+                                           "layouts", "stages", "sizes", "ranges", "reference"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), key.str()) == std::end(kKnown)) {
+      throw Failure(kUsage, fmt::format("\"{}\" is no key of a check. There are {}.", key.str(),
+                                        fmt::join(kKnown, ", ")));
+    }
+  }
+  const auto handler = table["handler"].value<std::string>();
+  const size_t colon = handler ? handler->rfind(':') : std::string::npos;
+  if (colon == std::string::npos)
+    throw Failure(kUsage, "each check has a handler = \"library.so:symbol\".");
+  spec.library = handler->substr(0, colon);
+  spec.symbol = handler->substr(colon + 1);
+  for (const std::string& text : strings(table, "args"))
+    spec.arguments.push_back(parse_operand(text));
+  for (const std::string& text : strings(table, "rets"))
+    spec.results.push_back(parse_operand(text));
+  spec.has_operands = table.contains("args") || table.contains("rets");
+  for (const std::string& text : strings(table, "attrs")) parse_attribute(text, spec.attributes);
+  for (const std::string& text : strings(table, "aliases")) parse_alias(text, spec);
+  for (const std::string& text : strings(table, "layouts")) parse_layout(text, spec);
+  for (const std::string& text : strings(table, "stages")) parse_stages(text, spec);
+  for (const std::string& text : strings(table, "sizes")) parse_sizes(text, spec);
+  for (const std::string& text : strings(table, "ranges")) parse_range(text, spec);
+  spec.reference = table["reference"].value_or("");
+  return spec;
+}
+
+}  // namespace
+
+std::vector<CheckSpec> read_check_file(const std::string& path) {
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    throw Failure(kUsage, fmt::format("{}, line {}: {}.", path, error.source().begin.line,
+                                      error.description()));
+  }
+  std::vector<CheckSpec> specs;
+  try {
+    const toml::array* checks = table["check"].as_array();
+    if (!checks) return {read_check(table)};
+    for (const toml::node& check : *checks) {
+      if (!check.is_table()) throw Failure(kUsage, "check is a list of tables: [[check]].");
+      specs.push_back(read_check(*check.as_table()));
+    }
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(), fmt::format("{}: {}", path, failure.what()));
+  }
+  return specs;
+}
+
+}  // namespace farcall::tools

@@ -1,0 +1,366 @@
+#include "tools/check/supervisor.h"
+
+#include <cxxabi.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <new>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/check/worker.h"
+#include "tools/child.h"
+#include "tools/elf_file.h"
+#include "tools/failure.h"
+#include "tools/python.h"
+#include "tools/terminal.h"
+
+namespace farcall::tools {
+namespace {
+
+constexpr double kLoadSeconds = 60;
+constexpr int kMostCrashes = 8, kMostTimeouts = 2;
+
+// Without what stands between the outermost angle brackets, which may fill a page.
+std::string without_template_arguments(const std::string& name) {
+  std::string text;
+  int depth = 0;
+  for (const char c : name) {
+    if (c == '>') --depth;
+    if (depth == 0) text += c;
+    if (c == '<') ++depth;
+  }
+  return depth == 0 ? text : name;
+}
+
+class Supervisor {
+ public:
+  Supervisor(const CheckSpec& spec, const CheckOptions& options)
+      : spec_(spec),
+        options_(options),
+        cases_(make_cases(spec)),
+        progress_(options.shows_progress),
+        begin_(now_seconds()) {
+    void* memory =
+        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Failure(kCouldNotRun, "there is not enough memory.");
+    shared_ = new (memory) Shared{};
+    report_.spec = spec;
+    report_.seed = options.seed;
+  }
+  ~Supervisor() { munmap(shared_, sizeof(Shared)); }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  CheckReport run() {
+    std::vector<Step> steps;
+    for (size_t i = 0; i < cases_.size(); ++i) steps.push_back({Step::Kind::kCalls, i});
+    run_steps(steps);
+    if (succeeded_.empty() && report_.failure.empty() && report_.findings.empty() &&
+        !report_.is_timed_out) {
+      report_.failure = cases_.empty()
+                            ? "no sizes of the letters give valid shapes"
+                            : fmt::format("the handler refuses every call: {}", report_.refusal);
+    }
+    if (!succeeded_.empty() && report_.failure.empty()) run_steps(later_steps());
+    report_.num_shapes = cases_.size();
+    report_.num_calls = shared_->num_calls;
+    report_.seconds = now_seconds() - begin_;
+    progress_.clear();
+    keep_wanted_kinds();
+    return report_;
+  }
+
+ private:
+  // ---- what is done ----
+
+  std::vector<Step> later_steps() const {
+    std::vector<Step> steps;
+    std::vector<size_t> tests;
+    for (const auto& [test, result] : succeeded_) tests.push_back(test);
+    for (size_t i = 0; i < std::min<size_t>(3, tests.size()); ++i)
+      steps.push_back({Step::Kind::kAnotherProcess, tests[i]});
+    const auto by_size = [&](size_t a, size_t b) {
+      return cases_[a].nbytes() < cases_[b].nbytes();
+    };
+    std::ranges::sort(tests, by_size);
+    // Threads have to meet inside the handler, so its calls should not be short.
+    const auto large =
+        std::ranges::find_if(tests, [&](size_t t) { return cases_[t].nbytes() > (1 << 16); });
+    steps.push_back({Step::Kind::kLeaks, tests[tests.size() / 2]});
+    // What depends on memory that nobody wrote differs between threads too.
+    const auto depends = [](const CheckFinding& f) {
+      return f.kind == "uninitialised-read" || f.kind == "nondeterministic";
+    };
+    if (std::ranges::any_of(report_.findings, depends)) return steps;
+    steps.push_back({Step::Kind::kThreads, large == tests.end() ? tests.back() : *large});
+    steps.push_back({Step::Kind::kThreads, tests[tests.size() / 2]});
+    return steps;
+  }
+
+  void run_steps(const std::vector<Step>& steps) {
+    int num_crashes = 0, num_timeouts = 0;
+    for (size_t next = 0; next < steps.size();) {
+      shared_->crash = {};
+      shared_->step = next;
+      shared_->last_call = 0;
+      const bool is_hung = run_child(steps, next);
+      if (!report_.failure.empty() || report_.is_timed_out) return;
+      if (shared_->step >= steps.size()) return;
+      const Step& step = steps[shared_->step];
+      add_crash(step, is_hung);
+      num_timeouts += is_hung;
+      if (++num_crashes >= kMostCrashes || num_timeouts >= kMostTimeouts) return;
+      next = shared_->step + 1;
+    }
+  }
+
+  // Whether a call took too long.
+  bool run_child(const std::vector<Step>& steps, size_t first) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Failure(kCouldNotRun, "no pipe could be made.");
+    std::fflush(nullptr);
+    const pid_t pid = fork();
+    if (pid < 0) throw Failure(kCouldNotRun, "no process could be started.");
+    if (pid == 0) {
+      close(ends[0]);
+      run_in_child(steps, first, ends[1]);
+    }
+    close(ends[1]);
+    const bool is_hung = watch(pid, ends[0], steps.size());
+    close(ends[0]);
+    return is_hung;
+  }
+
+  [[noreturn]] void run_in_child(const std::vector<Step>& steps, size_t first, int fd) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    be_silent();  // what handlers print is not the command's output
+    Session session(spec_, options_, cases_, *shared_, fd);
+    try {
+      run_worker(session, steps, first);
+    } catch (const std::exception& error) {
+      write_all(fd, Json({{"failure", error.what()}}).dump() + "\n");
+      shared_->step = steps.size();
+    }
+    _exit(0);
+  }
+
+  bool watch(pid_t pid, int fd, size_t num_steps) {
+    const double started = now_seconds();
+    bool is_hung = false, is_killed = false;
+    double killed_at = 0;
+    std::string text;
+    char buffer[1 << 14];
+    while (true) {
+      pollfd wait = {.fd = fd, .events = POLLIN, .revents = 0};
+      const int ready = poll(&wait, 1, 20);
+      if (ready > 0) {
+        const ssize_t count = read(fd, buffer, sizeof(buffer));
+        if (count <= 0) break;
+        text.append(buffer, static_cast<size_t>(count));
+        continue;
+      }
+      const double now = now_seconds(), last = shared_->last_call;
+      progress_.show(spec_.symbol, static_cast<double>(shared_->step.load()),
+                     static_cast<double>(num_steps), shared_->num_calls, "calls");
+      if (is_killed) {
+        if (now - killed_at > 1) kill(pid, SIGKILL);
+      } else if (now - begin_ > options_.timeout) {
+        report_.is_timed_out = is_killed = true;
+        kill(pid, SIGKILL);
+      } else if (last == 0 ? now - started > kLoadSeconds : now - last > options_.call_timeout) {
+        is_hung = is_killed = true;
+        kill(pid, SIGALRM);  // it tells where it is
+      }
+      if (is_killed && killed_at == 0) killed_at = now;
+    }
+    while (waitpid(pid, &status_, 0) < 0 && errno == EINTR) {
+    }
+    for (const std::string& line : split(text, '\n')) {
+      if (!line.empty()) take(Json::parse(line, nullptr, false));
+    }
+    return is_hung;
+  }
+
+  // ---- what came of it ----
+
+  void take(const Json& json) {
+    if (json.is_discarded()) return;
+    if (json.contains("failure")) {
+      report_.failure = json["failure"];
+    } else if (json.contains("finding")) {
+      std::vector<std::string> stack;
+      if (json.contains("stack")) {
+        for (const Json& frame : json["stack"])
+          stack.push_back(frame_text(frame[0].get<std::string>(), frame[1].get<std::string>(),
+                                     frame[2].get<uint64_t>()));
+      }
+      add({.kind = json["finding"],
+           .operand = json["operand"],
+           .message = json["message"],
+           .test = cases_[json["case"].get<size_t>()],
+           .stack = stack});
+    } else if (json.contains("refused")) {
+      if (report_.num_refused++ == 0) report_.refusal = json["message"];
+    } else if (json.contains("ok")) {
+      const size_t test = json["ok"];
+      const uint64_t hash = json["hash"];
+      const auto [known, is_new] = succeeded_.emplace(test, hash);
+      if (is_new || known->second == hash) return;
+      add({.kind = "nondeterministic",
+           .operand = "",
+           .message = "the results differ from process to process with the same operands",
+           .test = cases_[test],
+           .stack = {}});
+    }
+  }
+
+  void add(CheckFinding finding) {
+    // One that fails by itself fails in other ways too.
+    for (CheckFinding& known : report_.findings) {
+      const bool is_same = known.kind == finding.kind &&
+                           (known.operand == finding.operand || finding.kind == "nondeterministic");
+      if (!is_same) continue;
+      ++known.num_cases;
+      return;
+    }
+    report_.findings.push_back(std::move(finding));
+  }
+
+  void add_crash(const Step& step, bool is_hung) {
+    const signals::Crash& crash = shared_->crash;
+    CheckFinding finding = {
+        .kind = "", .operand = "", .message = "", .test = cases_[step.test], .stack = {}};
+    for (int i = 0; i < crash.num_frames; ++i) {
+      const signals::Frame& frame = crash.frames[i];
+      finding.stack.push_back(frame_text(frame.library, frame.symbol, frame.offset));
+    }
+    if (shared_->last_call == 0) {
+      report_.failure =
+          is_hung ? "loading the library takes too long"
+                  : fmt::format("loading the library ends in a {}",
+                                signal_text(crash.is_set ? crash.signal : WTERMSIG(status_)));
+      return;
+    }
+    describe_crash(crash, is_hung, finding);
+    if (step.kind == Step::Kind::kThreads && !is_hung) {
+      finding.message =
+          fmt::format("{}; only when several threads call the handler at once", finding.message);
+      finding.kind = "race";
+    }
+    add(std::move(finding));
+  }
+
+  void describe_crash(const signals::Crash& crash, bool is_hung, CheckFinding& finding) const {
+    if (is_hung) {
+      finding.kind = "timeout";
+      finding.message = fmt::format("a call does not end within {:g} s", options_.call_timeout);
+    } else if (crash.is_set && crash.has_region) {
+      describe_access(crash, finding);
+    } else if (crash.is_set && crash.is_exit) {
+      finding.kind = "abort";
+      finding.message = "the handler ends the process (exit)";
+    } else if (crash.is_set) {
+      finding.kind = crash.signal == SIGABRT ? "abort" : "crash";
+      finding.message =
+          crash.signal == SIGABRT ? "the handler aborts the process" : signal_text(crash.signal);
+      if (crash.signal == SIGSEGV && crash.is_stack_overflow) {
+        finding.message = "stack overflow";
+      } else if (crash.signal == SIGSEGV || crash.signal == SIGBUS) {
+        finding.message += fmt::format(" at address 0x{:x}{}", crash.address,
+                                       crash.address < 4096 ? ", a null pointer" : "");
+      }
+    } else if (WIFSIGNALED(status_)) {
+      finding.kind = "crash";
+      finding.message = fmt::format("the process is ended by {}", signal_text(WTERMSIG(status_)));
+    } else {
+      finding.kind = "abort";
+      finding.message =
+          fmt::format("the handler ends the process with exit code {}", WEXITSTATUS(status_));
+    }
+  }
+
+  static void describe_access(const signals::Crash& crash, CheckFinding& finding) {
+    const bool is_write = crash.access == signals::Access::kWrite;
+    const auto nbytes = static_cast<int64_t>(crash.nbytes);
+    const bool is_inside = crash.offset >= 0 && crash.offset < nbytes;
+    finding.operand = crash.name.to_string();
+    const char* verb = is_write ? "writes" : "reads";
+    if (is_inside && crash.name.kind == BufferName::Kind::kArgument) {
+      finding.kind = "input-write";
+      finding.message = fmt::format("writes to {}, which is an input, at byte offset {}",
+                                    finding.operand, crash.offset);
+      return;
+    }
+    finding.kind = is_write ? "oob-write" : "oob-read";
+    if (is_inside) {
+      finding.message = fmt::format("{} scratch memory that was given back, at byte offset {}",
+                                    verb, crash.offset);
+    } else if (crash.offset < 0) {
+      finding.message = fmt::format("{} {} bytes before the beginning of {}", verb, -crash.offset,
+                                    finding.operand);
+    } else {
+      finding.message = fmt::format("{} past the end of {}, at byte offset {} of {} bytes", verb,
+                                    finding.operand, crash.offset, nbytes);
+    }
+  }
+
+  // "rms_norm (librms.so+0x1234)"
+  std::string frame_text(const std::string& library, std::string symbol, uint64_t offset) {
+    if (!files_.contains(library)) {
+      try {
+        files_[library] = read_elf(library);
+      } catch (const Failure&) {
+        files_[library] = {};
+      }
+    }
+    if (const ElfSymbol* found = symbol_at(files_[library], offset)) symbol = found->name;
+    int status = 0;
+    char* plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+    if (plain) symbol = without_template_arguments(plain);
+    std::free(plain);
+    const std::string place =
+        fmt::format("{}+0x{:x}", std::filesystem::path(library).filename().string(), offset);
+    return symbol.empty() ? place : fmt::format("{} ({})", symbol, place);
+  }
+
+  void keep_wanted_kinds() {
+    if (options_.kinds.empty()) return;
+    std::erase_if(report_.findings, [&](const CheckFinding& finding) {
+      return !std::ranges::count(options_.kinds, finding.kind);
+    });
+  }
+
+  const CheckSpec& spec_;
+  const CheckOptions& options_;
+  std::vector<Case> cases_;
+  Progress progress_;
+  double begin_;
+  Shared* shared_;
+  int status_ = 0;
+  std::map<size_t, uint64_t> succeeded_;  // with the hash of the results
+  std::map<std::string, ElfFile> files_;
+  CheckReport report_;
+};
+
+}  // namespace
+
+CheckReport check(const CheckSpec& spec, const CheckOptions& options) {
+  verify(spec);
+  // What is wrong with the file itself is told better from here.
+  if (!is_python_module(spec.library)) read_elf(spec.library);
+  return Supervisor(spec, options).run();
+}
+
+}  // namespace farcall::tools

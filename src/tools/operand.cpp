@@ -1,0 +1,202 @@
+#include "tools/operand.h"
+
+#include <cctype>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/element_text.h>
+#include <farcall/core/error.h>
+#include <farcall/core/quote.h>
+
+#include "tools/failure.h"
+
+namespace farcall::tools {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// "N", "3", "2*N", "N+1", "2*N-1"
+Extent parse_extent(std::string_view text, std::string_view whole) {
+  const auto wrong = [&] {
+    return Failure(kUsage,
+                   fmt::format("operand {}: \"{}\" is no size. Write a number, a letter, or "
+                               "such as 2*N+1.",
+                               farcall::quoted(whole), text));
+  };
+  std::string_view rest = trimmed(text);
+  Extent extent;
+  const auto number = [&](int64_t& out) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
+    if (error != std::errc()) throw wrong();
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+  };
+  if (rest.empty()) throw wrong();
+  if (std::isdigit(static_cast<unsigned char>(rest.front()))) {
+    number(extent.factor);
+    if (rest.empty()) return {.letter = "", .factor = 0, .constant = extent.factor};
+    if (rest.front() != '*') throw wrong();
+    rest.remove_prefix(1);
+  }
+  size_t length = 0;
+  while (length < rest.size() &&
+         (std::isalnum(static_cast<unsigned char>(rest[length])) || rest[length] == '_'))
+    ++length;
+  extent.letter = rest.substr(0, length);
+  if (!is_identifier(extent.letter)) throw wrong();
+  rest.remove_prefix(length);
+  if (rest.empty()) return extent;
+  if (rest.front() == '+') rest.remove_prefix(1);
+  number(extent.constant);
+  if (!rest.empty()) throw wrong();
+  return extent;
+}
+
+Attribute parse_number(DType dtype, std::string_view text, std::string_view whole) {
+  std::byte bytes[16] = {};
+  const std::string_view word = text == "true" ? "True" : text == "false" ? "False" : text;
+  try {
+    parse_element(dtype, word, bytes);
+  } catch (const Error& error) {
+    throw Failure(kUsage, fmt::format("attribute {}: {}", farcall::quoted(whole), error.message()));
+  }
+  return Attribute::scalar(dtype, std::span(bytes, byte_width(dtype)));
+}
+
+Attribute parse_value(std::string_view type, std::string_view text, std::string_view whole) {
+  if (type == "str") return Attribute(std::string(text));
+  if (!type.ends_with("[]")) return parse_number(parse_element_type(type), text, whole);
+  const DType dtype = parse_element_type(type.substr(0, type.size() - 2));
+  std::vector<std::byte> bytes;
+  size_t count = 0;
+  for (const std::string& part : text.empty() ? std::vector<std::string>() : split(text, ',')) {
+    const Attribute element = parse_number(dtype, trimmed(part), whole);
+    bytes.insert(bytes.end(), element.bytes().begin(), element.bytes().end());
+    ++count;
+  }
+  return Attribute::array(dtype, count, bytes);
+}
+
+// A number that looks like one is plain; anything else is a string.
+Attribute untyped_value(std::string_view text) {
+  if (text == "true" || text == "false") return Attribute(text == "true");
+  std::byte bytes[8];
+  for (const DType dtype : {DType::kInt64, DType::kFloat64}) {
+    try {
+      parse_element(dtype, text, bytes);
+      return Attribute::scalar(dtype, bytes).plain();
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return Attribute(std::string(text));
+}
+
+void set_path(Attributes& attributes, std::string_view path, Attribute value) {
+  const size_t dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    attributes.set(std::string(path), std::move(value));
+    return;
+  }
+  const std::string name(path.substr(0, dot));
+  const Attribute* existing = attributes.find(name);
+  Attributes inner = existing && existing->kind() == Attribute::Kind::kDictionary
+                         ? existing->as_dictionary()
+                         : Attributes();
+  set_path(inner, path.substr(dot + 1), std::move(value));
+  attributes.set(name, Attribute(std::move(inner)));
+}
+
+}  // namespace
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t end = text.find(separator);
+    parts.emplace_back(trimmed(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+int64_t parse_integer(std::string_view text, std::string_view what) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw Failure(kUsage, fmt::format("{}: \"{}\" is no integer.", what, text));
+  }
+  return value;
+}
+
+int64_t Extent::value(const Sizes& sizes) const {
+  return letter.empty() ? constant : factor * sizes.at(letter) + constant;
+}
+
+std::string Extent::to_string() const {
+  if (letter.empty()) return std::to_string(constant);
+  const std::string product = factor == 1 ? letter : fmt::format("{}*{}", factor, letter);
+  return constant == 0 ? product : fmt::format("{}{:+}", product, constant);
+}
+
+std::optional<ShapeDtype> Operand::type(const Sizes& sizes) const {
+  Shape shape;
+  for (const Extent& extent : extents) {
+    shape.push_back(extent.value(sizes));
+    if (shape.back() < 0) return std::nullopt;
+  }
+  return ShapeDtype(dtype, shape);
+}
+
+std::string Operand::to_string() const {
+  std::vector<std::string> sizes;
+  for (const Extent& extent : extents) sizes.push_back(extent.to_string());
+  return fmt::format("{}[{}]", dtype_short_name(dtype), fmt::join(sizes, ","));
+}
+
+DType parse_element_type(std::string_view text) {
+  std::string name(text);
+  if (name == "pred") name = "bool";
+  if (name.size() > 1 && name[0] == 's' && std::isdigit(static_cast<unsigned char>(name[1])))
+    name[0] = 'i';
+  if (const auto dtype = parse_dtype(name); dtype && !is_key(*dtype)) return *dtype;
+  throw Failure(kUsage,
+                fmt::format("\"{}\" is no element type. Write such as f32, s64, bool, c64.", text));
+}
+
+Operand parse_operand(std::string_view text) {
+  const std::string_view whole = trimmed(text);
+  const size_t open = whole.find('[');
+  Operand operand = {
+      .dtype = parse_element_type(whole.substr(0, open)), .extents = {}, .layout = {}, .range = {}};
+  if (open == std::string_view::npos) return operand;
+  if (whole.back() != ']') {
+    throw Failure(kUsage, fmt::format("operand {}: no \"]\" at its end.", farcall::quoted(whole)));
+  }
+  const std::string_view inner = trimmed(whole.substr(open + 1, whole.size() - open - 2));
+  if (inner.empty()) return operand;
+  for (const std::string& part : split(inner, ','))
+    operand.extents.push_back(parse_extent(part, whole));
+  return operand;
+}
+
+void parse_attribute(std::string_view text, Attributes& attributes) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw Failure(kUsage, fmt::format("attribute {}: write name:type=value, such as eps:f32=1e-5.",
+                                      farcall::quoted(text)));
+  }
+  const std::string_view name = text.substr(0, equals), value = text.substr(equals + 1);
+  const size_t colon = name.find(':');
+  if (colon == std::string_view::npos) {
+    set_path(attributes, name, untyped_value(value));
+  } else {
+    set_path(attributes, name.substr(0, colon), parse_value(name.substr(colon + 1), value, text));
+  }
+}
+
+}  // namespace farcall::tools

@@ -1,0 +1,52 @@
+// How people write operands and attributes of a call: "f32[N,64]", "eps:f32=1e-5".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <farcall/core/layout.h>
+#include <farcall/core/shape_dtype.h>
+#include <farcall/ffi/attribute.h>
+
+namespace farcall::tools {
+
+using Sizes = std::map<std::string, int64_t>;  // of the letters
+
+// One dimension: factor * letter + constant.
+struct Extent {
+  std::string letter;  // empty: the constant alone
+  int64_t factor = 1;
+  int64_t constant = 0;
+
+  int64_t value(const Sizes& sizes) const;
+  std::string to_string() const;
+};
+
+struct Operand {
+  DType dtype = DType::kFloat32;
+  std::vector<Extent> extents;
+  std::optional<Layout> layout;                      // none: row-major
+  std::optional<std::pair<int64_t, int64_t>> range;  // of the values; none: what suits the dtype
+
+  // None where a dimension is negative.
+  std::optional<ShapeDtype> type(const Sizes& sizes) const;
+  std::string to_string() const;
+};
+
+// "f32[N,2*M+1]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. Raises Failure(kUsage).
+Operand parse_operand(std::string_view text);
+DType parse_element_type(std::string_view text);
+
+// "eps:f32=1e-5", "axes:s64[]=0,1", "name:str=abc", "sub.n:s32=1" for a member of a dictionary.
+// Without a type a number is plain: it gets the type that the handler declares.
+void parse_attribute(std::string_view text, Attributes& attributes);
+
+std::vector<std::string> split(std::string_view text, char separator);
+int64_t parse_integer(std::string_view text, std::string_view what);
+
+}  // namespace farcall::tools

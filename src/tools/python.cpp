@@ -1,0 +1,226 @@
+#include "tools/python.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/quote.h>
+
+#include "tools/child.h"
+#include "tools/failure.h"
+#include "tools/operand.h"
+
+namespace farcall::tools {
+namespace {
+
+// Modules have a function that lists capsules, or capsules as members. Those of jaxlib want their
+// parts initialized before a handler is called.
+constexpr std::string_view kListCapsules = R"(
+import ctypes, importlib, os, types
+point = ctypes.pythonapi.PyCapsule_GetPointer
+point.restype, point.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+name_of = ctypes.pythonapi.PyCapsule_GetName
+name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+stages = ("instantiate", "prepare", "initialize", "execute", "record")
+found = {}
+def walk(name, value, stage="execute"):
+    if type(value).__name__ == "PyCapsule":
+        found[name, stage] = point(value, name_of(value))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if str(key).lower() in ("cuda", "rocm", "gpu", "tpu"):
+                continue
+            is_stage = key in stages and name
+            walk(name if is_stage else str(key), item, key if is_stage else "execute")
+    elif isinstance(value, (list, tuple)):
+        if len(value) >= 2 and isinstance(value[0], str):
+            if len(value) < 3 or value[2] != 0:
+                walk(value[0], value[1])
+        else:
+            for item in value:
+                walk("", item)
+def main(module_name, out):
+    module = importlib.import_module(module_name)
+    for part in [module, *vars(module).values()]:
+        start = getattr(part, "initialize", None)
+        if isinstance(part, types.ModuleType) and callable(start):
+            start()
+    if callable(getattr(module, "registrations", None)):
+        walk("", module.registrations())
+    for name, value in vars(module).items():
+        walk(name, value if type(value).__name__ == "PyCapsule" else None)
+    for (name, stage), address in found.items():
+        os.write(out, f"{name} {stage} {address}\n".encode())
+)";
+
+constexpr std::string_view kDescribePython = R"(
+import os, sys, sysconfig
+get = sysconfig.get_config_var
+print(os.path.join(get("LIBDIR") or "", get("INSTSONAME") or get("LDLIBRARY") or ""))
+print(os.pathsep.join(p or os.getcwd() for p in sys.path))
+print(sys.base_prefix)
+)";
+
+// An expression for the value.
+std::string python_value(const Attribute& value) {
+  if (value.kind() == Attribute::Kind::kString) return farcall::quoted(value.as_string());
+  if (value.kind() == Attribute::Kind::kDictionary) {
+    std::vector<std::string> parts;
+    for (const auto& [key, item] : value.as_dictionary())
+      parts.push_back(fmt::format("\"{}\": {}", key, python_value(item)));
+    return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  }
+  const std::string text = value.typed().to_string();
+  const std::string number = text.substr(0, text.rfind(':'));
+  const bool is_array = value.kind() == Attribute::Kind::kArray;
+  return is_array ? fmt::format("np.array({}, \"{}\")", number, dtype_name(value.dtype()))
+                  : fmt::format("np.{}({})", dtype_name(value.dtype()), number);
+}
+
+// An array over memory of this process.
+std::string python_array(const RawBuffer& buffer) {
+  const ShapeDtype& type = buffer.type;
+  if (type.nbytes() == 0) {
+    return fmt::format("np.empty(({}{}), \"{}\")", fmt::join(type.shape(), ", "),
+                       type.rank() == 1 ? "," : "", dtype_name(type.dtype()));
+  }
+  return fmt::format("np.frombuffer((ctypes.c_byte * {}).from_address({}), \"{}\").reshape({})",
+                     type.nbytes(), reinterpret_cast<uintptr_t>(buffer.data),
+                     dtype_name(type.dtype()),
+                     type.rank() == 0 ? "()" : fmt::format("{}", fmt::join(type.shape(), ", ")));
+}
+
+template <typename Function>
+Function* python_function(void* library, const char* name) {
+  auto* found = reinterpret_cast<Function*>(dlsym(library, name));
+  if (!found) throw Failure(kCouldNotRun, fmt::format("Python's library has no {}.", name));
+  return found;
+}
+
+void* load_interpreter(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    library = dlopen(std::filesystem::path(path).filename().c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library) return library;
+  throw Failure(kCouldNotRun,
+                fmt::format("Python modules need a Python with a shared library, and {} does not "
+                            "load. On Debian: apt-get install python3-dev.",
+                            path));
+}
+
+// Started once in a process; nobody holds its lock between scripts, because handlers may take it.
+void* interpreter() {
+  static void* library = [] {
+    const auto lines = split(ask_python(std::string(kDescribePython)), '\n');
+    if (lines.size() < 3)
+      throw Failure(kCouldNotRun, fmt::format("{} does not run.", find_python()));
+    void* loaded = load_interpreter(lines[0]);
+    setenv("PYTHONPATH", lines[1].c_str(), 1);
+    setenv("PYTHONHOME", lines[2].c_str(), 1);
+    python_function<void(int)>(loaded, "Py_InitializeEx")(0);
+    python_function<void*()>(loaded, "PyEval_SaveThread")();
+    return loaded;
+  }();
+  return library;
+}
+
+bool run_script(void* library, const std::string& script) {
+  const int state = python_function<int()>(library, "PyGILState_Ensure")();
+  const auto run = python_function<int(const char*, void*)>(library, "PyRun_SimpleStringFlags");
+  const bool is_fine = run(script.c_str(), nullptr) == 0;
+  python_function<void(int)>(library, "PyGILState_Release")(state);
+  return is_fine;
+}
+
+}  // namespace
+
+std::string find_python() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> candidates;
+  if (const char* active = std::getenv("VIRTUAL_ENV"))
+    candidates.push_back(fs::path(active) / "bin/python");
+  std::error_code ignored;
+  const fs::path own = fs::read_symlink("/proc/self/exe", ignored);
+  if (!own.empty()) candidates.push_back(own.parent_path() / "python");
+  std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(path, folder, ':');)
+    candidates.push_back(fs::path(folder) / "python3");
+  for (const fs::path& candidate : candidates) {
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+std::string ask_python(const std::string& script) {
+  const std::string python = find_python();
+  if (python.empty()) return "";
+  const ChildResult result = run_program({python, "-c", script}, 60);
+  return result.is_fine() ? result.output : "";
+}
+
+bool is_python_module(const std::string& target) {
+  return target.find('/') == std::string::npos && !target.ends_with(".so") &&
+         !std::filesystem::exists(target) && std::ranges::all_of(target, [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+         });
+}
+
+std::vector<Capsule> load_capsules(const std::string& module) {
+  if (find_python().empty())
+    throw Failure(
+        kCouldNotRun,
+        fmt::format("\"{}\" is no file, and there is no Python to look for a module of that name.",
+                    module));
+  void* library = interpreter();
+  const int out = memfd_create("capsules", MFD_CLOEXEC);
+  const std::string script = fmt::format("{}\nmain(\"{}\", {})\n", kListCapsules, module, out);
+  if (!run_script(library, script)) {
+    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" cannot be imported by {}.",
+                                            module, find_python()));
+  }
+  lseek(out, 0, SEEK_SET);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = read(out, buffer, sizeof(buffer))) > 0;)
+    text.append(buffer, static_cast<size_t>(count));
+  close(out);
+  std::vector<Capsule> capsules;
+  std::istringstream words(text);
+  uint64_t address = 0;
+  for (Capsule capsule; words >> capsule.name >> capsule.stage >> address;) {
+    capsule.handler = reinterpret_cast<FARCALL_FFI_Handler*>(address);
+    capsules.push_back(capsule);
+  }
+  std::ranges::sort(capsules, {}, &Capsule::name);
+  return capsules;
+}
+
+bool call_python(const std::string& function, std::span<const RawBuffer> arguments,
+                 std::span<const RawBuffer> results, const Attributes& attributes) {
+  const size_t colon = function.rfind(':');
+  std::vector<std::string> inputs, outputs;
+  for (const RawBuffer& buffer : arguments) inputs.push_back(python_array(buffer));
+  for (const RawBuffer& buffer : results) outputs.push_back(python_array(buffer));
+  for (const auto& [name, value] : attributes) {
+    inputs.push_back(fmt::format("{}={}", name, python_value(value)));
+  }
+  const std::string script = fmt::format(
+      "import ctypes, importlib\nimport numpy as np\n"
+      "try:\n    import ml_dtypes\nexcept ImportError:\n    pass\n"
+      "_f = getattr(importlib.import_module(\"{}\"), \"{}\")\n_found = _f({})\n"
+      "_found = _found if isinstance(_found, (tuple, list)) else (_found,)\n"
+      "for _out, _value in zip([{}], _found, strict=True):\n    _out[...] = _value\n",
+      function.substr(0, colon), function.substr(colon + 1), fmt::join(inputs, ", "),
+      fmt::join(outputs, ", "));
+  return run_script(interpreter(), script);
+}
+
+}  // namespace farcall::tools

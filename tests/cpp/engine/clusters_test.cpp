@@ -1,0 +1,378 @@
+// Clusters: which equations go together, and that they give the bits of the equations alone.
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <tbb/task_arena.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
+#include <farcall/primitives/cluster.h>
+#include <farcall/program/engine.h>
+#include <farcall/program/text.h>
+#include <farcall/program/verify.h>
+#include <farcall/trace/placement.h>
+#include <farcall/trace/record.h>
+
+#include "engine/native/form_clusters.h"
+#include "kernel_testing.h"
+
+namespace farcall::native {
+namespace {
+
+using ::testing::ElementsAre;
+
+// ---- which equations go together
+
+// The primitives of each cluster and of the equations between them, in order.
+std::vector<std::string> grouping(const std::string& text) {
+  const ProgramPtr program = form_clusters(parse_program(text));
+  verify(*program);
+  std::vector<std::string> all;
+  for (const Equation& equation : program->equations) {
+    std::string names(equation.primitive->name);
+    if (const auto* params = try_params<ClusterParams>(equation.params.get())) {
+      names.clear();
+      for (const Equation& member : params->jaxpr->equations) {
+        names.append(names.empty() ? "(" : " ").append(member.primitive->name);
+      }
+      names.append(")");
+    }
+    all.push_back(names);
+  }
+  return all;
+}
+
+TEST(FormClusters, AChainIsOneEquation) {
+  const ProgramPtr program = form_clusters(parse_program(
+      "{ lambda ; a:f32[2,3]. let b:f32[2,3] = tanh a c:f32[2,3] = mul b a d:f32[2,3] = add c "
+      "1.0:f32[] in (d,) }"));
+  EXPECT_EQ(to_text(*program),
+            to_text(*parse_program(
+                "{ lambda ; a:f32[2,3]. let b:f32[2,3] = cluster[jaxpr={ lambda ; a:f32[2,3]. let "
+                "b:f32[2,3] = tanh a c:f32[2,3] = mul b a d:f32[2,3] = add c 1.0:f32[] in (d,) }] "
+                "a in (b,) }")));
+}
+
+TEST(FormClusters, BranchesThatMeetAreOne) {
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[4]. let c:f32[4] = mul a b d:f32[4] = add c a "
+                       "e:f32[4] = mul 2.0:f32[] b f:f32[4] = sub d e in (f, d) }"),
+              ElementsAre("(mul add mul sub)"));
+}
+
+TEST(FormClusters, OneEquationStaysAlone) {
+  const ProgramPtr program = parse_program("{ lambda ; a:f32[4]. let b:f32[4] = neg a in (b,) }");
+  EXPECT_EQ(form_clusters(program), program);
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[5]. let c:f32[4] = neg a d:f32[5] = neg b in (c, "
+                       "d) }"),
+              ElementsAre("neg", "neg"));
+}
+
+TEST(FormClusters, RowsWithTheirReductions) {
+  EXPECT_THAT(
+      grouping("{ lambda ; a:f32[4,8]. let b:f32[4] = reduce_max[axes=(1,)] a c:f32[4,1] = "
+               "reshape[new_sizes=(4, 1)] b d:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
+               "broadcast_dimensions=(0, 1)] c e:f32[4,8] = sub a d f:f32[4,8] = exp e g:f32[4] = "
+               "reduce_sum[axes=(1,)] f h:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
+               "broadcast_dimensions=(0,)] g i:f32[4,8] = div f h in (i,) }"),
+      ElementsAre("(reduce_max reshape broadcast_in_dim sub exp reduce_sum broadcast_in_dim div)"));
+}
+
+TEST(FormClusters, NotReductionsOfOtherDimensionsOrOfLongRows) {
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4,8]. let b:f32[4,8] = neg a c:f32[8] = "
+                       "reduce_sum[axes=(0,)] b d:f32[8] = exp c in (d,) }"),
+              ElementsAre("neg", "reduce_sum", "exp"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[2,100000]. let b:f32[2,100000] = neg a c:f32[2] = "
+                       "reduce_sum[axes=(1,)] b d:f32[2] = exp c in (d,) }"),
+              ElementsAre("neg", "reduce_sum", "exp"));
+}
+
+TEST(FormClusters, WhatAnotherEquationReadsEndsAGroup) {
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4]. let b:f32[4] = neg a c:f32[4] = exp b d:f32[4] = "
+                       "rev[dimensions=(0,)] c e:f32[4] = add c d f:f32[4] = mul e b in (f,) }"),
+              ElementsAre("(neg exp)", "rev", "(add mul)"));
+}
+
+TEST(FormClusters, NothingMovesPastAnUpdateOrALoop) {
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4] b:f32[1] i:i32[]. let c:f32[4] = neg a d:f32[4] = "
+                       "dynamic_update_slice a b i e:f32[4] = exp c in (d, e) }"),
+              ElementsAre("neg", "dynamic_update_slice", "exp"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4]. let c:f32[4] = neg a d:f32[4] = scan[jaxpr={ lambda ; "
+                       "a:f32[4]. let b:f32[4] = neg a c:f32[4] = exp b in (c,) } length=3 "
+                       "num_carry=1 num_consts=0 reverse=False unroll=1] a e:f32[4] = exp c in (d, "
+                       "e) }"),
+              ElementsAre("neg", "scan", "exp"));
+}
+
+TEST(FormClusters, InTheBodiesOfLoops) {
+  const ProgramPtr program = form_clusters(parse_program(
+      "{ lambda ; a:f32[4]. let d:f32[4] = scan[jaxpr={ lambda ; a:f32[4]. let b:f32[4] = neg a "
+      "c:f32[4] = exp b in (c,) } length=3 num_carry=1 num_consts=0 reverse=False unroll=1] a in "
+      "(d,) }"));
+  EXPECT_NE(to_text(*program).find("cluster"), std::string::npos);
+}
+
+TEST(FormClusters, ViewsAndBroadcastsOfItsResultsStayOutside) {
+  EXPECT_THAT(grouping("{ lambda ; a:f32[6]. let b:f32[6] = neg a c:f32[2,3] = "
+                       "reshape[new_sizes=(2, 3)] b d:f32[6] = exp b e:f32[5,6] = "
+                       "broadcast_in_dim[shape=(5, 6) broadcast_dimensions=(1,)] d in (c, d, e) }"),
+              ElementsAre("(neg exp)", "reshape", "broadcast_in_dim"));
+}
+
+TEST(FormClusters, GroupsOfAnyNumberStayApartFromEachOther) {
+  // Each reads the one before through a reversal.
+  std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
+  for (int i = 0; i < 3000; ++i) {
+    text += fmt::format(
+        "x{0}:f32[4] = neg {1} y{0}:f32[4] = exp x{0} z{0}:f32[4] = rev[dimensions=(0,)] y{0} ", i,
+        last);
+    last = fmt::format("z{}", i);
+  }
+  const ProgramPtr program = form_clusters(parse_program(text + "in (" + last + ",) }"));
+  EXPECT_EQ(program->equations.size(), 6000u);
+}
+
+TEST(FormClusters, ALongChainIsCut) {
+  std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
+  for (int i = 0; i < 2000; ++i) {
+    const std::string name = fmt::format("v{}", i);
+    text += fmt::format("{}:f32[4] = neg {} ", name, last);
+    last = name;
+  }
+  const ProgramPtr program = form_clusters(parse_program(text + "in (" + last + ",) }"));
+  EXPECT_LT(program->equations.size(), 10u);
+  EXPECT_GT(program->equations.size(), 1u);
+}
+
+// ---- what they compute
+
+using Bytes = std::vector<std::string>;
+
+Bytes bytes_of(const std::vector<Array>& arrays) {
+  Bytes all;
+  for (const Array& array : arrays) {
+    all.emplace_back(static_cast<const char*>(array.data()), array.type().nbytes());
+  }
+  return all;
+}
+
+std::vector<Array> random_inputs(const Program& program) {
+  std::mt19937 random(7);
+  std::vector<Array> inputs;
+  for (const ShapeDtype& type : program.input_types()) {
+    const testing::TestArray values = testing::random_array(type, random, 3);
+    Storage storage = Storage::allocate(type.nbytes());
+    std::memcpy(storage.data(), values.data(), type.nbytes());
+    inputs.emplace_back(type, std::move(storage));
+  }
+  return inputs;
+}
+
+Bytes compiled(const ProgramPtr& program, bool is_donated) {
+  const std::vector<Array> inputs = random_inputs(*program);
+  const auto executable =
+      compile(program, host_device(), std::vector<bool>(inputs.size(), is_donated));
+  std::vector<Storage> own;
+  for (const Array& input : inputs) {
+    own.push_back(Storage::allocate(input.type().nbytes()));
+    std::memcpy(own.back().data(), input.data(), input.type().nbytes());
+  }
+  std::vector<const Storage*> pointers;
+  for (const Storage& each : own) pointers.push_back(&each);
+  std::vector<Storage> outputs(program->outputs.size());
+  executable->execute(pointers, outputs, {});
+  Bytes all;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    all.emplace_back(static_cast<const char*>(outputs[i].data()),
+                     executable->output_types()[i].nbytes());
+  }
+  return all;
+}
+
+// `num_clusters` is what the engine makes of it; the reference runs each equation alone.
+void expect_same_bits(const std::string& text, int64_t num_clusters = 1) {
+  SCOPED_TRACE(text);
+  const ProgramPtr program = parse_program(text);
+  EXPECT_EQ(compile(program, host_device())->fusion().clusters, num_clusters);
+  const Bytes alone = bytes_of(evaluate(*program, random_inputs(*program)));
+  for (const bool is_donated : {false, true}) {
+    EXPECT_EQ(compiled(program, is_donated), alone) << is_donated;
+  }
+}
+
+std::string replaced(const std::string& text, std::string_view from, std::string_view to) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const bool is_found = std::string_view(text).substr(at).starts_with(from);
+    result.append(is_found ? to : std::string_view(text).substr(at, 1));
+    at += is_found ? from.size() : 1;
+  }
+  return result;
+}
+
+TEST(Clusters, OfEveryDtypeAndOddSizes) {
+  const std::string text =
+      "{ lambda ; a:T[N] b:T[N] s:T[]. let c:T[N] = mul a b d:T[N] = add c s e:bool[N] = lt d a "
+      "f:T[N] = select_n e d a g:T[N] = max f b in (g, d) }";
+  for (const std::string dtype :
+       {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u32", "i4", "f8_e4m3fn"}) {
+    for (const std::string size : {"1", "2", "17", "1023", "5000"}) {
+      expect_same_bits(replaced(replaced(text, "T[", dtype + "["), "N]", size + "]"));
+    }
+  }
+}
+
+TEST(Clusters, OfComplexNumbersAndConversions) {
+  expect_same_bits(
+      "{ lambda ; a:c64[700]. let b:c64[700] = mul a a c:f32[700] = real b d:f16[700] = "
+      "convert_element_type[new_dtype=f16 weak_type=False] c e:i32[700] = "
+      "convert_element_type[new_dtype=i32 weak_type=False] d f:i32[700] = integer_pow[y=3] e in "
+      "(f, d, b) }");
+}
+
+TEST(Clusters, OfNoElements) {
+  expect_same_bits("{ lambda ; a:f32[0,4]. let b:f32[0,4] = neg a c:f32[0,4] = exp b in (c,) }", 0);
+}
+
+TEST(Clusters, OfScalars) {
+  expect_same_bits(
+      "{ lambda ; a:f32[] b:f32[]. let c:f32[] = mul a b d:f32[] = add c 1.0:f32[] e:bool[] = lt c "
+      "d f:f32[] = select_n e a d g:f16[] = convert_element_type[new_dtype=f16 weak_type=False] f "
+      "in (d, g, c) }");
+}
+
+// Of rows and columns of every size: of fewer columns than a tile has elements, and of more.
+TEST(Clusters, OfBroadcastOperands) {
+  const std::string text =
+      "{ lambda ; x:T[R,C] r:T[R] c:T[C] s:T[]. let a:T[R,C] = broadcast_in_dim[shape=(R, C) "
+      "broadcast_dimensions=(0,)] r b:T[R,C] = broadcast_in_dim[shape=(R, C) "
+      "broadcast_dimensions=(1,)] c d:T[R,C] = broadcast_in_dim[shape=(R, C) "
+      "broadcast_dimensions=()] s e:T[R,C] = mul x a f:T[R,C] = add e b g:T[R,C] = exp a h:T[R,C] "
+      "= exp b i:T[R,C] = add g h j:T[R,C] = exp d k:T[R,C] = mul j f l:T[R,C] = sub k i in (l, a, "
+      "b, d, j) }";
+  for (const std::string dtype : {"f32", "f16", "f64"}) {
+    for (const auto& [rows, columns] : std::vector<std::pair<std::string, std::string>>{
+             {"3", "5"}, {"7", "130"}, {"500", "3"}, {"33", "77"}, {"5", "3000"}, {"2", "9000"}}) {
+      expect_same_bits(
+          replaced(replaced(replaced(text, "T[", dtype + "["), "R", rows), "C", columns));
+    }
+  }
+}
+
+TEST(Clusters, OfRowsWithReductions) {
+  const std::string softmax =
+      "{ lambda ; a:T[R,C]. let b:T[R] = reduce_max[axes=(1,)] a c:T[R,1] = reshape[new_sizes=(R, "
+      "1)] b d:T[R,C] = broadcast_in_dim[shape=(R, C) broadcast_dimensions=(0, 1)] c e:T[R,C] = "
+      "sub a d f:T[R,C] = exp e g:T[R] = reduce_sum[axes=(1,)] f h:T[R,C] = "
+      "broadcast_in_dim[shape=(R, C) broadcast_dimensions=(0,)] g i:T[R,C] = div f h j:T[R] = log "
+      "g k:T[R] = add j b in (i, k) }";
+  for (const std::string dtype : {"f32", "f16", "bf16", "f64"}) {
+    for (const auto& [rows, columns] : std::vector<std::pair<std::string, std::string>>{
+             {"2", "3"}, {"300", "5"}, {"31", "70"}, {"6", "1025"}, {"3", "8000"}}) {
+      expect_same_bits(
+          replaced(replaced(replaced(softmax, "T[", dtype + "["), "R", rows), "C", columns));
+    }
+  }
+  expect_same_bits(
+      "{ lambda ; a:i32[4,5,6]. let b:i32[4,5,6] = mul a a c:i32[4] = reduce_prod[axes=(1, 2)] b "
+      "d:bool[4,5,6] = lt a b e:bool[4] = reduce_and[axes=(1, 2)] d f:i32[4] = "
+      "reduce_min[axes=(1, 2)] b in (c, e, f) }");
+}
+
+TEST(Clusters, OfAReductionOverEverything) {
+  expect_same_bits(
+      "{ lambda ; a:f32[60,20]. let b:f32[60,20] = mul a a c:f32[] = reduce_sum[axes=(0, 1)] b "
+      "d:f32[] = sqrt c e:f32[60,20] = broadcast_in_dim[shape=(60, 20) broadcast_dimensions=()] d "
+      "f:f32[60,20] = div a e in (f, d) }");
+}
+
+// An output is written while other steps still read the input.
+TEST(Clusters, WriteOverNothingThatIsReadLater) {
+  expect_same_bits(
+      "{ lambda ; a:f32[3000] b:f32[3000]. let c:f32[3000] = neg a d:f32[3000] = exp b e:f32[3000] "
+      "= add c d f:f32[3000] = mul e a g:f32[3000] = sub f b in (c, d, f, g) }");
+  expect_same_bits(
+      "{ lambda ; a:f32[40,40]. let b:f32[40] = reduce_sum[axes=(1,)] a c:f32[40,40] = neg a "
+      "d:f32[40,40] = broadcast_in_dim[shape=(40, 40) broadcast_dimensions=(0,)] b e:f32[40,40] = "
+      "mul d a in (c, e) }");
+  // A view of the same memory.
+  expect_same_bits(
+      "{ lambda ; a:f32[64] b:f32[8,8]. let x:f32[64] = rev[dimensions=(0,)] a y:f32[8,8] = "
+      "reshape[new_sizes=(8, 8)] x z:f32[64] = exp x c:f32[8,8] = neg y d:f32[64] = "
+      "reshape[new_sizes=(64,)] c e:f32[64] = add d z f:f32[64] = mul e x in (f, e) }");
+}
+
+TEST(Clusters, OneOutputLiesInADonatedInput) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[3000]. let b:f32[3000] = exp a c:f32[3000] = mul a b in (c,) }");
+  const auto executable = compile(program, host_device(), {true});
+  EXPECT_THAT(executable->overwrites(), ElementsAre(true));
+  EXPECT_EQ(executable->memory().alias_bytes, 12000u);
+}
+
+TEST(Clusters, KeepNoArrayBetweenTheirEquations) {
+  std::string text = "{ lambda ; a:f32[100000]. let ", last = "a";
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = fmt::format("v{}", i);
+    text += fmt::format("{}:f32[100000] = add {} a ", name, last);
+    last = name;
+  }
+  const auto executable = compile(parse_program(text + "in (" + last + ",) }"), host_device());
+  EXPECT_LT(executable->memory().temp_bytes, size_t{64} << 10);
+  EXPECT_EQ(executable->fusion().clusters, 1);
+  EXPECT_EQ(executable->fusion().equations, 20);
+}
+
+// Tiles on any number of threads give the same bits.
+TEST(Clusters, OnSeveralThreads) {
+  for (const std::string text :
+       {"{ lambda ; a:f32[300001] b:f32[]. let c:f32[300001] = mul a b d:f32[300001] = exp c "
+        "e:f32[300001] = add d 1.0:f32[] in (e, c) }",
+        "{ lambda ; a:f32[700,1000]. let b:f32[700] = reduce_sum[axes=(1,)] a c:f32[700,1000] = "
+        "broadcast_in_dim[shape=(700, 1000) broadcast_dimensions=(0,)] b d:f32[700,1000] = div a c "
+        "in (d, b) }",
+        "{ lambda ; a:f16[300001]. let b:f16[300001] = tanh a in (b,) }"}) {
+    SCOPED_TRACE(text);
+    const ProgramPtr program = parse_program(text);
+    Bytes one, several;
+    tbb::task_arena(1).execute([&] { one = compiled(program, false); });
+    tbb::task_arena(4).execute([&] { several = compiled(program, true); });
+    EXPECT_EQ(one, several);
+    EXPECT_EQ(one, bytes_of(evaluate(*program, random_inputs(*program))));
+  }
+}
+
+// A cluster that computes something else is told apart by the comparison above.
+TEST(Clusters, AWrongOneIsNoticed) {
+  const std::string text =
+      "{ lambda ; a:f32[100] b:f32[100]. let c:f32[100] = mul a b d:f32[100] = add c b in (d,) }";
+  const ProgramPtr right = form_clusters(parse_program(text));
+  const ProgramPtr wrong = parse_program(replaced(to_text(*right), "add", "sub"));
+  const Bytes expected = bytes_of(evaluate(*parse_program(text), random_inputs(*right)));
+  EXPECT_EQ(compiled(right, false), expected);
+  EXPECT_NE(compiled(wrong, false), expected);
+}
+
+TEST(Clusters, StopForAnInterrupt) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[30000000]. let b:f32[30000000] = lgamma a c:f32[30000000] = lgamma b in "
+      "(c,) }");
+  const auto executable = compile(program, host_device());
+  EXPECT_EQ(executable->fusion().clusters, 1);
+  Storage input = Storage::allocate(size_t{30000000} * sizeof(float));
+  std::memset(input.data(), 0, input.nbytes());
+  const Storage* pointer = &input;
+  std::vector<Storage> outputs(1);
+  struct Stop {};
+  set_interrupt_check([] { throw Stop(); });
+  EXPECT_THROW(executable->execute({&pointer, 1}, outputs, {}), Stop);
+  set_interrupt_check(nullptr);
+}
+
+}  // namespace
+}  // namespace farcall::native

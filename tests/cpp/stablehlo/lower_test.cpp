@@ -1,0 +1,153 @@
+// The text that programs are lowered to.
+#include "stablehlo/lower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <farcall/core/error.h>
+#include <farcall/passes/passes.h>
+#include <farcall/program/text.h>
+
+#include <farcall/stablehlo/stablehlo.h>
+
+#include "program/examples.h"
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(std::string_view program) { return to_stablehlo(parse_program(program)); }
+
+TEST(Lower, AProgramIsAModuleWithAFunctionMain) {
+  EXPECT_EQ(text_of("{ lambda ; a:f32[2,3] b:f32[]. let c:f32[2,3] = mul a b in (c, 2.5:f32[]) }"),
+            R"(module @program_ {
+  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) -> (tensor<2x3xf32>, tensor<f32>) {
+    %0 = "stablehlo.broadcast_in_dim"(%arg1) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<2x3xf32>
+    %1 = "stablehlo.multiply"(%arg0, %0) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    %2 = "stablehlo.constant"() {value = dense<2.5> : tensor<f32>} : () -> tensor<f32>
+    "func.return"(%1, %2) : (tensor<2x3xf32>, tensor<f32>) -> ()
+  }
+}
+)");
+}
+
+struct Row {
+  const char* program;
+  const char* text;  // a part of what it becomes
+};
+const Row kRows[] = {
+    {"{ lambda ; a:f32[2]. let b:f32[2] = erf a in (b,) }",
+     "\"chlo.erf\"(%arg0) : (tensor<2xf32>) -> tensor<2xf32>"},
+    {"{ lambda ; a:i32[2] b:i32[2]. let c:bool[2] = lt a b in (c,) }",
+     "{comparison_direction = #stablehlo<comparison_direction LT>} : (tensor<2xi32>, "
+     "tensor<2xi32>) -> tensor<2xi1>"},
+    {"{ lambda ; a:f32[2,3]. let b:f32[3,2] = transpose[permutation=(1, 0)] a in (b,) }",
+     "{permutation = array<i64: 1, 0>}"},
+    {"{ lambda ; a:bf16[2,3]. let b:bf16[2] = reduce_max[axes=(1,)] a in (b,) }",
+     "{value = dense<0xFF80> : tensor<bf16>}"},
+    {"{ lambda ; a:u8[2,3]. let b:u8[2] = reduce_min[axes=(1,)] a in (b,) }",
+     "{value = dense<255> : tensor<ui8>}"},
+    {"{ lambda ; a:c64[4]. let b:c64[4] = fft[fft_lengths=(4,) fft_type=IFFT] a in (b,) }",
+     "fft_type = #stablehlo<fft_type IFFT>, fft_length = array<i64: 4>"},
+    {"{ lambda ; a:f32[2,3] b:f32[3,4]. let c:f32[2,4] = dot_general[lhs_contracting=(1,) "
+     "rhs_contracting=(0,) lhs_batch=() rhs_batch=()] a b in (c,) }",
+     "#stablehlo.dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], "
+     "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"},
+    {"{ lambda ; a:i32[] b:f32[2]. let c:f32[2] = cond[branches=({ lambda ; a:f32[2]. let in (a,) "
+     "}, { lambda ; a:f32[2]. let b:f32[2] = neg a in (b,) })] a b in (c,) }",
+     "\"stablehlo.case\""},
+    {"{ lambda ; a:f32[2]. let b:f32[2] = jit[name=g jaxpr={ lambda ; a:f32[2]. let b:f32[2] = sin "
+     "a in (b,) }] a in (b,) }",
+     "\"stablehlo.sine\"(%arg0)"},
+    {"{ lambda ; a:f32[2]. let b:f32[2] = ffi_call[attributes={k=2:i32, s=\"x\"} "
+     "batched_operands=() custom_call_api_version=4 has_side_effect=True input_layouts=(None,) "
+     "input_output_aliases=((0, 0),) legacy_backend_config=None output_layouts=(None,) "
+     "result_types=(f32[2],) target_name=scale vmap_method=None] a in (b,) }",
+     "call_target_name = \"scale\", api_version = 4 : i32, has_side_effect = true, backend_config "
+     "= "
+     "{k = 2 : i32, s = \"x\"}, operand_layouts = [dense<[0]> : tensor<1xindex>]"},
+};
+
+TEST(Lower, OperationsHaveTheirAttributes) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(row.program);
+    EXPECT_THAT(text_of(row.program), HasSubstr(row.text));
+  }
+}
+
+TEST(Lower, EveryExampleIsLoweredOrRelayed) {
+  size_t num_lowered = 0, num_relayed = 0;
+  for (const auto& [inputs, equation] : farcall::testing::example_equations()) {
+    SCOPED_TRACE(equation);
+    const ProgramPtr program =
+        parse_program("{ lambda ; " + inputs + ". let " + equation + " in () }");
+    if (!program->equations[0].primitive->never_run.empty()) continue;
+    LowerOptions options;
+    bool is_relayed = false;
+    options.relay = [&](const Program&, const Equation&) {
+      is_relayed = true;
+      return 7;
+    };
+    const Module module = lower(*choose_platform(inline_calls(program), "cpu"), options);
+    EXPECT_EQ(module.takes_run, is_relayed);
+    (is_relayed ? num_relayed : num_lowered)++;
+  }
+  EXPECT_GT(num_lowered, 100);
+  EXPECT_LT(num_relayed, 40);
+}
+
+TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[2] b:i4[2]. let c:f32[2] = ndtri a d:f32[2] = ffi_call[attributes={} "
+      "batched_operands=() custom_call_api_version=4 has_side_effect=True input_layouts=(None, "
+      "None) "
+      "input_output_aliases=() legacy_backend_config=None output_layouts=(None,) "
+      "result_types=(f32[2],) target_name=f vmap_method=None] c b in (d,) }");
+  LowerOptions options;
+  options.relay = [](const Program&, const Equation& equation) {
+    return equation.primitive->name == "ndtri" ? 1 : 2;
+  };
+  const Module module = lower(*program, options);
+  EXPECT_TRUE(module.takes_run);
+  EXPECT_THAT(module.text, HasSubstr("%arg1: tensor<2xi4>, %run: tensor<ui64>)"));
+  EXPECT_THAT(module.text, HasSubstr("\"stablehlo.custom_call\"(%run, %arg0) {call_target_name = "
+                                     "\"farcall.relay\", api_version = 4 : i32, has_side_effect = "
+                                     "false, backend_config = {id = 1 : i64}}"));
+  EXPECT_THAT(module.text, HasSubstr("(tensor<ui64>, tensor<2xf32>, tensor<2xi8>) -> "
+                                     "(tensor<2xf32>, tensor<ui64>)"));
+}
+
+TEST(Lower, LargeConstantsBecomeArguments) {
+  const ProgramPtr program =
+      parse_program("{ lambda a:f32[3]=[1.0 2.0 nan] ; b:f32[3]. let c:f32[3] = add a b in (c,) }");
+  LowerOptions options;
+  EXPECT_THAT(lower(*program, options).text, HasSubstr("dense<[1.0, 2.0, 0x7FC00000]>"));
+  options.max_inline_bytes = 8;
+  const Module module = lower(*program, options);
+  ASSERT_EQ(module.constants.size(), 1);
+  EXPECT_THAT(module.text, HasSubstr("%arg0: tensor<3xf32>, %constant0: tensor<3xf32>)"));
+  EXPECT_THAT(module.text, Not(HasSubstr("dense")));
+}
+
+TEST(Lower, WhatHasNoOperationSaysSo) {
+  const auto error_of = [](std::string_view program) {
+    try {
+      text_of(program);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnimplemented);
+      return error.message();
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error_of("{ lambda ; a:f32[2]. let b:f32[2] = ndtri a in (b,) }"),
+            "ndtri: StableHLO has no operation for it, with these types and parameters; the native "
+            "engine runs it");
+  EXPECT_EQ(error_of("{ lambda ; a:i1[2]. let in (a,) }"),
+            "StableHLO has no dtype int1; use the native engine");
+}
+
+}  // namespace
+}  // namespace farcall::stablehlo

@@ -1,0 +1,170 @@
+// farcall check finds each defect that was planted, and nothing in handlers that are sound.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace farcall::tools {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Planted {
+  std::string library, symbol;
+  std::string kind;
+  std::string operand;  // where the finding names one
+  Words options = {};
+};
+
+void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.symbol; }
+
+const Words kUnary = {"--arg", "f32[N]", "--ret", "f32[N]"};
+
+Words with(Words options, const Words& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+const Planted kPlanted[] = {
+    {"planted_own", "write_past", "oob-write", "result 0"},
+    {"planted_own", "write_before", "oob-write", "result 0"},
+    {"planted_own", "write_tail", "oob-write", "result 0"},
+    {"planted_own", "read_past", "oob-read", "argument 0"},
+    {"planted_own", "read_before", "oob-read", "argument 0"},
+    {"planted_own", "scratch_past", "oob-write", "scratch"},
+    {"planted_own", "index_unchecked", "oob-read", "argument 0"},
+    {"planted_own", "square_only", "oob-read", "argument 0"},
+    {"planted_own", "writes_input", "input-write", "argument 0"},
+    {"planted_own", "restores_input", "input-write", "argument 0"},
+    {"planted_own", "misses_last", "unwritten-result", "result 0"},
+    {"planted_own", "misses_tail", "unwritten-result", "result 0"},
+    {"planted_own", "misses_second", "unwritten-result", "result 1"},
+    {"planted_own", "accumulates", "uninitialised-read", "result 0"},
+    {"planted_own", "scratch_unwritten", "uninitialised-read", "scratch"},
+    {"planted_own", "heap_unwritten", "uninitialised-read", "heap"},
+    {"planted_own", "stack_unwritten", "uninitialised-read", "stack"},
+    {"planted_own", "counts_calls", "nondeterministic", "result 0"},
+    {"planted_own", "random_seed", "nondeterministic", "result 0"},
+    {"planted_own", "uses_address", "nondeterministic", ""},
+    {"planted_own", "uses_process", "nondeterministic", ""},
+    {"planted_own", "static_buffer", "race", "result 0"},
+    {"planted_own", "static_sum", "race", "result 0"},
+    {"planted_own", "shared_state", "race", "result 0"},
+    {"planted_own", "own_threads", "race", "result 0"},
+    {"planted_own", "leaks_block", "leak", ""},
+    {"planted_own", "leaks_file", "leak", ""},
+    {"planted_own", "leaks_state", "leak", ""},
+    {"planted_own", "reverses", "alias", "result 0", {"--alias", "0:0"}},
+    {"planted_own",
+     "row_sums",
+     "layout",
+     "result 0",
+     {"--arg", "f32[N,M]", "--ret", "f32[N]", "--layout", "arg0=1,0", "--reference",
+      checked_library("planted_own") + ":row_sums"}},
+    {"planted_own", "null_pointer", "crash", ""},
+    {"planted_own", "divides_by_size", "crash", ""},
+    {"planted_own", "recurses", "crash", ""},
+    {"planted_own", "aborts", "abort", ""},
+    {"planted_own", "exits", "abort", ""},
+    {"planted_own", "terminates", "abort", ""},
+    {"planted_own", "hangs", "timeout", "", {"--call-timeout", "0.7"}},
+    {"planted_own", "never_done", "timeout", "", {"--call-timeout", "0.7"}},
+    {"planted_own", "throws", "exception", ""},
+    {"planted_own", "silent", "silent-error", ""},
+    {"planted_xla", "xla_write_past", "oob-write", "result 0", kUnary},
+    {"planted_xla", "xla_read_past", "oob-read", "argument 0", kUnary},
+    {"planted_xla", "xla_writes_input", "input-write", "argument 0", kUnary},
+    {"planted_xla", "xla_misses", "unwritten-result", "result 0", kUnary},
+    {"planted_xla", "xla_accumulates", "uninitialised-read", "result 0", kUnary},
+    {"planted_xla", "xla_counts", "nondeterministic", "result 0", kUnary},
+    {"planted_xla", "xla_static_buffer", "race", "result 0", kUnary},
+    {"planted_xla", "xla_leaks", "leak", "", kUnary},
+    {"planted_xla", "xla_throws", "exception", "", kUnary},
+    {"planted_xla", "xla_throws_bare", "exception", "", kUnary},
+    {"planted_xla", "xla_silent", "silent-error", "", kUnary},
+    {"planted_xla",
+     "xla_misses_flag",
+     "unwritten-result",
+     "result 0",
+     {"--arg", "s8[N]", "--ret", "bool[N]"}},
+};
+
+class Finds : public testing::TestWithParam<Planted> {};
+
+TEST_P(Finds, TheDefectAndNoOther) {
+  SKIP_WITH_A_SANITIZER();
+  const Planted& planted = GetParam();
+  const double begin = now_seconds();
+  const ChildResult result =
+      run_farcall(with({"check", checked_library(planted.library) + ":" + planted.symbol, "--json"},
+                       planted.options));
+  EXPECT_EQ(result.exit_code, 1) << result.output;
+  const auto json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << result.output;
+  EXPECT_EQ(json["verdict"], "findings");
+  for (const auto& finding : json["findings"]) {
+    EXPECT_EQ(finding["kind"], planted.kind) << finding.dump(2);
+    EXPECT_FALSE(finding["message"].get<std::string>().empty());
+  }
+  ASSERT_FALSE(json["findings"].empty());
+  if (!planted.operand.empty()) {
+    EXPECT_EQ(json["findings"][0]["operand"], planted.operand) << result.output;
+  }
+  EXPECT_LT(now_seconds() - begin, 10);
+}
+
+const auto kNameOf = [](const auto& info) { return info.param.symbol; };
+INSTANTIATE_TEST_SUITE_P(Planted, Finds, testing::ValuesIn(kPlanted), kNameOf);
+
+struct Sound {
+  std::string library, symbol;
+  Words options = {};
+};
+void PrintTo(const Sound& sound, std::ostream* out) { *out << sound.symbol; }
+
+const Sound kSound[] = {
+    {"sound_own", "in_place", {"--alias", "0:0"}},
+    {"sound_own", "updates_first", {"--alias", "0:0"}},
+    {"sound_own", "two_passes"},
+    {"sound_own", "uses_scratch"},
+    {"sound_own", "sums_in_order"},
+    {"sound_own", "refuses_odd"},
+    {"sound_own", "refuses_empty"},
+    {"sound_own", "checks_index"},
+    {"sound_own", "caches"},
+    {"sound_own", "per_thread"},
+    {"sound_own", "counts_for_itself"},
+    {"sound_own", "later"},
+    {"sound_own", "two_threads"},
+    {"sound_own", "scales", {"--attr", "factor=3"}},
+    {"sound_own", "catches"},
+    {"sound_own", "makes_nan"},
+    {"sound_own", "all_bits"},
+    {"sound_own",
+     "column_major_sums",
+     {"--arg", "f32[N,M]", "--ret", "f32[N]", "--layout", "arg0=1,0", "--reference",
+      checked_library("planted_own") + ":row_sums"}},
+    {"sound_xla", "xla_norm", {"--arg", "f32[N,M]", "--ret", "f32[N,M]", "--attr", "eps:f32=1e-5"}},
+    {"sound_xla", "xla_scratch", kUnary},
+    {"sound_xla", "xla_in_place", with(kUnary, {"--alias", "0:0"})},
+    {"sound_xla", "xla_refuses", kUnary},
+};
+
+class Accepts : public testing::TestWithParam<Sound> {};
+
+TEST_P(Accepts, WithoutAFinding) {
+  SKIP_WITH_A_SANITIZER();
+  const Sound& sound = GetParam();
+  const ChildResult result = run_farcall(with(
+      {"check", checked_library(sound.library) + ":" + sound.symbol, "--json"}, sound.options));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << result.output;
+  EXPECT_EQ(json["verdict"], "clean") << result.output;
+}
+INSTANTIATE_TEST_SUITE_P(Sound, Accepts, testing::ValuesIn(kSound), kNameOf);
+
+}  // namespace
+}  // namespace farcall::tools

@@ -1,0 +1,157 @@
+// The command itself: its exit codes, its texts, and inspect.
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace farcall::tools {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Command, TellsItsSubcommandsWithAnExampleEach) {
+  EXPECT_THAT(run_farcall({"--help"}).output, HasSubstr("Example"));
+  for (const char* name : {"inspect", "check", "env", "doctor"}) {
+    const auto help = run_farcall({name, "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.output, HasSubstr("Example")) << name;
+    EXPECT_THAT(help.output, HasSubstr("--json")) << name;
+  }
+}
+
+TEST(Command, EndsWithTwoForWrongUse) {
+  EXPECT_EQ(run_farcall({}).exit_code, 2);
+  EXPECT_EQ(run_farcall({"check", "--no-such-option"}).exit_code, 2);
+  const auto library = checked_library("sound_xla");
+  const auto unknown = run_farcall({"check", library + ":xla_norm"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("carries no signature"));
+  const auto type = run_farcall({"check", library + ":xla_norm", "--arg", "f33[N]"});
+  EXPECT_EQ(type.exit_code, 2);
+  EXPECT_THAT(type.output, HasSubstr("\"f33\" is no element type"));
+  const auto alias = run_farcall(
+      {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[M]", "--alias", "0:0"});
+  EXPECT_EQ(alias.exit_code, 2);
+  EXPECT_THAT(alias.output, HasSubstr("argument 0 is f32[N], result 0 is f32[M]"));
+}
+
+TEST(Command, EndsWithThreeForWhatDoesNotLoad) {
+  const auto folder = std::filesystem::temp_directory_path() / "farcall_command_test";
+  std::filesystem::create_directories(folder);
+  const auto whole = checked_library("sound_own");
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+    return (folder / name).string();
+  };
+  std::ifstream in(whole, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  const auto expect = [](const std::string& path, const std::string& text) {
+    const auto result = run_farcall({"inspect", path});
+    EXPECT_EQ(result.exit_code, 3) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(text));
+  };
+  expect((folder / "none.so").string(), "there is no such file");
+  expect(write("empty.so", ""), "the file is empty");
+  expect(write("text.so", "hello"), "not a shared library");
+  expect(write("short.so", bytes.substr(0, 40)), "cut off");
+  expect(write("half.so", bytes.substr(0, bytes.size() / 2)), "cut off");
+  bytes[18] = static_cast<char>(bytes[18] == 62 ? 183 : 62);
+  bytes[19] = 0;
+  expect(write("other.so", bytes), "and this machine is");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Command, ShowsSignaturesOfAllHandlers) {
+  const auto result = run_farcall({"inspect", checked_library("sound_own"), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["handlers"].size(), 19);
+  for (const auto& handler : json["handlers"]) {
+    if (handler["symbol"] != "scales") continue;
+    EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");
+    EXPECT_EQ(handler["version"], "0.5");
+    EXPECT_EQ(handler["stage"], "execute");
+  }
+}
+
+TEST(Command, FindsHandlersOfOtherHeadersAndLeavesOtherFunctionsOut) {
+  const auto result = run_farcall({"inspect", checked_library("sound_xla"), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["handlers"].size(), 4) << result.output;
+}
+
+TEST(Command, TellsWhetherHandlersLoadInAnOlderRuntime) {
+  // A handler of farcall/ffi.h speaks the older version of the two.
+  EXPECT_EQ(run_farcall({"inspect", checked_library("sound_own"), "--runtime", "0.3"}).exit_code,
+            0);
+  const auto old = run_farcall({"inspect", checked_library("sound_own"), "--runtime", "0.0"});
+  EXPECT_EQ(old.exit_code, 1);
+  EXPECT_THAT(old.output, HasSubstr("does not load in 0.0"));
+}
+
+TEST(Command, CallsOfOneSeedAreTheSame) {
+  SKIP_WITH_A_SANITIZER();
+  const auto target = checked_library("planted_own") + ":misses_last";
+  const auto first =
+      nlohmann::json::parse(run_farcall({"check", target, "--json", "--seed", "7"}).output);
+  const auto second =
+      nlohmann::json::parse(run_farcall({"check", target, "--json", "--seed", "7"}).output);
+  EXPECT_EQ(first["findings"], second["findings"]);
+  EXPECT_EQ(first["findings"][0]["seed"], 7);
+  EXPECT_THAT(first["findings"][0]["cpp_test"].get<std::string>(),
+              HasSubstr("TEST(misses_last, unwritten_result)"));
+  EXPECT_THAT(first["findings"][0]["python_test"].get<std::string>(),
+              HasSubstr("def test_misses_last_unwritten_result"));
+}
+
+TEST(Command, ReadsChecksFromAFile) {
+  SKIP_WITH_A_SANITIZER();
+  const auto path = std::filesystem::temp_directory_path() / "farcall_command_test.toml";
+  std::ofstream(path)
+      << "[[check]]\nhandler = \"" << checked_library("sound_xla")
+      << ":xla_norm\"\nargs = [\"f32[N,M]\"]\nrets = [\"f32[N,M]\"]\nattrs = [\"eps:f32=0.1\"]\n";
+  const auto result = run_farcall({"check", path.string()});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("xla_norm: clean"));
+  std::ofstream(path) << "handler = \"a.so:b\"\nargss = []\n";
+  EXPECT_THAT(run_farcall({"check", path.string()}).output, HasSubstr("\"argss\" is no key"));
+  std::filesystem::remove(path);
+}
+
+TEST(Command, ChecksAllHandlersOfALibrary) {
+  SKIP_WITH_A_SANITIZER();
+  const auto result = run_farcall(
+      {"check", checked_library("sound_own"), "--filter", "refuses", "--jobs", "2", "--json"});
+  const auto json = nlohmann::json::parse(result.output, nullptr, false);
+  ASSERT_TRUE(json.is_array()) << result.output;
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  std::set<std::string> names;
+  for (const auto& report : json) {
+    EXPECT_EQ(report["verdict"], "clean");
+    const std::string handler = report["handler"];
+    names.insert(handler.substr(handler.rfind(':') + 1));
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"refuses_empty", "refuses_odd"}));
+}
+
+TEST(Command, EndsWithTheTimeLimit) {
+  SKIP_WITH_A_SANITIZER();
+  const auto result = run_farcall({"check", checked_library("planted_own") + ":hangs", "--timeout",
+                                   "0.7", "--call-timeout", "20"});
+  EXPECT_EQ(result.exit_code, 124) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("The time limit was reached"));
+}
+
+TEST(Command, EnvHasOneFactPerLine) {
+  const auto json = nlohmann::json::parse(run_farcall({"env", "--json"}).output);
+  for (const char* name : {"farcall", "python", "system", "processors", "variables"})
+    EXPECT_TRUE(json.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace farcall::tools

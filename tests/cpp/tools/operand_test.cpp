@@ -1,0 +1,48 @@
+// How operands and attributes are written.
+#include "tools/operand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tools/failure.h"
+
+namespace farcall::tools {
+namespace {
+
+TEST(Operand, HasLettersNumbersAndSums) {
+  const Operand operand = parse_operand(" f32[N, 64, 2*M+1] ");
+  EXPECT_EQ(operand.to_string(), "f32[N,64,2*M+1]");
+  EXPECT_EQ(operand.type({{"N", 3}, {"M", 5}}), ShapeDtype(DType::kFloat32, {3, 64, 11}));
+  EXPECT_EQ(parse_operand("f32[N-1]").type({{"N", 0}}), std::nullopt);
+}
+
+TEST(Operand, KnowsTheNamesOfBothSides) {
+  EXPECT_EQ(parse_operand("s32[]").dtype, DType::kInt32);
+  EXPECT_EQ(parse_operand("i32").dtype, DType::kInt32);
+  EXPECT_EQ(parse_operand("pred[4]").dtype, DType::kBool);
+  EXPECT_EQ(parse_operand("bf16[4]").dtype, DType::kBFloat16);
+}
+
+TEST(Operand, RefusesWhatIsNone) {
+  for (const char* text : {"f32[N", "f32[2+]", "f32[-]", "f33[N]", "f32[,]", "[3]"})
+    EXPECT_THROW(parse_operand(text), Failure) << text;
+}
+
+TEST(Attribute, HasATypeOrIsPlain) {
+  Attributes attributes;
+  for (const char* text : {"eps:f32=1e-5", "n=3", "axes:s64[]=0,1", "none:f32[]=", "name:str=a=b",
+                           "on:bool=true", "sub.n:s32=1", "sub.m:s32=2"})
+    parse_attribute(text, attributes);
+  EXPECT_EQ(attributes.find("eps")->to_string(), "1e-05:f32");
+  EXPECT_TRUE(attributes.find("n")->is_plain());
+  EXPECT_EQ(attributes.find("axes")->to_string(), "[0,1]:i64");
+  EXPECT_EQ(attributes.find("none")->count(), 0);
+  EXPECT_EQ(attributes.find("name")->as_string(), "a=b");
+  EXPECT_EQ(attributes.find("on")->to_string(), "True:bool");
+  EXPECT_EQ(attributes.find("sub")->to_string(), "{m=2:i32, n=1:i32}");
+  EXPECT_THROW(parse_attribute("eps", attributes), Failure);
+  EXPECT_THROW(parse_attribute("eps:f32=x", attributes), Failure);
+}
+
+}  // namespace
+}  // namespace farcall::tools

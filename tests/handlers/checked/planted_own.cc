@@ -1,0 +1,371 @@
+// Handlers with one defect each, written with farcall/ffi.h. check_test.cpp tells which.
+#include <unistd.h>
+
+#include <fcntl.h>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <farcall/ffi.h>
+
+namespace ffi = farcall::ffi;
+using F32 = ffi::Buffer<ffi::F32>;
+using S32 = ffi::Buffer<ffi::S32>;
+using Out = ffi::Result<F32>;
+
+// A compiler that sees the defect may remove it.
+#define OPAQUE(value) asm volatile("" : "+r"(value))
+
+static void copy(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+
+// ---- out of bounds ----
+
+static void write_past(F32 x, Out y) {
+  copy(x, y);
+  y->typed_data()[x.element_count()] = 1;
+}
+FARCALL_DEFINE_HANDLER(write_past, write_past);
+
+static void write_before(F32 x, Out y) {
+  copy(x, y);
+  float* data = y->typed_data();
+  OPAQUE(data);
+  if (x.element_count() > 0) data[-1] = 1;
+}
+FARCALL_DEFINE_HANDLER(write_before, write_before);
+
+// Whole vectors of four, also at the end.
+static void write_tail(F32 x, Out y) {
+  const size_t n = x.element_count();
+  for (size_t i = 0; i < n; i += 4) {
+    for (size_t j = 0; j < 4; ++j) y->typed_data()[i + j] = i + j < n ? x.typed_data()[i + j] : 0;
+  }
+}
+FARCALL_DEFINE_HANDLER(write_tail, write_tail);
+
+static void read_past(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i + 1];
+}
+FARCALL_DEFINE_HANDLER(read_past, read_past);
+
+static void read_before(F32 x, Out y) {
+  const float* data = x.typed_data();
+  OPAQUE(data);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = data[i] - data[i - 1];
+}
+FARCALL_DEFINE_HANDLER(read_before, read_before);
+
+static void scratch_past(F32 x, Out y, ffi::ScratchAllocator scratch) {
+  const size_t n = x.element_count();
+  auto* memory = static_cast<float*>(*scratch.Allocate(n * sizeof(float), 64));
+  OPAQUE(memory);
+  for (size_t i = 0; i <= n; ++i) memory[i] = 2;
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = memory[i];
+}
+FARCALL_DEFINE_HANDLER(scratch_past, scratch_past);
+
+static void index_unchecked(F32 x, S32 index, Out y) {
+  for (size_t i = 0; i < y->element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[index.typed_data()[i]];
+}
+FARCALL_DEFINE_HANDLER(index_unchecked, index_unchecked);
+
+// Reads the matrix as if it was square.
+static void square_only(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR2<ffi::F32>> y) {
+  const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      y->typed_data()[i * columns + j] = x.typed_data()[j * columns + i];
+    }
+  }
+}
+FARCALL_DEFINE_HANDLER(square_only, square_only);
+
+// ---- inputs and results ----
+
+static void writes_input(F32 x, Out y) {
+  auto* data = const_cast<float*>(x.typed_data());
+  for (size_t i = 0; i < x.element_count(); ++i) data[i] *= 2;
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(writes_input, writes_input);
+
+static void restores_input(F32 x, Out y) {
+  auto* data = const_cast<float*>(x.typed_data());
+  if (x.element_count() == 0) return;
+  const float first = data[0];
+  data[0] = 0;
+  OPAQUE(data);
+  copy(x, y);
+  data[0] = first;
+}
+FARCALL_DEFINE_HANDLER(restores_input, restores_input);
+
+static void misses_last(F32 x, Out y) {
+  for (size_t i = 0; i + 1 < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(misses_last, misses_last);
+
+// Blocks of eight without the rest.
+static void misses_tail(F32 x, Out y) {
+  for (size_t i = 0; i + 8 <= x.element_count(); i += 8) {
+    for (size_t j = i; j < i + 8; ++j) y->typed_data()[j] = x.typed_data()[j];
+  }
+}
+FARCALL_DEFINE_HANDLER(misses_tail, misses_tail);
+
+static void misses_second(F32 x, Out y, ffi::Result<S32> info) {
+  copy(x, y);
+  (void)info;
+}
+FARCALL_DEFINE_HANDLER(misses_second, misses_second);
+
+// ---- memory that nobody wrote ----
+
+static void accumulates(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] += x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(accumulates, accumulates);
+
+static void scratch_unwritten(F32 x, Out y, ffi::ScratchAllocator scratch) {
+  const size_t n = x.element_count();
+  auto* sums = static_cast<float*>(*scratch.Allocate((n + 1) * sizeof(float), 64));
+  OPAQUE(sums);
+  for (size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + x.typed_data()[i];
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = sums[i + 1];
+}
+FARCALL_DEFINE_HANDLER(scratch_unwritten, scratch_unwritten);
+
+static void heap_unwritten(F32 x, Out y) {
+  const size_t n = x.element_count();
+  std::unique_ptr<float[]> sums(new float[n + 1]);
+  float* data = sums.get();
+  OPAQUE(data);
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = data[i] + x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(heap_unwritten, heap_unwritten);
+
+static void stack_unwritten(F32 x, Out y) {
+  float table[64];
+  float* data = table;
+  OPAQUE(data);
+  if (x.element_count() > 100000) std::memset(data, 0, sizeof(table));
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = data[i % 64] + x.typed_data()[i];
+}
+FARCALL_DEFINE_HANDLER(stack_unwritten, stack_unwritten);
+
+// ---- different each time ----
+
+static void counts_calls(F32 x, Out y) {
+  static thread_local int calls = 0;
+  ++calls;
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(calls);
+}
+FARCALL_DEFINE_HANDLER(counts_calls, counts_calls);
+
+static void random_seed(F32 x, Out y) {
+  std::random_device device;
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(device() % 1000);
+}
+FARCALL_DEFINE_HANDLER(random_seed, random_seed);
+
+static int g_anchor;
+static void uses_address(F32 x, Out y) {
+  static int* heap = new int(0);
+  const auto address =
+      (reinterpret_cast<uintptr_t>(&g_anchor) ^ reinterpret_cast<uintptr_t>(heap)) >> 4;
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(address % 100003);
+}
+FARCALL_DEFINE_HANDLER(uses_address, uses_address);
+
+static void uses_process(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + static_cast<float>(getpid());
+}
+FARCALL_DEFINE_HANDLER(uses_process, uses_process);
+
+// ---- threads ----
+
+static void static_buffer(F32 x, Out y) {
+  static std::vector<float> buffer(1 << 17);
+  const size_t n = x.element_count();
+  for (size_t i = 0; i < n; ++i) buffer[i] = x.typed_data()[i] * 2;
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = buffer[i];
+}
+FARCALL_DEFINE_HANDLER(static_buffer, static_buffer);
+
+static void static_sum(F32 x, ffi::Result<ffi::BufferR0<ffi::F32>> sum) {
+  static volatile float total;
+  total = 0;
+  for (size_t i = 0; i < x.element_count(); ++i) total = total + x.typed_data()[i];
+  *sum->typed_data() = total;
+}
+FARCALL_DEFINE_HANDLER(static_sum, static_sum);
+
+struct Plan {
+  std::vector<float> work;
+};
+static std::unique_ptr<Plan> make_plan() {
+  return std::make_unique<Plan>(Plan{std::vector<float>(1 << 17)});
+}
+FARCALL_DEFINE_HANDLER(shared_state_instantiate, make_plan, ffi::kInstantiate);
+static void shared_state(ffi::State<Plan> plan, F32 x, Out y) {
+  const size_t n = x.element_count();
+  for (size_t i = 0; i < n; ++i) plan->work[i] = x.typed_data()[i] + 1;
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = plan->work[i];
+}
+FARCALL_DEFINE_HANDLER(shared_state, shared_state);
+
+// Two threads add to one number.
+static void own_threads(F32 x, ffi::Result<ffi::BufferR0<ffi::S32>> count) {
+  volatile int32_t total = 0;
+  const auto add = [&] {
+    for (int i = 0; i < 20000; ++i) total = total + 1;
+  };
+  std::thread other(add);
+  add();
+  other.join();
+  *count->typed_data() = total + static_cast<int32_t>(x.element_count());
+}
+FARCALL_DEFINE_HANDLER(own_threads, own_threads);
+
+// ---- what is kept ----
+
+static void leaks_block(F32 x, Out y) {
+  auto* copy_of_x = new float[x.element_count() + 1];
+  OPAQUE(copy_of_x);
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(leaks_block, leaks_block);
+
+static void leaks_file(F32 x, Out y) {
+  (void)!open("/dev/null", O_RDONLY);
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(leaks_file, leaks_file);
+
+struct Tables {
+  float* table;  // nobody deletes it
+};
+static std::unique_ptr<Tables> make_tables() {
+  return std::make_unique<Tables>(Tables{new float[100]});
+}
+FARCALL_DEFINE_HANDLER(leaks_state_instantiate, make_tables, ffi::kInstantiate);
+static void leaks_state(ffi::State<Tables> tables, F32 x, Out y) {
+  tables->table[0] = 1;
+  copy(x, y);
+}
+FARCALL_DEFINE_HANDLER(leaks_state, leaks_state);
+
+// ---- promises ----
+
+// Reads behind itself what it has written.
+static void reverses(F32 x, Out y) {
+  const size_t n = x.element_count();
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = x.typed_data()[n - 1 - i];
+}
+FARCALL_DEFINE_HANDLER(reverses, reverses);
+
+static void row_sums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32>> sums) {
+  const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
+  for (int64_t i = 0; i < rows; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += x.typed_data()[i * columns + j];
+    sums->typed_data()[i] = sum;
+  }
+}
+FARCALL_DEFINE_HANDLER(row_sums, row_sums);
+
+// ---- ends ----
+
+static void null_pointer(F32 x, Out y) {
+  copy(x, y);
+  int* nothing = nullptr;
+  OPAQUE(nothing);
+  if (x.element_count() > 2) *nothing = 1;
+}
+FARCALL_DEFINE_HANDLER(null_pointer, null_pointer);
+
+// The mean of no elements.
+static void divides_by_size(S32 x, ffi::Result<ffi::BufferR0<ffi::S32>> mean) {
+  int32_t sum = 0;
+  for (size_t i = 0; i < x.element_count(); ++i) sum += x.typed_data()[i];
+  auto count = static_cast<int32_t>(x.element_count());
+  OPAQUE(count);
+  *mean->typed_data() = sum / count;
+}
+FARCALL_DEFINE_HANDLER(divides_by_size, divides_by_size);
+
+static int deep(int n) {
+  volatile char local[4096];
+  local[0] = static_cast<char>(n);
+  return n == 0 ? 0 : deep(n - 1) + local[0];
+}
+static void recurses(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 60) y->typed_data()[0] = static_cast<float>(deep(1 << 20));
+}
+FARCALL_DEFINE_HANDLER(recurses, recurses);
+
+static void aborts(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() == 1) std::abort();
+}
+FARCALL_DEFINE_HANDLER(aborts, aborts);
+
+static void exits(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 16) std::exit(0);
+}
+FARCALL_DEFINE_HANDLER(exits, exits);
+
+static void throws_in_noexcept(F32 x, Out y) noexcept {
+  copy(x, y);
+  if (x.element_count() == 0) throw std::runtime_error("empty");
+}
+static void terminates(F32 x, Out y) { throws_in_noexcept(x, y); }
+FARCALL_DEFINE_HANDLER(terminates, terminates);
+
+static void hangs(F32 x, Out y) {
+  copy(x, y);
+  while (x.element_count() == 1) asm volatile("");
+}
+FARCALL_DEFINE_HANDLER(hangs, hangs);
+
+static ffi::Future never_done(F32 x, Out y) {
+  copy(x, y);
+  static auto* promises = new std::vector<ffi::Promise>;  // kept, and never set
+  ffi::Promise promise;
+  promises->push_back(promise);
+  return ffi::Future(promise);
+}
+FARCALL_DEFINE_HANDLER(never_done, never_done);
+
+static void throws(F32 x, Out y) {
+  copy(x, y);
+  std::vector<float> few(4);
+  if (x.element_count() > 4) y->typed_data()[0] = few.at(x.element_count());
+}
+FARCALL_DEFINE_HANDLER(throws, throws);
+
+static ffi::Error silent(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() == 0) return ffi::Error(ffi::ErrorCode::kInvalidArgument, "");
+  return {};
+}
+FARCALL_DEFINE_HANDLER(silent, silent);

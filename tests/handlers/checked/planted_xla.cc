@@ -1,0 +1,114 @@
+// Handlers with one defect each, written with the header of XLA's name.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+using F32 = ffi::Buffer<ffi::F32>;
+using Out = ffi::Result<F32>;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define HANDLER(name, ...)                                   \
+  EXPORT XLA_FFI_Error* name(XLA_FFI_CallFrame* call_frame); \
+  XLA_FFI_DEFINE_HANDLER_SYMBOL(name, __VA_ARGS__)
+#define UNARY ffi::Ffi::Bind().Arg<F32>().Ret<F32>()
+
+static void copy(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+}
+
+static ffi::Error WritePast(F32 x, Out y) {
+  copy(x, y);
+  std::memset(y->typed_data() + x.element_count(), 0, 32);
+  return ffi::Error::Success();
+}
+HANDLER(xla_write_past, WritePast, UNARY);
+
+static ffi::Error ReadPast(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    y->typed_data()[i] = x.typed_data()[i] + x.typed_data()[i + 2];
+  }
+  return ffi::Error::Success();
+}
+HANDLER(xla_read_past, ReadPast, UNARY);
+
+static ffi::Error WritesInput(F32 x, Out y) {
+  if (x.element_count() > 0) const_cast<float*>(x.typed_data())[0] = 0;
+  copy(x, y);
+  return ffi::Error::Success();
+}
+HANDLER(xla_writes_input, WritesInput, UNARY);
+
+static ffi::Error Misses(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); i += 2) y->typed_data()[i] = x.typed_data()[i];
+  return ffi::Error::Success();
+}
+HANDLER(xla_misses, Misses, UNARY);
+
+static ffi::Error Accumulates(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] += x.typed_data()[i];
+  return ffi::Error::Success();
+}
+HANDLER(xla_accumulates, Accumulates, UNARY);
+
+static ffi::Error Counts(F32 x, Out y) {
+  static thread_local float calls = 0;
+  ++calls;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] + calls;
+  return ffi::Error::Success();
+}
+HANDLER(xla_counts, Counts, UNARY);
+
+static ffi::Error StaticBuffer(F32 x, Out y) {
+  static std::vector<float> buffer(1 << 17);
+  for (size_t i = 0; i < x.element_count(); ++i) buffer[i] = x.typed_data()[i] * 2;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = buffer[i];
+  return ffi::Error::Success();
+}
+HANDLER(xla_static_buffer, StaticBuffer, UNARY);
+
+static ffi::Error Leaks(F32 x, Out y) {
+  auto* block = static_cast<char*>(std::malloc(x.element_count() + 1));
+  asm volatile("" : "+r"(block));
+  copy(x, y);
+  return ffi::Error::Success();
+}
+HANDLER(xla_leaks, Leaks, UNARY);
+
+static ffi::Error Throws(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() == 0) throw std::invalid_argument("nothing to do");
+  return ffi::Error::Success();
+}
+HANDLER(xla_throws, Throws, UNARY);
+
+static ffi::Error Silent(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() % 2 == 0) return ffi::Error(ffi::ErrorCode::kInternal, "");
+  return ffi::Error::Success();
+}
+HANDLER(xla_silent, Silent, UNARY);
+
+// By hand, so that nothing stands between the exception and the runtime.
+EXPORT XLA_FFI_Error* xla_throws_bare(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) {
+    auto* metadata =
+        reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start)->metadata;
+    metadata->api_version.major_version = XLA_FFI_API_MAJOR;
+    metadata->api_version.minor_version = XLA_FFI_API_MINOR;
+    return nullptr;
+  }
+  throw std::runtime_error("bare");
+}
+
+// Small elements: bytes 0 and 1 are common values of a result.
+static ffi::Error Flags(ffi::Buffer<ffi::S8> x, ffi::ResultBuffer<ffi::PRED> y) {
+  for (size_t i = 1; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] > 3;
+  return ffi::Error::Success();
+}
+HANDLER(xla_misses_flag, Flags,
+        ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::S8>>().Ret<ffi::Buffer<ffi::PRED>>());

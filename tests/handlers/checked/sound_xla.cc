@@ -1,0 +1,54 @@
+// Sound handlers that look suspicious, written with the header of XLA's name.
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+using F32 = ffi::Buffer<ffi::F32>;
+using Out = ffi::Result<F32>;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define HANDLER(name, ...)                                   \
+  EXPORT XLA_FFI_Error* name(XLA_FFI_CallFrame* call_frame); \
+  XLA_FFI_DEFINE_HANDLER_SYMBOL(name, __VA_ARGS__)
+
+// Not a handler, and harmful to call: inspect has to live with it.
+EXPORT int not_a_handler(int* out) { return *out = 5; }
+
+static ffi::Error Norm(float eps, F32 x, Out y) {
+  const auto width = static_cast<size_t>(x.dimensions().back());
+  for (size_t row = 0; width != 0 && row < x.element_count() / width; ++row) {
+    float sum = 0;
+    const float* from = x.typed_data() + row * width;
+    for (size_t i = 0; i < width; ++i) sum += from[i] * from[i];
+    for (size_t i = 0; i < width; ++i) y->typed_data()[row * width + i] = from[i] / (sum + eps);
+  }
+  return ffi::Error::Success();
+}
+HANDLER(xla_norm, Norm, ffi::Ffi::Bind().Attr<float>("eps").Arg<F32>().Ret<F32>());
+
+static ffi::Error Scratch(ffi::ScratchAllocator scratch, F32 x, Out y) {
+  auto memory = scratch.Allocate(x.size_bytes());
+  if (!memory.has_value()) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no scratch");
+  if (x.element_count() == 0) return ffi::Error::Success();
+  std::memcpy(*memory, x.typed_data(), x.size_bytes());
+  std::memcpy(y->typed_data(), *memory, x.size_bytes());
+  return ffi::Error::Success();
+}
+HANDLER(xla_scratch, Scratch, ffi::Ffi::Bind().Ctx<ffi::ScratchAllocator>().Arg<F32>().Ret<F32>());
+
+static ffi::Error InPlace(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] + 1;
+  return ffi::Error::Success();
+}
+HANDLER(xla_in_place, InPlace, ffi::Ffi::Bind().Arg<F32>().Ret<F32>());
+
+static ffi::Error Refuses(F32 x, Out y) {
+  if (x.element_count() % 4 != 0)
+    return ffi::Error(ffi::ErrorCode::kInvalidArgument, "the size must be a multiple of 4");
+  if (x.element_count() != 0) std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
+HANDLER(xla_refuses, Refuses, ffi::Ffi::Bind().Arg<F32>().Ret<F32>());

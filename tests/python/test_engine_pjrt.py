@@ -1,0 +1,344 @@
+"""The engine of PJRT plugins: what the native engine computes, and what it tells."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+from farcall import ffi, lax
+from farcall._plugins import find_plugin
+from farcall.experimental import io_callback
+
+PLUGIN = find_plugin()
+needs_plugin = pytest.mark.skipif(not PLUGIN, reason="no PJRT plugin is installed")
+
+X: Any = np.asarray([1, 2, 3], "float32")
+
+
+@pytest.fixture(scope="module")
+def device() -> fc.Device:
+    return fc.devices("pjrt")[0]
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import farcall as fc, numpy as np\n" + code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+# ---- the text, which needs no plugin -------------------------------------------------------------
+
+
+def test_text_in_stablehlo() -> None:
+    lowered = fc.jit(lambda x: fnp.sin(x) * 2).lower(X)
+    text = lowered.as_text(dialect="stablehlo")
+    assert "func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32>)" in text
+    assert '"stablehlo.sine"(%arg0)' in text
+    assert lowered.compile().as_text("stablehlo") == text
+    with pytest.raises(ValueError, match='"stablehlo" or None, got "hlo"'):
+        lowered.as_text("hlo")
+
+
+def test_text_of_a_loop_and_of_what_has_none() -> None:
+    text = (
+        fc.jit(lambda x: lax.fori_loop(0, 3, lambda i, a: a * 2, x)).lower(X).as_text("stablehlo")
+    )
+    assert '"stablehlo.while"' in text
+    with pytest.raises(NotImplementedError, match=r"ndtri: StableHLO has no operation for it"):
+        fc.jit(fc.scipy.special.ndtri).lower(X).as_text("stablehlo")
+
+
+def test_jax_reads_the_text() -> None:
+    mlir = pytest.importorskip("jax._src.interpreters.mlir")
+    dialects = pytest.importorskip("jaxlib.mlir.dialects.chlo")
+
+    def f(x: fc.Array) -> fc.Array:
+        y = lax.fori_loop(0, 3, lambda i, a: a + fnp.arctan(x), x)
+        return fnp.sort(y)[::-1] @ fnp.cumsum(x) + fnp.argmax(y)
+
+    with mlir.make_ir_context() as context:
+        dialects.register_dialect(context)
+        module = mlir.ir.Module.parse(fc.jit(f).lower(X).as_text("stablehlo"))
+        assert module.operation.verify()
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+@needs_plugin
+def test_arrays_come_and_go(device: fc.Device) -> None:
+    for dtype in ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64"):
+        for shape in ((), (0,), (3,), (2, 0, 3), (2, 3)):
+            x = fnp.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+            y = fc.device_put(x, device)
+            assert (y.device, y.committed, y.dtype, y.shape) == (device, True, x.dtype, x.shape)
+            np.testing.assert_array_equal(np.asarray(y), np.asarray(x))
+    x = np.arange(4, dtype="float32")
+    y = fc.device_put(x, device)
+    x[0] = 5  # numpy's memory is not shared
+    assert y.tolist() == [0, 1, 2, 3]
+    for dtype in ("int4", "uint4", "int2", "float8_e4m3fn"):
+        x = fnp.array([1, 0, 1]).astype(dtype) - fnp.array([0, 1, 1]).astype(dtype)
+        assert str(fc.device_put(x, device)) == str(x)
+
+
+def sizes(x: fc.Array) -> fc.Array:
+    return fnp.linalg.norm(x) + fnp.var(x) + fc.nn.softmax(x)
+
+
+def conversions(x: fc.Array) -> tuple[fc.Array, ...]:
+    types = ("bool", "int8", "uint8", "int32", "float16", "bfloat16", "complex64")
+    return tuple(x.astype(a).astype(b) for a in types for b in types if a != "complex64")
+
+
+def step(carry: Any, a: Any) -> Any:
+    return carry, a + carry
+
+
+PROGRAMS: dict[str, Any] = {
+    "sizes": sizes,
+    "conversions": conversions,
+    "indexing": lambda x: (x[::-1], x[fnp.array([2, 0, 7])], x.at[fnp.array([0, 9])].add(2)),
+    "clip": lambda x: (x.at[5].get(mode="clip"), x.at[fnp.array([7, 1])].set(9, mode="clip")),
+    "fill": lambda x: x.astype("int32").at[fnp.array([7, -9])].get(mode="fill", fill_value=4),
+    "sorting": lambda x: (
+        fnp.sort(-x),
+        fnp.argsort(fnp.sin(x)),
+        fnp.median(x),
+        fnp.unique(x, size=3),
+    ),
+    "nan": lambda x: (
+        fnp.sort(x / (x - 2) * 0),
+        fnp.argmax(fnp.log(x - 2)),
+        fnp.max(fnp.log(x - 2)),
+    ),
+    "complex": lambda x: (fnp.sort(fnp.exp(1j * x)), abs(1j * x), fnp.fft.fft(x), fnp.fft.irfft(x)),
+    "cumulative": lambda x: (fnp.cumsum(x), lax.cumlogsumexp(x, reverse=True), lax.cummax(-x)),
+    "products": lambda x: (
+        fnp.outer(x, x) @ x,
+        fnp.einsum("i,j,i->j", x, x, x),
+        fnp.convolve(x, x),
+    ),
+    "integers": lambda x: (x.astype("int32") // 2, 7 % x.astype("uint8"), x.astype("int8") << 3),
+    "select": lambda x: (
+        fnp.where(x > 1, x, 0),
+        lax.select_n(x.astype("int32") - 1, x, x + 1, x + 2),
+    ),
+    "random": lambda x: fc.random.normal(fc.random.fold_in(fc.random.key(3), 1), (4,)) + x.sum(),
+    "scan": lambda x: lax.scan(lambda c, a: (c + a, c * a), 0.0, x, reverse=True),
+    "while": lambda x: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] * x), (0, x)),
+    "switch": lambda x: [lax.switch(i, [fnp.sin, fnp.cos, fnp.tan], x) for i in (-1, 1, 7)],
+    "empty scan": lambda x: lax.scan(step, 1.0, x[:0]),
+    "special": lambda x: (fc.scipy.special.gammainc(x, x), fc.scipy.special.ndtri(x / 4)),
+    "windows": lambda x: lax.reduce_window(x, -np.inf, lax.max, (2,), (1,), "SAME"),
+    "linear algebra": lambda x: fnp.linalg.solve(fnp.outer(x, x) + fnp.eye(3), x),
+    "gradient": fc.grad(lambda x: fnp.sum(fnp.tanh(x) ** 3 / x[0])),
+    "hessian": fc.hessian(lambda x: fnp.prod(fnp.sin(x))),
+    "vmap": fc.vmap(lambda a: lax.cond(a > 1, fnp.sin, fnp.cos, a)),
+    "checkpoint": fc.grad(fc.checkpoint(lambda x: fnp.sum(fnp.sin(fnp.sin(x))))),
+    "large constant": lambda x: x + fnp.asarray(np.arange(300, dtype="float32")).reshape(100, 3),
+}
+
+
+@needs_plugin
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_give_what_the_native_engine_gives(name: str, device: fc.Device) -> None:
+    f = PROGRAMS[name]
+    expected = fc.tree.leaves(fc.jit(f)(X))
+    got = fc.tree.leaves(fc.jit(f, device=device)(X))
+    assert len(got) == len(expected)
+    for a, b in zip(got, expected, strict=True):
+        assert (a.device, a.dtype, a.shape) == (device, b.dtype, b.shape)
+        np.testing.assert_allclose(
+            np.asarray(a).astype("complex64"),
+            np.asarray(b).astype("complex64"),
+            rtol=2e-5,
+            atol=2e-6,
+        )
+
+
+@needs_plugin
+def test_64_bits(device: fc.Device, x64: None) -> None:
+    x = np.linspace(0.1, 0.9, 5)
+    f = fc.jit(lambda x: (fnp.arcsin(x), fc.scipy.special.erfinv(x), x.astype("int64") - 2**40))
+    for a, b in zip(f(fc.device_put(x, device)), f(x), strict=True):
+        assert a.device == device
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-13)
+
+
+@needs_plugin
+def test_choosing_the_engine(device: fc.Device) -> None:
+    assert device.engine == "pjrt"
+    assert device.platform == "cpu"
+    assert str(device) == "pjrt:0"
+    assert fc.devices("cpu") == fc.devices("native")
+    with fc.default_device("pjrt"):
+        assert fnp.zeros(2).device == device
+    fc.config.update("engine", "pjrt")
+    try:
+        assert fnp.sin(X).device == device
+    finally:
+        fc.config.update("engine", None)
+    with pytest.raises(ValueError, match=r"operand 0 to pjrt:0, operand 1 to cpu:0"):
+        fc.device_put(X, device) + fc.device_put(X, fc.devices("native")[0])
+
+
+@needs_plugin
+def test_compiled_programs_tell_of_their_memory(device: fc.Device) -> None:
+    compiled = fc.jit(lambda x: x @ x.T, device=device).lower(np.ones((8, 8), "float32")).compile()
+    memory = compiled.memory_analysis()
+    assert (memory.argument_size_in_bytes, memory.output_size_in_bytes) == (256, 256)
+
+
+# ---- foreign calls and callbacks -----------------------------------------------------------------
+
+
+@needs_plugin
+def test_foreign_calls(handlers: SimpleNamespace, device: fc.Device) -> None:
+    call = ffi.ffi_call("scale", fc.ShapeDtypeStruct((3,), "float32"), vmap_method="broadcast_all")
+    f = fc.jit(lambda x: call(call(x, factor=np.float32(2)) + 1, factor=np.float32(3)))
+    on_device = fc.device_put(X, device)
+    assert f(on_device).tolist() == f(X).tolist() == [9, 15, 21]
+    assert f(on_device).device == device
+    loop = fc.jit(
+        lambda x: lax.fori_loop(0, 4, lambda i, a: call(a, factor=np.float32(2)), x), device=device
+    )
+    assert loop(X).tolist() == [16, 32, 48]
+    assert [r.target_name for r in fc.jit(f, device=device).lower(X).compile().report()] == [
+        "scale"
+    ] * 2
+
+
+@needs_plugin
+def test_callbacks_run_in_order(device: fc.Device) -> None:
+    seen = []
+
+    def note(x: np.ndarray) -> Any:
+        seen.append(float(x))
+        return np.float32(x + 1)
+
+    one = fc.ShapeDtypeStruct((), "float32")
+
+    def f(x: fc.Array) -> fc.Array:
+        a = io_callback(note, one, x, ordered=True)
+        b = io_callback(note, one, x * 10, ordered=True)
+        io_callback(note, one, a * 0 + 7, ordered=True)
+        c = lax.fori_loop(0, 3, lambda i, c: io_callback(note, one, c, ordered=True), a + b)
+        return lax.cond(c > 0, lambda c: io_callback(note, one, c, ordered=True), fnp.sin, c)
+
+    for run in range(3):
+        seen.clear()
+        assert fc.jit(f, device=device)(fnp.float32(1)) == 17, run
+        assert seen == [1, 10, 7, 13, 14, 15, 16]
+
+
+@needs_plugin
+def test_exceptions_of_callbacks_keep_their_type(device: fc.Device) -> None:
+    class MineError(Exception):
+        pass
+
+    def fail(x: np.ndarray) -> np.ndarray:
+        if x[0] < 0:
+            raise MineError("negative")
+        return x
+
+    later = []
+    f = fc.jit(
+        lambda x: fc.pure_callback(
+            lambda y: later.append(1) or y, X, fc.pure_callback(fail, X, x) * 2
+        ),
+        device=device,
+    )
+    for _ in range(3):
+        later.clear()
+        with pytest.raises(MineError, match="negative"):
+            f(-X)
+        assert later == []
+        assert f(X).tolist() == [2, 4, 6]  # usable after an error
+        assert later == [1]
+    # A loop that would never end otherwise.
+    loop = fc.jit(
+        lambda x: lax.while_loop(lambda a: a[0] < 9, lambda a: fc.pure_callback(fail, X, a), x),
+        device=device,
+    )
+    with pytest.raises(MineError, match="negative"):
+        loop(-X)
+
+
+@needs_plugin
+def test_callbacks_that_use_the_engine_and_keep_views(device: fc.Device) -> None:
+    kept = []
+    inner = fc.jit(lambda x: x * 2, device=device)
+
+    def outer(x: np.ndarray) -> np.ndarray:
+        kept.append(x)
+        return np.asarray(inner(np.asarray(x)))
+
+    f = fc.jit(lambda x: fc.pure_callback(outer, X, x + 1), device=device)
+    for _ in range(5):
+        assert f(X).tolist() == [4, 6, 8]
+    assert all(np.asarray(x).tolist() == [2, 3, 4] for x in kept)
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+@needs_plugin
+def test_several_devices() -> None:
+    done = run_python(
+        "d = fc.devices('pjrt'); x = fc.device_put(np.float32([1, 2]), d[1])\n"
+        "print(len(d), x.device, (x + 1).device, (x + 1).tolist())\n"
+        "print(fc.jit(lambda a: a * 2, device=d[0])(x).device)",
+        FARCALL_NUM_CPU_DEVICES="2",
+    )
+    assert done.stdout.split("\n")[:2] == ["2 pjrt:1 pjrt:1 [2.0, 3.0]", "pjrt:0"], done.stderr
+
+
+def error_of(**environment: str) -> str:
+    code = "try: fc.devices('pjrt')\nexcept (RuntimeError, ValueError) as error: print(error)"
+    done = run_python(code, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_plugin_that_is_not_there() -> None:
+    text = error_of(FARCALL_PJRT_PLUGIN="/no/such.so")
+    assert 'pjrt: plugin "/no/such.so": there is no such file' in text
+    text = error_of(PJRT_NAMES_AND_LIBRARY_PATHS="cpu:/a.so,b:/b.so")
+    assert 'pjrt: plugin "/a.so"' in text
+
+
+@needs_plugin
+def test_options_that_are_refused() -> None:
+    assert "strange" in error_of(FARCALL_PJRT_OPTIONS="strange=1")
+
+
+@needs_plugin
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("FARCALL_NUM_CPU_DEVICES", "many", 'expected a number from 1 to 64, got "many"'),
+        ("FARCALL_PJRT_OPTIONS", "a", 'expected name=value, got "a"'),
+    ],
+)
+def test_variables_that_are_wrong(name: str, value: str, text: str) -> None:
+    done = run_python("fc.devices('pjrt')", **{name: value})
+    assert f"ValueError: {name}: {text}" in done.stderr or text in done.stderr
+
+
+@needs_plugin
+def test_the_engine_of_the_environment() -> None:
+    done = run_python("print(fc.devices(), fc.numpy.arange(3).device)", FARCALL_ENGINE="pjrt")
+    assert done.stdout.strip() == "[CpuDevice(id=0)] pjrt:0", done.stderr
+    assert done.stderr == ""

@@ -1,0 +1,104 @@
+"""Every instruction set of the processor gives the same bits; FARCALL_ISA chooses among them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+NAMES = ("baseline", "sse4", "avx2", "avx512")
+
+# Prints a line for each operation: its name and a hash of the bits of its results.
+SCRIPT = """
+import hashlib
+import farcall.numpy as fnp
+import numpy as np
+from farcall import lax
+from farcall.scipy import special
+
+random = np.random.default_rng(5)
+special_values = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 1e-38, 3e38, 1.0, -1.0, 0.5]
+drawn = random.normal(size=997) * 2.0 ** random.integers(-20, 20, 997)
+x = np.concatenate([special_values, drawn])
+y = random.permutation(x)
+table = random.normal(size=(131, 331))
+
+
+def show(name, result):
+    result = np.asarray(result)
+    if result.dtype.kind not in "biu":
+        result = result.astype("complex128" if result.dtype.kind == "c" else "float64")
+        result = np.where(np.isnan(result), np.nan, result)
+    print(name, hashlib.sha256(result.tobytes()).hexdigest()[:16])
+
+
+UNARY = [
+    *(getattr(fnp, n) for n in "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan".split()),
+    *(getattr(fnp, n) for n in "sinh cosh tanh arcsin arccos arctan arcsinh arccosh".split()),
+    *(getattr(fnp, n) for n in "arctanh floor ceil rint abs sign square negative".split()),
+    *(getattr(special, n) for n in "erf erfc erfinv expit".split()),
+    lax.rsqrt,
+]
+BINARY = [getattr(fnp, n) for n in "add subtract multiply divide maximum minimum".split()]
+BINARY += [getattr(fnp, n) for n in "less less_equal equal not_equal arctan2 power".split()]
+REDUCTIONS = [getattr(fnp, n) for n in "sum prod max min mean argmax argmin any all".split()]
+np.seterr(all="ignore")
+for dtype in ("float16", "bfloat16", "float32", "float64"):
+    a, b, t = (fnp.asarray(v).astype(dtype) for v in (x, y, table))
+    for f in UNARY:
+        show(f"{f.__name__} {dtype}", f(a))
+    for f in BINARY:
+        show(f"{f.__name__} {dtype}", f(a, b))
+    for f in REDUCTIONS:
+        for axis in (0, 1, None):
+            show(f"{f.__name__} {dtype} {axis}", f(t, axis=axis))
+    show(f"clip {dtype}", fnp.clip(a, -1.5, 2))
+    show(f"where {dtype}", fnp.where(a < b, a, b))
+    for other in ("bool", "int8", "uint16", "int32", "int64", "float16", "float32", "complex64"):
+        show(f"{dtype} to {other}", a.astype(other))
+for dtype in ("int8", "uint16", "int32", "uint32", "int64"):
+    a = fnp.asarray(random.integers(0, 1 << 30, 1001)).astype(dtype)
+    b = fnp.asarray(random.integers(0, 1 << 30, 1001)).astype(dtype)
+    t = fnp.asarray(random.integers(-(1 << 30), 1 << 30, (131, 331))).astype(dtype)
+    for f in BINARY[:3] + BINARY[4:10]:
+        show(f"{f.__name__} {dtype}", f(a, b))
+    for f in REDUCTIONS:
+        for axis in (0, 1, None):
+            show(f"{f.__name__} {dtype} {axis}", f(t, axis=axis))
+    for other in ("bool", "int8", "uint32", "int64", "float16", "float32", "float64"):
+        show(f"{dtype} to {other}", a.astype(other))
+c = fnp.asarray((x + 1j * y).astype("complex64"))
+show("complex", c * c[::-1] - c)
+"""
+
+
+def run(name: str, script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "FARCALL_ISA": name, "FARCALL_ENABLE_X64": "1"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_all_instruction_sets_give_the_same_bits() -> None:
+    lines: dict[str, list[str]] = {}
+    for name in NAMES:
+        done = run(name, SCRIPT)
+        if "this processor, or this build, has no" in done.stderr:
+            continue
+        assert done.returncode == 0, done.stderr
+        lines[name] = done.stdout.splitlines()
+        assert len(lines[name]) > 400
+    assert lines
+    first = next(iter(lines.values()))
+    for name, found in lines.items():
+        assert [pair for pair in zip(first, found, strict=True) if pair[0] != pair[1]] == [], name
+
+
+def test_an_unknown_instruction_set_is_told() -> None:
+    done = run("sse9", "import farcall.numpy as fnp; fnp.exp(fnp.ones(3))")
+    assert done.returncode != 0
+    text = 'environment variable FARCALL_ISA: expected "baseline", "sse4", "avx2" or "avx512", got'
+    assert f'{text} "sse9".' in done.stderr
