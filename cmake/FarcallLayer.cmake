@@ -1,11 +1,11 @@
-# farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…])
+# farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…] [ALONE <file>…])
 #
 # Adds the object library farcall_<name>. A layer sees the headers of src/<name> as "<name>/x.h" and
 # those of include/farcall/<name> as <farcall/<name>/x.h>, and the headers of the layers that it USES;
 # an include of any other layer finds no file. The include roots are folders of links in the build
-# tree, one for each layer.
+# tree, one for each layer. ALONE names sources that are compiled by themselves (farcall_unity).
 function(farcall_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;ALONE" ${ARGN})
   set(root ${PROJECT_BINARY_DIR}/layers/${name})
   file(MAKE_DIRECTORY ${root}/farcall)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
@@ -16,6 +16,7 @@ function(farcall_layer name)
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)
+  farcall_unity(farcall_${name} EXCEPT ${ARG_ALONE})
   # Parsed once for all layers.
   if(name STREQUAL core)
     target_precompile_headers(farcall_core PRIVATE <algorithm> <functional> <map> <memory> <mutex>

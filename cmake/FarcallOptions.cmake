@@ -22,3 +22,16 @@ if(FARCALL_SANITIZE)
     -fsanitize=${FARCALL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(farcall_options INTERFACE -fsanitize=${FARCALL_SANITIZE})
 endif()
+
+# farcall_unity(<target> [EXCEPT <file>…])
+#
+# Compiles the sources of the target five at a time: a build from scratch takes half the time, one after
+# a change of one file a little more. Names in unnamed namespaces have to be unique within the target.
+option(FARCALL_UNITY "Compile several sources of a library at a time" ON)
+function(farcall_unity target)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FARCALL_UNITY} UNITY_BUILD_BATCH_SIZE 5)
+  if(ARG_EXCEPT)
+    set_source_files_properties(${ARG_EXCEPT} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()

@@ -30,6 +30,12 @@ nb::object wrap_object(Array array) {
   return nb::steal(object);
 }
 
+nb::list wrap_all(std::span<const Array> arrays) {
+  nb::list result;
+  for (const Array& array : arrays) result.append(wrap_object(array));
+  return result;
+}
+
 namespace {
 
 void deallocate(PyObject* self) {

@@ -32,6 +32,7 @@ inline const Array& array_of(PyObject* object) {
 // A new reference; null with a Python error when there is no memory.
 PyObject* wrap(Array array) noexcept;
 nb::object wrap_object(Array array);
+nb::list wrap_all(std::span<const Array> arrays);
 
 void bind_array_type(nb::module_& module);
 

@@ -41,7 +41,7 @@ struct CustomFunction {
 };
 using CustomFunctionPtr = std::shared_ptr<CustomFunction>;
 
-nb::object call(nb::handle function, const nb::list& args) {
+nb::object call_with_list(nb::handle function, const nb::list& args) {
   nb::object result = nb::steal(PyObject_CallObject(function.ptr(), nb::tuple(args).ptr()));
   if (!result.is_valid()) nb::raise_python_error();
   return result;
@@ -88,7 +88,7 @@ void check_results(const CustomFunction& custom, const std::string& rule, const 
   }
 }
 
-std::vector<Array> call_plain(CustomFunction& custom, std::span<const Array> inputs) {
+std::vector<Array> call_undifferentiated(CustomFunction& custom, std::span<const Array> inputs) {
   const nb::gil_scoped_acquire lock;
   FlatResult result =
       flatten_result(custom.name, call_function(custom.function, custom.arguments, inputs));
@@ -117,7 +117,7 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   nb::list args = static_arguments(custom.arguments);
   args.append(unflatten_arrays(custom.argument_tree, primals));
   args.append(unflatten(custom.argument_tree, tangent_leaves));
-  nb::object pair = call(custom.rule, args);
+  nb::object pair = call_with_list(custom.rule, args);
   if (!is_pair(pair)) {
     throw TypeError(
         fmt::format("{} must return a pair (primal results, tangent results), got {} of type {}",
@@ -185,7 +185,7 @@ struct Backward {
     nb::list args = static_arguments(custom->arguments);
     args.append(unflatten_arrays(residual_tree, residuals));
     args.append(unflatten(result_tree, leaves));
-    return to_cotangents(call(custom->backward, args));
+    return to_cotangents(call_with_list(custom->backward, args));
   }
 
  private:
@@ -263,7 +263,7 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
   args.append(axis.size);
   args.append(nb::list(unflatten(custom.argument_tree, flags)));
   for (nb::handle arg : unflatten(custom.argument_tree, leaves)) args.append(arg);
-  nb::object pair = call(custom.rule, args);
+  nb::object pair = call_with_list(custom.rule, args);
   if (!is_pair(pair)) {
     throw TypeError(
         fmt::format("{} must return a pair (results, which of them are batched), got {} of type {}",
@@ -298,9 +298,9 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
 
 // ---- calls ----
 
-CustomFunctionPtr make(std::string name, std::string rule_name, nb::object function,
-                       nb::object rule, nb::tuple args, const std::vector<size_t>& dynamic,
-                       std::vector<Array>& inputs) {
+CustomFunctionPtr make_custom(std::string name, std::string rule_name, nb::object function,
+                              nb::object rule, nb::tuple args, const std::vector<size_t>& dynamic,
+                              std::vector<Array>& inputs) {
   CustomFunction custom{std::move(name), std::move(rule_name), std::move(function),
                         std::move(rule)};
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
@@ -313,7 +313,9 @@ CustomFunctionPtr make(std::string name, std::string rule_name, nb::object funct
 
 nb::object finish(const CustomFunctionPtr& custom, CustomCall call, std::span<const Array> inputs) {
   call.name = custom->name;
-  call.function = [custom](std::span<const Array> arrays) { return call_plain(*custom, arrays); };
+  call.function = [custom](std::span<const Array> arrays) {
+    return call_undifferentiated(*custom, arrays);
+  };
   const auto results = call_custom(std::make_shared<const CustomCall>(std::move(call)), inputs);
   return unflatten_arrays(custom->result_tree, results);
 }
@@ -330,8 +332,8 @@ nb::object call_custom_jvp(nb::object function, nb::object rule, std::string nam
                            bool symbolic_zeros, nb::tuple args) {
   if (is_evaluating()) return call_itself(function, args);
   std::vector<Array> inputs;
-  const auto custom = make(std::move(name), std::move(rule_name), std::move(function),
-                           std::move(rule), args, dynamic, inputs);
+  const auto custom = make_custom(std::move(name), std::move(rule_name), std::move(function),
+                                  std::move(rule), args, dynamic, inputs);
   custom->symbolic_zeros = symbolic_zeros;
   CustomCall call;
   call.jvp = [custom](std::span<const Array> primals, std::span<const Array> tangents) {
@@ -346,8 +348,8 @@ nb::object call_custom_vjp(nb::object function, nb::object forward, nb::object b
                            nb::tuple args) {
   if (is_evaluating()) return call_itself(function, args);
   std::vector<Array> inputs;
-  const auto custom = make(std::move(name), std::move(forward_name), std::move(function),
-                           std::move(forward), args, dynamic, inputs);
+  const auto custom = make_custom(std::move(name), std::move(forward_name), std::move(function),
+                                  std::move(forward), args, dynamic, inputs);
   custom->backward_name = std::move(backward_name);
   custom->backward = std::move(backward);
   custom->symbolic_zeros = symbolic_zeros;
@@ -377,8 +379,8 @@ nb::object call_custom_vmap(nb::object function, nb::object rule, std::string na
   std::vector<Array> inputs;
   std::vector<size_t> all(nb::len(args));
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const auto custom = make(std::move(name), std::move(rule_name), std::move(function),
-                           std::move(rule), args, all, inputs);
+  const auto custom = make_custom(std::move(name), std::move(rule_name), std::move(function),
+                                  std::move(rule), args, all, inputs);
   CustomCall call;
   call.batch = [custom](std::span<const Array> arrays, std::span<const int64_t> axes,
                         const BatchAxis& axis) {

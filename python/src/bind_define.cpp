@@ -44,7 +44,7 @@ nb::object call_object(const TargetCall& call) {
   return nb::cast(Call{call.params, call.operand_types});
 }
 
-nb::tuple wrap_all(std::span<const Array> arrays) {
+nb::tuple wrap_or_none(std::span<const Array> arrays) {
   nb::list list;
   for (const Array& array : arrays) {
     list.append(array.is_null() ? nb::none() : wrap_object(array));
@@ -136,7 +136,8 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
         directions.append(tangent_object(tangents[i], primals[i].type()));
       }
       const auto [values, derivatives] = pair_of(
-          invoke(rule, nb::make_tuple(call_object(call), wrap_all(primals), nb::tuple(directions))),
+          invoke(rule,
+                 nb::make_tuple(call_object(call), wrap_or_none(primals), nb::tuple(directions))),
           what);
       JvpResults results{arrays_of(values, what + ": result"), {}};
       const std::vector<ShapeDtype>& types = call.params.result_types;
@@ -175,9 +176,9 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       for (size_t i = 0; i < cotangents.size(); ++i) {
         given.append(tangent_object(cotangents[i], call.params.result_types[i]));
       }
-      return cotangents_of(
-          invoke(rule, nb::make_tuple(call_object(call), wrap_all(residuals), nb::tuple(given))),
-          what + ": cotangent");
+      return cotangents_of(invoke(rule, nb::make_tuple(call_object(call), wrap_or_none(residuals),
+                                                       nb::tuple(given))),
+                           what + ": cotangent");
     };
   }
   if (rules.transpose) {
@@ -192,7 +193,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
       nb::list args;
       args.append(call_object(call));
       args.append(nb::tuple(given));
-      for (nb::handle operand : wrap_all(operands)) args.append(operand);
+      for (nb::handle operand : wrap_or_none(operands)) args.append(operand);
       return cotangents_of(invoke(rule, nb::tuple(args)), what + ": cotangent");
     };
   }
@@ -294,7 +295,7 @@ nb::object call(const std::string& target, nb::args args, nb::kwargs kwargs) {
   }
   const std::vector<Array> results = call_defined(target, operands, to_attributes(kwargs, {}));
   if (results.size() == 1) return wrap_object(results[0]);
-  return wrap_all(results);
+  return wrap_or_none(results);
 }
 
 }  // namespace
@@ -313,7 +314,8 @@ void bind_define(nb::module_& module) {
              }
              const std::vector<Array> results =
                  TargetCall{self.params, self.operand_types}(operands);
-             return results.size() == 1 ? wrap_object(results[0]) : nb::object(wrap_all(results));
+             return results.size() == 1 ? wrap_object(results[0])
+                                        : nb::object(wrap_or_none(results));
            })
       .def_prop_ro("attributes",
                    [](const Call& self) { return from_attributes(self.params.attributes); })

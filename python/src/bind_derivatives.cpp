@@ -203,7 +203,7 @@ struct Transposed {
 Transposed linear_transpose(nb::handle function, const std::string& where, nb::tuple primals) {
   const CallArguments arguments = all_arguments(primals, nb::dict());
   PythonCall call(function, where, arguments, {});
-  LinearMap map = detail::linear_map_of(call, leaves_to_types(where, arguments));
+  LinearMap map = farcall::detail::linear_map_of(call, leaves_to_types(where, arguments));
   return {where, std::move(map), positional_tree(arguments), call.result_tree()};
 }
 
@@ -230,8 +230,8 @@ nb::object value_and_grad(nb::handle function, const std::string& where,
                           bool holomorphic, bool allow_int, nb::tuple args, nb::dict kwargs) {
   const ArgumentChoice choice(where, argnums, args, kwargs);
   ScalarFunction call(function, where, choice.arguments(), has_aux);
-  const detail::Gradient found =
-      detail::call_grad(call, call.varies(), {.holomorphic = holomorphic, .allow_int = allow_int});
+  const farcall::detail::Gradient found = farcall::detail::call_grad(
+      call, call.varies(), {.holomorphic = holomorphic, .allow_int = allow_int});
   nb::object gradient = unflatten_tangents(positional_tree(choice.arguments()), found.cotangents,
                                            types_of(call.leaves()));
   return call.with_aux(wrap_object(found.value), choice.in_order(gradient, is_single));

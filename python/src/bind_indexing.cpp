@@ -17,10 +17,6 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, std::string_view function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 // None, the name of a mode, or a member of lax.GatherScatterMode, whose value is its name.
 std::optional<GatherScatterMode> to_mode(nb::handle mode, std::string_view function) {
   if (mode.is_none()) return std::nullopt;

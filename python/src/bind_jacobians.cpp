@@ -19,11 +19,12 @@ nb::object jacobian(bool is_forward, nb::handle function, const std::string& whe
   const ArgumentChoice choice(where, argnums, args, kwargs);
   Differentiable call(function, where, choice.arguments(), has_aux);
   const GradOptions options{.holomorphic = holomorphic, .allow_int = allow_int};
-  const detail::JacobianRows rows = is_forward ? detail::call_jacfwd(call, call.varies(), options)
-                                               : detail::call_jacrev(call, call.varies(), options);
+  const farcall::detail::JacobianRows rows =
+      is_forward ? farcall::detail::call_jacfwd(call, call.varies(), options)
+                 : farcall::detail::call_jacrev(call, call.varies(), options);
   const TreeDef inner = positional_tree(choice.arguments());
   std::vector<nb::object> parts;
-  for (const detail::JacobianRow& row : rows) {
+  for (const farcall::detail::JacobianRow& row : rows) {
     parts.push_back(choice.in_order(unflatten_tangents(inner, row.blocks, row.types), is_single));
   }
   return call.with_aux(unflatten(call.result_tree(), parts));

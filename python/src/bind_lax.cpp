@@ -17,10 +17,6 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 // Numbers of Python take the dtype of the array that they meet.
 std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& function) {
   Array a = argument(x, function, "x"), b = argument(y, function, "y");
@@ -31,7 +27,7 @@ std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& 
   return {a, b};
 }
 
-void bind_elementwise(nb::module_& module) {
+void bind_elementwise_primitives(nb::module_& module) {
   nb::list rows;
 #define FARCALL_UNARY(function, primitive, kinds, result, domain, summary, ...)             \
   module.def(                                                                               \
@@ -52,10 +48,10 @@ void bind_elementwise(nb::module_& module) {
   module.attr("_elementwise") = rows;
 }
 
-using Reduction = Array (*)(const Array&, ListOf<int64_t>);
+using LaxReduction = Array (*)(const Array&, ListOf<int64_t>);
 
 void bind_reductions(nb::module_& module) {
-  const std::pair<const char*, Reduction> reductions[] = {
+  const std::pair<const char*, LaxReduction> reductions[] = {
       {"reduce_sum", lax::reduce_sum}, {"reduce_prod", lax::reduce_prod},
       {"reduce_max", lax::reduce_max}, {"reduce_min", lax::reduce_min},
       {"reduce_and", lax::reduce_and}, {"reduce_or", lax::reduce_or},
@@ -255,7 +251,7 @@ void bind_others(nb::module_& module) {
 }  // namespace
 
 void bind_lax(nb::module_& module) {
-  bind_elementwise(module);
+  bind_elementwise_primitives(module);
   bind_reductions(module);
   bind_structural(module);
   bind_others(module);

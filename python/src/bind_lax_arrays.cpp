@@ -20,21 +20,11 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 // An axis that may count from the last.
 // Counted from the first; one that there is not stays as it is, for the error.
 int64_t to_axis(int64_t axis, const Array& x) {
   const auto rank = static_cast<int64_t>(x.rank());
   return axis < 0 && axis >= -rank ? axis + rank : axis;
-}
-
-nb::list wrap_all(std::span<const Array> arrays) {
-  nb::list result;
-  for (const Array& array : arrays) result.append(wrap_object(array));
-  return result;
 }
 
 void bind_cumulative(nb::module_& module) {
@@ -76,7 +66,7 @@ void bind_sort(nb::module_& module) {
 
 using Sizes = std::vector<int64_t>;
 
-void bind_windows(nb::module_& module) {
+void bind_convolutions(nb::module_& module) {
   module.def("_conv_general_dilated", [](nb::handle lhs, nb::handle rhs, Sizes strides,
                                          Padding padding, Sizes lhs_dilation, Sizes rhs_dilation,
                                          Sizes lhs_spec, Sizes rhs_spec, Sizes out_spec,
@@ -112,7 +102,7 @@ void bind_windows(nb::module_& module) {
 }  // namespace
 
 void bind_lax_arrays(nb::module_& module) {
-  bind_windows(module);
+  bind_convolutions(module);
   bind_cumulative(module);
   bind_sort(module);
 }

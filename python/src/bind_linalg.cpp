@@ -14,10 +14,6 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 // Null arrays are left out.
 nb::tuple wrap_present(std::initializer_list<Array> arrays) {
   nb::list result;

@@ -22,10 +22,6 @@ namespace {
 using Unary = Array (*)(const Array&);
 using Binary = Array (*)(const Array&, const Array&);
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 std::optional<Array> optional_argument(nb::handle object, const std::string& function,
                                        const char* name) {
   if (object.is_none()) return std::nullopt;

@@ -18,16 +18,6 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
-nb::list wrap_all(std::span<const Array> arrays) {
-  nb::list result;
-  for (const Array& array : arrays) result.append(wrap_object(array));
-  return result;
-}
-
 void bind_order(nb::module_& module) {
   const auto def_sort = [&](const char* name, auto function) {
     module.def(

@@ -17,10 +17,6 @@
 namespace farcall::python {
 namespace {
 
-Array argument(nb::handle object, const std::string& function, const char* name) {
-  return to_array(object, fmt::format("{}: argument {}", function, name));
-}
-
 using OptionalDType = std::optional<DType>;
 
 void bind_ranges(nb::module_& module) {

@@ -22,10 +22,12 @@ struct Argument {
   const char* name;
 };
 
-Array to_array(const char* function, const Argument& argument) {
+Array argument_array(const char* function, const Argument& argument) {
   return python::to_array(argument.value, fmt::format("{}: argument {}", function, argument.name));
 }
-Array to_key(const char* function, nb::handle key) { return to_array(function, {key, "key"}); }
+Array to_key(const char* function, nb::handle key) {
+  return argument_array(function, {key, "key"});
+}
 
 Shape to_shape(const char* function, nb::handle shape) {
   return to_sizes(shape, fmt::format("{}: shape", function));
@@ -49,7 +51,7 @@ int64_t to_whole(const char* function, const Argument& argument) {
 
 // A number of Python of up to 64 bits: without 64-bit types its low half counts.
 Array to_seed(const char* function, nb::handle seed) {
-  if (!PyLong_CheckExact(seed.ptr())) return to_array(function, {seed, "seed"});
+  if (!PyLong_CheckExact(seed.ptr())) return argument_array(function, {seed, "seed"});
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(seed.ptr(), &overflow);
   if (overflow != 0) {
@@ -61,7 +63,7 @@ Array to_seed(const char* function, nb::handle seed) {
 
 // A whole number of Python as the uint32 it has to be; other numbers as arrays are converted.
 Array to_word(nb::handle data) {
-  if (!PyLong_CheckExact(data.ptr())) return to_array("fold_in", {data, "data"});
+  if (!PyLong_CheckExact(data.ptr())) return argument_array("fold_in", {data, "data"});
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(data.ptr(), &overflow);
   if (overflow != 0 || value < 0 || value > 0xffff'ffff) {
@@ -104,20 +106,20 @@ void bind_keys(nb::module_& module) {
   module.def(
       "key_data",
       [](nb::handle keys) {
-        return wrap_object(random::key_data(to_array("key_data", {keys, "keys"})));
+        return wrap_object(random::key_data(argument_array("key_data", {keys, "keys"})));
       },
       nb::arg("keys").none());
   module.def(
       "wrap_key_data",
       [](nb::handle words, const std::string& impl) {
-        return wrap_object(
-            random::wrap_key_data(to_array("wrap_key_data", {words, "key_bits_array"}), impl));
+        return wrap_object(random::wrap_key_data(
+            argument_array("wrap_key_data", {words, "key_bits_array"}), impl));
       },
       nb::arg("key_bits_array").none(), nb::arg("impl"));
   module.def(
       "key_impl",
       [](nb::handle keys) {
-        return random::key_impl(to_array("key_impl", {keys, "keys"}));
+        return random::key_impl(argument_array("key_impl", {keys, "keys"}));
       },
       nb::arg("keys").none());
   module.def(
@@ -137,8 +139,8 @@ void bind_integers(nb::module_& module) {
       "randint",
       [](nb::handle key, nb::handle shape, nb::handle minval, nb::handle maxval, nb::handle dtype) {
         return wrap_object(random::randint(to_key("randint", key), to_shape("randint", shape),
-                                           to_array("randint", {minval, "minval"}),
-                                           to_array("randint", {maxval, "maxval"}),
+                                           argument_array("randint", {minval, "minval"}),
+                                           argument_array("randint", {maxval, "maxval"}),
                                            to_integer(dtype)));
       },
       nb::arg("key").none(), nb::arg("shape").none(), nb::arg("minval").none(),
@@ -154,7 +156,7 @@ void bind_integers(nb::module_& module) {
       "bernoulli",
       [](nb::handle key, nb::handle p, nb::handle shape, const std::string& mode) {
         return wrap_object(random::bernoulli(to_key("bernoulli", key),
-                                             to_array("bernoulli", {p, "p"}),
+                                             argument_array("bernoulli", {p, "p"}),
                                              to_optional_shape("bernoulli", shape), mode));
       },
       nb::arg("key").none(), nb::arg("p").none(), nb::arg("shape").none(), nb::arg("mode"));
@@ -163,21 +165,21 @@ void bind_integers(nb::module_& module) {
       [](nb::handle key, nb::handle n, nb::handle p, nb::handle shape, nb::handle dtype,
          int64_t unroll) {
         return wrap_object(
-            random::multinomial(to_key("multinomial", key), to_array("multinomial", {n, "n"}),
-                                to_array("multinomial", {p, "p"}),
+            random::multinomial(to_key("multinomial", key), argument_array("multinomial", {n, "n"}),
+                                argument_array("multinomial", {p, "p"}),
                                 to_optional_shape("multinomial", shape), to_float(dtype), unroll));
       },
       nb::arg("key").none(), nb::arg("n").none(), nb::arg("p").none(), nb::arg("shape").none(),
       nb::arg("dtype").none(), nb::arg("unroll"));
 }
 
-void bind_selection(nb::module_& module) {
+void bind_choices(nb::module_& module) {
   module.def(
       "categorical",
       [](nb::handle key, nb::handle logits, int64_t axis, nb::handle shape, bool replace,
          const std::string& mode) {
         return wrap_object(random::categorical(to_key("categorical", key),
-                                               to_array("categorical", {logits, "logits"}),
+                                               argument_array("categorical", {logits, "logits"}),
                                                {.axis = axis,
                                                 .shape = to_optional_shape("categorical", shape),
                                                 .replace = replace,
@@ -192,8 +194,8 @@ void bind_selection(nb::module_& module) {
          const std::string& mode) {
         random::ChoiceOptions options{
             .replace = replace, .axis = axis, .mode = mode, .index_dtype = to_integer(nb::none())};
-        if (!p.is_none()) options.p = to_array("choice", {p, "p"});
-        const Array typed = to_key("choice", key), entries = to_array("choice", {a, "a"});
+        if (!p.is_none()) options.p = argument_array("choice", {p, "p"});
+        const Array typed = to_key("choice", key), entries = argument_array("choice", {a, "a"});
         const Shape size = to_shape("choice", shape);
         return wrap_object(entries.rank() == 0
                                ? random::choice(typed, to_whole("choice", {a, "a"}), size, options)
@@ -204,7 +206,8 @@ void bind_selection(nb::module_& module) {
   module.def(
       "permutation",
       [](nb::handle key, nb::handle x, int64_t axis, bool independent) {
-        const Array typed = to_key("permutation", key), given = to_array("permutation", {x, "x"});
+        const Array typed = to_key("permutation", key),
+                    given = argument_array("permutation", {x, "x"});
         return wrap_object(given.rank() == 0
                                ? random::permutation(typed, to_whole("permutation", {x, "x"}),
                                                      to_integer(nb::none()))
@@ -231,7 +234,7 @@ void bind_with_one(nb::module_& module, const char* name, const char* parameter)
   module.def(
       name,
       [name, parameter](nb::handle key, nb::handle x, nb::handle shape, nb::handle dtype) {
-        return wrap_object(function(to_key(name, key), to_array(name, {x, parameter}),
+        return wrap_object(function(to_key(name, key), argument_array(name, {x, parameter}),
                                     to_optional_shape(name, shape), to_default(dtype)));
       },
       nb::arg("key").none(), nb::arg(parameter).none(), nb::arg("shape").none(),
@@ -243,9 +246,9 @@ void bind_with_two(nb::module_& module, const char* name, const char* first, con
   module.def(
       name,
       [=](nb::handle key, nb::handle x, nb::handle y, nb::handle shape, nb::handle dtype) {
-        return wrap_object(function(to_key(name, key), to_array(name, {x, first}),
-                                    to_array(name, {y, second}), to_optional_shape(name, shape),
-                                    to_float(dtype)));
+        return wrap_object(function(to_key(name, key), argument_array(name, {x, first}),
+                                    argument_array(name, {y, second}),
+                                    to_optional_shape(name, shape), to_float(dtype)));
       },
       nb::arg("key").none(), nb::arg(first).none(), nb::arg(second).none(), nb::arg("shape").none(),
       nb::arg("dtype").none());
@@ -257,8 +260,8 @@ void bind_scaled(nb::module_& module, const char* name, const char* first, const
   module.def(
       name,
       [=](nb::handle key, nb::handle x, nb::handle y, nb::handle shape, nb::handle dtype) {
-        return wrap_object(function(to_key(name, key), to_array(name, {x, first}),
-                                    to_array(name, {y, second}), to_shape(name, shape),
+        return wrap_object(function(to_key(name, key), argument_array(name, {x, first}),
+                                    argument_array(name, {y, second}), to_shape(name, shape),
                                     to_float(dtype)));
       },
       nb::arg("key").none(), nb::arg(first).none(), nb::arg(second).none(), nb::arg("shape").none(),
@@ -293,8 +296,9 @@ void bind_floats(nb::module_& module) {
       "uniform",
       [](nb::handle key, nb::handle shape, nb::handle dtype, nb::handle minval, nb::handle maxval) {
         return wrap_object(random::uniform(to_key("uniform", key), to_shape("uniform", shape),
-                                           to_float(dtype), to_array("uniform", {minval, "minval"}),
-                                           to_array("uniform", {maxval, "maxval"})));
+                                           to_float(dtype),
+                                           argument_array("uniform", {minval, "minval"}),
+                                           argument_array("uniform", {maxval, "maxval"})));
       },
       nb::arg("key").none(), nb::arg("shape").none(), nb::arg("dtype").none(),
       nb::arg("minval").none(), nb::arg("maxval").none());
@@ -310,9 +314,10 @@ void bind_floats(nb::module_& module) {
       [](nb::handle key, nb::handle left, nb::handle mode, nb::handle right, nb::handle shape,
          nb::handle dtype) {
         return wrap_object(random::triangular(
-            to_key("triangular", key), to_array("triangular", {left, "left"}),
-            to_array("triangular", {mode, "mode"}), to_array("triangular", {right, "right"}),
-            to_optional_shape("triangular", shape), to_float(dtype)));
+            to_key("triangular", key), argument_array("triangular", {left, "left"}),
+            argument_array("triangular", {mode, "mode"}),
+            argument_array("triangular", {right, "right"}), to_optional_shape("triangular", shape),
+            to_float(dtype)));
       },
       nb::arg("key").none(), nb::arg("left").none(), nb::arg("mode").none(),
       nb::arg("right").none(), nb::arg("shape").none(), nb::arg("dtype").none());
@@ -320,13 +325,14 @@ void bind_floats(nb::module_& module) {
       "generalized_normal",
       [](nb::handle key, nb::handle p, nb::handle shape, nb::handle dtype) {
         constexpr const char* kName = "generalized_normal";
-        return wrap_object(random::generalized_normal(to_key(kName, key), to_array(kName, {p, "p"}),
+        return wrap_object(random::generalized_normal(to_key(kName, key),
+                                                      argument_array(kName, {p, "p"}),
                                                       to_shape(kName, shape), to_float(dtype)));
       },
       nb::arg("key").none(), nb::arg("p").none(), nb::arg("shape").none(), nb::arg("dtype").none());
 }
 
-void bind_vectors(nb::module_& module) {
+void bind_vector_samples(nb::module_& module) {
   module.def(
       "multivariate_normal",
       [](nb::handle key, nb::handle mean, nb::handle cov, nb::handle shape, nb::handle dtype,
@@ -335,8 +341,8 @@ void bind_vectors(nb::module_& module) {
         std::optional<DType> wanted;
         if (!dtype.is_none()) wanted = to_dtype(dtype);
         return wrap_object(random::multivariate_normal(
-            to_key(kName, key), to_array(kName, {mean, "mean"}), to_array(kName, {cov, "cov"}),
-            to_optional_shape(kName, shape), wanted, method));
+            to_key(kName, key), argument_array(kName, {mean, "mean"}),
+            argument_array(kName, {cov, "cov"}), to_optional_shape(kName, shape), wanted, method));
       },
       nb::arg("key").none(), nb::arg("mean").none(), nb::arg("cov").none(), nb::arg("shape").none(),
       nb::arg("dtype").none(), nb::arg("method"));
@@ -344,7 +350,7 @@ void bind_vectors(nb::module_& module) {
       "ball",
       [](nb::handle key, nb::handle d, nb::handle p, nb::handle shape, nb::handle dtype) {
         return wrap_object(random::ball(to_key("ball", key), to_whole("ball", {d, "d"}),
-                                        to_array("ball", {p, "p"}), to_shape("ball", shape),
+                                        argument_array("ball", {p, "p"}), to_shape("ball", shape),
                                         to_float(dtype)));
       },
       nb::arg("key").none(), nb::arg("d").none(), nb::arg("p").none(), nb::arg("shape").none(),
@@ -367,9 +373,9 @@ void bind_vectors(nb::module_& module) {
 void bind_random(nb::module_& module) {
   bind_keys(module);
   bind_integers(module);
-  bind_selection(module);
+  bind_choices(module);
   bind_floats(module);
-  bind_vectors(module);
+  bind_vector_samples(module);
 }
 
 }  // namespace farcall::python

@@ -81,7 +81,8 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
     spread_axes(out_axes, call.result_tree(), where + ": out_axes", all);
     return all;
   };
-  const std::vector<Array> results = detail::call_vmap(call, axes, wanted, axis_name, axis_size);
+  const std::vector<Array> results =
+      farcall::detail::call_vmap(call, axes, wanted, axis_name, axis_size);
   return unflatten_arrays(call.result_tree(), results);
 }
 

@@ -126,6 +126,10 @@ Array to_array(nb::handle object, std::string_view what, Intake intake) {
                   is_sequence ? ". Make one array of it with farcall.numpy.array" : ""));
 }
 
+Array argument(nb::handle object, std::string_view function, const char* name) {
+  return to_array(object, fmt::format("{}: argument {}", function, name));
+}
+
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share) {
   Array number;
   try {

@@ -40,6 +40,8 @@ struct Intake {
 Array try_to_array(nb::handle object, Intake intake = {});
 // Raises TypeError naming `what`.
 Array to_array(nb::handle object, std::string_view what, Intake intake = {});
+// The same for the argument `name` of a function.
+Array argument(nb::handle object, std::string_view function, const char* name);
 // The same in a dtype that was asked for, from which nothing is lost on the way. Raises what
 // scalar_of raises for a number that the dtype does not have.
 Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool may_share = false);

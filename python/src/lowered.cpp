@@ -72,7 +72,7 @@ nb::object unflatten_types(const TreeDef& tree, std::span<const ShapeDtype> type
   return unflatten(tree, leaves);
 }
 
-nb::list donated_leaves(const Lowered& self) {
+nb::list donated_list(const Lowered& self) {
   nb::list list;
   for (size_t i = 0; i < self.call.program->inputs.size(); ++i) {
     list.append(nb::bool_(!self.call.donated.empty() && self.call.donated[i]));
@@ -108,8 +108,7 @@ void bind_description(nb::class_<Class>& bound, Get lowered) {
                      const auto& all = lowered(self).call;
                      return unflatten_types(all.result, all.program->output_types());
                    })
-      .def_prop_ro("_donated",
-                   [lowered](const Class& self) { return donated_leaves(lowered(self)); })
+      .def_prop_ro("_donated", [lowered](const Class& self) { return donated_list(lowered(self)); })
       .def_prop_ro("_where", [lowered](const Class& self) { return lowered(self).call.where; });
 }
 

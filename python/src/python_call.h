@@ -15,7 +15,7 @@
 namespace farcall::python {
 
 // What the function returned last can be asked for.
-class PythonCall : public detail::LeafCall {
+class PythonCall : public farcall::detail::LeafCall {
  public:
   // `leaves` are those of `arguments` as arrays, null for those that are to stay the objects that
   // they are.

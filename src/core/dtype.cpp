@@ -92,6 +92,10 @@ bool is_integer(DType dtype) {
 }
 bool is_floating(DType dtype) { return dtype_info(dtype).kind == K::kFloat; }
 bool is_complex(DType dtype) { return dtype_info(dtype).kind == K::kComplex; }
+bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
+bool is_ordered(DType dtype) {
+  return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
+}
 bool is_key(DType dtype) { return dtype_info(dtype).kind == K::kKey; }
 
 }  // namespace farcall

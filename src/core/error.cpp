@@ -31,6 +31,10 @@ std::string_view error_code_name(ErrorCode code) {
   return index < kNames.size() ? kNames[index] : "UNKNOWN";
 }
 
+void invalid_argument(std::string message) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
 Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 Error::~Error() = default;
 void Error::raise_with(std::string message) const { throw Error(code_, std::move(message)); }

@@ -9,7 +9,7 @@
 namespace farcall {
 namespace {
 
-std::atomic<InterruptCheck> installed{nullptr};
+std::atomic<InterruptCheck> installed_check{nullptr};
 thread_local std::exception_ptr kept;
 
 // Right to a few milliseconds, and several times cheaper to read than a precise one.
@@ -22,17 +22,17 @@ int64_t coarse_milliseconds() {
 }  // namespace
 
 void set_interrupt_check(InterruptCheck check) {
-  installed.store(check, std::memory_order_release);
+  installed_check.store(check, std::memory_order_release);
 }
 
 void check_interrupt() {
-  if (const InterruptCheck check = installed.load(std::memory_order_acquire)) check();
+  if (const InterruptCheck check = installed_check.load(std::memory_order_acquire)) check();
 }
 
 void poll_interrupt() {
   constexpr int64_t kInterval = 20;
   thread_local int64_t last = 0;
-  const InterruptCheck check = installed.load(std::memory_order_acquire);
+  const InterruptCheck check = installed_check.load(std::memory_order_acquire);
   if (!check) return;
   const int64_t now = coarse_milliseconds();
   if (now - last < kInterval) return;

@@ -5,14 +5,14 @@
 namespace farcall {
 namespace {
 
-std::atomic<MessageSink> installed{nullptr};
+std::atomic<MessageSink> installed_sink{nullptr};
 
 }  // namespace
 
-void set_message_sink(MessageSink sink) { installed.store(sink, std::memory_order_release); }
+void set_message_sink(MessageSink sink) { installed_sink.store(sink, std::memory_order_release); }
 
 void send_message(MessageKind kind, std::string_view text) {
-  if (const MessageSink sink = installed.load(std::memory_order_acquire)) sink(kind, text);
+  if (const MessageSink sink = installed_sink.load(std::memory_order_acquire)) sink(kind, text);
 }
 
 }  // namespace farcall

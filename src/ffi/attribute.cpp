@@ -10,18 +10,15 @@
 namespace farcall {
 namespace {
 
-[[noreturn]] void invalid(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 void check_element_bytes(DType dtype, size_t count, size_t nbytes) {
   const size_t width = byte_width(dtype);
   if (width == 0) {
-    invalid(fmt::format("attribute: elements of type {} have no value", dtype_name(dtype)));
+    invalid_argument(
+        fmt::format("attribute: elements of type {} have no value", dtype_name(dtype)));
   }
   if (count > nbytes || count * width != nbytes) {
-    invalid(fmt::format("attribute: {} element(s) of type {} take {} bytes, got {}", count,
-                        dtype_name(dtype), count * width, nbytes));
+    invalid_argument(fmt::format("attribute: {} element(s) of type {} take {} bytes, got {}", count,
+                                 dtype_name(dtype), count * width, nbytes));
   }
 }
 
@@ -119,20 +116,20 @@ std::span<const std::byte> Attribute::bytes() const {
 
 const std::string& Attribute::as_string() const {
   if (const auto* text = std::get_if<std::string>(&value_)) return *text;
-  invalid(
+  invalid_argument(
       fmt::format("attribute: expected a string, got a {} ({})", kind_name(kind()), to_string()));
 }
 
 const Attributes& Attribute::as_dictionary() const {
   if (const auto* dictionary = std::get_if<Attributes>(&value_)) return *dictionary;
-  invalid(fmt::format("attribute: expected a dictionary, got a {} ({})", kind_name(kind()),
-                      to_string()));
+  invalid_argument(fmt::format("attribute: expected a dictionary, got a {} ({})", kind_name(kind()),
+                               to_string()));
 }
 
 void Attribute::copy_scalar(DType dtype, void* out) const {
   if (kind() != Kind::kScalar || this->dtype() != dtype) {
-    invalid(fmt::format("attribute: expected a scalar of type {}, got {}", dtype_name(dtype),
-                        to_string()));
+    invalid_argument(fmt::format("attribute: expected a scalar of type {}, got {}",
+                                 dtype_name(dtype), to_string()));
   }
   std::memcpy(out, bytes().data(), bytes().size());
 }
@@ -171,7 +168,7 @@ void Attributes::sort_by_name() {
   std::ranges::sort(entries_, {}, &value_type::first);
   const auto twice = std::ranges::adjacent_find(entries_, {}, &value_type::first);
   if (twice != entries_.end()) {
-    invalid(fmt::format("attributes: the name \"{}\" is given twice", twice->first));
+    invalid_argument(fmt::format("attributes: the name \"{}\" is given twice", twice->first));
   }
 }
 

@@ -13,10 +13,6 @@
 namespace farcall {
 namespace {
 
-[[noreturn]] void invalid(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 std::array<FARCALL_FFI_Handler*, kNumStages> by_stage(const HandlerBundle& bundle) {
   return {bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute, bundle.record};
 }
@@ -51,7 +47,7 @@ std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_
                                              const HandlerBundle& bundle,
                                              FARCALL_FFI_Handler_Traits traits) {
   if (bundle.execute == nullptr) {
-    invalid(
+    invalid_argument(
         fmt::format("registry: \"{}\" on platform \"{}\" has no execute stage.", name, platform));
   }
   std::shared_ptr<Target> target(new Target);
@@ -74,7 +70,7 @@ std::shared_ptr<Target> TargetBuilder::callable(std::string_view name, std::stri
                                                 HandlerFunction function,
                                                 FARCALL_FFI_Handler_Traits traits) {
   if (!function) {
-    invalid(
+    invalid_argument(
         fmt::format("registry: \"{}\" on platform \"{}\": the callable is empty.", name, platform));
   }
   std::shared_ptr<Target> target(new Target);
@@ -89,7 +85,8 @@ std::shared_ptr<Target> TargetBuilder::callable(std::string_view name, std::stri
 std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::string_view platform,
                                                void* function, FARCALL_FFI_Handler_Traits traits) {
   if (function == nullptr) {
-    invalid(fmt::format("registry: \"{}\" on platform \"{}\" has no function.", name, platform));
+    invalid_argument(
+        fmt::format("registry: \"{}\" on platform \"{}\" has no function.", name, platform));
   }
   std::shared_ptr<Target> target(new Target);
   target->name_ = name;

@@ -19,10 +19,6 @@ namespace {
 
 using namespace lax;
 
-Array like(const Array& x, double value) { return scalar_of(x.dtype(), value); }
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return select_n(which, std::array{if_false, if_true});
-}
 Array times(const Array& x, double value) { return mul(x, like(x, value)); }
 
 // What narrow floats are computed in.

@@ -17,15 +17,15 @@
 namespace farcall::nn {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
+[[noreturn]] void refuse_attention(std::string text) {
   throw Error(ErrorCode::kInvalidArgument, "dot_product_attention: " + std::move(text));
 }
 
 // With dimensions of size one in front, so that there are four.
 Array in_four_dimensions(const Array& x, const char* name, size_t least) {
   if (x.rank() > 4 || x.rank() < least) {
-    refuse(fmt::format("{} must have rank {}4, got {}", name, least < 4 ? "3 or " : "",
-                       x.type().to_string()));
+    refuse_attention(fmt::format("{} must have rank {}4, got {}", name, least < 4 ? "3 or " : "",
+                                 x.type().to_string()));
   }
   Shape shape(4 - x.rank(), 1);
   shape.insert(shape.end(), x.shape().begin(), x.shape().end());
@@ -33,42 +33,43 @@ Array in_four_dimensions(const Array& x, const char* name, size_t least) {
 }
 
 // Sizes, by JAX's letters: batch, queries, keys, heads of queries and of keys, features.
-struct Sizes {
+struct AttentionSizes {
   int64_t b, t, s, n, k, h;
 };
 
-Sizes sizes_of(const Array& query, const Array& key, const Array& value) {
+AttentionSizes sizes_of(const Array& query, const Array& key, const Array& value) {
   const auto q = query.shape(), k = key.shape();
-  const Sizes sizes{k[0], q[1], k[1], q[2], k[2], k[3]};
+  const AttentionSizes sizes{k[0], q[1], k[1], q[2], k[2], k[3]};
   if (value.type().strengthened() != key.type().strengthened()) {
-    refuse(fmt::format("value must be like key, which is {}, got {}", key.type().to_string(),
-                       value.type().to_string()));
+    refuse_attention(fmt::format("value must be like key, which is {}, got {}",
+                                 key.type().to_string(), value.type().to_string()));
   }
   if (!is_floating(key.dtype())) {
-    refuse(fmt::format("key must have a floating dtype, got {}", key.type().to_string()));
+    refuse_attention(fmt::format("key must have a floating dtype, got {}", key.type().to_string()));
   }
   if (query.dtype() != key.dtype() || q[0] != sizes.b || q[3] != sizes.h) {
-    refuse(
+    refuse_attention(
         fmt::format("query must have the dtype, the batch size and the features of key, which "
                     "is {}, got {}",
                     key.type().to_string(), query.type().to_string()));
   }
   if (sizes.k == 0 || sizes.n % sizes.k != 0) {
-    refuse(fmt::format("the number of heads of query must be a multiple of that of key, {}, got {}",
-                       sizes.k, sizes.n));
+    refuse_attention(
+        fmt::format("the number of heads of query must be a multiple of that of key, {}, got {}",
+                    sizes.k, sizes.n));
   }
   return sizes;
 }
 
 // Like the logits, [B, K, G, T, S], where heads of queries are n = k * G + g.
-Array by_group(const Array& x, const char* name, const Sizes& sizes) {
+Array by_group(const Array& x, const char* name, const AttentionSizes& sizes) {
   const Array wide = in_four_dimensions(x, name, 0);
   const auto shape = wide.shape();
   const int64_t wanted[] = {sizes.b, sizes.n, sizes.t, sizes.s};
   for (int i = 0; i < 4; ++i) {
     if (shape[i] != 1 && shape[i] != wanted[i]) {
-      refuse(fmt::format("{} must broadcast to the shape [{}] of the logits, got {}", name,
-                         fmt::join(wanted, ", "), x.type().to_string()));
+      refuse_attention(fmt::format("{} must broadcast to the shape [{}] of the logits, got {}",
+                                   name, fmt::join(wanted, ", "), x.type().to_string()));
     }
   }
   if (shape[1] == 1) return numpy::expand_dims(wide, {1});
@@ -76,28 +77,29 @@ Array by_group(const Array& x, const char* name, const Sizes& sizes) {
 }
 
 // 0, 1, … along one of the five dimensions.
-Array places(int64_t size, int64_t dimension) {
+Array places_along(int64_t size, int64_t dimension) {
   Shape shape(5, 1);
   shape[dimension] = size;
   return lax::iota(DType::kInt32, shape, dimension);
 }
 
-Array lengths(const Array& x, const char* name, const Sizes& sizes) {
+Array lengths(const Array& x, const char* name, const AttentionSizes& sizes) {
   if (x.dtype() != DType::kInt32 || x.rank() != 1 || x.shape()[0] != sizes.b) {
-    refuse(fmt::format("{} must be i32[{}], got {}", name, sizes.b, x.type().to_string()));
+    refuse_attention(
+        fmt::format("{} must be i32[{}], got {}", name, sizes.b, x.type().to_string()));
   }
   return numpy::reshape(x, {sizes.b, 1, 1, 1, 1});
 }
 
 // Which logits count; nothing where all do.
-std::optional<Array> whole_mask(const AttentionOptions& options, const Sizes& sizes) {
+std::optional<Array> whole_mask(const AttentionOptions& options, const AttentionSizes& sizes) {
   std::optional<Array> mask;
   const auto add = [&](const Array& more) { mask = mask ? numpy::logical_and(*mask, more) : more; };
-  const Array query = places(sizes.t, 3), key = places(sizes.s, 4);
+  const Array query = places_along(sizes.t, 3), key = places_along(sizes.s, 4);
   if (options.mask) {
     if (options.mask->dtype() != DType::kBool) {
-      refuse(fmt::format("mask must be bool, got {}; numbers to add are a bias",
-                         options.mask->type().to_string()));
+      refuse_attention(fmt::format("mask must be bool, got {}; numbers to add are a bias",
+                                   options.mask->type().to_string()));
     }
     add(by_group(*options.mask, "mask", sizes));
   }
@@ -105,7 +107,8 @@ std::optional<Array> whole_mask(const AttentionOptions& options, const Sizes& si
   if (options.local_window_size) {
     const auto [before, after] = *options.local_window_size;
     if (before < 0 || after < 0) {
-      refuse(fmt::format("local_window_size must not be negative, got ({}, {})", before, after));
+      refuse_attention(
+          fmt::format("local_window_size must not be negative, got ({}, {})", before, after));
     }
     add(numpy::logical_and(key >= query - Array(before), key <= query + Array(after)));
   }
@@ -133,7 +136,7 @@ Attention attention(const Array& query, const Array& key, const Array& value,
   const Array keys = in_four_dimensions(key, "key", 3);
   const Array values = in_four_dimensions(value, "value", 3);
   const Array queries = in_four_dimensions(query, "query", 3);
-  const Sizes sizes = sizes_of(queries, keys, values);
+  const AttentionSizes sizes = sizes_of(queries, keys, values);
   const DType dtype = keys.dtype();
   const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(sizes.h)));

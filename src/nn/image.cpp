@@ -21,10 +21,6 @@
 namespace farcall::image {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 constexpr std::pair<std::string_view, ResizeMethod> kNames[] = {
     {"nearest", ResizeMethod::kNearest},   {"linear", ResizeMethod::kLinear},
     {"bilinear", ResizeMethod::kLinear},   {"trilinear", ResizeMethod::kLinear},
@@ -68,7 +64,7 @@ Array kernel_at(ResizeMethod method, const Array& x) {
 
 // ---- sampling
 
-Array places(ListOf<int64_t> shape, DType dtype) {
+Array places_in(ListOf<int64_t> shape, DType dtype) {
   return numpy::astype(lax::iota(DType::kInt32, shape, 0), dtype);
 }
 
@@ -82,9 +78,9 @@ Array weights_of(int64_t old_size, const Sampling& to, ResizeMethod method, bool
                  DType dtype) {
   const Array step = numpy::astype(1 / to.scale, dtype);
   const Array width = antialias ? numpy::maximum(step, 1) : Array(1);
-  Array place = places({to.size}, dtype) + 0.5;
+  Array place = places_in({to.size}, dtype) + 0.5;
   place = place * step - numpy::astype(to.translation, dtype) * step - 0.5;
-  const Array samples = places({old_size, 1}, dtype);
+  const Array samples = places_in({old_size, 1}, dtype);
   const Array raw = kernel_at(method, numpy::absolute(place - samples) / width);
   const Array total = numpy::sum(raw, 0, true);
   // Where no sample is near, there is nothing to divide by.
@@ -107,15 +103,15 @@ Array resampled(Array image, const std::vector<Sampling>& samplings, ResizeMetho
 
 Array nearest(const Array& image, int64_t axis, int64_t size) {
   const auto old_size = static_cast<double>(image.shape()[static_cast<size_t>(axis)]);
-  const Array place = places({size}, DType::kFloat32) + 0.5;
+  const Array place = places_in({size}, DType::kFloat32) + 0.5;
   const Array index = numpy::floor(place * (old_size / static_cast<double>(size)));
   return numpy::take(image, numpy::astype(index, DType::kInt32), axis);
 }
 
 void check_rank(const Array& image, std::span<const int64_t> shape, const char* function) {
   if (shape.size() == image.rank()) return;
-  refuse(fmt::format("{}: shape {} must have {} sizes, as the image", function,
-                     shape_to_string(shape), image.rank()));
+  invalid_argument(fmt::format("{}: shape {} must have {} sizes, as the image", function,
+                               shape_to_string(shape), image.rank()));
 }
 
 }  // namespace
@@ -126,7 +122,7 @@ ResizeMethod parse_resize_method(std::string_view name) {
     if (known == name) return method;
     all += (all.empty() ? "" : ", ") + std::string(known);
   }
-  refuse(fmt::format("resize: method must be one of {}, got '{}'", all, name));
+  invalid_argument(fmt::format("resize: method must be one of {}, got '{}'", all, name));
 }
 
 Array resize(const Array& image, ListOf<int64_t> shape, ResizeMethod method, bool antialias) {
@@ -157,7 +153,7 @@ Array scale_and_translate(const Array& image, ListOf<int64_t> shape, ListOf<int6
   const Array floats = numpy::promote_inexact(image, "scale_and_translate");
   check_rank(image, shape, "scale_and_translate");
   if (method == ResizeMethod::kNearest) {
-    refuse("scale_and_translate: method nearest is not defined; use resize");
+    invalid_argument("scale_and_translate: method nearest is not defined; use resize");
   }
   std::vector<Sampling> samplings;
   for (size_t i = 0; i < spatial_dims.size(); ++i) {

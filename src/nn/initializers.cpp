@@ -25,10 +25,6 @@ namespace {
 
 using Sizes = std::span<const int64_t>;
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 Array scaled(const Array& x, const Array& factor) { return x * numpy::astype(factor, x.dtype()); }
 
 double product(Sizes sizes) {
@@ -44,7 +40,7 @@ struct Fans {
 };
 Fans fans_of(Sizes shape, const FanAxes& axes) {
   if (shape.size() <= 1) {
-    refuse(fmt::format(
+    invalid_argument(fmt::format(
         "variance_scaling: shape {} must have two dimensions at least: inputs and outputs",
         shape_to_string(shape)));
   }
@@ -71,8 +67,8 @@ Choice chosen(std::string_view value, const char* what,
               const std::array<std::string_view, size>& names) {
   const auto found = std::ranges::find(names, value);
   if (found == names.end()) {
-    refuse(fmt::format("variance_scaling: {} must be one of ('{}'), got '{}'", what,
-                       fmt::join(names, "', '"), value));
+    invalid_argument(fmt::format("variance_scaling: {} must be one of ('{}'), got '{}'", what,
+                                 fmt::join(names, "', '"), value));
   }
   return static_cast<Choice>(found - names.begin());
 }
@@ -167,8 +163,8 @@ Array draw_scaled(const Array& key, Sizes shape, DType dtype, const Array& scale
 Array orthogonal_matrix(const Array& key, Sizes shape, const Array& scale, int64_t column_axis,
                         DType dtype) {
   if (shape.size() < 2) {
-    refuse(fmt::format("orthogonal: shape {} must have two dimensions at least",
-                       shape_to_string(shape)));
+    invalid_argument(fmt::format("orthogonal: shape {} must have two dimensions at least",
+                                 shape_to_string(shape)));
   }
   const int64_t at = numpy::normalize_axis(column_axis, shape.size(), "orthogonal");
   const int64_t columns = shape[static_cast<size_t>(at)];
@@ -261,12 +257,13 @@ Initializer delta_orthogonal(const Array& scale, int64_t column_axis, DType dtyp
       [=](const Array& key, Sizes shape, DType dtype) {
         const size_t rank = shape.size();
         if (rank < 3 || rank > 5) {
-          refuse(fmt::format("delta_orthogonal: shape {} must have 3, 4 or 5 dimensions",
-                             shape_to_string(shape)));
+          invalid_argument(fmt::format("delta_orthogonal: shape {} must have 3, 4 or 5 dimensions",
+                                       shape_to_string(shape)));
         }
         if (shape[rank - 1] < shape[rank - 2]) {
-          refuse(fmt::format("delta_orthogonal: shape {} must not have more inputs than outputs",
-                             shape_to_string(shape)));
+          invalid_argument(
+              fmt::format("delta_orthogonal: shape {} must not have more inputs than outputs",
+                          shape_to_string(shape)));
         }
         const Array matrix = orthogonal_matrix(key, shape.last(2), scale, column_axis, dtype);
         std::vector<numpy::Index> centre;

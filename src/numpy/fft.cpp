@@ -34,7 +34,7 @@ struct Call {
   Norm norm;
 };
 
-[[noreturn]] void refuse(const Call& call, const std::string& why) {
+[[noreturn]] void refuse_call(const Call& call, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", call.function, why));
 }
 
@@ -61,7 +61,7 @@ Array operand_of(const Call& call, const Array& a) {
     return astype(x, is_wide ? DType::kComplex128 : DType::kComplex64);
   }
   if (is_complex(x.dtype())) {
-    refuse(call, fmt::format("takes real numbers, got {}; use fft", dtype_name(x.dtype())));
+    refuse_call(call, fmt::format("takes real numbers, got {}; use fft", dtype_name(x.dtype())));
   }
   return astype(x, width == 8 ? DType::kFloat64 : DType::kFloat32);
 }
@@ -75,8 +75,8 @@ std::vector<int64_t> axes_of(const Call& call, const Array& x, const Sizes& s, c
   } else {
     const auto count = s ? static_cast<int64_t>(s->size()) : rank;
     if (count > rank) {
-      refuse(call, fmt::format("s {} has more sizes than {} has dimensions", shape_to_string(*s),
-                               x.type().to_string()));
+      refuse_call(call, fmt::format("s {} has more sizes than {} has dimensions",
+                                    shape_to_string(*s), x.type().to_string()));
     }
     for (int64_t axis = rank - count; axis < rank; ++axis) axes.push_back(axis);
   }
@@ -90,15 +90,15 @@ std::vector<int64_t> sizes_of(const Call& call, const Array& x, const Sizes& s,
   if (s) {
     sizes = *s;
     if (sizes.size() != axes.size()) {
-      refuse(call, fmt::format("s {} must have a size for each axis of {}", shape_to_string(sizes),
-                               shape_to_string(axes)));
+      refuse_call(call, fmt::format("s {} must have a size for each axis of {}",
+                                    shape_to_string(sizes), shape_to_string(axes)));
     }
   } else {
     for (const int64_t axis : axes) sizes.push_back(x.shape()[axis]);
     if (call.kind == Kind::kIrfft) sizes.back() = 2 * (sizes.back() - 1);
   }
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 1; })) {
-    refuse(call, fmt::format("sizes must be at least 1, got {}", shape_to_string(sizes)));
+    refuse_call(call, fmt::format("sizes must be at least 1, got {}", shape_to_string(sizes)));
   }
   return sizes;
 }

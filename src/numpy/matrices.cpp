@@ -20,10 +20,6 @@
 namespace farcall::numpy {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 Array column_minus_row(int64_t rows, int64_t columns) {
   const Shape shape = {rows, columns};
   return lax::iota(DType::kInt32, shape, 1) - lax::iota(DType::kInt32, shape, 0);
@@ -42,7 +38,7 @@ std::pair<Array, Array> places_between(int64_t rows, int64_t columns, First firs
                                        std::string_view function) {
   constexpr int64_t kMax = int64_t{1} << 40;
   if (rows > kMax || columns > kMax || (rows > 0 && columns > kMax / rows)) {
-    refuse(
+    invalid_argument(
         fmt::format("{}: a matrix of {} times {} elements is too large", function, rows, columns));
   }
   int64_t count = 0;
@@ -97,8 +93,8 @@ std::pair<Array, Array> triu_indices(int64_t num_rows, int64_t k, std::optional<
 Array diag(const Array& v, int64_t k) {
   if (v.rank() == 2) return diagonal(v, k);
   if (v.rank() != 1) {
-    refuse(fmt::format("diag: v must be a vector or a matrix, its shape is {}",
-                       shape_to_string(v.shape())));
+    invalid_argument(fmt::format("diag: v must be a vector or a matrix, its shape is {}",
+                                 shape_to_string(v.shape())));
   }
   const int64_t size = v.shape()[0] + std::abs(k);
   // Each row holds the whole vector, moved to where its diagonal is.
@@ -111,10 +107,11 @@ Array diagflat(const Array& v, int64_t k) { return diag(ravel(v), k); }
 
 Array vander(const Array& x, std::optional<int64_t> wanted, bool increasing) {
   if (x.rank() != 1) {
-    refuse(fmt::format("vander: x must be a vector, its shape is {}", shape_to_string(x.shape())));
+    invalid_argument(
+        fmt::format("vander: x must be a vector, its shape is {}", shape_to_string(x.shape())));
   }
   const int64_t count = wanted.value_or(x.shape()[0]);
-  if (count < 0) refuse(fmt::format("vander: N must not be negative, got {}", count));
+  if (count < 0) invalid_argument(fmt::format("vander: N must not be negative, got {}", count));
   if (count == 0) return zeros({x.shape()[0], 0}, x.dtype());
   std::vector<Array> powers;
   for (int64_t i = 0; i < count; ++i) powers.push_back(power(x, i));
@@ -124,7 +121,7 @@ Array vander(const Array& x, std::optional<int64_t> wanted, bool increasing) {
 
 std::vector<Array> meshgrid(ListOf<Array> vectors, std::string_view indexing, bool sparse) {
   if (indexing != "xy" && indexing != "ij") {
-    refuse(fmt::format("meshgrid: indexing must be 'xy' or 'ij', got '{}'", indexing));
+    invalid_argument(fmt::format("meshgrid: indexing must be 'xy' or 'ij', got '{}'", indexing));
   }
   const size_t count = vectors.size();
   const auto dimension_of = [&](size_t i) {
@@ -135,8 +132,8 @@ std::vector<Array> meshgrid(ListOf<Array> vectors, std::string_view indexing, bo
   for (size_t i = 0; i < count; ++i) {
     lines.push_back(vectors[i].rank() == 0 ? ravel(vectors[i]) : vectors[i]);
     if (lines[i].rank() != 1) {
-      refuse(fmt::format("meshgrid: xi[{}] must be a vector, its shape is {}", i,
-                         shape_to_string(lines[i].shape())));
+      invalid_argument(fmt::format("meshgrid: xi[{}] must be a vector, its shape is {}", i,
+                                   shape_to_string(lines[i].shape())));
     }
     shape[dimension_of(i)] = lines[i].shape()[0];
   }
@@ -174,7 +171,7 @@ namespace {
 Array observations(const Array& m, bool rowvar, const char* name) {
   const Array a = promote_inexact(m, "cov");
   if (a.rank() > 2) {
-    refuse(fmt::format("cov: {} has more than two dimensions, {}", name, a.rank()));
+    invalid_argument(fmt::format("cov: {} has more than two dimensions, {}", name, a.rank()));
   }
   if (a.rank() < 2) return reshape(a, {1, -1});
   return rowvar || a.shape()[0] == 1 ? a : transpose(a);
@@ -185,8 +182,9 @@ std::optional<Array> weights_of(const CovOptions& options, int64_t count) {
   const auto add = [&](const std::optional<Array>& given, const char* name) {
     if (!given) return;
     if (given->rank() != 1 || given->shape()[0] != count) {
-      refuse(fmt::format("cov: {} must be one number for each of {} observations, got shape {}",
-                         name, count, shape_to_string(given->shape())));
+      invalid_argument(
+          fmt::format("cov: {} must be one number for each of {} observations, got shape {}", name,
+                      count, shape_to_string(given->shape())));
     }
     weights = weights ? *weights * *given : *given;
   };

@@ -19,10 +19,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 std::string text_of(const NormOrder& order) {
   if (const auto* number = std::get_if<double>(&order)) return fmt::format("{}", *number);
   const auto* name = std::get_if<std::string>(&order);
@@ -60,7 +56,7 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
     result = expand_dims(name ? sum(s, -1) : extreme(s, -1, false),
                          {std::min(row, column), std::max(row, column)});
   } else {
-    refuse(
+    invalid_argument(
         fmt::format("norm: a matrix has the norms \"fro\", \"nuc\", 1, 2, inf and the last three "
                     "negative; got {}",
                     text_of(order)));
@@ -86,7 +82,8 @@ std::vector<int64_t> in_order(const Axes& axes, size_t rank) {
 Array vector_norm(const Array& x_in, const Axes& axes, bool keepdims, const NormOrder& order) {
   const Array x = strong_inexact(x_in, "norm");
   if (std::holds_alternative<std::string>(order)) {
-    refuse(fmt::format("norm: a vector has no norm {}; ord must be a number", text_of(order)));
+    invalid_argument(
+        fmt::format("norm: a vector has no norm {}; ord must be a number", text_of(order)));
   }
   const auto* number = std::get_if<double>(&order);
   const double p = number ? *number : 2;
@@ -105,8 +102,8 @@ Array vector_norm(const Array& x_in, const Axes& axes, bool keepdims, const Norm
 Array matrix_norm(const Array& x, bool keepdims, const NormOrder& order) {
   const auto rank = static_cast<int64_t>(x.rank());
   if (rank < 2) {
-    refuse(fmt::format("matrix_norm: x must have two dimensions at least, got {}",
-                       x.type().to_string()));
+    invalid_argument(fmt::format("matrix_norm: x must have two dimensions at least, got {}",
+                                 x.type().to_string()));
   }
   return of_matrices(strong_inexact(x, "matrix_norm"), order, rank - 2, rank - 1, keepdims);
 }
@@ -119,7 +116,7 @@ Array norm(const Array& x_in, const NormOrder& order, const Axes& axes, bool kee
   const std::vector<int64_t> which = in_order(axes, x.rank());
   if (which.size() == 1) return vector_norm(x, which, keepdims, order);
   if (which.size() == 2) return of_matrices(x, order, which[0], which[1], keepdims);
-  refuse(fmt::format("norm: takes one axis or two, got {}", shape_to_string(which)));
+  invalid_argument(fmt::format("norm: takes one axis or two, got {}", shape_to_string(which)));
 }
 
 }  // namespace farcall::numpy::linalg

@@ -19,20 +19,17 @@
 namespace farcall::numpy {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 Array coefficients(const Array& p, const char* function, const char* name = "p") {
   if (p.rank() > 1) {
-    refuse(fmt::format("{}: {} must have one dimension, got {}", function, name, p.rank()));
+    invalid_argument(
+        fmt::format("{}: {} must have one dimension, got {}", function, name, p.rank()));
   }
   return reshape(p, {-1});
 }
 
 void check_order(int64_t order, const char* function) {
   if (order >= 0) return;
-  refuse(fmt::format("{}: the order must not be negative, got {}", function, order));
+  invalid_argument(fmt::format("{}: the order must not be negative, got {}", function, order));
 }
 
 Array padded(const Array& x, int64_t before, int64_t behind) {
@@ -56,7 +53,7 @@ Array polyval(const Array& p_in, const Array& x_in) {
   const ShapeDtype types[] = {p_in.type(), x_in.type()};
   const DType dtype = with_error_prefix("polyval", [&] { return promote_types(types).dtype; });
   const Array p = astype(p_in, dtype), x = astype(x_in, dtype);
-  if (p.rank() == 0) refuse("polyval: p must have a dimension, got a scalar");
+  if (p.rank() == 0) invalid_argument("polyval: p must have a dimension, got a scalar");
   const std::span<const int64_t> shapes[] = {x.shape(), p.shape().subspan(1)};
   Array result =
       zeros(with_error_prefix("polyval", [&] { return broadcast_shapes(shapes); }), dtype);
@@ -91,7 +88,8 @@ Array polyint(const Array& p, int64_t order, const std::optional<Array>& k) {
   Array constants = k ? coefficients(*k, "polyint", "k") : zeros({order}, default_float());
   if (constants.shape()[0] == 1 && order > 1) constants = broadcast_to(constants, {order});
   if (constants.shape()[0] != order) {
-    refuse(fmt::format("polyint: k must be one number or {}, got {}", order, constants.shape()[0]));
+    invalid_argument(
+        fmt::format("polyint: k must be one number or {}, got {}", order, constants.shape()[0]));
   }
   for (int64_t i = 0; i < order; ++i) {
     result = result / powers(result.shape()[0]);
@@ -107,8 +105,8 @@ Array poly(const Array& zeros_in) {
     roots = farcall::linalg::eig(strengthen(roots), /*left=*/false, /*right=*/false).w;
   }
   if (roots.rank() != 1) {
-    refuse(fmt::format("poly: needs zeros in one dimension or a square matrix, got {}",
-                       roots.type().to_string()));
+    invalid_argument(fmt::format("poly: needs zeros in one dimension or a square matrix, got {}",
+                                 roots.type().to_string()));
   }
   Array result = ones({1}, roots.dtype());
   for (int64_t i = 0; i < roots.shape()[0]; ++i) {

@@ -89,7 +89,7 @@ void check_axis_size(const BatchAxis& axis, int64_t wanted) {
 
 // ---- psum, pmax, pmin ----
 
-std::vector<ShapeDtype> reduce_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> collective_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
   if (params_as<ReduceAxesParams>(params).axes.empty()) type_error("expected at least one axis");
   if (inputs[0].is_token() || is_key(inputs[0].dtype())) {
@@ -99,8 +99,8 @@ std::vector<ShapeDtype> reduce_rule(std::span<const ShapeDtype> inputs, const Pa
 }
 
 // `whole` reduces over the batch dimension; `alone` is the result where all elements agree.
-BatchResults reduce_batch(const BatchCall& call, Array (*whole)(const Array&, int64_t),
-                          Array (*alone)(const Array&, int64_t)) {
+BatchResults collective_batch(const BatchCall& call, Array (*whole)(const Array&, int64_t),
+                              Array (*alone)(const Array&, int64_t)) {
   ReduceAxesParams p = params_as<ReduceAxesParams>(call.params.get());
   Array x = call.inputs[0];
   int64_t axis = call.axes[0];
@@ -112,7 +112,7 @@ BatchResults reduce_batch(const BatchCall& call, Array (*whole)(const Array&, in
 }
 
 BatchResults psum_batch(const BatchCall& call) {
-  return reduce_batch(
+  return collective_batch(
       call,
       [](const Array& x, int64_t axis) {
         return lax::reduce_sum(x, {&axis, 1});
@@ -123,7 +123,7 @@ BatchResults psum_batch(const BatchCall& call) {
 }
 template <Array (*kReduce)(const Array&, ListOf<int64_t>)>
 BatchResults extreme_batch(const BatchCall& call) {
-  return reduce_batch(
+  return collective_batch(
       call,
       [](const Array& x, int64_t axis) {
         return kReduce(x, {&axis, 1});
@@ -136,9 +136,9 @@ std::vector<Array> psum_transpose(const TransposeCall& call) {
   return bind_primitive(call.primitive, call.params, call.cotangents);
 }
 
-constexpr Primitive reduction(std::string_view name, const TransformRules* rules) {
+constexpr Primitive collective_reduction(std::string_view name, const TransformRules* rules) {
   return {.name = name,
-          .type_rule = reduce_rule,
+          .type_rule = collective_rule,
           .parse = parse_params<ReduceAxesParams>,
           .rules = rules,
           .axis_names = reduce_axis_names,
@@ -147,13 +147,13 @@ constexpr Primitive reduction(std::string_view name, const TransformRules* rules
 
 const TransformRules kPsumRules = {
     .jvp = linear_jvp, .transpose = psum_transpose, .batch = psum_batch};
-const Primitive kPsum = reduction("psum", &kPsumRules);
+const Primitive kPsum = collective_reduction("psum", &kPsumRules);
 FARCALL_REGISTER_PRIMITIVE(kPsum);
 const TransformRules kPmaxRules = {.batch = extreme_batch<lax::reduce_max>};
-const Primitive kPmax = reduction("pmax", &kPmaxRules);
+const Primitive kPmax = collective_reduction("pmax", &kPmaxRules);
 FARCALL_REGISTER_PRIMITIVE(kPmax);
 const TransformRules kPminRules = {.batch = extreme_batch<lax::reduce_min>};
-const Primitive kPmin = reduction("pmin", &kPminRules);
+const Primitive kPmin = collective_reduction("pmin", &kPminRules);
 FARCALL_REGISTER_PRIMITIVE(kPmin);
 
 // ---- all_to_all ----
@@ -346,7 +346,7 @@ int64_t size_of(std::string_view f, const AxisNames& axes) {
   });
 }
 
-Array reduce(const Primitive& primitive, const Array& x, const AxisNames& axes) {
+Array reduce_over(const Primitive& primitive, const Array& x, const AxisNames& axes) {
   size_of(primitive.name, axes);
   return bind(primitive, ReduceAxesParams{{axes.begin(), axes.end()}}, x);
 }
@@ -374,15 +374,15 @@ int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const
 }  // namespace
 
 Array psum(const Array& x, const AxisNames& axes) {
-  return reduce(kPsum, x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x,
-                axes);
+  return reduce_over(kPsum, x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x,
+                     axes);
 }
 Array pmean(const Array& x, const AxisNames& axes) {
   const int64_t size = size_of("pmean", axes);
   return numpy::divide(psum(x, axes), Array(size));
 }
-Array pmax(const Array& x, const AxisNames& axes) { return reduce(kPmax, x, axes); }
-Array pmin(const Array& x, const AxisNames& axes) { return reduce(kPmin, x, axes); }
+Array pmax(const Array& x, const AxisNames& axes) { return reduce_over(kPmax, x, axes); }
+Array pmin(const Array& x, const AxisNames& axes) { return reduce_over(kPmin, x, axes); }
 
 Array all_gather(const Array& x, const AxisNames& axes, int64_t axis, bool tiled) {
   const int64_t size = size_of("all_gather", axes);

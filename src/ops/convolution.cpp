@@ -23,7 +23,8 @@ using Indices = std::vector<int64_t>;
 
 // ---- types
 
-void check_spec(const Indices& spec, ShapeDtype type, size_t rank, std::string_view what) {
+void check_dimension_spec(const Indices& spec, ShapeDtype type, size_t rank,
+                          std::string_view what) {
   if (type.rank() != rank || spec.size() != rank || !is_permutation(spec)) {
     type_error(fmt::format("{} {} must be a permutation of {} dimensions; the operand is {}", what,
                            shape_to_string(spec), rank, type.to_string()));
@@ -78,8 +79,8 @@ std::vector<ShapeDtype> conv_rule(std::span<const ShapeDtype> inputs, const Para
   const ShapeDtype lhs = inputs[0], rhs = inputs[1];
   const size_t rank = lhs.rank();
   if (rank < 2) type_error(fmt::format("needs batch and features; got {}", describe(inputs)));
-  check_spec(p.lhs_spec, lhs, rank, "lhs_spec");
-  check_spec(p.rhs_spec, rhs, rank, "rhs_spec");
+  check_dimension_spec(p.lhs_spec, lhs, rank, "lhs_spec");
+  check_dimension_spec(p.rhs_spec, rhs, rank, "rhs_spec");
   if (p.out_spec.size() != rank || !is_permutation(p.out_spec)) {
     type_error(fmt::format("out_spec {} must be a permutation of {} dimensions",
                            shape_to_string(p.out_spec), rank));
@@ -271,12 +272,13 @@ BatchResults conv_batch(const BatchCall& call) {
   return call.is_batched(0) ? batch_lhs(call, p) : batch_rhs(call, p);
 }
 
-const TransformRules kRules = {.jvp = conv_jvp, .transpose = conv_transpose, .batch = conv_batch};
+const TransformRules kConvRules = {
+    .jvp = conv_jvp, .transpose = conv_transpose, .batch = conv_batch};
 const Primitive kConv = {.name = "conv_general_dilated",
                          .type_rule = conv_rule,
                          .parse = parse_params<ConvParams>,
                          .flops = conv_flops,
-                         .rules = &kRules};
+                         .rules = &kConvRules};
 FARCALL_REGISTER_PRIMITIVE(kConv);
 
 }  // namespace

@@ -15,10 +15,6 @@ std::vector<ShapeDtype> same_type(std::span<const ShapeDtype> inputs, const Para
   return {inputs[0]};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
 std::vector<Array> copy_transpose(const TransposeCall& call) {
   return bind_primitive(call.primitive, call.params, call.cotangents);
 }

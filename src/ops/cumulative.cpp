@@ -16,11 +16,6 @@
 namespace farcall {
 namespace {
 
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
-bool is_ordered(DType dtype) {
-  return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
-}
-
 template <bool (*accepts)(DType)>
 std::vector<ShapeDtype> cumulative_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   check_operand_count(inputs, 1);
@@ -34,7 +29,7 @@ std::vector<ShapeDtype> cumulative_rule(std::span<const ShapeDtype> inputs, cons
   return {inputs[0]};
 }
 
-Array apply(const Primitive& primitive, const Array& x, int64_t axis, bool reverse) {
+Array run_along(const Primitive& primitive, const Array& x, int64_t axis, bool reverse) {
   return bind_one(primitive, make_params(CumulativeParams{axis, reverse}), {&x, 1});
 }
 
@@ -53,7 +48,7 @@ Array pick(const Array& x, int64_t axis, int64_t start, int64_t limit, int64_t s
 }
 
 // x0 y0 x1 y1 …; the arrays are of one size.
-Array interleave(const Array& x, const Array& y, int64_t axis) {
+Array interleaved(const Array& x, const Array& y, int64_t axis) {
   Shape apart(x.shape().begin(), x.shape().end());
   Shape joined = apart;
   joined[axis] *= 2;
@@ -72,12 +67,12 @@ Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
       scan_pairs(combine, combine(pick(x, axis, 0, size - 1, 2), pick(x, axis, 1, size, 2)), axis);
   const Array first = pick(x, axis, 0, 1);
   const int64_t num_odd = size / 2, num_even = size - num_odd;
-  if (num_even == 1) return interleave(first, odd, axis);
+  if (num_even == 1) return interleaved(first, odd, axis);
   const Array before = pick(odd, axis, 0, num_even - 1);
   const Array parts[] = {first, combine(before, pick(x, axis, 2, size, 2))};
   const Array even = lax::concatenate(parts, axis);
-  if (num_even == num_odd) return interleave(even, odd, axis);
-  const Array pieces[] = {interleave(pick(even, axis, 0, num_odd), odd, axis),
+  if (num_even == num_odd) return interleaved(even, odd, axis);
+  const Array pieces[] = {interleaved(pick(even, axis, 0, num_odd), odd, axis),
                           pick(even, axis, num_odd, num_even)};
   return lax::concatenate(pieces, axis);
 }
@@ -111,22 +106,25 @@ const TransformRules kSumRules = {
 template <Combine combine>
 const TransformRules kPairRules = {.jvp = jvp_by_pairs<combine>, .batch = cumulative_batch};
 
-Primitive cumulative(std::string_view name, decltype(Primitive::type_rule) rule,
-                     const TransformRules& rules) {
+Primitive cumulative_primitive(std::string_view name, decltype(Primitive::type_rule) rule,
+                               const TransformRules& rules) {
   return {
       .name = name, .type_rule = rule, .parse = parse_params<CumulativeParams>, .rules = &rules};
 }
 
-const Primitive kCumsum = cumulative("cumsum", cumulative_rule<is_number>, kSumRules);
+const Primitive kCumsum = cumulative_primitive("cumsum", cumulative_rule<is_number>, kSumRules);
 FARCALL_REGISTER_PRIMITIVE(kCumsum);
-const Primitive kCumprod = cumulative("cumprod", cumulative_rule<is_number>, kPairRules<lax::mul>);
+const Primitive kCumprod =
+    cumulative_primitive("cumprod", cumulative_rule<is_number>, kPairRules<lax::mul>);
 FARCALL_REGISTER_PRIMITIVE(kCumprod);
-const Primitive kCummax = cumulative("cummax", cumulative_rule<is_ordered>, kPairRules<lax::max>);
+const Primitive kCummax =
+    cumulative_primitive("cummax", cumulative_rule<is_ordered>, kPairRules<lax::max>);
 FARCALL_REGISTER_PRIMITIVE(kCummax);
-const Primitive kCummin = cumulative("cummin", cumulative_rule<is_ordered>, kPairRules<lax::min>);
+const Primitive kCummin =
+    cumulative_primitive("cummin", cumulative_rule<is_ordered>, kPairRules<lax::min>);
 FARCALL_REGISTER_PRIMITIVE(kCummin);
-const Primitive kCumlogsumexp =
-    cumulative("cumlogsumexp", cumulative_rule<is_floating>, kPairRules<numpy::logaddexp>);
+const Primitive kCumlogsumexp = cumulative_primitive("cumlogsumexp", cumulative_rule<is_floating>,
+                                                     kPairRules<numpy::logaddexp>);
 FARCALL_REGISTER_PRIMITIVE(kCumlogsumexp);
 
 }  // namespace
@@ -134,19 +132,19 @@ FARCALL_REGISTER_PRIMITIVE(kCumlogsumexp);
 namespace lax {
 
 Array cumsum(const Array& x, int64_t axis, bool reverse) {
-  return apply(kCumsum, x, axis, reverse);
+  return run_along(kCumsum, x, axis, reverse);
 }
 Array cumprod(const Array& x, int64_t axis, bool reverse) {
-  return apply(kCumprod, x, axis, reverse);
+  return run_along(kCumprod, x, axis, reverse);
 }
 Array cummax(const Array& x, int64_t axis, bool reverse) {
-  return apply(kCummax, x, axis, reverse);
+  return run_along(kCummax, x, axis, reverse);
 }
 Array cummin(const Array& x, int64_t axis, bool reverse) {
-  return apply(kCummin, x, axis, reverse);
+  return run_along(kCummin, x, axis, reverse);
 }
 Array cumlogsumexp(const Array& x, int64_t axis, bool reverse) {
-  return apply(kCumlogsumexp, x, axis, reverse);
+  return run_along(kCumlogsumexp, x, axis, reverse);
 }
 
 }  // namespace lax

@@ -15,8 +15,8 @@ namespace farcall::numpy {
 namespace {
 
 template <class... Args>
-[[noreturn]] void fail(std::string_view subscripts, fmt::format_string<Args...> format,
-                       Args&&... args) {
+[[noreturn]] void fail_einsum(std::string_view subscripts, fmt::format_string<Args...> format,
+                              Args&&... args) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("einsum(\"{}\"): {}", subscripts,
                           fmt::format(format, std::forward<Args>(args)...)));
@@ -52,7 +52,7 @@ Labels parse_labels(std::string_view subscripts, std::string_view text, int64_t 
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '.') {
       if (has_ellipsis || text.substr(i, 3) != "...") {
-        fail(subscripts, "\"{}\" has dots that are no single ellipsis", text);
+        fail_einsum(subscripts, "\"{}\" has dots that are no single ellipsis", text);
       }
       for (int64_t j = num_unnamed; j-- > 0;) labels.push_back(kEllipsis - static_cast<int>(j));
       has_ellipsis = true;
@@ -60,7 +60,7 @@ Labels parse_labels(std::string_view subscripts, std::string_view text, int64_t 
     } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
       labels.push_back(text[i]);
     } else {
-      fail(subscripts, "'{}' is no letter", text[i]);
+      fail_einsum(subscripts, "'{}' is no letter", text[i]);
     }
   }
   return labels;
@@ -92,7 +92,7 @@ Labels implicit_output(const std::vector<Labels>& inputs, int64_t num_unnamed) {
   return output;
 }
 
-Parsed parse(std::string_view subscripts, std::span<const Array> operands) {
+Parsed parse_subscripts(std::string_view subscripts, std::span<const Array> operands) {
   std::string text;
   for (const char c : subscripts) {
     if (c != ' ') text += c;
@@ -100,7 +100,7 @@ Parsed parse(std::string_view subscripts, std::span<const Array> operands) {
   const size_t arrow = text.find("->");
   const std::vector<std::string> parts = split_commas(std::string_view(text).substr(0, arrow));
   if (parts.size() != operands.size()) {
-    fail(subscripts, "names {} operands, got {}", parts.size(), operands.size());
+    fail_einsum(subscripts, "names {} operands, got {}", parts.size(), operands.size());
   }
   Parsed parsed;
   int64_t most_unnamed = 0;
@@ -113,8 +113,8 @@ Parsed parse(std::string_view subscripts, std::span<const Array> operands) {
     parsed.inputs.push_back(
         parse_labels(subscripts, part, std::max(rank - num_named, int64_t{0}), has_ellipsis));
     if (static_cast<int64_t>(parsed.inputs.back().size()) != rank) {
-      fail(subscripts, "\"{}\" names {} dimensions, operand {} is {}", part, num_named, i,
-           operands[i].type().to_string());
+      fail_einsum(subscripts, "\"{}\" names {} dimensions, operand {} is {}", part, num_named, i,
+                  operands[i].type().to_string());
     }
     most_unnamed = std::max(most_unnamed, rank - num_named);
   }
@@ -129,9 +129,10 @@ Parsed parse(std::string_view subscripts, std::span<const Array> operands) {
     const bool is_known = std::ranges::any_of(parsed.inputs, [&](const Labels& labels) {
       return std::ranges::find(labels, label) != labels.end();
     });
-    if (!is_known) fail(subscripts, "no operand has the output's '{}'", static_cast<char>(label));
+    if (!is_known)
+      fail_einsum(subscripts, "no operand has the output's '{}'", static_cast<char>(label));
     if (std::ranges::count(parsed.output, label) > 1) {
-      fail(subscripts, "the output names '{}' twice", static_cast<char>(label));
+      fail_einsum(subscripts, "the output names '{}' twice", static_cast<char>(label));
     }
   }
   return parsed;
@@ -243,10 +244,10 @@ std::pair<size_t, size_t> cheapest_pair(const std::vector<Term>& terms, const La
 void check_path_step(std::string_view subscripts, const std::vector<int64_t>& step, size_t count) {
   for (const int64_t i : step) {
     if (i < 0 || i >= static_cast<int64_t>(count)) {
-      fail(subscripts, "the path names operand {}, of which there are {}", i, count);
+      fail_einsum(subscripts, "the path names operand {}, of which there are {}", i, count);
     }
   }
-  if (step.empty()) fail(subscripts, "a step of the path names no operand");
+  if (step.empty()) fail_einsum(subscripts, "a step of the path names no operand");
 }
 
 // What is taken out by a step of the path goes back to the end as one.
@@ -284,8 +285,9 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
       int64_t& size = sizes.try_emplace(parsed.inputs[i][j], 1).first->second;
       const int64_t here = operands[i].shape()[j];
       if (here != size && here != 1 && size != 1) {
-        fail(subscripts, "one letter stands for sizes {} and {}; dimension {} of operand {} is {}",
-             size, here, j, i, operands[i].type().to_string());
+        fail_einsum(subscripts,
+                    "one letter stands for sizes {} and {}; dimension {} of operand {} is {}", size,
+                    here, j, i, operands[i].type().to_string());
       }
       if (here != 1) size = here;
     }
@@ -302,8 +304,8 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
 
 Array einsum(std::string_view subscripts, ListOf<Array> operands,
              const std::optional<EinsumPath>& path) {
-  if (operands.empty()) fail(subscripts, "needs at least one operand");
-  const Parsed parsed = parse(subscripts, operands);
+  if (operands.empty()) fail_einsum(subscripts, "needs at least one operand");
+  const Parsed parsed = parse_subscripts(subscripts, operands);
   std::map<int, int64_t> sizes;
   std::vector<Term> terms = make_terms(subscripts, parsed, operands, sizes);
   if (path) follow_path(subscripts, terms, *path, parsed.output);

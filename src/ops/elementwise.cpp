@@ -102,7 +102,7 @@ ShapeDtype infer(const Row& row, std::span<const ShapeDtype> inputs) {
 }
 
 template <size_t I>
-std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params*) {
+std::vector<ShapeDtype> elementwise_rule(std::span<const ShapeDtype> inputs, const Params*) {
   return {infer(kRows[I], inputs)};
 }
 
@@ -111,7 +111,7 @@ const auto& primitives() {
     auto* made = new std::array<Primitive, kNumRows>;
     [&]<size_t... I>(std::index_sequence<I...>) {
       (((*made)[I] = {.name = kRows[I].name,
-                      .type_rule = type_rule<I>,
+                      .type_rule = elementwise_rule<I>,
                       .rules = &elementwise_rules(I)}),
        ...);
     }
@@ -121,12 +121,12 @@ const auto& primitives() {
   return *table;
 }
 
-const bool kRegistered = [] {
+const bool kElementwiseRegistered = [] {
   for (const Primitive& primitive : primitives()) register_primitive(primitive);
   return true;
 }();
 
-Array apply(Index index, std::initializer_list<Array> operands) {
+Array apply_row(Index index, std::initializer_list<Array> operands) {
   return bind_one(primitives()[index], nullptr, operands);
 }
 
@@ -135,9 +135,9 @@ Array apply(Index index, std::initializer_list<Array> operands) {
 namespace lax {
 
 #define FARCALL_UNARY(function, ...) \
-  Array function(const Array& x) { return apply(kIndex_##function, {x}); }
+  Array function(const Array& x) { return apply_row(kIndex_##function, {x}); }
 #define FARCALL_BINARY(function, ...) \
-  Array function(const Array& x, const Array& y) { return apply(kIndex_##function, {x, y}); }
+  Array function(const Array& x, const Array& y) { return apply_row(kIndex_##function, {x, y}); }
 #include <farcall/ops/elementwise_list.h>
 
 }  // namespace lax

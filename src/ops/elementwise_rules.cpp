@@ -45,11 +45,7 @@ constexpr double kPi = std::numbers::pi, kLog2 = std::numbers::ln2, kLog10 = std
 constexpr double kInverseSqrtPi = std::numbers::inv_sqrtpi;
 constexpr double kNormalDensity = kInverseSqrtPi / std::numbers::sqrt2;  // at zero
 
-Array like(A x, double value) { return scalar_of(x.dtype(), value); }
-Array select(A which, A if_false, A if_true) {
-  return select_n(which, std::array{if_false, if_true});
-}
-Array zero_replaced_by_one(A x) { return select(eq(x, like(x, 0)), x, like(x, 1)); }
+Array zero_replaced_by_one(A x) { return select(eq(x, like(x, 0)), like(x, 1), x); }
 Array twice(A x) { return mul(x, like(x, 2)); }
 Array one_plus(A x) { return add(x, like(x, 1)); }
 Array one_minus(A x) { return sub(like(x, 1), x); }
@@ -66,12 +62,12 @@ Array one_minus_square(A x) {
 // The share of x in the derivative of the greater, or the lesser, of x and y: all, none, or half
 // where they are equal.
 Array share(A x, A y, A r) {
-  const Array is_result = select(eq(x, r), like(x, 0), like(x, 1));
-  return div(is_result, select(eq(y, r), like(x, 1), like(x, 2)));
+  const Array is_result = select(eq(x, r), like(x, 1), like(x, 0));
+  return div(is_result, select(eq(y, r), like(x, 2), like(x, 1)));
 }
 
 Array abs_derivative(A t, A x, A r) {
-  if (!is_complex(x.dtype())) return select(ge(x, like(x, 0)), neg(t), t);
+  if (!is_complex(x.dtype())) return select(ge(x, like(x, 0)), t, neg(t));
   const Array length = convert_element_type(zero_replaced_by_one(r), x.dtype());
   return real(mul(t, div(conj(x), length)));
 }
@@ -86,9 +82,9 @@ Array erf_slope(A x, double scale) {
 // i0e(x) - (sign(x) + 1 / x) i1e(x); a half at zero.
 Array bessel_i1e_derivative(A t, A x, A r) {
   const Array is_zero = eq(x, like(x, 0));
-  const Array safe = select(is_zero, x, like(x, 1));
+  const Array safe = select(is_zero, like(x, 1), x);
   const Array slope = sub(bessel_i0e(x), mul(r, add(sign(x), div(like(x, 1), safe))));
-  return mul(t, select(is_zero, slope, like(x, 0.5)));
+  return mul(t, select(is_zero, like(x, 0.5), slope));
 }
 
 // i0(x) - i1(x) / x. Below one the quotient is its power series, the sum of
@@ -96,13 +92,13 @@ Array bessel_i1e_derivative(A t, A x, A r) {
 Array bessel_i1_derivative(A t, A x, A r) {
   constexpr int kTerms = 12;
   const Array is_far = ge(lax::abs(x), like(x, 1));
-  const Array quarter = square(mul(select(is_far, x, like(x, 0)), like(x, 0.5)));
+  const Array quarter = square(mul(select(is_far, like(x, 0), x), like(x, 0.5)));
   Array series = like(x, 1);
   for (int k = kTerms; k > 0; --k) {  // Horner's scheme over the ratios of terms
     series = add(like(x, 1), mul(series, mul(quarter, like(x, 1.0 / (k * (k + 1.0))))));
   }
-  const Array quotient = div(r, select(is_far, like(x, 1), x));
-  return mul(t, sub(bessel_i0(x), select(is_far, mul(series, like(x, 0.5)), quotient)));
+  const Array quotient = div(r, select(is_far, x, like(x, 1)));
+  return mul(t, sub(bessel_i0(x), select(is_far, quotient, mul(series, like(x, 0.5)))));
 }
 
 Array ndtr_slope(A x) {
@@ -133,7 +129,7 @@ Array gamma_density(A a, A x) {
 // x^y. A zeroth power is constant, at zero too, where x^(y - 1) is infinite.
 Array pow_by_base(A t, A x, A y) {
   const Array is_constant = bitwise_and(eq(x, like(x, 0)), eq(y, like(y, 0)));
-  const Array exponent = sub(select(is_constant, y, like(y, 1)), like(y, 1));
+  const Array exponent = sub(select(is_constant, like(y, 1), y), like(y, 1));
   return mul(t, mul(y, pow(x, exponent)));
 }
 
@@ -145,7 +141,7 @@ struct Direction {
 Direction direction_of(A x, A y) {
   const Array longest = stop_gradient(max(abs(x), abs(y)));
   const Array is_length = bitwise_and(is_finite(longest), ne(longest, like(x, 0)));
-  const Array length = select(is_length, like(x, 1), longest);
+  const Array length = select(is_length, longest, like(x, 1));
   const Array a = div(x, length), b = div(y, length);
   return {a, b, mul(length, add(square(a), square(b)))};
 }
@@ -246,7 +242,7 @@ constexpr RowRules rules_of(const BinaryRow& row) {
   .transpose_x = BINARY_TRANSPOSE(x_rule), .transpose_y = BINARY_TRANSPOSE(y_rule)
 #define TRANSPOSES_OF_PRODUCT(x_rule, y_rule) TRANSPOSES(x_rule, y_rule), .is_product = true
 
-constexpr RowRules kRules[] = {
+constexpr RowRules kRowRules[] = {
 #define FARCALL_UNARY(function, primitive, kinds, result, domain, summary, ...) \
   rules_of(UnaryRow{__VA_ARGS__}),
 #define FARCALL_BINARY(function, primitive, kinds, result, summary, ...) \
@@ -256,6 +252,6 @@ constexpr RowRules kRules[] = {
 
 }  // namespace
 
-const TransformRules& elementwise_rules(size_t row) { return kRules[row]; }
+const TransformRules& elementwise_rules(size_t row) { return kRowRules[row]; }
 
 }  // namespace farcall

@@ -22,7 +22,7 @@ namespace {
 DType complex_of(DType real) {
   return real == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
 }
-DType real_of(DType complex) {
+DType real_part_dtype(DType complex) {
   return complex == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
 }
 
@@ -65,7 +65,7 @@ std::vector<ShapeDtype> fft_rule(std::span<const ShapeDtype> inputs, const Param
   if (type == "RFFT") shape.back() = half(lengths.back());
   if (type == "IRFFT") shape.back() = lengths.back();
   const DType dtype = type == "RFFT"    ? complex_of(x.dtype())
-                      : type == "IRFFT" ? real_of(x.dtype())
+                      : type == "IRFFT" ? real_part_dtype(x.dtype())
                                         : x.dtype();
   return {ShapeDtype(dtype, shape)};
 }
@@ -102,7 +102,7 @@ Array irfft_transpose(const Array& cotangent, const std::vector<int64_t>& length
   const int64_t n = lengths.back();
   double size = 1;
   for (const int64_t length : lengths) size *= static_cast<double>(length);
-  const DType dtype = real_of(transformed.dtype());
+  const DType dtype = real_part_dtype(transformed.dtype());
   const auto last = static_cast<int64_t>(transformed.rank()) - 1;
   const Array index = lax::iota(DType::kInt64, transformed.shape(), last);
   const Array is_alone =
@@ -127,12 +127,13 @@ BatchResults fft_batch(const BatchCall& call) {
   return {bind_primitive(call.primitive, call.params, {&x, 1}), {0}};
 }
 
-const TransformRules kRules = {.jvp = linear_jvp, .transpose = fft_transpose, .batch = fft_batch};
+const TransformRules kFftRules = {
+    .jvp = linear_jvp, .transpose = fft_transpose, .batch = fft_batch};
 const Primitive kFft = {.name = "fft",
                         .type_rule = fft_rule,
                         .parse = parse_params<FftParams>,
                         .flops = fft_flops,
-                        .rules = &kRules};
+                        .rules = &kFftRules};
 FARCALL_REGISTER_PRIMITIVE(kFft);
 
 }  // namespace

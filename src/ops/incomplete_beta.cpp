@@ -49,9 +49,9 @@ JvpResults beta_jvp(const JvpCall& call) {
                       {lax::mul(call.tangents[2], slope)});
 }
 
-const TransformRules kRules = {.jvp = beta_jvp, .batch = batch_elementwise};
+const TransformRules kBetaRules = {.jvp = beta_jvp, .batch = batch_elementwise};
 const Primitive kBeta = {
-    .name = "regularized_incomplete_beta", .type_rule = type_of_result, .rules = &kRules};
+    .name = "regularized_incomplete_beta", .type_rule = type_of_result, .rules = &kBetaRules};
 FARCALL_REGISTER_PRIMITIVE(kBeta);
 
 }  // namespace

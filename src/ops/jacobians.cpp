@@ -32,7 +32,7 @@ Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
   return Array(all, std::move(storage));
 }
 
-Shape joined(std::span<const int64_t> a, std::span<const int64_t> b) {
+Shape joined_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
   Shape shape(a.begin(), a.end());
   shape.insert(shape.end(), b.begin(), b.end());
   return shape;
@@ -42,7 +42,7 @@ Shape joined(std::span<const int64_t> a, std::span<const int64_t> b) {
 JacobianRow empty_row(const LeafCall& call, const Array& output) {
   JacobianRow row{std::vector<Array>(call.leaves().size()), {}};
   for (const Array& leaf : call.leaves()) {
-    row.types.push_back(leaf.type().with_shape(joined(output.shape(), leaf.shape())));
+    row.types.push_back(leaf.type().with_shape(joined_shape(output.shape(), leaf.shape())));
   }
   return row;
 }

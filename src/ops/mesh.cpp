@@ -16,10 +16,6 @@
 namespace farcall {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 // Hands everything down but what refers to its axis, which is batched over one element. No array
 // gets a batch dimension, so that it has no arrays of its own.
 class MeshInterpreter final : public Interpreter {
@@ -63,13 +59,14 @@ class MeshInterpreter final : public Interpreter {
 void check_spec(const PartitionSpec& spec, const Mesh& mesh, const ShapeDtype& type,
                 const std::string& what) {
   if (spec.size() > type.rank()) {
-    refuse(fmt::format("shard_map: the spec of {} has {} entries, but it is {} of rank {}", what,
-                       spec.size(), type.to_string(), type.rank()));
+    invalid_argument(
+        fmt::format("shard_map: the spec of {} has {} entries, but it is {} of rank {}", what,
+                    spec.size(), type.to_string(), type.rank()));
   }
   for (const auto& entry : spec) {
     for (const std::string& name : entry) {
       if (std::ranges::find(mesh, name, &MeshAxis::name) == mesh.end()) {
-        refuse(
+        invalid_argument(
             fmt::format("shard_map: the spec of {} names axis \"{}\", which the mesh does not "
                         "have",
                         what, name));
@@ -82,7 +79,7 @@ template <class Name>
 void check_specs(const std::vector<PartitionSpec>& specs, const Mesh& mesh,
                  std::span<const Array> leaves, const char* which, const Name& name) {
   if (specs.size() != 1 && specs.size() != leaves.size()) {
-    refuse(
+    invalid_argument(
         fmt::format("shard_map: {} has {} specs for {} arrays; give one for each, or one for "
                     "all",
                     which, specs.size(), leaves.size()));
@@ -98,9 +95,9 @@ std::vector<Array> with_mesh_axes(const FlatFunction& function, std::span<const 
                                   ListOf<std::string> axes) {
   if (axes.empty()) return function(inputs);
   const auto rest = axes.subspan(1);
-  if (axes[0].empty()) refuse("with_mesh_axes: an axis has an empty name");
+  if (axes[0].empty()) invalid_argument("with_mesh_axes: an axis has an empty name");
   if (std::ranges::find(rest, axes[0]) != rest.end()) {
-    refuse(fmt::format("with_mesh_axes: axis \"{}\" is named twice", axes[0]));
+    invalid_argument(fmt::format("with_mesh_axes: axis \"{}\" is named twice", axes[0]));
   }
   MeshInterpreter interpreter(axes[0]);
   const InterpreterScope scope(interpreter);
@@ -117,7 +114,7 @@ std::vector<Array> call_shard_map(TreeCall& call, const ShardMapOptions& options
     size = axis.size == 1 ? size : 0;
   }
   if (size != 1 || names.empty()) {
-    refuse("shard_map: there is one device: the mesh must have axes, each of size 1");
+    invalid_argument("shard_map: there is one device: the mesh must have axes, each of size 1");
   }
   check_specs(options.in_specs, options.mesh, call.leaves(), "in_specs",
               [&](size_t i) { return call.argument_name(i); });

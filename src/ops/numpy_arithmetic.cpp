@@ -58,7 +58,7 @@ Array unary_inexact(const Array& x, std::string_view function) {
 }
 
 template <auto op>
-Array binary(const Array& x, const Array& y, std::string_view function) {
+Array arithmetic_binary(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote(x, y, function);
   return op(a, b);
 }
@@ -122,8 +122,10 @@ Array promote_inexact(const Array& x, std::string_view function) {
 
 #define FARCALL_NUMPY_UNARY(name, function, summary) \
   Array name(const Array& x) { return unary_inexact<lax::function>(x, #name); }
-#define FARCALL_NUMPY_BINARY(name, function, summary) \
-  Array name(const Array& x, const Array& y) { return binary<lax::function>(x, y, #name); }
+#define FARCALL_NUMPY_BINARY(name, function, summary)     \
+  Array name(const Array& x, const Array& y) {            \
+    return arithmetic_binary<lax::function>(x, y, #name); \
+  }
 #include <farcall/ops/elementwise_list.h>
 
 Array divide(const Array& x, const Array& y) {
@@ -280,13 +282,13 @@ Array greater_equal(const Array& x, const Array& y) {
 }
 
 Array logical_and(const Array& x, const Array& y) {
-  return binary<lax::bitwise_and>(as_bool(x), as_bool(y), "logical_and");
+  return arithmetic_binary<lax::bitwise_and>(as_bool(x), as_bool(y), "logical_and");
 }
 Array logical_or(const Array& x, const Array& y) {
-  return binary<lax::bitwise_or>(as_bool(x), as_bool(y), "logical_or");
+  return arithmetic_binary<lax::bitwise_or>(as_bool(x), as_bool(y), "logical_or");
 }
 Array logical_xor(const Array& x, const Array& y) {
-  return binary<lax::bitwise_xor>(as_bool(x), as_bool(y), "logical_xor");
+  return arithmetic_binary<lax::bitwise_xor>(as_bool(x), as_bool(y), "logical_xor");
 }
 Array logical_not(const Array& x) { return lax::bitwise_not(as_bool(x)); }
 Array bitwise_not(const Array& x) { return lax::bitwise_not(x); }

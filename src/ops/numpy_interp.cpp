@@ -18,18 +18,9 @@
 namespace farcall::numpy {
 namespace {
 
-Array like(const Array& x, double value) { return scalar_of(x.dtype(), value); }
-
 DType real_of(DType dtype) {
   if (dtype == DType::kComplex64) return DType::kFloat32;
   return dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
-}
-
-Array rows(const Array& x, int64_t start, int64_t limit) {
-  std::vector<int64_t> starts(x.rank()), limits(x.shape().begin(), x.shape().end());
-  starts[0] = start;
-  limits[0] = limit;
-  return lax::slice(x, starts, limits);
 }
 
 // The points within one period, and a point more at each end.

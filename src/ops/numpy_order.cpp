@@ -22,9 +22,9 @@ Along along(const Array& x, std::optional<int64_t> axis, std::string_view functi
   return {x, normalize_axis(*axis, x.rank(), function)};
 }
 
-Array cumulative(Array (*operation)(const Array&, int64_t, bool), const Array& x,
-                 std::optional<int64_t> axis, std::optional<DType> dtype,
-                 std::string_view function) {
+Array along_axis_or_flat(Array (*operation)(const Array&, int64_t, bool), const Array& x,
+                         std::optional<int64_t> axis, std::optional<DType> dtype,
+                         std::string_view function) {
   const auto [flat, which] = along(x, axis, function);
   return operation(dtype ? astype(flat, *dtype) : counted(flat), which, false);
 }
@@ -52,10 +52,10 @@ Array argsort(const Array& x, std::optional<int64_t> axis, bool descending) {
 }
 
 Array cumsum(const Array& x, std::optional<int64_t> axis, std::optional<DType> dtype) {
-  return cumulative(lax::cumsum, x, axis, dtype, "cumsum");
+  return along_axis_or_flat(lax::cumsum, x, axis, dtype, "cumsum");
 }
 Array cumprod(const Array& x, std::optional<int64_t> axis, std::optional<DType> dtype) {
-  return cumulative(lax::cumprod, x, axis, dtype, "cumprod");
+  return along_axis_or_flat(lax::cumprod, x, axis, dtype, "cumprod");
 }
 
 }  // namespace farcall::numpy

@@ -100,7 +100,7 @@ Array pad(const Array& x, const PadWidths& widths, std::string_view mode) {
 
 namespace {
 
-Array slice_of(const Array& x, int64_t axis, int64_t start, int64_t limit) {
+Array slice_along(const Array& x, int64_t axis, int64_t start, int64_t limit) {
   Shape starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
   starts[axis] = start;
   limits[axis] = limit;
@@ -131,7 +131,8 @@ Array roll_one(const Array& x, const Shift& shift, int64_t axis) {
   if (const auto* known = std::get_if<int64_t>(&shift)) {
     const int64_t by = modulo(*known, size);
     if (by == 0) return x;
-    const Array parts[] = {slice_of(x, axis, size - by, size), slice_of(x, axis, 0, size - by)};
+    const Array parts[] = {slice_along(x, axis, size - by, size),
+                           slice_along(x, axis, 0, size - by)};
     return lax::concatenate(parts, axis);
   }
   const Array twice[] = {x, x};

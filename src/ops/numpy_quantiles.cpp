@@ -18,11 +18,6 @@
 namespace farcall::numpy {
 namespace {
 
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return lax::select_n(which, std::array{if_false, if_true});
-}
-Array like(const Array& x, double value) { return scalar_of(x.dtype(), value); }
-
 // Lanes of sorted elements along the last dimension, NaNs at the end.
 struct Ordered {
   Array elements;  // [..., size]

@@ -57,13 +57,6 @@ int64_t count_intervals(int64_t num, bool endpoint, std::string_view function) {
   return endpoint ? num - 1 : num;
 }
 
-Array rows(const Array& x, int64_t start, int64_t limit) {
-  std::vector<int64_t> starts(x.rank()), limits(x.shape().begin(), x.shape().end());
-  starts[0] = start;
-  limits[0] = limit;
-  return lax::slice(x, starts, limits);
-}
-
 // `values` along dimension 0, the ends as they were given.
 Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
   const int64_t num = values.shape()[0];

@@ -15,8 +15,8 @@ namespace {
 
 using Reduction = Array (*)(const Array&, ListOf<int64_t>);
 
-Array reduce(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
-             std::string_view function) {
+Array reduce_axes(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
+                  std::string_view function) {
   const std::vector<int64_t> which = normalize_axes(axes, x.rank(), function);
   const Array result = strengthen(reduction(x, which));
   return keepdims ? expand_dims(result, which) : result;
@@ -31,7 +31,7 @@ Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool
                 fmt::format("{}: dimension {} of {} is empty and has no extreme", function, axis,
                             x.type().to_string()));
   }
-  return reduce(reduction, x, axes, keepdims, function);
+  return reduce_axes(reduction, x, axes, keepdims, function);
 }
 
 // Sums of narrow floats are made in float32, whose range they stay in, and then made narrow again.
@@ -75,7 +75,7 @@ Array elements_of(const Array& x, const MeanOptions& options, std::string_view f
 Array sum_of(const Array& x, const Axes& axes, const MeanOptions& options,
              std::string_view function) {
   const Array taken = options.where ? where(*options.where, x, zeros({}, x.dtype())) : x;
-  return reduce(lax::reduce_sum, widened(taken), axes, options.keepdims, function);
+  return reduce_axes(lax::reduce_sum, widened(taken), axes, options.keepdims, function);
 }
 
 double num_elements(const Array& x, const Axes& axes, std::string_view function) {
@@ -139,10 +139,10 @@ Array weights_of(const Array& x, const Axes& axes, const Array& weights) {
 }  // namespace
 
 Array sum(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_sum, widened(x), axes, keepdims, "sum");
+  return reduce_axes(lax::reduce_sum, widened(x), axes, keepdims, "sum");
 }
 Array prod(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_prod, widened(x), axes, keepdims, "prod");
+  return reduce_axes(lax::reduce_prod, widened(x), axes, keepdims, "prod");
 }
 Array max(const Array& x, const Axes& axes, bool keepdims) {
   return reduce_extreme(lax::reduce_max, x, axes, keepdims, "max");
@@ -151,10 +151,10 @@ Array min(const Array& x, const Axes& axes, bool keepdims) {
   return reduce_extreme(lax::reduce_min, x, axes, keepdims, "min");
 }
 Array any(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_or, as_bool(x), axes, keepdims, "any");
+  return reduce_axes(lax::reduce_or, as_bool(x), axes, keepdims, "any");
 }
 Array all(const Array& x, const Axes& axes, bool keepdims) {
-  return reduce(lax::reduce_and, as_bool(x), axes, keepdims, "all");
+  return reduce_axes(lax::reduce_and, as_bool(x), axes, keepdims, "all");
 }
 
 Array mean(const Array& x, const Axes& axes, const MeanOptions& options) {

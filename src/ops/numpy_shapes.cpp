@@ -14,14 +14,14 @@ namespace farcall::numpy {
 namespace {
 
 template <class... Args>
-[[noreturn]] void fail(std::string_view function, fmt::format_string<Args...> format,
-                       Args&&... args) {
+[[noreturn]] void fail_shape(std::string_view function, fmt::format_string<Args...> format,
+                             Args&&... args) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{}: {}", function, fmt::format(format, std::forward<Args>(args)...)));
 }
 
 std::vector<Array> promote_all(std::span<const Array> arrays, std::string_view function) {
-  if (arrays.empty()) fail(function, "needs at least one array");
+  if (arrays.empty()) fail_shape(function, "needs at least one array");
   std::vector<ShapeDtype> types;
   for (const Array& array : arrays) types.push_back(array.type());
   return with_error_prefix(function, [&] {
@@ -37,7 +37,7 @@ std::vector<Array> promote_all(std::span<const Array> arrays, std::string_view f
 int64_t normalize_axis(int64_t axis, size_t rank, std::string_view function) {
   const auto size = static_cast<int64_t>(rank);
   if (axis < -size || axis >= size) {
-    fail(function, "axis {} is out of range for an array of rank {}", axis, rank);
+    fail_shape(function, "axis {} is out of range for an array of rank {}", axis, rank);
   }
   return axis < 0 ? axis + size : axis;
 }
@@ -52,7 +52,7 @@ std::vector<int64_t> normalize_axes(const Axes& axes, size_t rank, std::string_v
   for (const int64_t axis : *axes) result.push_back(normalize_axis(axis, rank, function));
   std::ranges::sort(result);
   if (std::ranges::adjacent_find(result) != result.end()) {
-    fail(function, "an axis is named twice in {}", shape_to_string(*axes));
+    fail_shape(function, "an axis is named twice in {}", shape_to_string(*axes));
   }
   return result;
 }
@@ -98,18 +98,19 @@ Array reshape(const Array& x, ListOf<int64_t> shape) {
   for (int64_t& size : sizes) {
     if (size != -1) {
       if (__builtin_mul_overflow(known, size, &known)) {
-        fail("reshape", "the sizes {} multiply to more than 63 bits hold", shape_to_string(shape));
+        fail_shape("reshape", "the sizes {} multiply to more than 63 bits hold",
+                   shape_to_string(shape));
       }
     } else if (unknown) {
-      fail("reshape", "only one size may be -1, got {}", shape_to_string(shape));
+      fail_shape("reshape", "only one size may be -1, got {}", shape_to_string(shape));
     } else {
       unknown = &size;
     }
   }
   if (unknown) {
     if (known <= 0 || x.size() % known != 0) {
-      fail("reshape", "{} cannot become {}: its {} elements do not divide into {}",
-           x.type().to_string(), shape_to_string(shape), x.size(), known);
+      fail_shape("reshape", "{} cannot become {}: its {} elements do not divide into {}",
+                 x.type().to_string(), shape_to_string(shape), x.size(), known);
     }
     *unknown = x.size() / known;
   }
@@ -158,8 +159,8 @@ Array moveaxis(const Array& x, int64_t source, int64_t destination) {
 Array broadcast_to(const Array& x, ListOf<int64_t> shape) {
   if (std::ranges::equal(x.shape(), shape)) return x;
   if (x.rank() > shape.size()) {
-    fail("broadcast_to", "{} cannot be broadcast to {}, which has fewer dimensions",
-         x.type().to_string(), shape_to_string(shape));
+    fail_shape("broadcast_to", "{} cannot be broadcast to {}, which has fewer dimensions",
+               x.type().to_string(), shape_to_string(shape));
   }
   std::vector<int64_t> dimensions(x.rank());
   std::iota(dimensions.begin(), dimensions.end(), static_cast<int64_t>(shape.size() - x.rank()));
@@ -182,8 +183,8 @@ Array squeeze(const Array& x, const Axes& axes) {
   for (size_t i = 0; i < x.rank(); ++i) {
     const bool is_named = std::ranges::find(which, static_cast<int64_t>(i)) != which.end();
     if (is_named && x.shape()[i] != 1) {
-      fail("squeeze", "dimension {} of {} has size {}, not 1", i, x.type().to_string(),
-           x.shape()[i]);
+      fail_shape("squeeze", "dimension {} of {} has size {}, not 1", i, x.type().to_string(),
+                 x.shape()[i]);
     }
     const bool is_dropped = axes ? is_named : x.shape()[i] == 1;
     if (!is_dropped) shape.push_back(x.shape()[i]);
@@ -201,8 +202,8 @@ Array stack(ListOf<Array> arrays, int64_t axis) {
   const int64_t where = normalize_axis(axis, operands[0].rank() + 1, "stack");
   for (Array& operand : operands) {
     if (!std::ranges::equal(operand.shape(), arrays[0].shape())) {
-      fail("stack", "all arrays must have one shape; got {} and {}", arrays[0].type().to_string(),
-           operand.type().to_string());
+      fail_shape("stack", "all arrays must have one shape; got {} and {}",
+                 arrays[0].type().to_string(), operand.type().to_string());
     }
     operand = expand_dims(operand, std::span(&where, 1));
   }

@@ -12,10 +12,6 @@ std::vector<ShapeDtype> same_types(std::span<const ShapeDtype> inputs, const Par
   return {inputs.begin(), inputs.end()};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
 // The barrier of those that are not null, in their places.
 std::vector<Array> barrier_of(const Primitive& primitive, std::span<const Array> arrays) {
   std::vector<Array> operands;
@@ -49,14 +45,14 @@ std::vector<Array> barrier_at_once(const ParamsPtr&, std::span<const Array> inpu
   return {inputs.begin(), inputs.end()};
 }
 
-const TransformRules kRules = {.jvp = barrier_jvp,
-                               .transpose = barrier_transpose,
-                               .batch = barrier_batch,
-                               .evaluate = barrier_at_once};
+const TransformRules kBarrierRules = {.jvp = barrier_jvp,
+                                      .transpose = barrier_transpose,
+                                      .batch = barrier_batch,
+                                      .evaluate = barrier_at_once};
 const Primitive kBarrier = {.name = "optimization_barrier",
                             .type_rule = same_types,
                             .flops = no_flops,
-                            .rules = &kRules,
+                            .rules = &kBarrierRules,
                             .kind = PrimitiveKind::kBarrier};
 FARCALL_REGISTER_PRIMITIVE(kBarrier);
 

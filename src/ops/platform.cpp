@@ -20,10 +20,6 @@ std::vector<ShapeDtype> index_rule(std::span<const ShapeDtype> inputs, const Par
   return {ShapeDtype(DType::kInt32, {})};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
 const Primitive kPlatformIndex = {.name = "platform_index",
                                   .type_rule = index_rule,
                                   .parse = parse_params<PlatformIndexParams>,

@@ -31,10 +31,6 @@ ShapeDtype without_axes(ShapeDtype type, std::span<const int64_t> axes) {
   return type.with_shape(shape);
 }
 
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
-bool is_ordered(DType dtype) {
-  return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
-}
 bool is_bits(DType dtype) { return dtype == DType::kBool || is_integer(dtype); }
 
 template <bool (*accepts)(DType)>
@@ -90,13 +86,6 @@ std::vector<Array> sum_transpose(const TransposeCall& call) {
 }
 
 // Elements first, first + 1, … below `limit` of the leading dimension.
-Array rows(const Array& x, int64_t first, int64_t limit) {
-  Shape starts(x.rank(), 0), limits = to_shape(x.shape());
-  starts[0] = first;
-  limits[0] = limit;
-  return lax::slice(x, starts, limits);
-}
-
 // Halves the number of factors until one is left. Dividing the product by each factor would be
 // shorter, but fails where one is zero.
 JvpResults prod_jvp(const JvpCall& call) {

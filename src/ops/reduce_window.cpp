@@ -48,11 +48,6 @@ Shape window_shape(ShapeDtype x, const Window& p) {
   return shape;
 }
 
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
-bool is_ordered(DType dtype) {
-  return dtype == DType::kBool || is_integer(dtype) || is_floating(dtype);
-}
-
 template <bool (*accepts)(DType)>
 std::vector<ShapeDtype> reduce_window_rule(std::span<const ShapeDtype> inputs,
                                            const Params* params) {
@@ -73,14 +68,16 @@ void check_selection(std::span<const ShapeDtype> inputs, const SelectWindowParam
   }
 }
 
-std::vector<ShapeDtype> gather_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> select_and_gather_rule(std::span<const ShapeDtype> inputs,
+                                               const Params* params) {
   const auto& p = params_as<SelectWindowParams>(params);
   check_selection(inputs, p);
   elementwise_shape(inputs);
   return {inputs[0].with_shape(window_shape(inputs[1], p))};
 }
 
-std::vector<ShapeDtype> scatter_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> select_and_scatter_rule(std::span<const ShapeDtype> inputs,
+                                                const Params* params) {
   const auto& p = params_as<SelectWindowParams>(params);
   check_selection(inputs, p);
   const Shape shape = window_shape(inputs[1], p);
@@ -126,7 +123,7 @@ BatchResults window_batch(const BatchCall& call) {
 
 // An element gets what the windows that cover it got: a window moves over the cotangent, whose
 // elements lie a stride apart.
-std::vector<Array> sum_transpose(const TransposeCall& call) {
+std::vector<Array> window_sum_transpose(const TransposeCall& call) {
   const auto& p = params_as<ReduceWindowParams>(call.params.get());
   ReduceWindowParams back = p;
   std::swap(back.base_dilation, back.window_strides);
@@ -145,21 +142,21 @@ std::vector<Array> sum_transpose(const TransposeCall& call) {
 
 Array bind_selection(const Primitive& primitive, const Array& x, const Array& operand,
                      const SelectWindowParams& params);
-extern const Primitive kGather, kScatter;
+extern const Primitive kSelectAndGatherAdd, kSelectAndScatterAdd;
 
 template <bool is_max>
-JvpResults extreme_jvp(const JvpCall& call) {
+JvpResults window_extreme_jvp(const JvpCall& call) {
   const auto& p = params_as<ReduceWindowParams>(call.params.get());
   const SelectWindowParams selection = {p.base_dilation,      p.padding,
                                         is_max ? "ge" : "le", p.window_dilation,
                                         p.window_dimensions,  p.window_strides};
   return {bind_primitive(call.primitive, call.params, call.primals),
-          {bind_selection(kGather, call.tangents[0], call.primals[0], selection)}};
+          {bind_selection(kSelectAndGatherAdd, call.tangents[0], call.primals[0], selection)}};
 }
 
 // A product is differentiated as what it is, the product of the elements of the window, one array
 // for each of its places.
-JvpResults prod_jvp(const JvpCall& call) {
+JvpResults window_prod_jvp(const JvpCall& call) {
   const auto& p = params_as<ReduceWindowParams>(call.params.get());
   Array tangent;
   const Array& x = call.primals[0];
@@ -206,12 +203,14 @@ std::vector<Array> selection_transpose(const TransposeCall& call) {
 
 // ---- primitives
 
-const TransformRules kSumRules = {
-    .jvp = linear_jvp, .transpose = sum_transpose, .batch = window_batch<ReduceWindowParams>};
-const TransformRules kProdRules = {.jvp = prod_jvp, .batch = window_batch<ReduceWindowParams>};
+const TransformRules kWindowSumRules = {.jvp = linear_jvp,
+                                        .transpose = window_sum_transpose,
+                                        .batch = window_batch<ReduceWindowParams>};
+const TransformRules kWindowProdRules = {.jvp = window_prod_jvp,
+                                         .batch = window_batch<ReduceWindowParams>};
 template <bool is_max>
-const TransformRules kExtremeRules = {.jvp = extreme_jvp<is_max>,
-                                      .batch = window_batch<ReduceWindowParams>};
+const TransformRules kWindowExtremeRules = {.jvp = window_extreme_jvp<is_max>,
+                                            .batch = window_batch<ReduceWindowParams>};
 
 Primitive reduce_window(std::string_view name, decltype(Primitive::type_rule) rule,
                         const TransformRules& rules) {
@@ -222,36 +221,38 @@ Primitive reduce_window(std::string_view name, decltype(Primitive::type_rule) ru
           .rules = &rules};
 }
 
-const Primitive kSum = reduce_window("reduce_window_sum", reduce_window_rule<is_number>, kSumRules);
-FARCALL_REGISTER_PRIMITIVE(kSum);
-const Primitive kProd =
-    reduce_window("reduce_window_prod", reduce_window_rule<is_number>, kProdRules);
-FARCALL_REGISTER_PRIMITIVE(kProd);
-const Primitive kMax =
-    reduce_window("reduce_window_max", reduce_window_rule<is_ordered>, kExtremeRules<true>);
-FARCALL_REGISTER_PRIMITIVE(kMax);
-const Primitive kMin =
-    reduce_window("reduce_window_min", reduce_window_rule<is_ordered>, kExtremeRules<false>);
-FARCALL_REGISTER_PRIMITIVE(kMin);
+const Primitive kWindowSum =
+    reduce_window("reduce_window_sum", reduce_window_rule<is_number>, kWindowSumRules);
+FARCALL_REGISTER_PRIMITIVE(kWindowSum);
+const Primitive kWindowProd =
+    reduce_window("reduce_window_prod", reduce_window_rule<is_number>, kWindowProdRules);
+FARCALL_REGISTER_PRIMITIVE(kWindowProd);
+const Primitive kWindowMax =
+    reduce_window("reduce_window_max", reduce_window_rule<is_ordered>, kWindowExtremeRules<true>);
+FARCALL_REGISTER_PRIMITIVE(kWindowMax);
+const Primitive kWindowMin =
+    reduce_window("reduce_window_min", reduce_window_rule<is_ordered>, kWindowExtremeRules<false>);
+FARCALL_REGISTER_PRIMITIVE(kWindowMin);
 
-const TransformRules kGatherRules = {.jvp = selection_jvp<kGather>,
-                                     .transpose = selection_transpose<kScatter>,
+const TransformRules kGatherRules = {.jvp = selection_jvp<kSelectAndGatherAdd>,
+                                     .transpose = selection_transpose<kSelectAndScatterAdd>,
                                      .batch = window_batch<SelectWindowParams>};
-const Primitive kGather = {.name = "select_and_gather_add",
-                           .type_rule = gather_rule,
-                           .parse = parse_params<SelectWindowParams>,
-                           .flops = window_flops<SelectWindowParams>,
-                           .rules = &kGatherRules};
-FARCALL_REGISTER_PRIMITIVE(kGather);
-const TransformRules kScatterRules = {.jvp = selection_jvp<kScatter>,
-                                      .transpose = selection_transpose<kGather>,
-                                      .batch = window_batch<SelectWindowParams>};
-const Primitive kScatter = {.name = "select_and_scatter_add",
-                            .type_rule = scatter_rule,
-                            .parse = parse_params<SelectWindowParams>,
-                            .flops = window_flops<SelectWindowParams>,
-                            .rules = &kScatterRules};
-FARCALL_REGISTER_PRIMITIVE(kScatter);
+const Primitive kSelectAndGatherAdd = {.name = "select_and_gather_add",
+                                       .type_rule = select_and_gather_rule,
+                                       .parse = parse_params<SelectWindowParams>,
+                                       .flops = window_flops<SelectWindowParams>,
+                                       .rules = &kGatherRules};
+FARCALL_REGISTER_PRIMITIVE(kSelectAndGatherAdd);
+const TransformRules kSelectAndScatterRules = {
+    .jvp = selection_jvp<kSelectAndScatterAdd>,
+    .transpose = selection_transpose<kSelectAndGatherAdd>,
+    .batch = window_batch<SelectWindowParams>};
+const Primitive kSelectAndScatterAdd = {.name = "select_and_scatter_add",
+                                        .type_rule = select_and_scatter_rule,
+                                        .parse = parse_params<SelectWindowParams>,
+                                        .flops = window_flops<SelectWindowParams>,
+                                        .rules = &kSelectAndScatterRules};
+FARCALL_REGISTER_PRIMITIVE(kSelectAndScatterAdd);
 
 Array bind_selection(const Primitive& primitive, const Array& x, const Array& operand,
                      const SelectWindowParams& params) {
@@ -259,7 +260,7 @@ Array bind_selection(const Primitive& primitive, const Array& x, const Array& op
   return bind_one(primitive, make_params(params), operands);
 }
 
-Array apply(const Primitive& primitive, const Array& x, ReduceWindowParams window) {
+Array apply_window(const Primitive& primitive, const Array& x, ReduceWindowParams window) {
   const size_t rank = x.rank();
   for (Indices* sizes : {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
     if (sizes->empty()) sizes->assign(rank, 1);
@@ -273,16 +274,16 @@ Array apply(const Primitive& primitive, const Array& x, ReduceWindowParams windo
 namespace lax {
 
 Array reduce_window_sum(const Array& x, ReduceWindowParams window) {
-  return apply(kSum, x, std::move(window));
+  return apply_window(kWindowSum, x, std::move(window));
 }
 Array reduce_window_prod(const Array& x, ReduceWindowParams window) {
-  return apply(kProd, x, std::move(window));
+  return apply_window(kWindowProd, x, std::move(window));
 }
 Array reduce_window_max(const Array& x, ReduceWindowParams window) {
-  return apply(kMax, x, std::move(window));
+  return apply_window(kWindowMax, x, std::move(window));
 }
 Array reduce_window_min(const Array& x, ReduceWindowParams window) {
-  return apply(kMin, x, std::move(window));
+  return apply_window(kWindowMin, x, std::move(window));
 }
 
 }  // namespace lax

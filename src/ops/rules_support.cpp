@@ -45,6 +45,17 @@ std::vector<int64_t> integer_values(const Array& x) {
   return values;
 }
 
+Array select(const Array& which, const Array& if_true, const Array& if_false) {
+  return lax::select_n(which, std::array{if_false, if_true});
+}
+
+Array rows(const Array& x, int64_t start, int64_t limit) {
+  Shape starts(x.rank(), 0), limits = to_shape(x.shape());
+  starts[0] = start;
+  limits[0] = limit;
+  return lax::slice(x, starts, limits);
+}
+
 Array broadcast_scalar(const Array& x, std::span<const int64_t> shape) {
   return x.rank() == shape.size() ? x : lax::broadcast_in_dim(x, shape, {});
 }

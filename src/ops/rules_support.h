@@ -15,6 +15,7 @@ namespace farcall {
 
 // A strongly typed scalar, which operations take together with arrays of its dtype.
 Array scalar_of(DType dtype, double value);
+inline Array like(const Array& x, double value) { return scalar_of(x.dtype(), value); }
 
 // The values of integers of any dtype that are known already.
 std::vector<int64_t> integer_values(const Array& x);
@@ -23,6 +24,11 @@ std::vector<int64_t> integer_values(const Array& x);
 Array broadcast_scalar(const Array& x, std::span<const int64_t> shape);
 // The transpose of that: the cotangent of an operand of this type.
 Array unbroadcast(const Array& cotangent, ShapeDtype type);
+
+// if_true where `which` is true and if_false elsewhere; all of one shape, or scalars.
+Array select(const Array& which, const Array& if_true, const Array& if_false);
+// The elements start up to before limit along the first dimension.
+Array rows(const Array& x, int64_t start, int64_t limit);
 
 // 0, 1, …, count - 1, the numbers of `count` dimensions.
 std::vector<int64_t> all_dimensions(size_t count);

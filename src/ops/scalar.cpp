@@ -14,7 +14,7 @@ namespace {
 constexpr double kTwoTo63 = 9223372036854775808.0;
 constexpr double kTwoTo64 = 18446744073709551616.0;
 
-[[noreturn]] void does_not_fit(const std::string& number, DType dtype) {
+[[noreturn]] void number_does_not_fit(const std::string& number, DType dtype) {
   throw OverflowError(fmt::format("the number {} does not fit into {}", number, dtype_name(dtype)));
 }
 
@@ -23,7 +23,7 @@ Array integer_scalar(T value, DType dtype) {
   const ShapeDtype type(dtype, {});
   Storage storage = Storage::allocate(type.nbytes());
   if (!convert_element(dtype_of<T>(), &value, dtype, storage.data())) {
-    does_not_fit(fmt::format("{}", value), dtype);
+    number_does_not_fit(fmt::format("{}", value), dtype);
   }
   return Array(type, std::move(storage));
 }
@@ -39,7 +39,7 @@ Array integer_scalar(double value, DType dtype) {
   if (value >= kTwoTo63 && value < kTwoTo64) {
     return integer_scalar(static_cast<uint64_t>(value), dtype);
   }
-  does_not_fit(fmt::format("{}", value), dtype);
+  number_does_not_fit(fmt::format("{}", value), dtype);
 }
 
 }  // namespace

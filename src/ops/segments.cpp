@@ -17,26 +17,29 @@ namespace {
 
 using numpy::Update;
 
-[[noreturn]] void refuse(std::string_view function, std::string text) {
+[[noreturn]] void refuse_segments(std::string_view function, std::string text) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", function, text));
 }
 
-void check(std::string_view f, const Array& data, const Array& ids, const SegmentOptions& options) {
+void check_segments(std::string_view f, const Array& data, const Array& ids,
+                    const SegmentOptions& options) {
   if (!is_integer(ids.dtype())) {
     throw TypeError(
         fmt::format("{}: segment_ids must be integers, got {}", f, ids.type().to_string()));
   }
-  if (data.rank() == 0) refuse(f, "data must have a first dimension, got a scalar");
+  if (data.rank() == 0) refuse_segments(f, "data must have a first dimension, got a scalar");
   if (ids.rank() != 1 || ids.size() != data.shape()[0]) {
-    refuse(f, fmt::format("segment_ids must be a vector with an id for each of the {} rows of "
-                          "data, got {}",
-                          data.shape()[0], ids.type().to_string()));
+    refuse_segments(
+        f, fmt::format("segment_ids must be a vector with an id for each of the {} rows of "
+                       "data, got {}",
+                       data.shape()[0], ids.type().to_string()));
   }
   if (options.num_segments && *options.num_segments < 0) {
-    refuse(f, fmt::format("num_segments must not be negative, got {}", *options.num_segments));
+    refuse_segments(
+        f, fmt::format("num_segments must not be negative, got {}", *options.num_segments));
   }
   if (options.bucket_size && *options.bucket_size < 1) {
-    refuse(f, fmt::format("bucket_size must be positive, got {}", *options.bucket_size));
+    refuse_segments(f, fmt::format("bucket_size must be positive, got {}", *options.bucket_size));
   }
 }
 
@@ -82,7 +85,7 @@ Array reduce_first(Update how, const Array& x) {
 
 Array reduce_segments(std::string_view f, Update how, const Array& data, const Array& segment_ids,
                       const SegmentOptions& options) {
-  check(f, data, segment_ids, options);
+  check_segments(f, data, segment_ids, options);
   const int64_t segments = count_segments(f, segment_ids, options);
   const int64_t rows = data.shape()[0];
   numpy::IndexOptions places;

@@ -109,12 +109,13 @@ BatchResults sort_batch(const BatchCall& call) {
   return {bind_sort(operands, p), std::vector<int64_t>(operands.size(), 0)};
 }
 
-const TransformRules kRules = {.jvp = sort_jvp, .transpose = sort_transpose, .batch = sort_batch};
+const TransformRules kSortRules = {
+    .jvp = sort_jvp, .transpose = sort_transpose, .batch = sort_batch};
 const Primitive kSort = {.name = "sort",
                          .type_rule = sort_rule,
                          .parse = parse_params<SortParams>,
                          .flops = sort_flops,
-                         .rules = &kRules};
+                         .rules = &kSortRules};
 FARCALL_REGISTER_PRIMITIVE(kSort);
 
 std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& params) {

@@ -22,8 +22,7 @@ namespace {
 using namespace lax;
 using A = const Array&;
 
-Array like(A x, double value) { return scalar_of(x.dtype(), value); }
-Array choose(A which, A if_true, A if_false) {
+Array choose_scalar_or_all(A which, A if_true, A if_false) {
   const Shape shape = to_shape(which.shape());
   return select_n(which,
                   std::array{broadcast_scalar(if_false, shape), broadcast_scalar(if_true, shape)});
@@ -48,7 +47,7 @@ struct BySize {
 };
 BySize by_size(A x, A y) {
   const Array is_less = numpy::less(x, y);
-  return {choose(is_less, y, x), choose(is_less, x, y)};
+  return {choose_scalar_or_all(is_less, y, x), choose_scalar_or_all(is_less, x, y)};
 }
 
 // The part of a complex number between minus and plus half of a turn.
@@ -74,7 +73,7 @@ Array log_add(A x, A y, Rest rest) {
   const auto [larger, smaller] = by_size(x, y);
   const Array difference = sub(smaller, larger);
   const Array is_same_infinity = bitwise_and(eq(smaller, larger), is_nan(difference));
-  return add(larger, rest(choose(is_same_infinity, like(x, 0), difference)));
+  return add(larger, rest(choose_scalar_or_all(is_same_infinity, like(x, 0), difference)));
 }
 
 // Floats of one dtype and of one shape.
@@ -101,13 +100,13 @@ Array hypot(const Array& x, const Array& y) {
   const Array a = lax::abs(first), b = lax::abs(second);
   const auto [larger, smaller] = by_size(a, b);
   const Array is_point = is_zero(larger);
-  const Array ratio = div(smaller, choose(is_point, like(a, 1), larger));
+  const Array ratio = div(smaller, choose_scalar_or_all(is_point, like(a, 1), larger));
   const Array length = mul(larger, lax::sqrt(add(like(a, 1), integer_pow(ratio, 2))));
   const Array infinity = like(a, std::numeric_limits<double>::infinity());
   const Array is_infinite = bitwise_or(eq(a, infinity), eq(b, infinity));
   // Both are zero: a kink, where each counts as a half.
-  const Array known = choose(is_point, mul(add(a, b), like(a, 0.5)), length);
-  return choose(is_infinite, infinity, known);
+  const Array known = choose_scalar_or_all(is_point, mul(add(a, b), like(a, 0.5)), length);
+  return choose_scalar_or_all(is_infinite, infinity, known);
 }
 
 Array logaddexp(const Array& x, const Array& y) {
@@ -133,12 +132,12 @@ Array sinc(const Array& x) {
   const Array angle = mul(inexact, like(inexact, std::numbers::pi));
   const Array size = lax::abs(angle);
   const Array is_near = lt(size, like(size, 0.5));
-  const Array near = choose(is_near, angle, like(angle, 0));
+  const Array near = choose_scalar_or_all(is_near, angle, like(angle, 0));
   // Far out the sine's zeros are at whole numbers, which a product with pi misses.
-  const Array far = choose(is_near, like(inexact, 1), inexact);
+  const Array far = choose_scalar_or_all(is_near, like(inexact, 1), inexact);
   const Array far_angle = mul(far, like(far, std::numbers::pi));
   const Array sine = is_complex(far.dtype()) ? lax::sin(far_angle) : lax::sinpi(far);
-  return choose(is_near, polynomial(mul(near, near), kSeries), div(sine, far_angle));
+  return choose_scalar_or_all(is_near, polynomial(mul(near, near), kSeries), div(sine, far_angle));
 }
 
 }  // namespace numpy
@@ -157,7 +156,7 @@ JvpResults product_jvp(std::span<const Array> primals, std::span<const Array> ta
   if (!tangents[1].is_null()) {
     const Array from_end = logarithm == lax::log ? y : add(y, like(y, 1));
     const Array is_undefined = bitwise_and(is_zero(x), is_zero(from_end));
-    by_y = mul(tangents[1], div(x, choose(is_undefined, like(y, 1), from_end)));
+    by_y = mul(tangents[1], div(x, choose_scalar_or_all(is_undefined, like(y, 1), from_end)));
   }
   const Array result = logarithm == lax::log ? xlogy(x, y) : xlog1py(x, y);
   return with_tangent(result, {by_x, by_y});
@@ -171,7 +170,8 @@ Array product_with_logarithm(A x, A y, const char* name) {
     call->function = [](std::span<const Array> inputs) {
       const Array &a = inputs[0], &b = inputs[1];
       const Array is_left_out = bitwise_and(is_zero(a), eq(b, b));
-      return std::vector<Array>{choose(is_left_out, like(a, 0), mul(a, logarithm(b)))};
+      return std::vector<Array>{
+          choose_scalar_or_all(is_left_out, like(a, 0), mul(a, logarithm(b)))};
     };
     call->jvp = product_jvp<logarithm>;
     return call;
@@ -193,10 +193,11 @@ Array power_less_one(A log_x, A p) {
   const Array product = mul(p, log_x);
   const Array is_small = lt(lax::abs(product), like(p, 0.5));
   const Array is_near = bitwise_or(is_small, is_zero(p));
-  const Array near = mul(log_x, polynomial(choose(is_small, product, like(p, 0)), kSeries));
-  const Array far_product = choose(is_near, like(p, 1), product);
-  const Array far = div(lax::expm1(far_product), choose(is_near, like(p, 1), p));
-  return choose(is_near, near, far);
+  const Array near =
+      mul(log_x, polynomial(choose_scalar_or_all(is_small, product, like(p, 0)), kSeries));
+  const Array far_product = choose_scalar_or_all(is_near, like(p, 1), product);
+  const Array far = div(lax::expm1(far_product), choose_scalar_or_all(is_near, like(p, 1), p));
+  return choose_scalar_or_all(is_near, near, far);
 }
 
 }  // namespace
@@ -215,8 +216,8 @@ Array entr(const Array& x) {
     call->function = [](std::span<const Array> inputs) {
       const Array& a = inputs[0];
       const Array lowest = like(a, -std::numeric_limits<double>::infinity());
-      const Array product = choose(is_zero(a), like(a, 0), neg(mul(a, lax::log(a))));
-      return std::vector<Array>{choose(lt(a, like(a, 0)), lowest, product)};
+      const Array product = choose_scalar_or_all(is_zero(a), like(a, 0), neg(mul(a, lax::log(a))));
+      return std::vector<Array>{choose_scalar_or_all(lt(a, like(a, 0)), lowest, product)};
     };
     call->jvp = [](std::span<const Array> primals, std::span<const Array> tangents) {
       const Array& a = primals[0];

@@ -30,20 +30,17 @@ Array unary(const Array& x, std::string_view function) {
   return op(promote_inexact(x, function));
 }
 template <auto op>
-Array binary(const Array& x, const Array& y, std::string_view function) {
+Array special_binary(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote_inexact(x, y, function);
   return op(a, b);
 }
 
 // A number in the dtype of x, as weak as x.
-Array like(const Array& x, double value) {
+Array number_like(const Array& x, double value) {
   return convert(Array(value), {x.dtype(), x.type().weak_type()});
 }
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return lax::select_n(which, std::array{if_false, if_true});
-}
 Array is_odd(const Array& whole) {
-  const Array two = like(whole, 2);
+  const Array two = number_like(whole, 2);
   return lax::ne(lax::mul(lax::floor(lax::div(whole, two)), two), whole);
 }
 
@@ -54,22 +51,23 @@ Array is_odd(const Array& whole) {
 #define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
   Array name(const Array& x) { return unary<lax::function>(x, #name); }
 #define FARCALL_SPECIAL_BINARY(name, function, x, y, summary) \
-  Array name(const Array& x, const Array& y) { return binary<lax::function>(x, y, #name); }
+  Array name(const Array& x, const Array& y) { return special_binary<lax::function>(x, y, #name); }
 // NOLINTEND(bugprone-macro-parentheses)
 #include <farcall/ops/elementwise_list.h>
 
 Array logit(const Array& x) {
   const Array a = promote_inexact(x, "logit");
   if (!is_complex(a.dtype())) return lax::logit(a);
-  return lax::log(lax::div(a, lax::sub(like(a, 1), a)));
+  return lax::log(lax::div(a, lax::sub(number_like(a, 1), a)));
 }
 
 Array gammasgn(const Array& x) {
   const Array a = promote_inexact(x, "gammasgn");
-  const Array zero = like(a, 0), one = like(a, 1);
+  const Array zero = number_like(a, 0), one = number_like(a, 1);
   const Array whole = lax::floor(a);
   const Array is_pole = lax::eq(a, whole);
-  const Array below = select(is_pole, like(a, kNan), select(is_odd(whole), lax::neg(one), one));
+  const Array below =
+      select(is_pole, number_like(a, kNan), select(is_odd(whole), lax::neg(one), one));
   // 1 / x tells the zeros apart.
   const Array at_zero = lax::sign(lax::div(one, a));
   const Array above = select(lax::eq(a, zero), at_zero, one);
@@ -79,7 +77,7 @@ Array gammasgn(const Array& x) {
 
 Array factorial(const Array& n) {
   const Array a = promote_inexact(n, "factorial");
-  const Array zero = like(a, 0);
+  const Array zero = number_like(a, 0);
   const Array is_pole = lax::bitwise_and(lax::lt(a, zero), lax::eq(a, lax::floor(a)));
   return select(is_pole, zero, lax::factorial(select(is_pole, zero, a)));
 }
@@ -92,13 +90,13 @@ Array multigammaln(const Array& a, int64_t d) {
   const Array x = promote_inexact(a, "multigammaln");
   const auto size = static_cast<double>(d);
   const auto last = static_cast<int64_t>(x.rank());
-  const Array halves = lax::mul(lax::iota(x.dtype(), {d}, 0), like(x, 0.5));
+  const Array halves = lax::mul(lax::iota(x.dtype(), {d}, 0), number_like(x, 0.5));
   const Array terms = lax::lgamma(numpy::subtract(numpy::expand_dims(x, {last}), halves));
   return lax::add(numpy::sum(terms, last),
-                  like(x, size * (size - 1) / 4 * std::log(std::numbers::pi)));
+                  number_like(x, size * (size - 1) / 4 * std::log(std::numbers::pi)));
 }
 
-Array zeta(const Array& x, const Array& q) { return binary<lax::zeta>(x, q, "zeta"); }
+Array zeta(const Array& x, const Array& q) { return special_binary<lax::zeta>(x, q, "zeta"); }
 
 Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
   auto [a, b] = promote_inexact(a_in, b_in, "betainc");
@@ -113,25 +111,25 @@ Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
 // difference, which is exact there; else from the larger quotient, unless that overflows.
 Array rel_entr(const Array& p, const Array& q) {
   const auto [x, y] = promote_inexact(p, q, "rel_entr");
-  const Array zero = like(x, 0), one = like(x, 1);
+  const Array zero = number_like(x, 0), one = number_like(x, 1);
   const Array are_above = lax::bitwise_and(lax::gt(x, zero), lax::gt(y, zero));
   const Array a = select(are_above, x, one), b = select(are_above, y, one);
-  const Array are_near = lax::bitwise_and(lax::lt(lax::mul(a, like(a, 0.5)), b),
-                                          lax::lt(lax::mul(b, like(b, 0.5)), a));
+  const Array are_near = lax::bitwise_and(lax::lt(lax::mul(a, number_like(a, 0.5)), b),
+                                          lax::lt(lax::mul(b, number_like(b, 0.5)), a));
   const Array excess = lax::div(lax::sub(select(are_near, a, one), select(are_near, b, one)),
                                 select(are_near, b, one));
   const Array is_less = lax::lt(a, b);
   const Array high = select(is_less, b, a), low = select(is_less, a, b);
-  const Array is_finite = lax::lt(lax::div(high, low), like(a, kInfinity));
+  const Array is_finite = lax::lt(lax::div(high, low), number_like(a, kInfinity));
   const Array of_quotient =
       lax::log(lax::div(select(is_finite, high, one), select(is_finite, low, one)));
   const Array far = select(is_finite, select(is_less, lax::neg(of_quotient), of_quotient),
                            lax::sub(lax::log(a), lax::log(b)));
   const Array logarithm = select(are_near, lax::log1p(excess), far);
   const Array is_zero = lax::bitwise_and(lax::eq(x, zero), lax::ge(y, zero));
-  const Array outside = select(is_zero, zero, like(x, kInfinity));
+  const Array outside = select(is_zero, zero, number_like(x, kInfinity));
   const Array value = select(are_above, lax::mul(a, logarithm), outside);
-  return select(lax::bitwise_and(lax::eq(x, x), lax::eq(y, y)), value, like(x, kNan));
+  return select(lax::bitwise_and(lax::eq(x, x), lax::eq(y, y)), value, number_like(x, kNan));
 }
 
 Array kl_div(const Array& p, const Array& q) {

@@ -125,12 +125,8 @@ std::vector<ShapeDtype> iota_rule(std::span<const ShapeDtype> inputs, const Para
   return {ShapeDtype(p.dtype, p.shape)};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
 template <class Struct>
-Array apply(const Primitive& primitive, Struct params, std::span<const Array> operands) {
+Array apply_one(const Primitive& primitive, Struct params, std::span<const Array> operands) {
   return bind_one(primitive, make_params(std::move(params)), operands);
 }
 
@@ -210,7 +206,7 @@ BatchResults broadcast_batch(const BatchCall& call) {
   p.shape = with_batch(p.shape, to, call.axis.size);
   p.broadcast_dimensions = past_batch(p.broadcast_dimensions, to);
   p.broadcast_dimensions.insert(p.broadcast_dimensions.begin() + from, to);
-  return {{apply(call.primitive, std::move(p), call.inputs)}, {to}};
+  return {{apply_one(call.primitive, std::move(p), call.inputs)}, {to}};
 }
 
 BatchResults reshape_batch(const BatchCall& call) {
@@ -308,13 +304,13 @@ namespace lax {
 
 Array broadcast_in_dim(const Array& x, ListOf<int64_t> shape,
                        ListOf<int64_t> broadcast_dimensions) {
-  return apply(kBroadcastInDim,
-               BroadcastInDimParams{to_shape(shape), to_shape(broadcast_dimensions)}, {&x, 1});
+  return apply_one(kBroadcastInDim,
+                   BroadcastInDimParams{to_shape(shape), to_shape(broadcast_dimensions)}, {&x, 1});
 }
 
 Array reshape(const Array& x, ListOf<int64_t> new_sizes) {
   if (std::ranges::equal(x.shape(), new_sizes)) return x;
-  return apply(kReshape, ReshapeParams{to_shape(new_sizes)}, {&x, 1});
+  return apply_one(kReshape, ReshapeParams{to_shape(new_sizes)}, {&x, 1});
 }
 
 Array expand_dims(const Array& x, ListOf<int64_t> dimensions) {
@@ -345,27 +341,28 @@ Array squeeze(const Array& x, ListOf<int64_t> dimensions) {
 
 Array transpose(const Array& x, ListOf<int64_t> permutation) {
   if (std::ranges::equal(permutation, all_dimensions(x.rank()))) return x;
-  return apply(kTranspose, TransposeParams{to_shape(permutation)}, {&x, 1});
+  return apply_one(kTranspose, TransposeParams{to_shape(permutation)}, {&x, 1});
 }
 
 Array slice(const Array& x, ListOf<int64_t> start_indices, ListOf<int64_t> limit_indices,
             ListOf<int64_t> strides) {
-  return apply(kSlice,
-               SliceParams{to_shape(start_indices), to_shape(limit_indices),
-                           strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_shape(strides)},
-               {&x, 1});
+  return apply_one(
+      kSlice,
+      SliceParams{to_shape(start_indices), to_shape(limit_indices),
+                  strides.empty() ? std::vector<int64_t>(x.rank(), 1) : to_shape(strides)},
+      {&x, 1});
 }
 
 Array concatenate(ListOf<Array> operands, int64_t dimension) {
-  return apply(kConcatenate, ConcatenateParams{dimension}, operands);
+  return apply_one(kConcatenate, ConcatenateParams{dimension}, operands);
 }
 
 Array rev(const Array& x, ListOf<int64_t> dimensions) {
-  return apply(kRev, RevParams{to_shape(dimensions)}, {&x, 1});
+  return apply_one(kRev, RevParams{to_shape(dimensions)}, {&x, 1});
 }
 
 Array iota(DType dtype, ListOf<int64_t> shape, int64_t dimension) {
-  return apply(kIota, IotaParams{dtype, to_shape(shape), dimension}, {});
+  return apply_one(kIota, IotaParams{dtype, to_shape(shape), dimension}, {});
 }
 
 }  // namespace lax

@@ -115,7 +115,7 @@ class Chooser final : public Inliner {
   std::string_view platform_;
 };
 
-bool needs_work(const Program& program) {
+bool has_platform_choice(const Program& program) {
   return std::ranges::any_of(program.equations, [](const Equation& equation) {
     return equation.primitive->kind == PrimitiveKind::kPlatformIndex || has_regions(equation);
   });
@@ -133,7 +133,7 @@ bool has_choices(const Program& program) {
 }  // namespace
 
 ProgramPtr choose_platform(ProgramPtr program, std::string_view platform) {
-  if (!needs_work(*program)) return program;
+  if (!has_platform_choice(*program)) return program;
   if (has_choices(*program)) return Chooser(*program, platform).run();
   return pass_nested(std::move(program), [platform](const ProgramPtr& nested) {
     return choose_platform(nested, platform);

@@ -41,7 +41,7 @@ class CallInliner final : public Inliner {
   }
 };
 
-bool needs_work(const Program& program) {
+bool has_inlined_calls(const Program& program) {
   return std::ranges::any_of(program.equations, [](const Equation& equation) {
     return equation.primitive->body || has_regions(equation);
   });
@@ -56,7 +56,7 @@ bool has_calls(const Program& program) {
 }  // namespace
 
 ProgramPtr inline_calls(ProgramPtr program) {
-  if (!needs_work(*program)) return program;
+  if (!has_inlined_calls(*program)) return program;
   if (!has_calls(*program)) return pass_nested(std::move(program), inline_calls);
   return CallInliner(*program).run();
 }

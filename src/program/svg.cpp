@@ -209,7 +209,7 @@ class Layout {
   double width_ = 0, height_ = 0;
 };
 
-std::string_view class_of(DrawnNode::Kind kind) {
+std::string_view css_class_of(DrawnNode::Kind kind) {
   switch (kind) {
     case DrawnNode::Kind::kInput:
       return "input";
@@ -311,7 +311,7 @@ class Painter {
     svg += fmt::format(
         "<g class=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
         "rx=\"{}\"/>",
-        class_of(node.kind), left, item.y, item.width, item.height, is_round ? 12 : 5);
+        css_class_of(node.kind), left, item.y, item.width, item.height, is_round ? 12 : 5);
     if (node.equation && node.equation->where) {
       svg += fmt::format("<title>{}</title>", escaped(to_text(*node.equation->where)));
     }

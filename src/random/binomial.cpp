@@ -20,19 +20,15 @@
 namespace farcall::random {
 namespace {
 
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return numpy::where(which, if_true, if_false);
-}
-
 struct Trials {
   Array count, sum, key;
 };
 FARCALL_TREE(Trials, count, sum, key);
 
-struct Accepted {
+struct AcceptedCount {
   Array count, is_accepted, key;
 };
-FARCALL_TREE(Accepted, count, is_accepted, key);
+FARCALL_TREE(AcceptedCount, count, is_accepted, key);
 
 // How many geometric samples add up to no more than n: those are the successes. For few of them.
 Array binomial_by_sums(const Array& key, const Array& n, const Array& p) {
@@ -43,7 +39,7 @@ Array binomial_by_sums(const Array& key, const Array& n, const Array& p) {
       [&](const Trials& now) { return numpy::any(goes_on(now)); },
       [&](const Trials& now) {
         const Array u = unit_interval(subkey(now.key, 0), n.shape(), n.dtype());
-        return Trials{select(goes_on(now), now.count + 1.0, now.count),
+        return Trials{numpy::where(goes_on(now), now.count + 1.0, now.count),
                       now.sum + lax::ceil(lax::log(u) / log_failure), subkey(now.key, 1)};
       },
       Trials{zeros, zeros, key});
@@ -63,7 +59,7 @@ Array stirling_tail(const Array& k) {
   const Array table = in_dtype(
       Array::of(std::span<const double>(kFirst), std::array{std::ssize(kFirst)}), k.dtype());
   const Array position = lax::convert_element_type(lax::floor(small), DType::kInt32);
-  return select(k <= 9.0, numpy::take(table, {position}), found);
+  return numpy::where(k <= 9.0, numpy::take(table, {position}), found);
 }
 
 // W. Hoermann, "The generation of binomial random variates" (Journal of Statistical Computation and
@@ -77,7 +73,7 @@ Array binomial_by_rejection(const Array& key, const Array& n, const Array& p) {
   const Array r = p / (1.0 - p);
   const Array alpha = (2.83 + 5.1 / b) * deviation;
   const Array m = lax::floor((n + 1.0) * p);
-  const auto propose = [&](const Accepted& now) {
+  const auto propose = [&](const AcceptedCount& now) {
     const Array u = unit_interval(subkey(now.key, 1), n.shape(), n.dtype()) - 0.5;
     const Array v = unit_interval(subkey(now.key, 2), n.shape(), n.dtype());
     const Array us = 0.5 - lax::abs(u);
@@ -90,33 +86,34 @@ Array binomial_by_rejection(const Array& key, const Array& n, const Array& p) {
     const Array is_inside = (us >= 0.07) & (v <= v_r);
     const Array is_outside = (k < 0.0) | (k > n);
     const Array is_accepted = is_inside | (~is_outside & (log_v <= bound));
-    return Accepted{select(is_accepted, k, now.count), now.is_accepted | is_accepted,
-                    subkey(now.key, 0)};
+    return AcceptedCount{numpy::where(is_accepted, k, now.count), now.is_accepted | is_accepted,
+                         subkey(now.key, 0)};
   };
-  const Accepted init{numpy::full(n.shape(), -1.0, n.dtype()),
-                      numpy::zeros(n.shape(), DType::kBool), key};
-  return lax::while_loop([](const Accepted& now) { return ~numpy::all(now.is_accepted); }, propose,
-                         init)
+  const AcceptedCount init{numpy::full(n.shape(), -1.0, n.dtype()),
+                           numpy::zeros(n.shape(), DType::kBool), key};
+  return lax::while_loop([](const AcceptedCount& now) { return ~numpy::all(now.is_accepted); },
+                         propose, init)
       .count;
 }
 
 // Both ways for all elements, each with parameters that suit it, of the smaller of p and 1 - p.
 Array binomial_samples(const Array& key, const Array& n, const Array& p, DType dtype) {
   const Array is_small = p < 0.5;
-  const Array q = select(is_small, p, 1.0 - p);
+  const Array q = numpy::where(is_small, p, 1.0 - p);
   const Array is_no_count = numpy::isnan(n) | (n < 0.0), is_infinite = numpy::isinf(n);
   const Array is_no_chance = numpy::isnan(q), is_invalid = (q < 0.0) | is_no_chance | is_no_count;
-  const Array chance = select(is_no_chance | (q < 0.0), 0.01, q);
+  const Array chance = numpy::where(is_no_chance | (q < 0.0), 0.01, q);
   const Array are_few = is_no_count | (n * chance <= 10.0);
   const Array count = lax::floor(n);
-  const Array few = binomial_by_sums(key, select(are_few, count, 0.0), chance);
-  const Array many =
-      binomial_by_rejection(key, select(are_few, 1e4, count), select(are_few, 0.5, chance));
-  Array samples = lax::convert_element_type(select(are_few, few, many), dtype);
-  samples = select(is_invalid, std::numeric_limits<double>::quiet_NaN(), samples);
-  samples = select(is_infinite & ~is_invalid, std::numeric_limits<double>::infinity(), samples);
-  return select(is_small | is_no_count | is_no_chance | is_infinite, samples,
-                lax::convert_element_type(count, dtype) - samples);
+  const Array few = binomial_by_sums(key, numpy::where(are_few, count, 0.0), chance);
+  const Array many = binomial_by_rejection(key, numpy::where(are_few, 1e4, count),
+                                           numpy::where(are_few, 0.5, chance));
+  Array samples = lax::convert_element_type(numpy::where(are_few, few, many), dtype);
+  samples = numpy::where(is_invalid, std::numeric_limits<double>::quiet_NaN(), samples);
+  samples =
+      numpy::where(is_infinite & ~is_invalid, std::numeric_limits<double>::infinity(), samples);
+  return numpy::where(is_small | is_no_count | is_no_chance | is_infinite, samples,
+                      lax::convert_element_type(count, dtype) - samples);
 }
 
 Array binomial_of(const Array& key, const Array& n, const Array& p, DType dtype) {
@@ -156,7 +153,7 @@ Array multinomial(const Array& key, const Array& n, const Array& p, const Option
   common_shape("multinomial", front, {n.shape()});
   const Array chances = numpy::moveaxis(in_shape(in_dtype(p, computed), size), -1, 0);
   const Array left = lax::cumsum(chances, 0, /*reverse=*/true);
-  const Array ratios = chances / select(left == 0.0, 1.0, left);
+  const Array ratios = chances / numpy::where(left == 0.0, 1.0, left);
   const int64_t outcomes = size.back();
   const std::array xs = {ratios, random_split(typed, {&outcomes, 1})};
   const Array trials = in_shape(in_dtype(n, computed), front);

@@ -16,10 +16,6 @@
 namespace farcall::random {
 namespace {
 
-[[noreturn]] void invalid(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 struct NamedForm {
   DType dtype;
   FloatForm form;
@@ -49,7 +45,7 @@ GivenKeys given_keys(std::string_view function, const Array& keys) {
 GivenKeys given_key(std::string_view function, const Array& key) {
   GivenKeys given = given_keys(function, key);
   if (given.keys.rank() == 0) return given;
-  invalid(
+  invalid_argument(
       fmt::format("{}: takes a single key, got an array of keys of shape {}. Map over keys "
                   "with vmap",
                   function, shape_to_string(given.keys.shape())));
@@ -65,25 +61,26 @@ FloatForm float_form(std::string_view function, DType dtype) {
   for (const auto& [known, form] : kForms) {
     if (known == dtype) return form;
   }
-  invalid(fmt::format("{}: dtype must be a float of 8, 16, 32 or 64 bits, got {}", function,
-                      dtype_name(dtype)));
+  invalid_argument(fmt::format("{}: dtype must be a float of 8, 16, 32 or 64 bits, got {}",
+                               function, dtype_name(dtype)));
 }
 
 void check_float(std::string_view function, DType dtype) {
   if (is_floating(dtype)) return;
-  invalid(fmt::format("{}: dtype must be a float, got {}", function, dtype_name(dtype)));
+  invalid_argument(fmt::format("{}: dtype must be a float, got {}", function, dtype_name(dtype)));
 }
 
 void check_integer(std::string_view function, DType dtype) {
   if (is_integer(dtype)) return;
-  invalid(fmt::format("{}: dtype must be an integer, got {}", function, dtype_name(dtype)));
+  invalid_argument(
+      fmt::format("{}: dtype must be an integer, got {}", function, dtype_name(dtype)));
 }
 
 Shape checked_shape(std::string_view function, std::span<const int64_t> shape) {
   for (const int64_t size : shape) {
     if (size >= 0) continue;
-    invalid(fmt::format("{}: shape must have sizes of 0 and more, got {}", function,
-                        shape_to_string(shape)));
+    invalid_argument(fmt::format("{}: shape must have sizes of 0 and more, got {}", function,
+                                 shape_to_string(shape)));
   }
   return {shape.begin(), shape.end()};
 }
@@ -99,8 +96,8 @@ Shape common_shape(std::string_view function, const OptionalShape& shape,
   }
   std::string shapes;
   for (const auto each : parameters) shapes += (shapes.empty() ? "" : ", ") + shape_to_string(each);
-  invalid(fmt::format("{}: parameters of shapes {} do not broadcast to shape {}", function, shapes,
-                      shape_to_string(wanted)));
+  invalid_argument(fmt::format("{}: parameters of shapes {} do not broadcast to shape {}", function,
+                               shapes, shape_to_string(wanted)));
 }
 
 Shape joined(std::span<const int64_t> front, std::span<const int64_t> back) {

@@ -19,9 +19,6 @@ namespace {
 double smallest_normal(const FloatForm& form) { return std::ldexp(1.0, form.min_exponent); }
 double epsilon(const FloatForm& form) { return std::ldexp(1.0, -form.mantissa); }
 
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return numpy::where(which, if_true, if_false);
-}
 Array word(uint32_t value) { return Array::scalar(value); }
 
 // -log(-log(x)), the inverse of the distribution function of gumbel; -log1p(-x) is -log(1 - x).
@@ -32,11 +29,11 @@ Array fixed_point(const Array& high, const Array& low) {
   using namespace lax;
   const Array zeros_high = clz(high), zeros_low = clz(low);
   const Array is_small = eq(zeros_high, word(32));
-  const Array moved = select(is_small, shift_left(low, zeros_low),
-                             shift_right_logical(low, sub(word(32), zeros_high)));
+  const Array moved = numpy::where(is_small, shift_left(low, zeros_low),
+                                   shift_right_logical(low, sub(word(32), zeros_high)));
   const Array digits = bitwise_or(shift_left(high, zeros_high), moved);
   const Array mantissa = bitwise_and(shift_right_logical(digits, word(8)), word((1u << 23) - 1));
-  const Array zeros = select(is_small, add(word(32), zeros_low), zeros_high);
+  const Array zeros = numpy::where(is_small, add(word(32), zeros_low), zeros_high);
   const Array exponent =
       bitwise_and(shift_left(sub(word(126), zeros), word(23)), word((1u << 30) - (1u << 22)));
   return bitcast_convert_type(bitwise_or(exponent, mantissa), DType::kFloat32);
@@ -50,9 +47,9 @@ Array precise_gumbel(const Array& key, std::span<const int64_t> shape) {
   const Array not_low = bitwise_not(low);
   const Array carry = convert_element_type(eq(not_low, word(0xffff'ffffu)), DType::kUInt32);
   const Array is_low_half = lt(high, word(1u << 31));
-  const Array x = fixed_point(select(is_low_half, high, add(bitwise_not(high), carry)),
-                              select(is_low_half, low, add(not_low, word(1))));
-  return select(is_low_half, twice_log(log1p(neg(x))), twice_log(log(x)));
+  const Array x = fixed_point(numpy::where(is_low_half, high, add(bitwise_not(high), carry)),
+                              numpy::where(is_low_half, low, add(not_low, word(1))));
+  return numpy::where(is_low_half, twice_log(log1p(neg(x))), twice_log(log(x)));
 }
 
 }  // namespace
@@ -81,7 +78,7 @@ Array gumbel(const Array& key, ListOf<int64_t> shape, DType dtype, std::string_v
   const auto number = [&](double value) { return scalar_of(dtype, value); };
   const Array extended =
       lax::add(lax::add(high, lax::mul(number(epsilon(form)), low)), number(smallest_normal(form)));
-  const Array x = select(lax::ge(high, number(0.5)), high, extended);
+  const Array x = numpy::where(lax::ge(high, number(0.5)), high, extended);
   return twice_log(lax::log1p(lax::neg(x)));
 }
 
@@ -141,7 +138,7 @@ Array wald(const Array& key, const Array& mean, const OptionalShape& shape, DTyp
   const Array mu_squared = lax::square(mu);
   const Array root = lax::sqrt(4.0 * mu * y + mu_squared * lax::square(y));
   const Array x = mu + mu_squared * y / 2.0 - mu / 2.0 * root;
-  return select(lax::le(u, mu / (mu + x)), x, mu_squared / x);
+  return numpy::where(lax::le(u, mu / (mu + x)), x, mu_squared / x);
 }
 
 Array triangular(const Array& key, const Array& left, const Array& mode, const Array& right,
@@ -156,7 +153,7 @@ Array triangular(const Array& key, const Array& left, const Array& mode, const A
   const Array u = unit_interval(typed, size, dtype);
   const Array rising = low + lax::sqrt(u * (high - low) * (peak - low));
   const Array falling = high - lax::sqrt((1.0 - u) * (high - low) * (high - peak));
-  return select(lax::lt(u, (peak - low) / (high - low)), rising, falling);
+  return numpy::where(lax::lt(u, (peak - low) / (high - low)), rising, falling);
 }
 
 }  // namespace farcall::random

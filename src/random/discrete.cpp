@@ -14,10 +14,6 @@
 namespace farcall::random {
 namespace {
 
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
-  return numpy::where(which, if_true, if_false);
-}
-
 struct Product {
   Array count, key, log_product;
 };
@@ -34,14 +30,14 @@ Array poisson_by_products(const Array& key, const Array& lam, DType dtype) {
   const Array one = scalar_of(dtype, 1), least = lax::neg(lam);
   const auto goes_on = [&](const Product& now) { return lax::gt(now.log_product, least); };
   const Product init{numpy::zeros(lam.shape(), dtype), key, numpy::zeros_like(lam)};
-  const Product last =
-      lax::while_loop([&](const Product& now) { return numpy::any(goes_on(now)); },
-                      [&](const Product& now) {
-                        const Array u = unit_interval(subkey(now.key, 1), lam.shape(), lam.dtype());
-                        return Product{select(goes_on(now), lax::add(now.count, one), now.count),
-                                       subkey(now.key, 0), lax::add(now.log_product, lax::log(u))};
-                      },
-                      init);
+  const Product last = lax::while_loop(
+      [&](const Product& now) { return numpy::any(goes_on(now)); },
+      [&](const Product& now) {
+        const Array u = unit_interval(subkey(now.key, 1), lam.shape(), lam.dtype());
+        return Product{numpy::where(goes_on(now), lax::add(now.count, one), now.count),
+                       subkey(now.key, 0), lax::add(now.log_product, lax::log(u))};
+      },
+      init);
   return lax::sub(last.count, one);
 }
 
@@ -63,7 +59,7 @@ Array poisson_by_rejection(const Array& key, const Array& lam, DType dtype) {
     const Array is_inside = (us >= 0.07) & (v <= v_r);
     const Array is_outside = (k < 0.0) | ((us < 0.013) & (v > us));
     const Array is_accepted = is_inside | (~is_outside & (s <= bound));
-    return Accepted{select(is_accepted, k, now.count), now.is_accepted | is_accepted,
+    return Accepted{numpy::where(is_accepted, k, now.count), now.is_accepted | is_accepted,
                     subkey(now.key, 0)};
   };
   const Accepted init{numpy::full(lam.shape(), -1.0, lam.dtype()),
@@ -76,9 +72,10 @@ Array poisson_by_rejection(const Array& key, const Array& lam, DType dtype) {
 // Both ways for all elements, each with parameters that suit it.
 Array poisson_samples(const Array& key, const Array& lam, DType dtype) {
   const Array is_small = numpy::isnan(lam) | (lam < 10.0);
-  const Array small = poisson_by_products(key, select(is_small, lam, 0.0), dtype);
-  const Array large = poisson_by_rejection(key, select(is_small, 1e5, lam), dtype);
-  return select(lam == 0.0, numpy::zeros(lam.shape(), dtype), select(is_small, small, large));
+  const Array small = poisson_by_products(key, numpy::where(is_small, lam, 0.0), dtype);
+  const Array large = poisson_by_rejection(key, numpy::where(is_small, 1e5, lam), dtype);
+  return numpy::where(lam == 0.0, numpy::zeros(lam.shape(), dtype),
+                      numpy::where(is_small, small, large));
 }
 
 }  // namespace
@@ -89,7 +86,7 @@ Array geometric(const Array& key, const Array& p, const OptionalShape& shape, DT
   const Shape size = common_shape("geometric", shape, {p.shape()});
   const Array chance = as_float("geometric", p);
   const Array u = unit_interval(typed, size, chance.dtype());
-  const Array log_u = lax::log(select(u == 0.0, 1.0, u));
+  const Array log_u = lax::log(numpy::where(u == 0.0, 1.0, u));
   const Array count = lax::floor(log_u / lax::log1p(lax::neg(chance))) + 1.0;
   return lax::convert_element_type(count, dtype);
 }

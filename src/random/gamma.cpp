@@ -17,7 +17,7 @@
 namespace farcall::random {
 namespace {
 
-Array select(const Array& which, const Array& if_true, const Array& if_false) {
+Array choose(const Array& which, const Array& if_true, const Array& if_false) {
   return lax::select_n(which, {if_false, if_true});
 }
 
@@ -72,16 +72,16 @@ Array gamma_sample(const Array& key, const Array& a, bool is_log) {
   const Array zero = scalar_of(dtype, 0), one = scalar_of(dtype, 1);
   const Array third = scalar_of(dtype, 1.0 / 3);
   const Array is_large = ge(a, one);
-  const Array d = sub(select(is_large, a, add(a, one)), third);
+  const Array d = sub(choose(is_large, a, add(a, one)), third);
   const Array v = accepted(subkey(key, 0), d, div(third, sqrt(d)));
   const Array last = subkey(key, 1);
   if (is_log) {
     const Array log_u = neg(exponential_samples(last, {}, dtype));
     const Array is_plain = bitwise_or(is_large, eq(log_u, zero));
-    return add(add(log(d), log(v)), select(is_plain, zero, mul(log_u, div(one, a))));
+    return add(add(log(d), log(v)), choose(is_plain, zero, mul(log_u, div(one, a))));
   }
   const Array u = sub(one, unit_interval(last, {}, dtype));
-  return mul(mul(d, v), select(is_large, one, pow(u, div(one, a))));
+  return mul(mul(d, v), choose(is_large, one, pow(u, div(one, a))));
 }
 
 // A key for each element.
@@ -106,7 +106,7 @@ Array slope_of(const Array& sample, const Array& a, bool is_log) {
   const DType dtype = a.dtype();
   const double least = std::ldexp(1.0, float_form("loggamma", dtype).min_exponent);
   const Array x = lax::exp(sample);
-  const Array safe = select(lax::eq(x, scalar_of(dtype, 0)), scalar_of(dtype, least), x);
+  const Array safe = choose(lax::eq(x, scalar_of(dtype, 0)), scalar_of(dtype, least), x);
   return lax::div(lax::random_gamma_grad(a, safe), safe);
 }
 

@@ -12,7 +12,7 @@
 namespace farcall::random {
 namespace {
 
-constexpr std::string_view kThreefry = "threefry2x32";
+constexpr std::string_view kThreefryName = "threefry2x32";
 
 Array words_of_seed(std::string_view function, const Array& seed) {
   if (is_key(seed.dtype())) {
@@ -50,10 +50,10 @@ Array as_given(const GivenKeys& given, const Array& keys) {
 }  // namespace
 
 DType key_dtype(std::string_view impl) {
-  if (impl == kThreefry || impl == "fry") return DType::kThreefryKey;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("there is no random number generator \"{}\"; there is \"{}\"", impl, kThreefry));
+  if (impl == kThreefryName || impl == "fry") return DType::kThreefryKey;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("there is no random number generator \"{}\"; there is \"{}\"", impl,
+                          kThreefryName));
 }
 
 Array key(const Array& seed) {
@@ -96,7 +96,7 @@ Array wrap_key_data(const Array& words, std::string_view impl) {
 
 std::string key_impl(const Array& keys) {
   given_keys("key_impl", keys);
-  return std::string(kThreefry);
+  return std::string(kThreefryName);
 }
 
 }  // namespace farcall::random

@@ -12,10 +12,6 @@
 namespace farcall::random {
 namespace {
 
-[[noreturn]] void invalid(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 // A matrix whose product with its adjoint is the covariance.
 Array factor(const Array& covariance, std::string_view method) {
   const auto scaled = [](const Array& vectors, const Array& squares) {
@@ -27,7 +23,7 @@ Array factor(const Array& covariance, std::string_view method) {
     return scaled(vectors, values);
   }
   if (method != "svd") {
-    invalid(
+    invalid_argument(
         fmt::format("multivariate_normal: method must be \"cholesky\", \"eigh\" or \"svd\", got "
                     "\"{}\"",
                     method));
@@ -38,7 +34,7 @@ Array factor(const Array& covariance, std::string_view method) {
 
 int64_t checked_dimension(std::string_view function, const char* name, int64_t size) {
   if (size >= 0) return size;
-  invalid(fmt::format("{}: {} must be 0 or more, got {}", function, name, size));
+  invalid_argument(fmt::format("{}: {} must be 0 or more, got {}", function, name, size));
 }
 
 }  // namespace
@@ -52,14 +48,14 @@ Array multivariate_normal(const Array& key, const Array& mean, const Array& cov,
       with_error_prefix("multivariate_normal", [&] { return promote_to_inexact(types).dtype; });
   check_float("multivariate_normal", dtype.value_or(common));
   if (mean.rank() < 1 || cov.rank() < 2) {
-    invalid(
+    invalid_argument(
         fmt::format("multivariate_normal: mean must be a vector and cov a matrix, or stacks of "
                     "them; got {} and {}",
                     mean.type().to_string(), cov.type().to_string()));
   }
   const auto last = mean.shape().last(1);
   if (cov.shape().back() != last[0] || cov.shape()[cov.rank() - 2] != last[0]) {
-    invalid(
+    invalid_argument(
         fmt::format("multivariate_normal: cov must have shape [..., {}, {}] for a mean of {}; "
                     "got {}",
                     last[0], last[0], mean.type().to_string(), cov.type().to_string()));

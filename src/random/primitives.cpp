@@ -107,10 +107,6 @@ int64_t hash_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype> outp
   constexpr int64_t kOperations = 75;
   return outputs[0].size() * kOperations;
 }
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
 // The dimensions of the keys come first in the result.
 BatchResults batch_of_keys(const BatchCall& call) {
   return {bind_primitive(call.primitive, call.params, call.inputs), {call.axes[0]}};

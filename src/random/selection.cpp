@@ -21,10 +21,6 @@
 namespace farcall::random {
 namespace {
 
-[[noreturn]] void invalid(std::string message) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(message));
-}
-
 int64_t count_of(std::span<const int64_t> shape) {
   int64_t count = 1;
   for (const int64_t size : shape) count *= size;
@@ -64,10 +60,10 @@ Array places_among(const Array& values, const Array& wanted) {
 }
 
 void check_size(const ChoiceOptions& options, int64_t draws, int64_t entries) {
-  if (entries <= 0) invalid("choice: a has no entries to choose from");
+  if (entries <= 0) invalid_argument("choice: a has no entries to choose from");
   if (!options.replace && draws > entries) {
-    invalid(fmt::format("choice: {} entries cannot be drawn from {} without replacement", draws,
-                        entries));
+    invalid_argument(fmt::format("choice: {} entries cannot be drawn from {} without replacement",
+                                 draws, entries));
   }
 }
 
@@ -76,7 +72,7 @@ Array weighted_places(const Array& key, const Array& p, std::span<const int64_t>
                       int64_t entries, const ChoiceOptions& options) {
   const Array chances = as_float("choice", p);
   if (chances.rank() != 1 || chances.size() != entries) {
-    invalid(
+    invalid_argument(
         fmt::format("choice: p must have a probability for each of the {} entries, shape "
                     "[{}]; got shape {}",
                     entries, entries, shape_to_string(p.shape())));
@@ -116,7 +112,7 @@ Array permutation(const Array& key, int64_t x, DType dtype) {
 Array permutation(const Array& key, const Array& x, int64_t axis, bool independent) {
   const Array typed = one_key("permutation", key);
   if (x.rank() == 0) {
-    invalid(
+    invalid_argument(
         fmt::format("permutation: x must have at least one dimension, or be a whole number "
                     "that is known; got {}",
                     x.type().to_string()));
@@ -139,7 +135,7 @@ Array choice(const Array& key, const Array& a, ListOf<int64_t> shape,
              const ChoiceOptions& options) {
   const Array typed = one_key("choice", key);
   if (a.rank() == 0) {
-    invalid(
+    invalid_argument(
         fmt::format("choice: a must have at least one dimension, or be a whole number that is "
                     "known; got {}",
                     a.type().to_string()));
@@ -167,8 +163,9 @@ Array distinct_categories(const Array& key, const Array& logits, int64_t axis,
                           std::span<const int64_t> shape, int64_t draws,
                           const CategoricalOptions& options) {
   if (draws > logits.shape()[axis]) {
-    invalid(fmt::format("categorical: {} of {} categories cannot be drawn without replacement",
-                        draws, logits.shape()[axis]));
+    invalid_argument(
+        fmt::format("categorical: {} of {} categories cannot be drawn without replacement", draws,
+                    logits.shape()[axis]));
   }
   const Array perturbed =
       lax::add(logits, gumbel(key, logits.shape(), logits.dtype(), options.mode));
@@ -182,7 +179,7 @@ Array distinct_categories(const Array& key, const Array& logits, int64_t axis,
 Array categorical(const Array& key, const Array& logits, const CategoricalOptions& options) {
   const Array typed = one_key("categorical", key);
   if (logits.rank() == 0) {
-    invalid("categorical: logits must have at least one dimension, got a scalar");
+    invalid_argument("categorical: logits must have at least one dimension, got a scalar");
   }
   const Array given = in_dtype(logits, logits.dtype());
   float_form("categorical", given.dtype());

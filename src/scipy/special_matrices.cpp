@@ -26,11 +26,7 @@ namespace {
 
 namespace np = numpy;
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
-Array from_second(const Array& x) { return np::take(x, {np::Slice{.start = 1}}); }
+Array rows_from_second(const Array& x) { return np::take(x, {np::Slice{.start = 1}}); }
 
 // The row and the column of each element.
 Array row_numbers(int64_t rows, int64_t columns) {
@@ -56,7 +52,7 @@ Array block_diag(ListOf<Array> given) {
     width += block.shape()[1];
     dtypes.push_back(block.type());
   }
-  if (!fits) refuse("block_diag: takes matrices, got " + types);
+  if (!fits) invalid_argument("block_diag: takes matrices, got " + types);
   const DType dtype = with_error_prefix("block_diag", [&] { return promote_types(dtypes).dtype; });
   int64_t before = 0;
   for (Array& block : blocks) {
@@ -70,14 +66,14 @@ Array block_diag(ListOf<Array> given) {
 
 Array toeplitz(const Array& c, const std::optional<Array>& r) {
   const Array column = np::ravel(c), row = r ? np::ravel(*r) : np::conjugate(column);
-  const Array values = np::concatenate({np::flip(from_second(row)), column}, 0);
+  const Array values = np::concatenate({np::flip(rows_from_second(row)), column}, 0);
   const int64_t m = column.shape()[0], n = row.shape()[0];
   return np::take(values, {row_numbers(m, n) - column_numbers(m, n) + (n - 1)});
 }
 
 Array hankel(const Array& c, const std::optional<Array>& r) {
   const Array column = np::ravel(c), row = r ? np::ravel(*r) : column * 0;
-  const Array values = np::concatenate({column, from_second(row)}, 0);
+  const Array values = np::concatenate({column, rows_from_second(row)}, 0);
   const int64_t m = column.shape()[0], n = row.shape()[0];
   return np::take(values, {row_numbers(m, n) + column_numbers(m, n)});
 }
@@ -92,8 +88,8 @@ Array circulant(const Array& c) {
 Array companion(const Array& a_in) {
   const Array a = np::ravel(a_in);
   const int64_t size = a.shape()[0] - 1;
-  if (size < 1) refuse("companion: the polynomial must have at least two coefficients");
-  const Array row = -from_second(a) / np::take(a, {int64_t{0}});
+  if (size < 1) invalid_argument("companion: the polynomial must have at least two coefficients");
+  const Array row = -rows_from_second(a) / np::take(a, {int64_t{0}});
   const Array below = np::eye(size - 1, size, row.dtype());
   return np::concatenate({np::expand_dims(row, {0}), below}, 0);
 }
@@ -105,7 +101,7 @@ Array hilbert(int64_t n) {
 
 Array hadamard(int64_t n, DType dtype) {
   if (n < 1 || (n & (n - 1)) != 0) {
-    refuse(fmt::format("hadamard: n must be a power of two, got {}", n));
+    invalid_argument(fmt::format("hadamard: n must be a power of two, got {}", n));
   }
   std::vector<int32_t> elements;
   for (int64_t i = 0; i < n; ++i) {
@@ -119,7 +115,7 @@ Array hadamard(int64_t n, DType dtype) {
 
 Array dft(int64_t n_in, std::optional<std::string_view> scale) {
   if (scale && *scale != "sqrtn" && *scale != "n") {
-    refuse(fmt::format("dft: scale must be \"sqrtn\", \"n\" or None, got '{}'", *scale));
+    invalid_argument(fmt::format("dft: scale must be \"sqrtn\", \"n\" or None, got '{}'", *scale));
   }
   const int64_t n = std::max<int64_t>(n_in, 0);
   const auto size = static_cast<double>(std::max<int64_t>(n, 1));
@@ -139,7 +135,7 @@ Array dft(int64_t n_in, std::optional<std::string_view> scale) {
 
 Polar polar(const Array& a_in, std::string_view side) {
   if (side != "right" && side != "left") {
-    refuse(fmt::format("polar: side must be \"right\" or \"left\", got '{}'", side));
+    invalid_argument(fmt::format("polar: side must be \"right\" or \"left\", got '{}'", side));
   }
   const Array a = strengthen(np::promote_inexact(a_in, "polar"));
   const auto [u, s, vh] = svd(a, /*full_matrices=*/false);

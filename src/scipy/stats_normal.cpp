@@ -21,27 +21,27 @@ Array pdf(const Array& x, const Array& loc, const Array& scale) {
 
 namespace {
 
-Array standard(std::string_view function, const Array& x_in, const Array& loc_in,
-               const Array& scale_in) {
+Array standardized(std::string_view function, const Array& x_in, const Array& loc_in,
+                   const Array& scale_in) {
   const auto [x, loc, scale] = floats(function, x_in, loc_in, scale_in);
   return (x - loc) / scale;
 }
 
 }  // namespace
 Array cdf(const Array& x, const Array& loc, const Array& scale) {
-  return special::ndtr(standard("norm.cdf", x, loc, scale));
+  return special::ndtr(standardized("norm.cdf", x, loc, scale));
 }
 
 Array logcdf(const Array& x, const Array& loc, const Array& scale) {
-  return special::log_ndtr(standard("norm.logcdf", x, loc, scale));
+  return special::log_ndtr(standardized("norm.logcdf", x, loc, scale));
 }
 
 Array sf(const Array& x, const Array& loc, const Array& scale) {
-  return special::ndtr(-standard("norm.sf", x, loc, scale));
+  return special::ndtr(-standardized("norm.sf", x, loc, scale));
 }
 
 Array logsf(const Array& x, const Array& loc, const Array& scale) {
-  return special::log_ndtr(-standard("norm.logsf", x, loc, scale));
+  return special::log_ndtr(-standardized("norm.logsf", x, loc, scale));
 }
 
 Array ppf(const Array& q_in, const Array& loc_in, const Array& scale_in) {
@@ -77,8 +77,8 @@ Array log_mass(const Array& a, const Array& b) {
   return np::where(np::logical_or(is_left, is_right), tail, centre);
 }
 
-std::array<Array, 4> standard(std::string_view function, const Array& x_in, const Array& a_in,
-                              const Array& b_in, const Array& loc_in, const Array& scale_in) {
+std::array<Array, 4> standardized(std::string_view function, const Array& x_in, const Array& a_in,
+                                  const Array& b_in, const Array& loc_in, const Array& scale_in) {
   auto [x, a, b, loc, scale] = floats(function, x_in, a_in, b_in, loc_in, scale_in);
   const Array y = (x - loc) / scale;
   a = a + 0 * x;
@@ -89,7 +89,7 @@ std::array<Array, 4> standard(std::string_view function, const Array& x_in, cons
 }  // namespace
 Array logpdf(const Array& x, const Array& a_in, const Array& b_in, const Array& loc,
              const Array& scale_in) {
-  const auto [y, a, b, scale] = standard("truncnorm.logpdf", x, a_in, b_in, loc, scale_in);
+  const auto [y, a, b, scale] = standardized("truncnorm.logpdf", x, a_in, b_in, loc, scale_in);
   Array value = norm::logpdf(y) - np::log(scale) - log_mass(a, b);
   value = np::where(between(a, y, b), value, -kInfinity);
   return np::where(np::greater_equal(a, b), kNan, value);
@@ -101,7 +101,7 @@ Array pdf(const Array& x, const Array& a, const Array& b, const Array& loc, cons
 
 Array logcdf(const Array& x, const Array& a_in, const Array& b_in, const Array& loc,
              const Array& scale) {
-  const auto [y, a, b, unused] = standard("truncnorm.logcdf", x, a_in, b_in, loc, scale);
+  const auto [y, a, b, unused] = standardized("truncnorm.logcdf", x, a_in, b_in, loc, scale);
   const Array inner = np::clip(y, a, b);
   Array value = log_mass(a, inner) - log_mass(a, b);
   value =
@@ -115,7 +115,7 @@ Array cdf(const Array& x, const Array& a, const Array& b, const Array& loc, cons
 
 Array logsf(const Array& x, const Array& a_in, const Array& b_in, const Array& loc,
             const Array& scale) {
-  const auto [y, a, b, unused] = standard("truncnorm.logsf", x, a_in, b_in, loc, scale);
+  const auto [y, a, b, unused] = standardized("truncnorm.logsf", x, a_in, b_in, loc, scale);
   const Array inner = np::clip(y, a, b);
   Array value = log_mass(inner, b) - log_mass(a, b);
   value =

@@ -34,7 +34,7 @@ const TransformRules kRules = {.jvp = call_jvp<P>,
 const Primitive kJit = call_primitive<JitParams>("jit", &kRules<JitParams>);
 const Primitive kCluster = call_primitive<ClusterParams>("cluster", &kRules<ClusterParams>);
 
-const bool kRegistered = [] {
+const bool kCallRegistered = [] {
   register_primitive(kJit);
   register_primitive(kCluster);
   return true;

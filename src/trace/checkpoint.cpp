@@ -223,7 +223,7 @@ const Primitive kName = {.name = "name",
                          .rules = &kNameRules,
                          .kind = PrimitiveKind::kView};
 
-const bool kRegistered = [] {
+const bool kCheckpointRegistered = [] {
   register_primitive(kCheckpoint);
   register_primitive(kName);
   return true;

@@ -262,7 +262,7 @@ const Primitive kCustomLin = {
         "can't apply forward-mode differentiation (jvp, jacfwd) to a custom_vjp function, whose "
         "rules give reverse mode alone; use grad, vjp or jacrev, or give it a custom_jvp"};
 
-const bool kRegistered = [] {
+const bool kCustomRegistered = [] {
   for (const Primitive* primitive :
        {&kCustomJvpCall, &kCustomVjpCall, &kCustomVmapCall, &kCustomLin}) {
     register_primitive(*primitive);

@@ -18,10 +18,10 @@ using Axis = std::optional<int64_t>;
   throw Error(ErrorCode::kInvalidArgument, std::move(text));
 }
 
-std::string describe(const MappedAxes& axes) {
+std::string describe_axes(const MappedAxes& axes) {
   if (!axes.is_list()) return axes.axis() ? std::to_string(*axes.axis()) : "None";
   std::vector<std::string> parts;
-  for (const MappedAxes& part : axes.parts()) parts.push_back(describe(part));
+  for (const MappedAxes& part : axes.parts()) parts.push_back(describe_axes(part));
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
@@ -36,7 +36,7 @@ void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what
     raise(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
-                    what, describe(axes), tree.to_string()));
+                    what, describe_axes(axes), tree.to_string()));
   }
   for (size_t i = 0; i < tree.children().size(); ++i) {
     spread(axes.parts()[i], tree.children()[i], what, spread_axes);
@@ -49,7 +49,7 @@ std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
     raise(
         fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "
                     "int, None (std::nullopt), or a list with an entry for each of them",
-                    call.where(), describe(in_axes), in_axes.parts().size(), count));
+                    call.where(), describe_axes(in_axes), in_axes.parts().size(), count));
   }
   return axes_of_leaves(in_axes, call.arguments(), call.where() + ": in_axes");
 }
@@ -169,7 +169,7 @@ const MappedAxes& MappedAxes::operator[](size_t part) const {
   if (!is_list_) return *this;
   if (part >= parts_.size()) {
     detail::raise(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
-                              detail::describe(*this), parts_.size()));
+                              detail::describe_axes(*this), parts_.size()));
   }
   return parts_[part];
 }

@@ -88,6 +88,8 @@ FARCALL_API std::optional<DType> parse_dtype(std::string_view name);
 FARCALL_API bool is_integer(DType dtype);  // signed or unsigned, not bool
 FARCALL_API bool is_floating(DType dtype);
 FARCALL_API bool is_complex(DType dtype);
-FARCALL_API bool is_key(DType dtype);  // of random numbers
+FARCALL_API bool is_number(DType dtype);   // integer, floating or complex
+FARCALL_API bool is_ordered(DType dtype);  // bool, integer or floating
+FARCALL_API bool is_key(DType dtype);      // of random numbers
 
 }  // namespace farcall

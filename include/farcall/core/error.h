@@ -51,6 +51,9 @@ class FARCALL_API Error : public std::exception {
   std::string message_;
 };
 
+// Raises an Error with ErrorCode::kInvalidArgument; Python sees a ValueError.
+[[noreturn]] FARCALL_API void invalid_argument(std::string message);
+
 // A value of a kind that is not accepted at all; Python sees a TypeError.
 class FARCALL_API TypeError : public Error {
  public:

@@ -87,4 +87,8 @@ FARCALL_API std::vector<ShapeDtype> infer_types(const Primitive& primitive,
                                                 std::span<const ShapeDtype> inputs,
                                                 const Params* params);
 
+// The cost of what computes nothing (Primitive::flops): 0.
+FARCALL_API int64_t no_flops(std::span<const ShapeDtype> inputs,
+                             std::span<const ShapeDtype> outputs, const Params* params);
+
 }  // namespace farcall

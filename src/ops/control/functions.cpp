@@ -402,8 +402,9 @@ std::vector<Array> run_branches(const Array& branch, std::span<const Recording> 
 
 namespace {
 
-std::vector<Array> choose(std::string_view function, const Array& branch,
-                          std::span<const FlatFunction> branches, std::span<const Array> operands) {
+std::vector<Array> choose_branch(std::string_view function, const Array& branch,
+                                 std::span<const FlatFunction> branches,
+                                 std::span<const Array> operands) {
   std::vector<Recording> recordings;
   for (const FlatFunction& f : branches) {
     recordings.push_back(record_closure(f, types_of(operands), "branch"));
@@ -417,13 +418,13 @@ std::vector<Array> choose(std::string_view function, const Array& branch,
 std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
                         const FlatFunction& false_fun, std::span<const Array> operands) {
   const FlatFunction branches[] = {false_fun, true_fun};
-  return choose("cond", branch_of_predicate(pred), branches, operands);
+  return choose_branch("cond", branch_of_predicate(pred), branches, operands);
 }
 
 std::vector<Array> switch_(const Array& index, std::span<const FlatFunction> branches,
                            std::span<const Array> operands) {
   if (branches.empty()) type_error("switch: expected at least one branch");
-  return choose("switch", branch_of_index(index, branches.size()), branches, operands);
+  return choose_branch("switch", branch_of_index(index, branches.size()), branches, operands);
 }
 
 }  // namespace farcall::lax

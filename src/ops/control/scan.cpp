@@ -23,8 +23,8 @@ using namespace control;
 extern const Primitive kScan;
 
 // The parameters with counts as sizes, and what follows from them.
-struct Layout {
-  explicit Layout(const ScanParams& p)
+struct ScanLayout {
+  explicit ScanLayout(const ScanParams& p)
       : consts(static_cast<size_t>(p.num_consts)),
         carry(static_cast<size_t>(p.num_carry)),
         xs(p.jaxpr->inputs.size() - consts - carry),
@@ -46,7 +46,7 @@ std::vector<ShapeDtype> scan_rule(std::span<const ShapeDtype> inputs, const Para
                     p.num_consts, p.num_carry, wanted.size(), results.size()));
   }
   check_operand_count(inputs, wanted.size());
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const size_t first_x = sizes.consts + sizes.carry;
   std::vector<ShapeDtype> slices(inputs.begin(), inputs.end());
   for (size_t i = first_x; i < inputs.size(); ++i) {
@@ -85,7 +85,7 @@ std::vector<std::string> scan_axis_names(const Params* params) {
 
 JvpResults scan_jvp(const JvpCall& call) {
   ScanParams p = params_as<ScanParams>(call.params.get());
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const std::vector<bool> varies = present(call.tangents);
   const auto consts = flags_of(varies, 0, sizes.consts);
   auto carry = flags_of(varies, sizes.consts, sizes.carry);
@@ -131,7 +131,7 @@ JvpResults scan_jvp(const JvpCall& call) {
 
 BatchResults scan_batch(const BatchCall& call) {
   ScanParams p = params_as<ScanParams>(call.params.get());
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   std::vector<Array> operands(call.inputs.begin(), call.inputs.end());
   std::vector<int64_t> axes(call.axes.begin(), call.axes.end());  // in the body
   for (size_t i = sizes.consts + sizes.carry; i < operands.size(); ++i) {
@@ -199,7 +199,7 @@ Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
 
 Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
                       const std::vector<bool>& is_unknown) {
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const size_t first_x = sizes.consts + sizes.carry;
   const auto consts = flags_of(is_unknown, 0, sizes.consts);
   auto carry = flags_of(is_unknown, sizes.consts, sizes.carry);
@@ -308,7 +308,7 @@ struct TransposedBody {
 
 TransposedBody transpose_body(const ScanParams& p, const std::vector<bool>& is_linear,
                               const std::vector<bool>& has_cotangent) {
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const ProgramTranspose derived = transpose_program(p.jaxpr, is_linear, has_cotangent);
   TransposedBody body;
   body.consts = flags_of(derived.has_cotangent, 0, sizes.consts);
@@ -360,7 +360,7 @@ TransposedBody transpose_body(const ScanParams& p, const std::vector<bool>& is_l
 // Of a scan whose carry is linear throughout. Cotangents by operand, of the carry for all.
 std::vector<Array> transpose_linear(const ScanParams& p, std::span<const Array> inputs,
                                     std::span<const Array> cotangents) {
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const size_t first_x = sizes.consts + sizes.carry;
   std::vector<bool> is_linear = !present(inputs), has_cotangent = present(cotangents);
   for (size_t i = 0; i < sizes.carry; ++i) is_linear[sizes.consts + i] = has_cotangent[i] = true;
@@ -394,7 +394,7 @@ std::vector<Array> transpose_linear(const ScanParams& p, std::span<const Array> 
 
 std::vector<Array> scan_transpose(const TransposeCall& call) {
   const auto& p = params_as<ScanParams>(call.params.get());
-  const Layout sizes(p);
+  const ScanLayout sizes(p);
   const std::vector<bool> is_linear = !present(call.inputs);
   const auto carry = flags_of(is_linear, sizes.consts, sizes.carry);
   if (count_of(carry) == sizes.carry) {

@@ -25,8 +25,8 @@ using namespace control;
 
 extern const Primitive kWhile;
 
-struct Layout {
-  explicit Layout(const WhileParams& p)
+struct WhileLayout {
+  explicit WhileLayout(const WhileParams& p)
       : cond_consts(static_cast<size_t>(p.cond_nconsts)),
         body_consts(static_cast<size_t>(p.body_nconsts)),
         first_carry(cond_consts + body_consts),
@@ -49,7 +49,7 @@ std::vector<ShapeDtype> while_rule(std::span<const ShapeDtype> inputs, const Par
         "inputs with a carry of {}",
         p.cond_nconsts, p.body_nconsts, cond_takes.size(), body_takes.size(), num_carry));
   }
-  const Layout sizes(p);
+  const WhileLayout sizes(p);
   check_operand_count(inputs, sizes.first_carry + sizes.carry);
   const auto decision = p.cond_jaxpr->output_types();
   if (decision.size() != 1 || decision[0].strengthened() != ShapeDtype(DType::kBool, {})) {
@@ -90,7 +90,7 @@ std::vector<std::string> while_axis_names(const Params* params) {
 
 JvpResults while_jvp(const JvpCall& call) {
   WhileParams p = params_as<WhileParams>(call.params.get());
-  const Layout sizes(p);
+  const WhileLayout sizes(p);
   const std::vector<bool> varies = present(call.tangents);
   // A bool has no tangent, so the condition's constants need none.
   const auto consts = flags_of(varies, sizes.cond_consts, sizes.body_consts);
@@ -144,7 +144,7 @@ Array select_where(const Array& is_running, const Array& on_true, const Array& o
 // A loop whose elements end at different times: it runs until all have, and those that have ended
 // stay as they are. All carries are batched in front.
 WhileParams batch_decision(const WhileParams& p, const ProgramPtr& cond, const ProgramPtr& body) {
-  const Layout sizes(p);
+  const WhileLayout sizes(p);
   WhileParams result = p;
   result.cond_jaxpr = cond->derived.find_or_make<ProgramPtr>("any", {}, [&] {
     return record(
@@ -179,7 +179,7 @@ WhileParams batch_decision(const WhileParams& p, const ProgramPtr& cond, const P
 
 BatchResults while_batch(const BatchCall& call) {
   WhileParams p = params_as<WhileParams>(call.params.get());
-  const Layout sizes(p);
+  const WhileLayout sizes(p);
   const std::vector<int64_t> cond_consts(call.axes.begin(), call.axes.begin() + p.cond_nconsts);
   const std::vector<int64_t> body_consts(
       call.axes.begin() + p.cond_nconsts,
@@ -228,7 +228,7 @@ BatchResults while_batch(const BatchCall& call) {
 // as the whole loop, which computes the known part again.
 std::vector<Array> while_partial(const PartialCall& call) {
   const auto& p = params_as<WhileParams>(call.params.get());
-  const Layout sizes(p);
+  const WhileLayout sizes(p);
   const auto record_whole = [&] { return call.recorder.process(kWhile, call.params, call.inputs); };
   const auto cond_consts = flags_of(call.is_unknown, 0, sizes.cond_consts);
   const auto body_consts = flags_of(call.is_unknown, sizes.cond_consts, sizes.body_consts);

@@ -28,7 +28,7 @@ Definitions& definitions() {
   return *all;
 }
 
-void check(const std::string& target, const TargetDefinition& d) {
+void check_definition(const std::string& target, const TargetDefinition& d) {
   if (target.empty()) type_error("define_target: target_name is empty");
   const auto fail = [&](std::string_view what) {
     type_error(fmt::format("define_target(\"{}\"): {}", target, what));
@@ -74,7 +74,7 @@ Attributes complete_attributes(const std::string& target_name, const Attributes&
 }
 
 void define_target(const std::string& target_name, TargetDefinition definition) {
-  check(target_name, definition);
+  check_definition(target_name, definition);
   auto made = std::make_shared<const TargetDefinition>(std::move(definition));
   set_workspace_rule(target_name, made->workspace);
   const std::lock_guard lock(definitions().mutex);

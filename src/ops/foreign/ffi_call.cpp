@@ -28,8 +28,8 @@ namespace farcall {
 namespace {
 
 template <class... Args>
-[[noreturn]] void fail(std::string_view target, fmt::format_string<Args...> format,
-                       Args&&... args) {
+[[noreturn]] void fail_call(std::string_view target, fmt::format_string<Args...> format,
+                            Args&&... args) {
   type_error(fmt::format("ffi_call(\"{}\"): {}", target,
                          fmt::format(format, std::forward<Args>(args)...)));
 }
@@ -37,19 +37,19 @@ template <class... Args>
 void check_layouts(std::string_view target, std::string_view option, std::string_view what,
                    std::span<const MajorToMinor> layouts, std::span<const ShapeDtype> types) {
   if (layouts.size() != types.size()) {
-    fail(target, "{} has {} entries for {} {}s; give one for each, or None", option, layouts.size(),
-         types.size(), what);
+    fail_call(target, "{} has {} entries for {} {}s; give one for each, or None", option,
+              layouts.size(), types.size(), what);
   }
   for (size_t i = 0; i < layouts.size(); ++i) {
     if (!layouts[i]) continue;
     if (layouts[i]->size() != types[i].rank()) {
-      fail(target, "{}[{}] is {}, of rank {}, but {} {} is {}, of rank {}", option, i,
-           shape_to_string(*layouts[i]), layouts[i]->size(), what, i, types[i].to_string(),
-           types[i].rank());
+      fail_call(target, "{}[{}] is {}, of rank {}, but {} {} is {}, of rank {}", option, i,
+                shape_to_string(*layouts[i]), layouts[i]->size(), what, i, types[i].to_string(),
+                types[i].rank());
     }
     if (!is_permutation(*layouts[i])) {
-      fail(target, "{}[{}] is {}, which is not a permutation of 0 to {}, major to minor", option, i,
-           shape_to_string(*layouts[i]), types[i].rank() - 1);
+      fail_call(target, "{}[{}] is {}, which is not a permutation of 0 to {}, major to minor",
+                option, i, shape_to_string(*layouts[i]), types[i].rank() - 1);
     }
   }
 }
@@ -63,10 +63,11 @@ void check_alias_layouts(const FfiCallParams& p, std::span<const ShapeDtype> inp
   for (const auto& [input, output] : p.input_output_aliases) {
     if (same_layout(p.input_layouts[input], p.output_layouts[output], inputs[input].rank()))
       continue;
-    fail(p.target_name,
-         "input_output_aliases contains the mapping '{}:{}' referring to an input and an output "
-         "with different layouts",
-         input, output);
+    fail_call(
+        p.target_name,
+        "input_output_aliases contains the mapping '{}:{}' referring to an input and an output "
+        "with different layouts",
+        input, output);
   }
 }
 
@@ -77,62 +78,60 @@ void check_batched_operands(const FfiCallParams& p, std::span<const ShapeDtype> 
   for (const auto& operands : p.batched_operands) {
     for (const int64_t i : operands) {
       if (i >= 0 && i < std::ssize(inputs) && ++gained[i] <= inputs[i].rank()) continue;
-      fail(p.target_name, "batched_operands names operand {}, which has no such dimension", i);
+      fail_call(p.target_name, "batched_operands names operand {}, which has no such dimension", i);
     }
   }
   for (const ShapeDtype& type : p.result_types) {
     if (type.is_token() || type.rank() >= p.batched_operands.size()) continue;
-    fail(p.target_name, "batched_operands has {} entries, but a result is {}",
-         p.batched_operands.size(), type.to_string());
+    fail_call(p.target_name, "batched_operands has {} entries, but a result is {}",
+              p.batched_operands.size(), type.to_string());
   }
 }
 
-std::string called(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
+std::string call_text(std::string_view target) { return fmt::format("ffi_call(\"{}\")", target); }
 
-std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> ffi_call_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
   if (p.custom_call_api_version < 0 || p.custom_call_api_version > 4) {
-    fail(p.target_name, "custom_call_api_version must be 0 to 4, got {}",
-         p.custom_call_api_version);
+    fail_call(p.target_name, "custom_call_api_version must be 0 to 4, got {}",
+              p.custom_call_api_version);
   }
-  check_no_keys(called(p.target_name), inputs, p.result_types);
+  check_no_keys(call_text(p.target_name), inputs, p.result_types);
   check_layouts(p.target_name, "input_layouts", "operand", p.input_layouts, inputs);
   check_layouts(p.target_name, "output_layouts", "result", p.output_layouts, p.result_types);
-  check_aliases(called(p.target_name), p.input_output_aliases, inputs, p.result_types);
+  check_aliases(call_text(p.target_name), p.input_output_aliases, inputs, p.result_types);
   check_alias_layouts(p, inputs);
   check_batched_operands(p, inputs);
   return p.result_types;
 }
 
-Effects effects(const Params* params) {
+Effects ffi_call_effects(const Params* params) {
   return params_as<FfiCallParams>(params).has_side_effect ? Effects::kSideEffect : Effects::kNone;
 }
 
-int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
-
 // Program text written by hand may hold invalid parameters.
-ParamsPtr parse(std::span<const NamedValue> fields) {
+ParamsPtr parse_ffi_call(std::span<const NamedValue> fields) {
   ParamsPtr params = parse_params<FfiCallParams>(fields);
   const auto& p = params_as<FfiCallParams>(params.get());
-  if (p.vmap_method) check_vmap_method(called(p.target_name), *p.vmap_method);
+  if (p.vmap_method) check_vmap_method(call_text(p.target_name), *p.vmap_method);
   return params;
 }
 
-const TransformRules kRules = {
+const TransformRules kFfiCallRules = {
     .jvp = ffi_call_jvp, .transpose = ffi_call_transpose, .batch = ffi_call_batch};
-ForeignTarget target(const Params* params) {
+ForeignTarget target_of(const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
   return {p.target_name, p.custom_call_api_version};
 }
 
 const Primitive kFfiCall = {.name = "ffi_call",
-                            .type_rule = type_rule,
-                            .parse = parse,
-                            .effects = effects,
-                            .flops = flops,
-                            .rules = &kRules,
+                            .type_rule = ffi_call_rule,
+                            .parse = parse_ffi_call,
+                            .effects = ffi_call_effects,
+                            .flops = no_flops,
+                            .rules = &kFfiCallRules,
                             .kind = PrimitiveKind::kForeignCall,
-                            .foreign_target = target};
+                            .foreign_target = target_of};
 FARCALL_REGISTER_PRIMITIVE(kFfiCall);
 
 // What depends on the options alone.
@@ -140,18 +139,18 @@ void check_options(const std::string& target, std::span<const ShapeDtype> result
                    const FfiCallOptions& options) {
   if (target.empty()) type_error("ffi_call: target_name is empty");
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].is_valid()) fail(target, "result {} has no dtype", i);
+    if (!results[i].is_valid()) fail_call(target, "result {} has no dtype", i);
   }
-  if (options.vmap_method) check_vmap_method(called(target), *options.vmap_method);
+  if (options.vmap_method) check_vmap_method(call_text(target), *options.vmap_method);
   const int version = options.custom_call_api_version;
   if (version < 0 || version > 4) {
-    fail(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}",
-         version);
+    fail_call(target, "custom_call_api_version must be 4, or 0 to 3 for untyped targets, got {}",
+              version);
   }
   if (version == 4 && options.legacy_backend_config) {
-    fail(target,
-         "legacy_backend_config is for custom_call_api_version below 4; pass attributes as "
-         "keyword arguments of the call instead");
+    fail_call(target,
+              "legacy_backend_config is for custom_call_api_version below 4; pass attributes as "
+              "keyword arguments of the call instead");
   }
   if (options.output_layouts) {
     check_layouts(target, "output_layouts", "result", *options.output_layouts, results);
@@ -225,16 +224,16 @@ struct FfiCall::Shared {
   void check_sharding(std::span<const Array> operands) const {
     const TargetDefinitionPtr definition = find_definition(target_name);
     if (!definition || !definition->sharding) return;
-    with_error_prefix(called(target_name),
+    with_error_prefix(call_text(target_name),
                       [&] { definition->sharding->check(types_of(operands), result_types); });
   }
 
   ParamsPtr make_params(const Attributes& attributes, size_t num_operands) const {
     if (options.custom_call_api_version < 4 && !attributes.empty()) {
-      fail(target_name,
-           "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque "
-           "string as legacy_backend_config",
-           attributes.begin()->first, options.custom_call_api_version);
+      fail_call(target_name,
+                "attributes ({}) cannot be passed with custom_call_api_version {}; give the opaque "
+                "string as legacy_backend_config",
+                attributes.begin()->first, options.custom_call_api_version);
     }
     FfiCallParams p = with_options(options, num_operands, result_types.size());
     p.attributes = complete_attributes(target_name, attributes);

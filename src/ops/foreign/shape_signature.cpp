@@ -16,24 +16,24 @@ namespace {
 constexpr std::string_view kTooLarge = "a dimension would be 2^63 or more";
 
 // A product of names and numbers, such as "2*n", plus or minus others.
-struct Term {
+struct SizeTerm {
   int64_t factor = 1;
   std::vector<std::string> names;
 };
-using Size = std::vector<Term>;
+using Size = std::vector<SizeTerm>;
 
-struct Pattern {
+struct ShapePattern {
   std::optional<DType> dtype;  // nothing: of the first operand
   bool has_ellipsis = false;
   std::vector<Size> sizes;  // after the ellipsis, if there is one
 };
 
-class Parser {
+class SignatureParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit SignatureParser(std::string_view text) : text_(text) {}
 
-  std::pair<std::vector<Pattern>, std::vector<Pattern>> run() {
-    std::vector<Pattern> operands, results;
+  std::pair<std::vector<ShapePattern>, std::vector<ShapePattern>> run() {
+    std::vector<ShapePattern> operands, results;
     if (!at("->")) operands = patterns();
     expect("->");
     results = patterns();
@@ -43,14 +43,14 @@ class Parser {
   }
 
  private:
-  std::vector<Pattern> patterns() {
-    std::vector<Pattern> all{pattern()};
+  std::vector<ShapePattern> patterns() {
+    std::vector<ShapePattern> all{pattern()};
     while (take(",")) all.push_back(pattern());
     return all;
   }
 
-  Pattern pattern() {
-    Pattern result;
+  ShapePattern pattern() {
+    ShapePattern result;
     if (const std::string name = word(); !name.empty()) {
       result.dtype = parse_dtype(name);
       if (!result.dtype) fail(fmt::format("\"{}\" is no dtype", name));
@@ -83,8 +83,8 @@ class Parser {
     }
   }
 
-  Term term(int64_t sign) {
-    Term product{sign, {}};
+  SizeTerm term(int64_t sign) {
+    SizeTerm product{sign, {}};
     do {
       const std::string factor = word();
       if (factor.empty()) fail("expected the name of a dimension or a number");
@@ -145,7 +145,7 @@ class Match {
  public:
   explicit Match(const std::string& signature) : signature_(signature) {}
 
-  void bind(const Pattern& pattern, ShapeDtype type, size_t operand) {
+  void bind(const ShapePattern& pattern, ShapeDtype type, size_t operand) {
     const auto shape = type.shape();
     const size_t fixed = pattern.sizes.size();
     if (pattern.dtype && type.dtype() != *pattern.dtype) {
@@ -179,7 +179,7 @@ class Match {
     }
   }
 
-  ShapeDtype result(const Pattern& pattern, DType dtype) const {
+  ShapeDtype result(const ShapePattern& pattern, DType dtype) const {
     Shape shape;
     if (pattern.has_ellipsis) {
       if (!leading_) fail("\"...\" of a result stands in no operand");
@@ -192,7 +192,7 @@ class Match {
  private:
   int64_t value(const Size& size) const {
     int64_t sum = 0;
-    for (const Term& term : size) {
+    for (const SizeTerm& term : size) {
       int64_t product = term.factor;
       for (const std::string& name : term.names) {
         const auto it = sizes_.find(name);
@@ -217,7 +217,7 @@ class Match {
 
 std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
 shape_signature(const std::string& text) {
-  auto [operands, results] = Parser(text).run();
+  auto [operands, results] = SignatureParser(text).run();
   return [text, operands = std::move(operands), results = std::move(results)](
              std::span<const ShapeDtype> types, const Attributes&) {
     if (types.size() != operands.size()) {
@@ -228,7 +228,7 @@ shape_signature(const std::string& text) {
     for (size_t i = 0; i < types.size(); ++i) match.bind(operands[i], types[i], i);
     const DType dtype = types.empty() ? DType::kFloat32 : types[0].dtype();
     std::vector<ShapeDtype> found;
-    for (const Pattern& pattern : results) found.push_back(match.result(pattern, dtype));
+    for (const ShapePattern& pattern : results) found.push_back(match.result(pattern, dtype));
     return found;
   };
 }

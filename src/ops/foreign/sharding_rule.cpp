@@ -17,9 +17,9 @@ namespace {
 
 using Pattern = ShardingRule::Pattern;
 
-class Parser {
+class RuleParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit RuleParser(std::string_view text) : text_(text) {}
 
   std::pair<std::vector<Pattern>, std::vector<Pattern>> run() {
     std::vector<Pattern> operands = patterns();
@@ -135,7 +135,7 @@ class Checker {
 }  // namespace
 
 ShardingRule::ShardingRule(std::string text) : text_(std::move(text)) {
-  std::tie(operands_, results_) = Parser(text_).run();
+  std::tie(operands_, results_) = RuleParser(text_).run();
 }
 
 void ShardingRule::check(std::span<const ShapeDtype> operands,

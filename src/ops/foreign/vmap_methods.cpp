@@ -31,7 +31,7 @@ std::vector<int64_t> result_axes(std::span<const ShapeDtype> results) {
 }
 
 // The operands with their batch dimensions in front.
-std::vector<Array> in_front(const BatchCall& call) {
+std::vector<Array> all_in_front(const BatchCall& call) {
   std::vector<Array> inputs;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     inputs.push_back(call.is_batched(i) ? move_axis(call.inputs[i], call.axes[i], 0, call.axis.size)
@@ -108,7 +108,7 @@ std::string to_string(const BatchAxis& axis) {
 }
 
 BatchResults batch_in_loop(const BatchCall& call, const std::string& name) {
-  const std::vector<Array> inputs = in_front(call);
+  const std::vector<Array> inputs = all_in_front(call);
   const auto of_element = [&](size_t i) {
     const ShapeDtype type = inputs[i].type();
     return call.is_batched(i) ? type.with_shape(type.shape().subspan(1)) : type;
@@ -163,7 +163,7 @@ BatchResults batch_in_loop(const BatchCall& call, const std::string& name) {
 BatchResults batch_by_method(const BatchCall& call, const ForeignSite& site,
                              std::string_view method) {
   if (method == "sequential") return batch_in_loop(call, site.name);
-  std::vector<Array> inputs = in_front(call);
+  std::vector<Array> inputs = all_in_front(call);
   if (method == "sequential_unrolled") return batch_unrolled(call, site, inputs);
   if (method == "expand_dims") return batch_at_once(call, site, std::move(inputs), 1);
   if (method == "broadcast_all") {

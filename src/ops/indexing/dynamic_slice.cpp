@@ -20,7 +20,8 @@ using namespace indexing;
 
 constexpr size_t kSliceStarts = 1, kUpdateStarts = 2;
 
-std::vector<ShapeDtype> slice_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> dynamic_slice_rule(std::span<const ShapeDtype> inputs,
+                                           const Params* params) {
   if (inputs.empty()) type_error("expected an operand and its start indices");
   const ShapeDtype x = inputs[0];
   check_starts(inputs, kSliceStarts);
@@ -69,7 +70,7 @@ JvpResults slice_jvp(const JvpCall& call) {
   return {{slice_at(call.primals[0], starts, sizes)}, {slice_at(call.tangents[0], starts, sizes)}};
 }
 
-std::vector<Array> slice_transpose(const TransposeCall& call) {
+std::vector<Array> dynamic_slice_transpose(const TransposeCall& call) {
   std::vector<Array> cotangents(call.inputs.size());
   cotangents[0] =
       update_at(zeros_of(call.types[0]), call.cotangents[0], call.inputs.subspan(kSliceStarts));
@@ -84,7 +85,7 @@ std::vector<Array> starts_with_zero(std::span<const Array> starts) {
   return result;
 }
 
-BatchResults slice_batch(const BatchCall& call) {
+BatchResults dynamic_slice_batch(const BatchCall& call) {
   const auto& sizes = params_as<DynamicSliceParams>(call.params.get()).slice_sizes;
   if (!any_batched(call, kSliceStarts)) {
     Shape all = sizes;
@@ -153,17 +154,13 @@ BatchResults update_batch(const BatchCall& call) {
       {0}};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
-const TransformRules kSliceRules = {
-    .jvp = slice_jvp, .transpose = slice_transpose, .batch = slice_batch};
+const TransformRules kDynamicSliceRules = {
+    .jvp = slice_jvp, .transpose = dynamic_slice_transpose, .batch = dynamic_slice_batch};
 const Primitive kDynamicSlice = {.name = "dynamic_slice",
-                                 .type_rule = slice_rule,
+                                 .type_rule = dynamic_slice_rule,
                                  .parse = parse_params<DynamicSliceParams>,
                                  .flops = no_flops,
-                                 .rules = &kSliceRules};
+                                 .rules = &kDynamicSliceRules};
 FARCALL_REGISTER_PRIMITIVE(kDynamicSlice);
 
 const TransformRules kUpdateRules = {

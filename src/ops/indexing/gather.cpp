@@ -50,14 +50,14 @@ std::vector<ShapeDtype> gather_rule(std::span<const ShapeDtype> inputs, const Pa
   return {x.with_shape(shape_of_windows(p, indices, window))};
 }
 
-lax::GatherOptions options_of(const GatherParams& p) {
+lax::GatherOptions gather_options_of(const GatherParams& p) {
   return {p.mode, p.fill_value, p.unique_indices, p.indices_are_sorted};
 }
 
 // Of the tangent: where a window lies outside, the result does not depend on the operand.
 JvpResults gather_jvp(const JvpCall& call) {
   const auto& p = params_as<GatherParams>(call.params.get());
-  lax::GatherOptions options = options_of(p);
+  lax::GatherOptions options = gather_options_of(p);
   options.fill_value = zero_text(call.primals[0].dtype());
   return {{bind_one(call.primitive, call.params, call.primals)},
           {lax::gather(call.tangents[0], call.primals[1], p, p.slice_sizes, options)}};
@@ -79,7 +79,7 @@ BatchResults gather_batch(const BatchCall& call) {
   const int64_t new_size = where == NewDimension::kInOperand ? call.axis.size : 1;
   if (call.is_batched(0)) window.insert(window.begin(), new_size);
   // Windows of two elements of the batch never overlap, but their indices begin anew.
-  lax::GatherOptions options = options_of(p);
+  lax::GatherOptions options = gather_options_of(p);
   options.unique_indices = options.unique_indices && call.is_batched(0);
   options.indices_are_sorted = options.indices_are_sorted && !call.is_batched(1);
   return {{lax::gather(call.is_batched(0) ? in_front(call, 0) : call.inputs[0],
@@ -88,17 +88,13 @@ BatchResults gather_batch(const BatchCall& call) {
           {0}};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
-const TransformRules kRules = {
+const TransformRules kGatherRules = {
     .jvp = gather_jvp, .transpose = gather_transpose, .batch = gather_batch};
 const Primitive kGather = {.name = "gather",
                            .type_rule = gather_rule,
                            .parse = parse_params<GatherParams>,
                            .flops = no_flops,
-                           .rules = &kRules};
+                           .rules = &kGatherRules};
 FARCALL_REGISTER_PRIMITIVE(kGather);
 
 }  // namespace

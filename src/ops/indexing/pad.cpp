@@ -19,7 +19,7 @@ namespace {
 
 using namespace indexing;
 
-[[noreturn]] void does_not_fit(ShapeDtype x, size_t i, const PaddingDimension& p) {
+[[noreturn]] void padding_does_not_fit(ShapeDtype x, size_t i, const PaddingDimension& p) {
   type_error(fmt::format("padding ({}, {}, {}) makes dimension {} of {} too large", p.low, p.high,
                          p.interior, i, x.to_string()));
 }
@@ -33,7 +33,7 @@ int64_t padded_size(ShapeDtype x, size_t i, const PaddingDimension& p) {
   try {
     return padded(dilated(size, checked_sum(p.interior, 1)), {p.low, p.high});
   } catch (const Error&) {
-    does_not_fit(x, i, p);
+    padding_does_not_fit(x, i, p);
   }
 }
 
@@ -104,16 +104,12 @@ BatchResults pad_batch(const BatchCall& call) {
   return {{lax::select_n(is_inside, cases)}, {0}};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
-
-const TransformRules kRules = {.jvp = pad_jvp, .transpose = pad_transpose, .batch = pad_batch};
+const TransformRules kPadRules = {.jvp = pad_jvp, .transpose = pad_transpose, .batch = pad_batch};
 const Primitive kPad = {.name = "pad",
                         .type_rule = pad_rule,
                         .parse = parse_params<PadParams>,
                         .flops = no_flops,
-                        .rules = &kRules};
+                        .rules = &kPadRules};
 FARCALL_REGISTER_PRIMITIVE(kPad);
 
 }  // namespace

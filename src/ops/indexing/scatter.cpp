@@ -19,7 +19,6 @@ namespace {
 using namespace indexing;
 
 bool is_any(DType) { return true; }
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
 
 template <bool (*accepts)(DType)>
 std::vector<ShapeDtype> scatter_rule(std::span<const ShapeDtype> inputs, const Params* params) {
@@ -56,9 +55,6 @@ std::vector<ShapeDtype> scatter_rule(std::span<const ShapeDtype> inputs, const P
   return {result};
 }
 
-int64_t no_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) {
-  return 0;
-}
 int64_t one_per_update(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                        const Params*) {
   return inputs[2].size();
@@ -92,17 +88,17 @@ const Primitive kScatterMul =
     scatter_primitive("scatter_mul", scatter_rule<is_number>, one_per_update, &kMulRules);
 FARCALL_REGISTER_PRIMITIVE(kScatterMul);
 
-const TransformRules kExtremeRules = {.jvp = scatter_extreme_jvp, .batch = scatter_batch};
+const TransformRules kScatterExtremeRules = {.jvp = scatter_extreme_jvp, .batch = scatter_batch};
 const Primitive kScatterMin =
-    scatter_primitive("scatter_min", scatter_rule<is_any>, one_per_update, &kExtremeRules);
+    scatter_primitive("scatter_min", scatter_rule<is_any>, one_per_update, &kScatterExtremeRules);
 FARCALL_REGISTER_PRIMITIVE(kScatterMin);
 const Primitive kScatterMax =
-    scatter_primitive("scatter_max", scatter_rule<is_any>, one_per_update, &kExtremeRules);
+    scatter_primitive("scatter_max", scatter_rule<is_any>, one_per_update, &kScatterExtremeRules);
 FARCALL_REGISTER_PRIMITIVE(kScatterMax);
 
-Array apply(const Primitive& primitive, const Array& operand, const Array& indices,
-            const Array& updates, const ScatterDimensionNumbers& numbers,
-            const lax::ScatterOptions& options) {
+Array apply_scatter(const Primitive& primitive, const Array& operand, const Array& indices,
+                    const Array& updates, const ScatterDimensionNumbers& numbers,
+                    const lax::ScatterOptions& options) {
   const Array operands[] = {operand, indices, updates};
   return bind_one(primitive,
                   make_params(ScatterParams{numbers, options.indices_are_sorted,
@@ -116,23 +112,23 @@ namespace lax {
 
 Array scatter(const Array& operand, const Array& indices, const Array& updates,
               const ScatterDimensionNumbers& numbers, const ScatterOptions& options) {
-  return apply(kScatter, operand, indices, updates, numbers, options);
+  return apply_scatter(kScatter, operand, indices, updates, numbers, options);
 }
 Array scatter_add(const Array& operand, const Array& indices, const Array& updates,
                   const ScatterDimensionNumbers& numbers, const ScatterOptions& options) {
-  return apply(kScatterAdd, operand, indices, updates, numbers, options);
+  return apply_scatter(kScatterAdd, operand, indices, updates, numbers, options);
 }
 Array scatter_mul(const Array& operand, const Array& indices, const Array& updates,
                   const ScatterDimensionNumbers& numbers, const ScatterOptions& options) {
-  return apply(kScatterMul, operand, indices, updates, numbers, options);
+  return apply_scatter(kScatterMul, operand, indices, updates, numbers, options);
 }
 Array scatter_min(const Array& operand, const Array& indices, const Array& updates,
                   const ScatterDimensionNumbers& numbers, const ScatterOptions& options) {
-  return apply(kScatterMin, operand, indices, updates, numbers, options);
+  return apply_scatter(kScatterMin, operand, indices, updates, numbers, options);
 }
 Array scatter_max(const Array& operand, const Array& indices, const Array& updates,
                   const ScatterDimensionNumbers& numbers, const ScatterOptions& options) {
-  return apply(kScatterMax, operand, indices, updates, numbers, options);
+  return apply_scatter(kScatterMax, operand, indices, updates, numbers, options);
 }
 
 }  // namespace lax

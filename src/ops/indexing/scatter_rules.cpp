@@ -16,11 +16,11 @@
 namespace farcall::indexing {
 namespace {
 
-const ScatterParams& params_of(const ParamsPtr& params) {
+const ScatterParams& scatter_params_of(const ParamsPtr& params) {
   return params_as<ScatterParams>(params.get());
 }
 
-lax::ScatterOptions options_of(const ScatterParams& p) {
+lax::ScatterOptions scatter_options_of(const ScatterParams& p) {
   return {p.mode, p.unique_indices, p.indices_are_sorted};
 }
 
@@ -65,7 +65,7 @@ Array where_or_zero(const Array& condition, const Array& x) {
 }  // namespace
 
 JvpResults scatter_jvp(const JvpCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const Array& operand = call.primals[0];
   const Array& indices = call.primals[1];
   const Array& updates = call.primals[2];
@@ -73,38 +73,41 @@ JvpResults scatter_jvp(const JvpCall& call) {
   const Array operand_tangent = or_zeros(call.tangents[0], operand);
   const Array updates_tangent = or_zeros(call.tangents[2], updates);
   if (p.unique_indices) {
-    return {{result}, {lax::scatter(operand_tangent, indices, updates_tangent, p, options_of(p))}};
+    return {{result},
+            {lax::scatter(operand_tangent, indices, updates_tangent, p, scatter_options_of(p))}};
   }
   // Which update stays where several meet is for scatter to say: it writes their numbers, and only
   // those that are found again take part.
   const Array numbers = window_numbers(updates.type(), p.update_window_dims);
   const Array written = lax::scatter(zeros_of(ShapeDtype(numbers.dtype(), operand.shape())),
-                                     indices, numbers, p, options_of(p));
+                                     indices, numbers, p, scatter_options_of(p));
   const Array found = windows_of(written, indices, updates.type(), p, "0");
   const Array kept = where_or_zero(lax::eq(written, zeros_of(written.type())), operand_tangent);
   const Array put = where_or_zero(lax::eq(found, numbers), updates_tangent);
-  return {{result}, {lax::scatter_add(kept, indices, put, p, options_of(p))}};
+  return {{result}, {lax::scatter_add(kept, indices, put, p, scatter_options_of(p))}};
 }
 
 JvpResults scatter_add_jvp(const JvpCall& call) {
-  const ScatterParams& p = params_of(call.params);
-  return {{bind_one(call.primitive, call.params, call.primals)},
-          {lax::scatter_add(or_zeros(call.tangents[0], call.primals[0]), call.primals[1],
-                            or_zeros(call.tangents[2], call.primals[2]), p, options_of(p))}};
+  const ScatterParams& p = scatter_params_of(call.params);
+  return {
+      {bind_one(call.primitive, call.params, call.primals)},
+      {lax::scatter_add(or_zeros(call.tangents[0], call.primals[0]), call.primals[1],
+                        or_zeros(call.tangents[2], call.primals[2]), p, scatter_options_of(p))}};
 }
 
 JvpResults scatter_mul_jvp(const JvpCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const Array& operand = call.primals[0];
   const Array& indices = call.primals[1];
   Array tangent;
   if (!call.tangents[0].is_null()) {
-    tangent = lax::scatter_mul(call.tangents[0], indices, call.primals[2], p, options_of(p));
+    tangent =
+        lax::scatter_mul(call.tangents[0], indices, call.primals[2], p, scatter_options_of(p));
   }
   if (!call.tangents[2].is_null()) {
     if (!p.unique_indices) needs_unique_indices(call.primitive.name);
-    const Array spread =
-        lax::scatter_add(zeros_of(operand.type()), indices, call.tangents[2], p, options_of(p));
+    const Array spread = lax::scatter_add(zeros_of(operand.type()), indices, call.tangents[2], p,
+                                          scatter_options_of(p));
     const Array term = lax::mul(operand, spread);
     tangent = tangent.is_null() ? term : lax::add(tangent, term);
   }
@@ -112,7 +115,7 @@ JvpResults scatter_mul_jvp(const JvpCall& call) {
 }
 
 JvpResults scatter_extreme_jvp(const JvpCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const Array& operand = call.primals[0];
   const Array& indices = call.primals[1];
   const Array& updates = call.primals[2];
@@ -123,21 +126,22 @@ JvpResults scatter_extreme_jvp(const JvpCall& call) {
   };
   const Array operand_share = as_number(lax::eq(operand, result));
   const Array update_share = as_number(lax::eq(updates, reached));
-  const Array count = lax::scatter_add(operand_share, indices, update_share, p, options_of(p));
+  const Array count =
+      lax::scatter_add(operand_share, indices, update_share, p, scatter_options_of(p));
   const Array sum = lax::scatter_add(
       lax::mul(or_zeros(call.tangents[0], operand), operand_share), indices,
-      lax::mul(or_zeros(call.tangents[2], updates), update_share), p, options_of(p));
+      lax::mul(or_zeros(call.tangents[2], updates), update_share), p, scatter_options_of(p));
   return {{result}, {lax::div(sum, count)}};
 }
 
 std::vector<Array> scatter_transpose(const TransposeCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   if (!p.unique_indices) needs_unique_indices(call.primitive.name);
   const Array& cotangent = call.cotangents[0];
   std::vector<Array> cotangents(3);
   if (call.is_linear(0)) {
     cotangents[0] =
-        lax::scatter(cotangent, call.inputs[1], zeros_of(call.types[2]), p, options_of(p));
+        lax::scatter(cotangent, call.inputs[1], zeros_of(call.types[2]), p, scatter_options_of(p));
   }
   if (call.is_linear(2)) {
     cotangents[2] =
@@ -147,7 +151,7 @@ std::vector<Array> scatter_transpose(const TransposeCall& call) {
 }
 
 std::vector<Array> scatter_add_transpose(const TransposeCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const Array& cotangent = call.cotangents[0];
   std::vector<Array> cotangents(3);
   if (call.is_linear(0)) cotangents[0] = cotangent;
@@ -159,11 +163,12 @@ std::vector<Array> scatter_add_transpose(const TransposeCall& call) {
 }
 
 std::vector<Array> scatter_mul_transpose(const TransposeCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const Array& cotangent = call.cotangents[0];
   std::vector<Array> cotangents(3);
   if (call.is_linear(0)) {
-    cotangents[0] = lax::scatter_mul(cotangent, call.inputs[1], call.inputs[2], p, options_of(p));
+    cotangents[0] =
+        lax::scatter_mul(cotangent, call.inputs[1], call.inputs[2], p, scatter_options_of(p));
   }
   if (call.is_linear(2)) {
     if (!p.unique_indices) needs_unique_indices(call.primitive.name);
@@ -174,7 +179,7 @@ std::vector<Array> scatter_mul_transpose(const TransposeCall& call) {
 }
 
 BatchResults scatter_batch(const BatchCall& call) {
-  const ScatterParams& p = params_of(call.params);
+  const ScatterParams& p = scatter_params_of(call.params);
   const NewDimension where = call.is_batched(1) ? NewDimension::kInBoth : NewDimension::kInOperand;
   ScatterParams params = p;
   static_cast<ScatterDimensionNumbers&>(params) =

@@ -21,14 +21,14 @@ struct ScratchBlock {
 };
 
 std::mutex g_mutex;
-std::vector<ScratchBlock> g_blocks;
+std::vector<ScratchBlock> g_scratch_blocks;
 std::optional<ScratchDamage> g_damage;
 Pattern g_pattern;
 std::atomic<uint64_t> g_tasks{0};
 
 // Blocks that were given back stay until the call has ended, so that a late access is caught; of
 // very many, the oldest go.
-constexpr size_t kMostBlocks = 512;
+constexpr size_t kMostScratchBlocks = 512;
 
 // The runtime has a table for each family of versions; these are their copies.
 struct Copy {
@@ -60,7 +60,7 @@ FARCALL_FFI_Error* allocate(FARCALL_FFI_DeviceMemory_Allocate_Args* args) {
   fill(buffer->bytes(), g_pattern);
   buffer->fill_red_zones({Pattern::Kind::kRandom, 77});
   args->data = buffer->data();
-  g_blocks.push_back({args->ctx, std::move(buffer)});
+  g_scratch_blocks.push_back({args->ctx, std::move(buffer)});
   return nullptr;
 }
 
@@ -73,13 +73,14 @@ void inspect_block(const ScratchBlock& block) {
 FARCALL_FFI_Error* free_block(FARCALL_FFI_DeviceMemory_Free_Args* args) {
   if (args && args->data) {
     const std::lock_guard lock(g_mutex);
-    for (ScratchBlock& block : g_blocks) {
+    for (ScratchBlock& block : g_scratch_blocks) {
       if (block.is_free || block.buffer->data() != args->data) continue;
       inspect_block(block);
       block.buffer->revoke();
       block.is_free = true;
       const auto is_old = [](const ScratchBlock& b) { return b.is_free; };
-      if (g_blocks.size() > kMostBlocks) g_blocks.erase(std::ranges::find_if(g_blocks, is_old));
+      if (g_scratch_blocks.size() > kMostScratchBlocks)
+        g_scratch_blocks.erase(std::ranges::find_if(g_scratch_blocks, is_old));
       return nullptr;
     }
   }
@@ -117,10 +118,10 @@ void set_scratch_pattern(const Pattern& pattern) {
 std::optional<ScratchDamage> release_scratch(const FARCALL_FFI_ExecutionContext* context) {
   const std::lock_guard lock(g_mutex);
   const auto is_of_call = [&](const ScratchBlock& block) { return block.context == context; };
-  for (const ScratchBlock& block : g_blocks) {
+  for (const ScratchBlock& block : g_scratch_blocks) {
     if (is_of_call(block) && !block.is_free) inspect_block(block);
   }
-  std::erase_if(g_blocks, is_of_call);
+  std::erase_if(g_scratch_blocks, is_of_call);
   return std::exchange(g_damage, std::nullopt);
 }
 

@@ -16,17 +16,17 @@ namespace {
 
 constexpr size_t kMostRegions = 4096;
 Region g_regions[kMostRegions];  // begin of 0: free
-std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
+std::atomic_flag g_signal_lock = ATOMIC_FLAG_INIT;
 Crash* g_crash = nullptr;
 std::atomic<bool> g_is_in_call{false};
 
 class RegionLock {
  public:
   RegionLock() {
-    while (g_lock.test_and_set(std::memory_order_acquire)) {
+    while (g_signal_lock.test_and_set(std::memory_order_acquire)) {
     }
   }
-  ~RegionLock() { g_lock.clear(std::memory_order_release); }
+  ~RegionLock() { g_signal_lock.clear(std::memory_order_release); }
 };
 
 Access access_of([[maybe_unused]] const ucontext_t* context) {

@@ -20,28 +20,26 @@
 namespace farcall {
 namespace {
 
-const CallbackParams& params_of(const ParamsPtr& params) {
+const CallbackParams& callback_params_of(const ParamsPtr& params) {
   return params_as<CallbackParams>(params.get());
 }
 
-std::string called(std::string_view primitive, const CallbackParams& params) {
+std::string called_as(std::string_view primitive, const CallbackParams& params) {
   return fmt::format("{} {}", primitive, params.callback->name);
 }
 
-std::vector<ShapeDtype> type_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+std::vector<ShapeDtype> callback_rule(std::span<const ShapeDtype> inputs, const Params* params) {
   const auto& p = params_as<CallbackParams>(params);
   check_no_keys(p.callback->name, inputs, p.result_types);
   check_aliases(p.callback->name, p.input_output_aliases, inputs, p.result_types);
   return p.result_types;
 }
 
-Effects effects(const Params* params) {
+Effects callback_effects(const Params* params) {
   const auto& p = params_as<CallbackParams>(params);
   if (p.is_ordered) return Effects::kSideEffect | Effects::kOrdered;
   return p.has_side_effect ? Effects::kSideEffect : Effects::kNone;
 }
-
-int64_t flops(std::span<const ShapeDtype>, std::span<const ShapeDtype>, const Params*) { return 0; }
 
 // ---- running at once ----
 
@@ -77,7 +75,7 @@ Storage copy_of(const Storage& from) {
 }
 
 std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Array> inputs) {
-  const CallbackParams& p = params_of(params);
+  const CallbackParams& p = callback_params_of(params);
   check_aliases(p.callback->name, p.input_output_aliases, types_of(inputs), p.result_types);
   std::vector<Storage> memory(p.result_types.size());
   std::vector<Buffer> arguments, results;
@@ -112,7 +110,7 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
       fmt::format("{}: callbacks do not support {}, because what the function computes is "
                   "not known. Please use custom_jvp or custom_vjp around the call to give "
                   "its derivative",
-                  called(primitive.name, params_of(params)), mode));
+                  called_as(primitive.name, callback_params_of(params)), mode));
 }
 
 JvpResults no_jvp(const JvpCall& call) {
@@ -130,7 +128,7 @@ JvpResults debug_jvp(const JvpCall& call) {
 }
 
 BatchResults batch_with(const BatchCall& call, std::string_view method) {
-  const CallbackParams& p = params_of(call.params);
+  const CallbackParams& p = callback_params_of(call.params);
   const auto widened = [&](const std::vector<bool>&, std::vector<ShapeDtype> results) {
     CallbackParams wide = p;
     wide.result_types = std::move(results);
@@ -141,30 +139,30 @@ BatchResults batch_with(const BatchCall& call, std::string_view method) {
 }
 
 BatchResults batch_as_asked(const BatchCall& call) {
-  const CallbackParams& p = params_of(call.params);
+  const CallbackParams& p = callback_params_of(call.params);
   if (p.vmap_method) return batch_with(call, *p.vmap_method);
   throw Error(
       ErrorCode::kUnimplemented,
       fmt::format("{}: vmap needs a vmap_method, and none was given: use \"sequential\" (one "
                   "call for each element), \"sequential_unrolled\", \"expand_dims\" or "
                   "\"broadcast_all\" (one call on batched operands)",
-                  called(call.primitive.name, p)));
+                  called_as(call.primitive.name, p)));
 }
 
 BatchResults batch_io(const BatchCall& call) {
-  const CallbackParams& p = params_of(call.params);
+  const CallbackParams& p = callback_params_of(call.params);
   if (p.is_ordered && !p.vmap_method) {
     type_error(
         fmt::format("{}: cannot vmap an ordered callback over {}: the order of its effects "
                     "would be lost. Ask for one element after the other with "
                     "vmap_method=\"sequential\", or give ordered=False",
-                    called(call.primitive.name, p), to_string(call.axis)));
+                    called_as(call.primitive.name, p), to_string(call.axis)));
   }
   return batch_with(call, p.vmap_method.value_or("sequential"));
 }
 
 BatchResults batch_debug(const BatchCall& call) {
-  return batch_with(call, params_of(call.params).vmap_method.value_or("sequential"));
+  return batch_with(call, callback_params_of(call.params).vmap_method.value_or("sequential"));
 }
 
 constexpr TransformRules rules(JvpRule jvp, BatchRule batch) {
@@ -175,26 +173,26 @@ const TransformRules kIoRules = rules(no_jvp, batch_io);
 const TransformRules kDebugRules = rules(debug_jvp, batch_debug);
 
 // Program text written by hand may hold invalid parameters.
-ParamsPtr parse(std::span<const NamedValue> fields) {
+ParamsPtr parse_callback(std::span<const NamedValue> fields) {
   ParamsPtr params = parse_params<CallbackParams>(fields);
-  const CallbackParams& p = params_of(params);
+  const CallbackParams& p = callback_params_of(params);
   if (p.vmap_method) check_vmap_method(p.callback->name, *p.vmap_method);
   return params;
 }
 
-ForeignTarget target(const Params* params) {
+ForeignTarget callback_target(const Params* params) {
   return {params_as<CallbackParams>(params).callback->name};
 }
 
 Primitive callback_primitive(CallbackKind kind, const TransformRules& rules) {
   return {.name = callback_kind_name(kind),
-          .type_rule = type_rule,
-          .parse = parse,
-          .effects = effects,
-          .flops = flops,
+          .type_rule = callback_rule,
+          .parse = parse_callback,
+          .effects = callback_effects,
+          .flops = no_flops,
           .rules = &rules,
           .kind = PrimitiveKind::kCallback,
-          .foreign_target = target};
+          .foreign_target = callback_target};
 }
 
 const Primitive kBufferCallback = callback_primitive(CallbackKind::kBuffer, kPureRules);
@@ -258,7 +256,7 @@ std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
   p.is_ordered = options.is_ordered;
   p.result_types.assign(result_types.begin(), result_types.end());
   p.vmap_method = options.vmap_method;
-  const std::string what = called(primitive.name, p);
+  const std::string what = called_as(primitive.name, p);
   check_callback_options(what, result_types, options);
   // To a foreign function a weak scalar is a scalar of its dtype.
   std::vector<Array> strong(operands.begin(), operands.end());
