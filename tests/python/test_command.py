@@ -84,8 +84,7 @@ def test_values_are_compared_with_a_python_function(library: str, tmp_path: Path
 LAPACK = {
     "sgetrf": "f32[N,N] -> f32[N,N] s32[N] s32[] | | 0:0",
     "dpotrf": "f64[N,N] -> f64[N,N] s32[] | uplo:u8=76 | 0:0",
-    "ctrsm": "c64[N,N] c64[N,M] -> c64[N,M]"
-    " | side:u8=76 uplo:u8=76 trans_x:u8=78 diag:u8=85 | 1:0",
+    "ctrsm": "c64[N,N] c64[N,M] -> c64[N,M] | side:u8=76 uplo:u8=76 trans_x:u8=78 diag:u8=85 | 1:0",
     "dgeqrf": "f64[N,N] -> f64[N,N] f64[N] | | 0:0",
     "sorgqr": "f32[N,N] f32[N] -> f32[N,N] | | 0:0",
     "sgesdd": "f32[N,N] -> f32[N,N] f32[N] f32[N,N] f32[N,N] s32[] | mode:u8=65 | 0:0",
@@ -122,3 +121,15 @@ def test_a_python_module_is_inspected() -> None:
     missing = run("inspect", "no_such_module")
     assert missing.returncode == 3
     assert 'the Python module "no_such_module" cannot be imported' in missing.stderr
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_times_are_drawn(library: str, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"times.{suffix}"
+    bench = ["bench", f"{library}:twice", "--size", "N=16,256", "--seconds", "0.01"]
+    result = run(*bench, "--attr", "add=1", "--no-limits", "--plot", str(picture))
+    assert result.returncode == 0, result.stderr
+    assert "N=256" in result.stdout
+    start = {"svg": b"<?xml", "png": b"\x89PNG"}[suffix]
+    assert picture.read_bytes().startswith(start)
