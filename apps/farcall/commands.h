@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/plugin.h"
+
 namespace CLI {
 class App;
 }
@@ -14,13 +16,20 @@ namespace farcall::command {
 
 using Action = std::function<int()>;
 
+Action add_new(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_check(CLI::App& app);
+Action add_bench(CLI::App& app);
 Action add_env(CLI::App& app);
 Action add_doctor(CLI::App& app);
+Action add_completion(CLI::App& app);
+Action add_man(CLI::App& app);
 
-// Names and values, as `farcall env` and print_environment_info tell them.
-using Facts = std::vector<std::pair<std::string, std::string>>;
-Facts environment();
+// What there is on this machine: names and values for `farcall env`.
+struct Environment {
+  std::vector<std::pair<std::string, std::string>> facts;
+  tools::PjrtPlugin plugin;
+};
+Environment environment();
 
 }  // namespace farcall::command

@@ -84,8 +84,8 @@ Finding check_build(const std::string& compiler, const std::string& headers) {
   return finding;
 }
 
-std::string fact(const Facts& facts, const std::string& name) {
-  for (const auto& [key, value] : facts) {
+std::string fact(const Environment& environment, const std::string& name) {
+  for (const auto& [key, value] : environment.facts) {
     if (key == name) return value;
   }
   return "none";
@@ -105,8 +105,17 @@ Finding check_package(const std::string& packages, const std::string& name, bool
           fmt::format("pip install {}", name)};
 }
 
+Finding check_plugin(const tools::PjrtPlugin& plugin) {
+  if (plugin.path.empty())
+    return {"pjrt", false, false, "no plugin; only for the engine pjrt",
+            "pip install lammps-jax-pjrt-cpu, or set FARCALL_PJRT_PLUGIN to the plugin's path"};
+  return {"pjrt", plugin.problem.empty(), false, plugin.to_string(),
+          "set FARCALL_PJRT_PLUGIN to another plugin; docs/engines.md has the order in which they "
+          "are looked for"};
+}
+
 std::vector<Finding> examine() {
-  const Facts facts = environment();
+  const Environment facts = environment();
   std::vector<Finding> findings;
   const std::string cxx = compiler();
   findings.push_back(cxx.empty()
@@ -119,6 +128,7 @@ std::vector<Finding> examine() {
                       "pip install farcall, or cmake --install of the source tree"});
   if (!cxx.empty() && has_headers) findings.push_back(check_build(cxx, headers));
   findings.push_back(check_program("cmake", "cmake", "cmake", false));
+  findings.push_back(check_plugin(facts.plugin));
   const bool has_python = fact(facts, "python") != "none";
   findings.push_back({"python", has_python, false, has_python ? fact(facts, "python") : "not found",
                       "apt-get install python3 python3-venv"});

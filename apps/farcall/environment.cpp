@@ -26,8 +26,8 @@ extern char** environ;
 namespace farcall::command {
 namespace {
 
-// Prints what is installed, without importing any of it: the interpreter, then packages, then where
-// the package farcall lies.
+// Prints what is installed, without importing farcall: the interpreter, then packages, then where
+// the package farcall lies, then the PJRT plugin of a package.
 constexpr std::string_view kAskPython = R"py(
 import importlib.util, platform, sys
 from importlib import metadata
@@ -40,7 +40,13 @@ print(f"{platform.python_implementation()} {sys.version.split()[0]} ({sys.execut
 names = ("farcall", "numpy", "ml_dtypes", "jax", "jaxlib", "torch", "scipy")
 print(", ".join(filter(None, map(version, names))))
 spec = importlib.util.find_spec("farcall")
-print(spec.submodule_search_locations[0] if spec else "")
+folder = spec.submodule_search_locations[0] if spec else ""
+print(folder)
+if spec:
+    part = importlib.util.spec_from_file_location("plugins", folder + "/_plugins.py")
+    plugins = importlib.util.module_from_spec(part)
+    part.loader.exec_module(plugins)
+    print(plugins.find_plugin())
 )py";
 
 std::string variables() {
@@ -59,19 +65,21 @@ int num_processors() {
 
 }  // namespace
 
-Facts environment() {
+Environment environment() {
   namespace fs = std::filesystem;
   utsname system = {};
   uname(&system);
   auto python = tools::split(tools::ask_python(std::string(kAskPython)), '\n');
-  python.resize(3);
+  python.resize(4);
   std::error_code ignored;
   const fs::path own = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path prefix = own.parent_path().parent_path();
   const fs::path package = python[2];
   const bool has_package = !package.empty() && fs::exists(package / "include/farcall/ffi.h");
   const fs::path headers = has_package ? package / "include" : prefix / "include";
-  return {
+  const tools::PjrtPlugin plugin = tools::find_pjrt_plugin(python[3]);
+  Environment found = {.facts = {}, .plugin = plugin};
+  found.facts = {
       {"farcall", FARCALL_VERSION},
       {"packages", python[1].empty() ? "none" : python[1]},
       {"python", python[0].empty() ? "none" : python[0]},
@@ -79,6 +87,7 @@ Facts environment() {
                              gnu_get_libc_version())},
       {"processors", std::to_string(num_processors())},
       {"devices", "cpu"},
+      {"pjrt", plugin.to_string()},
       {"headers", fs::exists(headers / "farcall/ffi.h") ? headers.string() : "none"},
       {"library", has_package ? (package / "libfarcall.so").string()
                   : fs::exists(prefix / "lib/libfarcall.so")
@@ -90,6 +99,7 @@ Facts environment() {
       {"command", own.string()},
       {"variables", variables()},
   };
+  return found;
 }
 
 Action add_env(CLI::App& app) {
@@ -100,7 +110,7 @@ Action add_env(CLI::App& app) {
   command->footer("Example: farcall env");
   return [is_json] {
     tools::Json json;
-    for (const auto& [name, value] : environment()) {
+    for (const auto& [name, value] : environment().facts) {
       json[name] = value;
       if (!*is_json) fmt::print("{:<12} {}\n", name + ":", value);
     }

@@ -22,10 +22,14 @@ int main(int argc, char** argv) {
       "Exit codes: 0 fine, 1 findings, 2 wrong usage, 3 could not run, 124 time limit.\n"
       "Example:    farcall check libmine.so:my_handler --arg 'f32[N,64]' --ret 'f32[N,64]'");
   std::map<std::string, command::Action> actions;
+  actions["new"] = command::add_new(app);
   actions["inspect"] = command::add_inspect(app);
   actions["check"] = command::add_check(app);
+  actions["bench"] = command::add_bench(app);
   actions["env"] = command::add_env(app);
   actions["doctor"] = command::add_doctor(app);
+  actions["completion"] = command::add_completion(app);
+  actions["man"] = command::add_man(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sysconfig
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-
-def _command() -> str:
-    own = Path(sysconfig.get_path("scripts")) / "farcall"
-    found = str(own) if own.exists() else shutil.which("farcall")
-    if found is None:
-        raise FileNotFoundError("the command farcall is not installed beside this Python")
-    return found
+from farcall._environment import command_path
 
 
 def check_handler(
@@ -72,7 +63,7 @@ def check_handler(
         "range": ranges,
         "reference": () if reference is None else (reference,),
     }
-    command = [_command(), "check", handler, "--json", "--seed", str(seed)]
+    command = [command_path(), "check", handler, "--json", "--seed", str(seed)]
     command += ["--timeout", str(timeout)]
     for name, values in options.items():
         for value in values:

@@ -38,6 +38,18 @@ def linker_flags() -> list[str]:
     return [f"-L{library_dir()}", "-lfarcall", f"-Wl,-rpath,{library_dir()}"]
 
 
+def command_path() -> str:
+    """The command ``farcall`` of this Python, or of the path; FileNotFoundError for none."""
+    import shutil
+    import sysconfig
+
+    own = Path(sysconfig.get_path("scripts")) / "farcall"
+    found = str(own) if own.exists() else shutil.which("farcall")
+    if found is None:
+        raise FileNotFoundError("the command farcall is not installed beside this Python")
+    return found
+
+
 def _peer_versions() -> str:
     from importlib import metadata  # slow, and nothing else needs it
 

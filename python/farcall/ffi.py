@@ -14,16 +14,24 @@ from farcall._core import FfiError as FfiError
 from farcall._define import Definition as Definition
 from farcall._define import define as define
 from farcall._environment import include_dir as include_dir
+from farcall._inline import CompileError as CompileError
+from farcall._inline import HandlerLibrary as HandlerLibrary
+from farcall._inline import load_inline as load_inline
+from farcall._inline import load_library as load_library
 
 __all__ = [
+    "CompileError",
     "Definition",
     "FfiCall",
     "FfiError",
+    "HandlerLibrary",
     "abstract_token",
     "define",
     "ffi_call",
     "include_dir",
     "is_batch_partitionable",
+    "load_inline",
+    "load_library",
     "pycapsule",
     "register_ffi_target",
     "register_ffi_target_as_batch_partitionable",

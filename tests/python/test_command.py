@@ -80,22 +80,37 @@ def test_values_are_compared_with_a_python_function(library: str, tmp_path: Path
     assert [f["kind"] for f in json.loads(wrong.stdout)["findings"]] == ["wrong-result"]
 
 
-COLUMNS = ["--layout", "arg0=1,0", "--layout", "ret0=1,0", "--alias", "0:0"]
+# Operands, results, attributes and aliases, as JAX gives them; matrices lie column by column.
 LAPACK = {
-    "lapack_sgetrf_ffi": ["f32[N,N]", "f32[N,N]", "s32[N]", "s32[]"],
-    "lapack_dpotrf_ffi": ["f64[N,N]", "f64[N,N]", "s32[]", "uplo:u8=76"],
-    "lapack_ssyevd_ffi": ["f32[N,N]", "f32[N,N]", "f32[N]", "s32[]", "uplo:u8=76", "mode:u8=86"],
+    "sgetrf": "f32[N,N] -> f32[N,N] s32[N] s32[] | | 0:0",
+    "dpotrf": "f64[N,N] -> f64[N,N] s32[] | uplo:u8=76 | 0:0",
+    "ctrsm": "c64[N,N] c64[N,M] -> c64[N,M] | side:u8=76 uplo:u8=76 trans_x:u8=78 diag:u8=85 | 1:0",
+    "dgeqrf": "f64[N,N] -> f64[N,N] f64[N] | | 0:0",
+    "sorgqr": "f32[N,N] f32[N] -> f32[N,N] | | 0:0",
+    "sgesdd": "f32[N,N] -> f32[N,N] f32[N] f32[N,N] f32[N,N] s32[] | mode:u8=65 | 0:0",
+    "zgesvd": "c128[N,N] -> c128[N,N] f64[N] c128[N,N] c128[N,N] s32[] | mode:u8=83 | 0:0",
+    "ssyevd": "f32[N,N] -> f32[N,N] f32[N] s32[] | mode:u8=86 uplo:u8=76 | 0:0",
+    "zheevd": "c128[N,N] -> c128[N,N] f64[N] s32[] | mode:u8=86 uplo:u8=85 | 0:0",
+    "dgeev": "f64[N,N] -> f64[N] f64[N] c128[N,N] c128[N,N] s32[]"
+    " | compute_left:u8=86 compute_right:u8=86 |",
+    "sgees": "f32[N,N] -> f32[N,N] f32[N,N] f32[N] f32[N] s32[] s32[]"
+    " | mode:u8=86 sort:u8=78 | 0:0",
+    "dgtsv": "f64[N] f64[N] f64[N] f64[N,M] -> f64[N] f64[N] f64[N] f64[N,M] s32[]"
+    " | | 0:0 1:1 2:2 3:3",
 }
 
 
 @pytest.mark.parametrize("name", LAPACK)
 def test_jaxlib_s_handlers_are_clean(name: str) -> None:
     pytest.importorskip("jaxlib")
-    argument, *rest = LAPACK[name]
-    options = ["--arg", argument]
-    for text in rest:
-        options += ["--attr" if "=" in text else "--ret", text]
-    result = run("check", f"jaxlib.lapack:{name}", "--json", *options, *COLUMNS)
+    operands, attributes, aliases = (part.strip() for part in LAPACK[name].split("|"))
+    options = [word for text in attributes.split() for word in ("--attr", text)]
+    options += [word for text in aliases.split() for word in ("--alias", text)]
+    for kind, texts in zip(("arg", "ret"), operands.split("->"), strict=True):
+        for i, text in enumerate(texts.split()):
+            options += [f"--{kind}", text]
+            options += ["--layout", f"{kind}{i}=1,0"] if "," in text else []
+    result = run("check", f"jaxlib.lapack:lapack_{name}_ffi", "--json", *options)
     assert json.loads(result.stdout)["verdict"] == "clean", result.stdout + result.stderr
 
 
@@ -106,3 +121,15 @@ def test_a_python_module_is_inspected() -> None:
     missing = run("inspect", "no_such_module")
     assert missing.returncode == 3
     assert 'the Python module "no_such_module" cannot be imported' in missing.stderr
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_times_are_drawn(library: str, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"times.{suffix}"
+    bench = ["bench", f"{library}:twice", "--size", "N=16,256", "--seconds", "0.01"]
+    result = run(*bench, "--attr", "add=1", "--no-limits", "--plot", str(picture))
+    assert result.returncode == 0, result.stderr
+    assert "N=256" in result.stdout
+    start = {"svg": b"<?xml", "png": b"\x89PNG"}[suffix]
+    assert picture.read_bytes().startswith(start)

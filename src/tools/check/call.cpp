@@ -16,6 +16,7 @@
 #include "tools/check/signals.h"
 #include "tools/child.h"
 #include "tools/failure.h"
+#include "tools/handler.h"
 #include "tools/python.h"
 
 namespace farcall::tools {
@@ -23,7 +24,7 @@ namespace {
 
 // ---- trampolines: targets take plain functions, so what they forward to is kept here ----
 
-std::array<FARCALL_FFI_Handler*, kNumStages> g_handlers;
+Handlers g_handlers;
 std::atomic<int> g_stack_byte{0xff};
 thread_local const FARCALL_FFI_ExecutionContext* t_context = nullptr;
 thread_local std::string t_exception;  // that left the handler
@@ -66,58 +67,8 @@ FARCALL_FFI_Error* trampoline(FARCALL_FFI_CallFrame* frame) {
 }
 
 template <size_t... stages>
-constexpr std::array<FARCALL_FFI_Handler*, kNumStages> trampolines(std::index_sequence<stages...>) {
+constexpr Handlers trampolines(std::index_sequence<stages...>) {
   return {&trampoline<static_cast<int>(stages)>...};
-}
-
-// ---- loading ----
-
-std::array<FARCALL_FFI_Handler*, kNumStages> find_handlers(
-    const std::string& library_name, const std::array<std::string, kNumStages>& symbols) {
-  std::array<FARCALL_FFI_Handler*, kNumStages> handlers{};
-  if (!is_python_module(library_name)) {
-    const Library library = load_library(
-        library_name.find('/') == std::string::npos ? "./" + library_name : library_name);
-    for (size_t i = 0; i < symbols.size(); ++i) {
-      if (!symbols[i].empty()) handlers[i] = library.handler(symbols[i]);
-    }
-    return handlers;
-  }
-  const auto capsules = load_capsules(library_name);
-  const std::string& name = symbols[static_cast<size_t>(Stage::kExecute)];
-  for (size_t i = 0; i < handlers.size(); ++i) {
-    for (const Capsule& capsule : capsules) {
-      if (capsule.name == name && capsule.stage == stage_name(static_cast<Stage>(i)))
-        handlers[i] = capsule.handler;
-    }
-  }
-  if (!handlers[static_cast<size_t>(Stage::kExecute)]) {
-    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" gives no handler \"{}\".",
-                                            library_name, name));
-  }
-  return handlers;
-}
-
-HandlerBundle bundle_of(const std::array<FARCALL_FFI_Handler*, kNumStages>& handlers) {
-  return {handlers[0], handlers[1], handlers[2], handlers[3], handlers[4]};
-}
-
-// Plain numbers get the types that the stages declare.
-Attributes typed_attributes(const CheckSpec& spec) {
-  Attributes typed;
-  for (const auto& [name, value] : spec.attributes) {
-    Attribute final_value = value;
-    for (FARCALL_FFI_Handler* handler : g_handlers) {
-      const ffi::HandlerDesc* description = find_description(handler);
-      for (size_t i = 0; description && i < description->num_params; ++i) {
-        const ffi::ParamDesc& param = description->params[i];
-        if (param.kind != ffi::ParamKind::kAttribute || !param.type || name != param.name) continue;
-        final_value = convert_attribute(final_value, AttributeType(*param.type), spec.symbol, name);
-      }
-    }
-    typed.set(name, final_value.typed());
-  }
-  return typed;
 }
 
 }  // namespace
@@ -139,7 +90,7 @@ LoadedHandler load_handler(const CheckSpec& spec) {
       loaded.reference = make_target(
           spec.reference, bundle_of(find_handlers(spec.reference.substr(0, colon), stages)));
     }
-    loaded.attributes = typed_attributes(spec);
+    loaded.attributes = typed_attributes(spec, g_handlers);
     auto forwards = trampolines(std::make_index_sequence<kNumStages>());
     for (size_t i = 0; i < forwards.size(); ++i) {
       if (!g_handlers[i]) forwards[i] = nullptr;

@@ -10,19 +10,6 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 24;  // of one call
 
-std::vector<std::string> letters_of(const CheckSpec& spec) {
-  std::vector<std::string> letters;
-  for (const auto* operands : {&spec.arguments, &spec.results}) {
-    for (const Operand& operand : *operands) {
-      for (const Extent& extent : operand.extents) {
-        if (!extent.letter.empty() && !std::ranges::count(letters, extent.letter))
-          letters.push_back(extent.letter);
-      }
-    }
-  }
-  return letters;
-}
-
 // Rows of sizes, one for each letter.
 std::vector<std::vector<int64_t>> rows(size_t num_letters) {
   std::vector<std::vector<int64_t>> rows;
@@ -60,17 +47,10 @@ std::vector<std::vector<int64_t>> rows(size_t num_letters) {
 }
 
 void add_case(const CheckSpec& spec, Sizes sizes, std::vector<Case>& cases) {
-  Case made = {.sizes = std::move(sizes), .arguments = {}, .results = {}};
-  for (const bool is_argument : {true, false}) {
-    for (const Operand& operand : is_argument ? spec.arguments : spec.results) {
-      const auto type = operand.type(made.sizes);
-      if (!type) return;
-      (is_argument ? made.arguments : made.results).push_back(*type);
-    }
-  }
-  if (made.nbytes() > kMostBytes) return;
-  const auto is_same = [&](const Case& other) { return other.sizes == made.sizes; };
-  if (std::ranges::none_of(cases, is_same)) cases.push_back(std::move(made));
+  auto made = make_case(spec, std::move(sizes));
+  if (!made || made->nbytes() > kMostBytes) return;
+  const auto is_same = [&](const Case& other) { return other.sizes == made->sizes; };
+  if (std::ranges::none_of(cases, is_same)) cases.push_back(std::move(*made));
 }
 
 }  // namespace
@@ -90,6 +70,31 @@ std::string Case::to_string() const {
     return text;
   };
   return fmt::format("{} -> {}", list(arguments), list(results));
+}
+
+std::vector<std::string> letters_of(const CheckSpec& spec) {
+  std::vector<std::string> letters;
+  for (const auto* operands : {&spec.arguments, &spec.results}) {
+    for (const Operand& operand : *operands) {
+      for (const Extent& extent : operand.extents) {
+        if (!extent.letter.empty() && !std::ranges::count(letters, extent.letter))
+          letters.push_back(extent.letter);
+      }
+    }
+  }
+  return letters;
+}
+
+std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes) {
+  Case made = {.sizes = std::move(sizes), .arguments = {}, .results = {}};
+  for (const bool is_argument : {true, false}) {
+    for (const Operand& operand : is_argument ? spec.arguments : spec.results) {
+      const auto type = operand.type(made.sizes);
+      if (!type) return std::nullopt;
+      (is_argument ? made.arguments : made.results).push_back(*type);
+    }
+  }
+  return made;
 }
 
 std::vector<Case> make_cases(const CheckSpec& spec) {

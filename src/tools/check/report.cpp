@@ -52,8 +52,9 @@ Json to_json(const CheckReport& report) {
 std::string to_text(const CheckReport& report) {
   const std::string name = styled(Style::kBold, report.spec.symbol);
   if (report.findings.empty() && report.verdict() != "clean") {
-    return fmt::format("{}: {}. {}.\n", name, styled(Style::kYellow, "could not run"),
-                       report.is_timed_out ? "The time limit was reached" : report.failure);
+    const std::string why = report.is_timed_out ? "The time limit was reached" : report.failure;
+    return fmt::format("{}: {}. {}{}\n", name, styled(Style::kYellow, "could not run"), why,
+                       why.ends_with('.') ? "" : ".");
   }
   const std::string calls = fmt::format("{} calls with {} shapes in {:.1f} s", report.num_calls,
                                         report.num_shapes, report.seconds);

@@ -1,11 +1,7 @@
 // Several threads call the handler at once, each with operands of its own, and have to get what a
 // call alone gives.
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -13,6 +9,7 @@
 
 #include <farcall/core/error.h>
 
+#include "tools/check/disturbance.h"
 #include "tools/check/worker.h"
 #include "tools/child.h"
 
@@ -23,16 +20,9 @@ constexpr double kSeconds = 0.15;
 
 using Bytes = std::vector<std::vector<std::byte>>;
 
-// Threads are made to stop for a moment wherever they are, so that few processors do for this.
-void on_disturbance(int) {
-  const timespec moment = {0, 20000};
-  nanosleep(&moment, nullptr);
-}
-
 struct Caller {
   std::unique_ptr<Call> call;
   Bytes wanted;
-  std::atomic<pid_t> thread_id{0};
 };
 
 class Race {
@@ -41,19 +31,10 @@ class Race {
       : session_(session), test_(test), callers_(callers) {}
 
   void run() {
-    struct sigaction action = {}, before = {};
-    action.sa_handler = on_disturbance;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;  // the thread's own stack stays as it was
-    sigaction(SIGUSR2, &action, &before);
     const double end = now_seconds() + kSeconds;
     std::vector<std::thread> threads;
+    const Disturbance disturbance(session_.options.seed);
     for (Caller& caller : callers_) threads.emplace_back([&] { repeat(caller, end); });
-    Random random(session_.options.seed);
-    while (!is_over_ && now_seconds() < end) {
-      const pid_t id = callers_[random.next() % callers_.size()].thread_id;
-      if (id != 0) syscall(SYS_tgkill, getpid(), id, SIGUSR2);
-      usleep(30);
-    }
     for (std::thread& thread : threads) thread.join();
     if (finding_) session_.report(test_, *finding_);
   }
@@ -61,7 +42,6 @@ class Race {
  private:
   void repeat(Caller& caller, double end) {
     signals::use_own_stack();
-    caller.thread_id = static_cast<pid_t>(syscall(SYS_gettid));
     while (!is_over_ && now_seconds() < end) {
       const Outcome outcome = session_.run(*caller.call, {});
       if (!outcome.is_ok)
@@ -77,7 +57,6 @@ class Race {
                    fmt::format("{} at {} is wrong when {} threads call the handler at once",
                                difference->operand, difference->place, callers_.size()));
     }
-    caller.thread_id = 0;
   }
 
   void found(const std::string& operand, const std::string& message) {

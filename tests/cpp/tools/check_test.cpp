@@ -146,10 +146,35 @@ const Sound kSound[] = {
      "column_major_sums",
      {"--arg", "f32[N,M]", "--ret", "f32[N]", "--layout", "arg0=1,0", "--reference",
       checked_library("planted_own") + ":row_sums"}},
+    {"sound_own", "grows"},
+    {"sound_own", "large_stack"},
+    {"sound_own", "maps_memory"},
+    {"sound_own", "zeroed_block"},
+    {"sound_own", "many_scratch"},
+    {"sound_own", "opens_and_closes"},
+    {"sound_own", "sums_in_place"},
+    {"sound_own", "sums_in_place", {"--alias", "0:0"}},
+    {"sound_own", "fixed_seed"},
+    {"sound_own", "hash_table"},
+    {"sound_own", "looks_at_the_clock"},
+    {"sound_own", "swaps", {"--alias", "0:0", "--alias", "1:1"}},
+    {"sound_own",
+     "any_number",
+     {"--arg", "f32[N]", "--arg", "f32[M,2]", "--ret", "f32[N]", "--ret", "f32[M,2]"}},
+    {"sound_own", "atomic_count"},
+    {"sound_own", "blocks_in_order"},
+    {"sound_own", "locks"},
+    {"sound_own", "keeps_a_thread"},
+    {"sound_own", "frees_elsewhere"},
+    {"sound_own", "catches_in_a_thread"},
     {"sound_xla", "xla_norm", {"--arg", "f32[N,M]", "--ret", "f32[N,M]", "--attr", "eps:f32=1e-5"}},
     {"sound_xla", "xla_scratch", kUnary},
     {"sound_xla", "xla_in_place", with(kUnary, {"--alias", "0:0"})},
     {"sound_xla", "xla_refuses", kUnary},
+    {"sound_xla", "xla_table", kUnary},
+    {"sound_xla", "xla_later", kUnary},
+    {"sound_xla", "xla_moves", {"--arg", "c64[N,3]", "--ret", "f64[N,3]"}},
+    {"sound_xla", "xla_flags", {"--arg", "s8[N]", "--ret", "bool[N]"}},
 };
 
 class Accepts : public testing::TestWithParam<Sound> {};
@@ -164,7 +189,9 @@ TEST_P(Accepts, WithoutAFinding) {
   ASSERT_FALSE(json.is_discarded()) << result.output;
   EXPECT_EQ(json["verdict"], "clean") << result.output;
 }
-INSTANTIATE_TEST_SUITE_P(Sound, Accepts, testing::ValuesIn(kSound), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Sound, Accepts, testing::ValuesIn(kSound), [](const auto& info) {
+  return std::to_string(info.index) + "_" + info.param.symbol;
+});
 
 }  // namespace
 }  // namespace farcall::tools

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST(Command, TellsItsSubcommandsWithAnExampleEach) {
   EXPECT_THAT(run_farcall({"--help"}).output, HasSubstr("Example"));
-  for (const char* name : {"inspect", "check", "env", "doctor"}) {
+  for (const char* name : {"new", "inspect", "check", "bench", "env", "doctor"}) {
     const auto help = run_farcall({name, "--help"});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.output, HasSubstr("Example")) << name;
@@ -69,7 +69,7 @@ TEST(Command, ShowsSignaturesOfAllHandlers) {
   const auto result = run_farcall({"inspect", checked_library("sound_own"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 19);
+  EXPECT_EQ(json["handlers"].size(), 38);
   for (const auto& handler : json["handlers"]) {
     if (handler["symbol"] != "scales") continue;
     EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");
@@ -82,7 +82,7 @@ TEST(Command, FindsHandlersOfOtherHeadersAndLeavesOtherFunctionsOut) {
   const auto result = run_farcall({"inspect", checked_library("sound_xla"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 4) << result.output;
+  EXPECT_EQ(json["handlers"].size(), 9) << result.output;
 }
 
 TEST(Command, TellsWhetherHandlersLoadInAnOlderRuntime) {
@@ -151,6 +151,23 @@ TEST(Command, EnvHasOneFactPerLine) {
   const auto json = nlohmann::json::parse(run_farcall({"env", "--json"}).output);
   for (const char* name : {"farcall", "python", "system", "processors", "variables"})
     EXPECT_TRUE(json.contains(name)) << name;
+}
+
+TEST(Command, TellsOfThePluginOfTheEnginePjrt) {
+  const auto told = [](const char* path) {
+    setenv("FARCALL_PJRT_PLUGIN", path, 1);
+    const auto env = nlohmann::json::parse(run_farcall({"env", "--json"}).output);
+    const auto doctor = nlohmann::json::parse(run_farcall({"doctor", "--json"}).output);
+    unsetenv("FARCALL_PJRT_PLUGIN");
+    for (const auto& part : doctor["parts"]) {
+      if (part["name"] != "pjrt") continue;
+      EXPECT_EQ(part["state"], "optional");
+      EXPECT_EQ(part["text"], env["pjrt"]);
+    }
+    return env["pjrt"].get<std::string>();
+  };
+  EXPECT_THAT(told("/no/such/plugin.so"), HasSubstr("there is no such file"));
+  EXPECT_THAT(told(checked_library("sound_own").c_str()), HasSubstr("no function GetPjrtApi"));
 }
 
 }  // namespace

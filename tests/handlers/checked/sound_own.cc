@@ -1,12 +1,23 @@
 // Sound handlers that look suspicious, written with farcall/ffi.h: check finds nothing here.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <complex>
+#include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <random>
+#include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include <farcall/ffi.h>
@@ -173,3 +184,219 @@ static void column_major_sums(ffi::BufferR2<ffi::F32> x,
   }
 }
 FARCALL_DEFINE_HANDLER(column_major_sums, column_major_sums);
+
+// ---- memory of its own ----
+
+// Room to spare that is never written and never read, as a vector that grows leaves it.
+static void grows(F32 x, Out y) {
+  std::vector<float> seen;
+  for (size_t i = 0; i < x.element_count(); ++i) seen.push_back(x.typed_data()[i] + 1);
+  std::copy(seen.begin(), seen.end(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(grows, grows);
+
+static void large_stack(F32 x, Out y) {
+  float table[1 << 16];
+  for (size_t i = 0; i < (1 << 16); ++i) table[i] = static_cast<float>(i % 7);
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + table[i % (1 << 16)];
+}
+FARCALL_DEFINE_HANDLER(large_stack, large_stack);
+
+// Mapped memory is zero.
+static void maps_memory(F32 x, Out y) {
+  const size_t nbytes = x.size_bytes() + 1;
+  auto* memory = static_cast<float*>(
+      mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (size_t i = 0; i < x.element_count(); ++i) memory[i] += x.typed_data()[i];
+  std::memcpy(y->typed_data(), memory, x.size_bytes());
+  munmap(memory, nbytes);
+}
+FARCALL_DEFINE_HANDLER(maps_memory, maps_memory);
+
+static void zeroed_block(F32 x, Out y) {
+  auto* sums = static_cast<float*>(std::calloc(x.element_count() + 1, sizeof(float)));
+  for (size_t i = 0; i < x.element_count(); ++i) sums[i] += x.typed_data()[i] * 2;
+  std::memcpy(y->typed_data(), sums, x.size_bytes());
+  std::free(sums);
+}
+FARCALL_DEFINE_HANDLER(zeroed_block, zeroed_block);
+
+// Three blocks, one of them empty, one larger than what is used.
+static void many_scratch(F32 x, Out y, ffi::ScratchAllocator scratch) {
+  const size_t n = x.element_count();
+  (void)scratch.Allocate(0, 1);
+  auto* first = static_cast<float*>(*scratch.Allocate(n * sizeof(float) + 1, 128));
+  auto* second = static_cast<float*>(*scratch.Allocate(4 * n * sizeof(float) + 4, 4));
+  for (size_t i = 0; i < n; ++i) first[i] = x.typed_data()[i] + 1;
+  for (size_t i = 0; i < n; ++i) second[i] = first[n - 1 - i];
+  std::memcpy(y->typed_data(), second, n * sizeof(float));
+}
+FARCALL_DEFINE_HANDLER(many_scratch, many_scratch);
+
+static void opens_and_closes(F32 x, Out y) {
+  const int file = open("/dev/zero", O_RDONLY);
+  float zero = 1;
+  if (read(file, &zero, sizeof(zero)) != sizeof(zero)) zero = 0;
+  close(file);
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] + zero;
+}
+FARCALL_DEFINE_HANDLER(opens_and_closes, opens_and_closes);
+
+// ---- results that look as if they depended on more than the inputs ----
+
+static void sums_in_place(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + (i == 0 ? 0 : y->typed_data()[i - 1]);
+}
+FARCALL_DEFINE_HANDLER(sums_in_place, sums_in_place);
+
+static void fixed_seed(F32 x, Out y) {
+  std::mt19937 random(42);
+  std::uniform_real_distribution<float> noise(-1, 1);
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + noise(random);
+}
+FARCALL_DEFINE_HANDLER(fixed_seed, fixed_seed);
+
+static void hash_table(S32 x, ffi::Result<S32> counts) {
+  std::unordered_map<int32_t, int32_t> seen;
+  for (size_t i = 0; i < x.element_count(); ++i) ++seen[x.typed_data()[i]];
+  for (size_t i = 0; i < x.element_count(); ++i) counts->typed_data()[i] = seen[x.typed_data()[i]];
+}
+FARCALL_DEFINE_HANDLER(hash_table, hash_table);
+
+// How long it takes decides nothing.
+static void looks_at_the_clock(F32 x, Out y) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+  static std::atomic<int64_t> nanoseconds{0};
+  nanoseconds += (std::chrono::steady_clock::now() - begin).count();
+}
+FARCALL_DEFINE_HANDLER(looks_at_the_clock, looks_at_the_clock);
+
+// Each lies in the other's place only after both were read.
+static void swaps(F32 a, F32 b, Out x, Out y) {
+  for (size_t i = 0; i < a.element_count(); ++i) {
+    const float first = a.typed_data()[i], second = b.typed_data()[i];
+    x->typed_data()[i] = second;
+    y->typed_data()[i] = first;
+  }
+}
+FARCALL_DEFINE_HANDLER(swaps, swaps);
+
+static ffi::Error any_number(ffi::RemainingArgs args, ffi::RemainingRets results) {
+  if (args.size() != results.size())
+    return ffi::Error::InvalidArgument("wants a result for each argument");
+  for (size_t i = 0; i < args.size(); ++i) {
+    auto in = args.get<F32>(i);
+    auto out = results.get<F32>(i);
+    if (!in || !out) return ffi::Error::InvalidArgument("wants float32");
+    std::memcpy((*out)->typed_data(), in->typed_data(), in->size_bytes());
+  }
+  return {};
+}
+FARCALL_DEFINE_HANDLER(any_number, any_number);
+
+// ---- threads ----
+
+static void atomic_count(S32 x, ffi::Result<ffi::BufferR0<ffi::S32>> sum, ffi::ThreadPool pool) {
+  std::atomic<int32_t> total{0};
+  pool.parallel_for(static_cast<int64_t>(x.element_count()),
+                    [&](int64_t i) { total += x.typed_data()[i]; });
+  *sum->typed_data() = total;
+}
+FARCALL_DEFINE_HANDLER(atomic_count, atomic_count);
+
+// Partial sums of fixed blocks, added in order: the threads decide nothing.
+static void blocks_in_order(F32 x, ffi::Result<ffi::BufferR0<ffi::F32>> sum, ffi::ThreadPool pool) {
+  constexpr int64_t kBlock = 16;
+  const auto n = static_cast<int64_t>(x.element_count());
+  std::vector<float> partial((n + kBlock - 1) / kBlock);
+  pool.parallel_for(static_cast<int64_t>(partial.size()), [&](int64_t block) {
+    for (int64_t i = block * kBlock; i < std::min(n, (block + 1) * kBlock); ++i)
+      partial[block] += x.typed_data()[i];
+  });
+  float total = 0;
+  for (const float part : partial) total += part;
+  *sum->typed_data() = total;
+}
+FARCALL_DEFINE_HANDLER(blocks_in_order, blocks_in_order);
+
+// One buffer for all calls, behind a lock.
+struct Workspace {
+  std::mutex mutex;
+  std::vector<float> work;
+};
+static std::unique_ptr<Workspace> make_workspace() { return std::make_unique<Workspace>(); }
+FARCALL_DEFINE_HANDLER(locks_instantiate, make_workspace, ffi::kInstantiate);
+static void locks(ffi::State<Workspace> state, F32 x, Out y) {
+  const std::lock_guard lock(state->mutex);
+  state->work.assign(x.typed_data(), x.typed_data() + x.element_count());
+  for (float& value : state->work) value *= 2;
+  std::copy(state->work.begin(), state->work.end(), y->typed_data());
+}
+FARCALL_DEFINE_HANDLER(locks, locks);
+
+// A thread that stays, and does one piece of work after the other.
+class Worker {
+ public:
+  void run(const float* from, float* to, size_t n) {
+    const std::lock_guard one_at_a_time(caller_);
+    std::unique_lock lock(mutex_);
+    if (!is_started_) std::thread([this] { serve(); }).detach();
+    is_started_ = true;
+    from_ = from, to_ = to, n_ = n, is_wanted_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !is_wanted_; });
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_wanted_; });
+      for (size_t i = 0; i < n_; ++i) to_[i] = from_[i] - 1;
+      is_wanted_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex caller_, mutex_;
+  std::condition_variable changed_;
+  bool is_started_ = false, is_wanted_ = false;
+  const float* from_ = nullptr;
+  float* to_ = nullptr;
+  size_t n_ = 0;
+};
+static void keeps_a_thread(F32 x, Out y) {
+  static auto* worker = new Worker;
+  worker->run(x.typed_data(), y->typed_data(), x.element_count());
+}
+FARCALL_DEFINE_HANDLER(keeps_a_thread, keeps_a_thread);
+
+// The block that a task gives back was allocated on another thread.
+static ffi::Future frees_elsewhere(F32 x, Out y, ffi::ThreadPool pool) {
+  ffi::Promise promise;
+  ffi::Future future(promise);
+  auto* copy = new std::vector<float>(x.typed_data(), x.typed_data() + x.element_count());
+  pool.Schedule([promise, copy, to = y->typed_data()]() mutable {
+    std::copy(copy->begin(), copy->end(), to);
+    delete copy;
+    promise.SetAvailable();
+  });
+  return future;
+}
+FARCALL_DEFINE_HANDLER(frees_elsewhere, frees_elsewhere);
+
+// An exception that a thread catches itself.
+static void catches_in_a_thread(F32 x, Out y) {
+  std::thread([&] {
+    try {
+      throw std::string("nothing to worry about");
+    } catch (const std::string&) {
+      std::memcpy(y->typed_data(), x.typed_data(), x.size_bytes());
+    }
+  }).join();
+}
+FARCALL_DEFINE_HANDLER(catches_in_a_thread, catches_in_a_thread);

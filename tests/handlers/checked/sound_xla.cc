@@ -1,7 +1,9 @@
 // Sound handlers that look suspicious, written with the header of XLA's name.
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -52,3 +54,47 @@ static ffi::Error Refuses(F32 x, Out y) {
   return ffi::Error::Success();
 }
 HANDLER(xla_refuses, Refuses, ffi::Ffi::Bind().Arg<F32>().Ret<F32>());
+
+struct Table {
+  std::vector<float> values;
+};
+static ffi::ErrorOr<std::unique_ptr<Table>> MakeTable() {
+  auto table = std::make_unique<Table>();
+  for (int i = 0; i < 100; ++i) table->values.push_back(static_cast<float>(i));
+  return table;
+}
+HANDLER(xla_table_instantiate, MakeTable, ffi::Ffi::BindInstantiate());
+static ffi::Error UsesTable(Table* table, F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] * table->values[i % 100];
+  return ffi::Error::Success();
+}
+HANDLER(xla_table, UsesTable, ffi::Ffi::Bind().Ctx<ffi::State<Table>>().Arg<F32>().Ret<F32>());
+
+static ffi::Future Later(ffi::ThreadPool pool, F32 x, Out y) {
+  ffi::Promise promise;
+  ffi::Future future(promise);
+  pool.Schedule(
+      [promise, from = x.typed_data(), to = y->typed_data(), n = x.element_count()]() mutable {
+        for (size_t i = 0; i < n; ++i) to[i] = from[i] * from[i];
+        promise.SetAvailable();
+      });
+  return future;
+}
+HANDLER(xla_later, Later, ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<F32>().Ret<F32>());
+
+// Any element type: bytes alone are moved.
+static ffi::Error Moves(ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+  if (x.size_bytes() != y->size_bytes())
+    return ffi::Error(ffi::ErrorCode::kInvalidArgument, "sizes differ");
+  if (x.size_bytes() > 0) std::memmove(y->untyped_data(), x.untyped_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
+HANDLER(xla_moves, Moves, ffi::Ffi::Bind().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
+
+static ffi::Error Flags(ffi::Buffer<ffi::S8> x, ffi::ResultBuffer<ffi::PRED> y) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] > 3;
+  return ffi::Error::Success();
+}
+HANDLER(xla_flags, Flags,
+        ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::S8>>().Ret<ffi::Buffer<ffi::PRED>>());

@@ -1,0 +1,144 @@
+#include "farcall/call_options.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/failure.h"
+#include "tools/inspect.h"
+
+namespace farcall::command {
+namespace {
+
+using tools::CheckSpec;
+using tools::Failure;
+using tools::Json;
+
+// What the options say of one handler.
+CheckSpec spec_from(const CallOptions& options, const std::string& library,
+                    const std::string& symbol) {
+  CheckSpec spec;
+  spec.library = library;
+  spec.symbol = symbol;
+  for (const auto& text : options.arguments) spec.arguments.push_back(tools::parse_operand(text));
+  for (const auto& text : options.results) spec.results.push_back(tools::parse_operand(text));
+  spec.has_operands = !options.arguments.empty() || !options.results.empty();
+  for (const auto& text : options.attributes) tools::parse_attribute(text, spec.attributes);
+  for (const auto& text : options.stages) tools::parse_stages(text, spec);
+  for (const auto& text : options.sizes) tools::parse_sizes(text, spec);
+  spec.reference = options.reference;
+  return spec;
+}
+
+void add_promises(const CallOptions& options, CheckSpec& spec) {
+  for (const auto& text : options.aliases) tools::parse_alias(text, spec);
+  for (const auto& text : options.layouts) tools::parse_layout(text, spec);
+  for (const auto& text : options.ranges) tools::parse_range(text, spec);
+}
+
+CheckSpec completed(const CallOptions& options, const std::string& library,
+                    const std::string& symbol, const Json& inspection) {
+  CheckSpec spec = spec_from(options, library, symbol);
+  for (const int64_t open_rank : {1, 2, 0, 3}) {
+    CheckSpec variant = spec_from(options, library, symbol);
+    tools::complete(variant, inspection, open_rank);
+    add_promises(options, variant);
+    if (open_rank == 1) {
+      spec = variant;
+    } else {
+      spec.alternatives.push_back(variant);
+    }
+    if (spec.has_operands) break;
+  }
+  return spec;
+}
+
+// All handlers of a library that run at execution and carry a signature.
+std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::string& library,
+                                        double timeout) {
+  const Json inspection =
+      tools::inspect(library, {.filter = options.filter, .runtime = {}, .timeout = timeout});
+  std::vector<CheckSpec> specs;
+  for (const Json& handler : inspection["handlers"]) {
+    if (!handler.contains("signature") || handler.value("stage", "execute") != "execute") continue;
+    try {
+      specs.push_back(completed(options, library, handler["symbol"], inspection));
+    } catch (const Failure& failure) {
+      specs.push_back(spec_from(options, library, handler["symbol"]));
+      specs.back().problem = failure.what();
+    }
+  }
+  if (specs.empty()) {
+    throw Failure(tools::kUsage,
+                  fmt::format("{}: no handler there carries a signature. Name one and describe its "
+                              "call: farcall check {}:SYMBOL --arg … --ret ….",
+                              library, library));
+  }
+  return specs;
+}
+
+// What the library says of the handler and of its stages.
+Json inspect_for(const CheckSpec& spec) {
+  Json inspection = tools::inspect(spec.library, {.filter = spec.symbol, .runtime = {}});
+  for (const std::string& symbol : spec.stages) {
+    if (symbol.empty() || symbol.find(spec.symbol) != std::string::npos) continue;
+    const Json more = tools::inspect(spec.library, {.filter = symbol, .runtime = {}});
+    for (const Json& handler : more["handlers"]) inspection["handlers"].push_back(handler);
+  }
+  return inspection;
+}
+
+}  // namespace
+
+std::vector<CheckSpec> specs_of(const CallOptions& options, const std::string& target,
+                                double timeout) {
+  if (target.ends_with(".toml")) {
+    auto specs = tools::read_check_file(target);
+    for (CheckSpec& spec : specs) tools::complete(spec, inspect_for(spec));
+    return specs;
+  }
+  const size_t colon = target.rfind(':');
+  if (colon == std::string::npos) return specs_of_library(options, target, timeout);
+  const std::string library = target.substr(0, colon), symbol = target.substr(colon + 1);
+  return {completed(options, library, symbol, inspect_for(spec_from(options, library, symbol)))};
+}
+
+void add_call_options(CLI::App& command, CallOptions& o) {
+  command
+      .add_option("handler", o.targets,
+                  "LIBRARY:SYMBOL, MODULE:NAME, a library, or a file of calls (.toml)")
+      ->required();
+  command.add_option("--filter", o.filter,
+                     "Of a library, only handlers with this text in their names");
+  command
+      .add_option("--arg", o.arguments,
+                  "An argument: 'f32[N,64]', 's32[]'. Letters are sizes that are varied")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command.add_option("--ret", o.results, "A result")->allow_extra_args(false)->group("The call");
+  command
+      .add_option("--attr", o.attributes,
+                  "An attribute: eps:f32=1e-5, axes:s64[]=0,1, name:str=abc")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command.add_option("--alias", o.aliases, "ARGUMENT:RESULT that lie in one memory, such as 0:0")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command
+      .add_option("--layout", o.layouts,
+                  "The order of dimensions in memory, slowest first: arg0=1,0")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command.add_option("--stages", o.stages, "Other stages: instantiate=SYMBOL,prepare=SYMBOL")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command.add_option("--size", o.sizes, "Sizes for a letter: N=4,8,100")
+      ->allow_extra_args(false)
+      ->group("The call");
+  command
+      .add_option("--range", o.ranges, "Whole numbers for an argument, such as indices: arg1=0:9")
+      ->allow_extra_args(false)
+      ->group("The call");
+}
+
+}  // namespace farcall::command

@@ -1,0 +1,327 @@
+"""Handlers from source text and from libraries: compiled once for their content, and registered."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from farcall import _core
+from farcall._environment import command_path, include_dir
+
+_STAGES = ("instantiate", "prepare", "initialize", "record")
+_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+_CUDA_FLAGS = ("-std=c++17", "-O2", "-Xcompiler=-fPIC,-fvisibility=hidden", "-shared")
+
+
+class CompileError(RuntimeError):
+    """The compiler refused the source of load_inline.
+
+    ``command`` is the command line as a list, ``output`` all that the compiler wrote; its lines
+    count from the first line of the source.
+    """
+
+    def __init__(self, message: str, command: Sequence[str], output: str) -> None:
+        super().__init__(message)
+        self.command = list(command)
+        self.output = output
+
+
+@dataclasses.dataclass(frozen=True)
+class HandlerLibrary:
+    """A library whose handlers are registered. It stays loaded for the life of the process.
+
+    ``path`` is its file, ``platform`` that of its targets. ``handlers`` has for each target a dict
+    of capsules by stage, as register_ffi_target takes them.
+    """
+
+    path: Path
+    platform: str
+    handlers: dict[str, dict[str, Any]]
+
+    def register(self, host: Any) -> None:
+        """Registers the handlers with another host too: ``library.register(jax)``."""
+        for name, stages in self.handlers.items():
+            host.ffi.register_ffi_target(name, stages, platform=self.platform)
+
+
+def load_library(
+    path: str | os.PathLike[str], *, prefix: str = "", platform: str = "cpu"
+) -> HandlerLibrary:
+    """Loads a library of handlers and registers all of them.
+
+    Handlers of ``farcall/ffi.h`` and of XLA's header are found by what they answer, in a process of
+    their own. A target has the name of its handler; ``NAME_instantiate``, ``NAME_prepare``,
+    ``NAME_initialize`` and ``NAME_record`` are the other stages of the handler ``NAME``.
+
+    Args:
+      path: of the shared library.
+      prefix: what the names of the targets begin with.
+      platform: as for register_ffi_target.
+
+    Raises:
+      FileNotFoundError: when there is no such file, or the command ``farcall`` is not installed.
+      OSError: when the library does not load.
+      ValueError: when it exports no handler.
+      RuntimeError: when a target has the name of one of another library.
+    """
+    library = Path(path).resolve()
+    if not library.is_file():
+        raise FileNotFoundError(f'load_library: there is no file "{path}"')
+    return _loaded(f'load_library("{path}")', library, _inspected(library), prefix, platform)
+
+
+def load_inline(
+    name: str,
+    cpp_source: str = "",
+    *,
+    cuda_source: str = "",
+    functions: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    extra_cflags: Sequence[str] = (),
+    extra_ldflags: Sequence[str] = (),
+    extra_include_paths: Sequence[str | os.PathLike[str]] = (),
+    prefix: str = "",
+    platform: str | None = None,
+) -> HandlerLibrary:
+    """Compiles handlers from source text, loads them and registers them.
+
+    The source is written for ``farcall/ffi.h``, which it need not include, or for
+    ``xla/ffi/api/ffi.h``, and compiled with ``-O2``, once for its content, flags, compiler and
+    headers. The result lies in the folder of ``FARCALL_CACHE_DIR`` (by default
+    ``~/.cache/farcall``), which may be deleted at any time.
+
+    Args:
+      name: of the library, in messages of the compiler and the debugger.
+      cpp_source: C++17, compiled by ``CXX``, or ``c++``, ``g++`` or ``clang++``.
+      cuda_source: CUDA, in place of ``cpp_source``; compiled by ``NVCC``, or ``nvcc``.
+      functions: names of C++ functions of the source to make handlers of, besides those that it
+        defines itself with FARCALL_DEFINE_HANDLER; or a dict from such names to the names of their
+        attributes, in the order of the parameters.
+      extra_cflags: added to the compiler's options: ``-march=native``, ``-fopenmp``, ``-g``.
+      extra_ldflags: the end of the command: ``-lopenblas``.
+      extra_include_paths: folders of headers.
+      prefix: what the names of the targets begin with. A name is taken for the life of the process,
+        so that another version of a kernel needs another one.
+      platform: of the targets: ``cpu``, for CUDA ``cuda``.
+
+    Raises:
+      CompileError: with what the compiler says, and the line of the source.
+      FileNotFoundError: when there is no compiler.
+      OSError: when the library does not load.
+      ValueError: for a name that is no file name, no source or two, or a source without handlers.
+      RuntimeError: when a target has the name of another handler.
+    """
+    what = f'load_inline("{name}")'
+    if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
+        raise ValueError(f"{what}: the name must consist of letters, digits, _, - and .")
+    if bool(cpp_source) == bool(cuda_source):
+        raise ValueError(f"{what}: give one of cpp_source and cuda_source")
+    is_cuda = bool(cuda_source)
+    source = _with_handlers(cuda_source or cpp_source, functions)
+    command = [*_compiler(what, is_cuda), *(_CUDA_FLAGS if is_cuda else _FLAGS)]
+    command += [f"-I{Path(folder).resolve()}" for folder in extra_include_paths]
+    command += [f"-I{include_dir()}", *extra_cflags]
+    if functions or "xla/ffi/api/" not in source:
+        command += ["-include", "farcall/ffi.h"]
+    suffix = ".cu" if is_cuda else ".cpp"
+    library, handlers = _built(what, name, source, command, extra_ldflags, suffix)
+    return _loaded(what, library, handlers, prefix, platform or ("cuda" if is_cuda else "cpu"))
+
+
+# ---- handlers of a library ----
+
+
+def _inspected(library: Path) -> list[list[str]]:
+    """The handlers of a library: their symbols, and their stages where they say so."""
+    import subprocess  # slow, and not needed for what is compiled already
+
+    command = [command_path(), "inspect", str(library), "--json"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise OSError(run.stderr.strip().removeprefix("farcall: "))
+    return [[h["symbol"], h.get("stage", "")] for h in json.loads(run.stdout)["handlers"]]
+
+
+def _loaded(
+    what: str, path: Path, found: list[list[str]], prefix: str, platform: str
+) -> HandlerLibrary:
+    symbols = {symbol for symbol, _ in found}
+    library = ctypes.CDLL(str(path))
+
+    def capsule(symbol: str) -> Any:
+        address = ctypes.cast(library[symbol], ctypes.c_void_p).value
+        assert address is not None
+        return _core.ffi.pycapsule(address)
+
+    handlers: dict[str, dict[str, Any]] = {}
+    for symbol, stage in found:
+        base, _, suffix = symbol.rpartition("_")
+        if stage in _STAGES or (not stage and suffix in _STAGES and base in symbols):
+            continue
+        stages = {other: f"{symbol}_{other}" for other in _STAGES}
+        handlers[prefix + symbol] = {
+            **{other: capsule(stages[other]) for other in _STAGES if stages[other] in symbols},
+            "execute": capsule(symbol),
+        }
+    if not handlers:
+        raise ValueError(
+            f"{what}: no handler is exported; define one: FARCALL_DEFINE_HANDLER(name, function)"
+        )
+    for target, stages in handlers.items():
+        _core.ffi.register_target(target, stages, platform, 1, 0)
+    return HandlerLibrary(path, platform, handlers)
+
+
+# ---- compiling ----
+
+
+def _with_handlers(source: str, functions: Sequence[str] | Mapping[str, Sequence[str]]) -> str:
+    """The source, and a line for each function that is to be a handler."""
+    if isinstance(functions, str):
+        functions = [functions]
+    attributes = functions if isinstance(functions, Mapping) else dict.fromkeys(functions, ())
+    lines = [
+        f"FARCALL_DEFINE_HANDLER({', '.join([f, f, *(json.dumps(name) for name in names)])});"
+        for f, names in attributes.items()
+    ]
+    return "\n".join([source, '#line 1 "functions"', *lines, ""]) if lines else source
+
+
+def _compiler(what: str, is_cuda: bool) -> list[str]:
+    """The first of the compilers that is there, with the options in its variable."""
+    variable = "NVCC" if is_cuda else "CXX"
+    chosen = shlex.split(os.environ.get(variable, ""))
+    names = ["nvcc", "/usr/local/cuda/bin/nvcc"] if is_cuda else ["c++", "g++", "clang++"]
+    for candidate in [chosen] if chosen else [[name] for name in names]:
+        found = shutil.which(candidate[0])
+        if found:
+            return [found, *candidate[1:]]
+    tried = shlex.join(chosen) if chosen else ", ".join(names)
+    mend = "install the CUDA toolkit" if is_cuda else "install g++ or clang++"
+    raise FileNotFoundError(
+        f"{what}: there is no compiler ({tried}); {mend}, or set {variable} to one"
+    )
+
+
+def _cache_dir() -> Path:
+    chosen = os.environ.get("FARCALL_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "farcall"
+
+
+@functools.cache
+def _processor() -> str:
+    """What code for this very processor depends on."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("flags", "Features")):
+                return line
+    return ""
+
+
+def _built(
+    what: str, name: str, source: str, command: list[str], ldflags: Sequence[str], suffix: str
+) -> tuple[Path, list[list[str]]]:
+    """The library and its handlers; it is compiled first where that was not done before."""
+    compiler = os.stat(command[0])
+    identity = [*command, "--", *ldflags, name, source, str(compiler.st_mtime_ns)]
+    if any("native" in flag for flag in command):
+        identity.append(_processor())
+    digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:32]
+    entry = _cache_dir() / "inline" / digest
+    build = _current_build(entry)
+    if build is None:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(entry.with_suffix(".lock")):
+            build = _current_build(entry)
+            if build is None:
+                build = _compile(what, entry, name, source, command, ldflags, suffix)
+    return entry / build["library"], build["handlers"]
+
+
+def _compile(
+    what: str,
+    entry: Path,
+    name: str,
+    source: str,
+    command: list[str],
+    ldflags: Sequence[str],
+    suffix: str,
+) -> dict[str, Any]:
+    import subprocess
+
+    folder = entry.with_suffix(f".{os.getpid()}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        file, library = name + suffix, folder / f"{name}.so"
+        (folder / file).write_text(source)
+        whole = [*command, "-MMD", "-MF", "headers", "-o", library.name, file, *ldflags]
+        run = subprocess.run(
+            whole,
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if run.returncode != 0:
+            raise CompileError(_compile_message(what, file, run.stdout), whole, run.stdout)
+        headers = _headers_of(folder / "headers", file)
+        # The loader knows a library by its path: one of other headers must not have the same.
+        stamp = hashlib.sha256(json.dumps(headers).encode()).hexdigest()[:8]
+        library = library.rename(folder / f"{name}-{stamp}.so")
+        build = {"library": library.name, "headers": headers, "handlers": _inspected(library)}
+        (folder / "build.json").write_text(json.dumps(build))
+        shutil.rmtree(entry, ignore_errors=True)
+        folder.rename(entry)
+        return build
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compile_message(what: str, file: str, output: str) -> str:
+    first = re.search(rf"^{re.escape(file)}[:(](\d+).*?error:? ?(.*)$", output, re.MULTILINE)
+    summary = f"line {first[1]}: {first[2]}" if first else "the compiler refuses the source"
+    return f"{what}: {summary}\n{output.rstrip()}"
+
+
+def _headers_of(rules: Path, source: str) -> dict[str, list[int]]:
+    """The headers that were included, but for the system's, as make's rules name them."""
+    text = rules.read_text().replace("\\\n", " ").partition(":")[2]
+    names = [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", text)]
+    return {name: _stamp(name) for name in names if name != source}
+
+
+def _stamp(path: str) -> list[int]:
+    status = os.stat(path)
+    return [status.st_mtime_ns, status.st_size]
+
+
+def _current_build(entry: Path) -> dict[str, Any] | None:
+    """What was built, if it was, of headers that are still the same."""
+    try:
+        build = json.loads((entry / "build.json").read_bytes())
+        is_current = all(_stamp(path) == stamp for path, stamp in build["headers"].items())
+        return build if is_current else None
+    except (OSError, ValueError):
+        return None
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

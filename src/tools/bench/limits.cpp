@@ -1,0 +1,115 @@
+#include "tools/bench/limits.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tools/child.h"
+
+namespace farcall::tools {
+namespace {
+
+constexpr double kSeconds = 0.25;  // for each of the two
+
+// The least seconds in which all threads do their part, `work(thread)`.
+double least_time(int num_threads, const std::function<void(int)>& work) {
+  double least = 1e9;
+  const double end = now_seconds() + kSeconds;
+  for (int round = 0; round < 3 || now_seconds() < end; ++round) {
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    std::vector<double> begins(static_cast<size_t>(num_threads)), ends = begins;
+    for (int i = 0; i < num_threads; ++i) {
+      threads.emplace_back([&, i] {
+        ++ready;
+        while (ready < num_threads) std::this_thread::yield();
+        begins[static_cast<size_t>(i)] = now_seconds();
+        work(i);
+        ends[static_cast<size_t>(i)] = now_seconds();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    least = std::min(least, *std::ranges::max_element(ends) - *std::ranges::min_element(begins));
+  }
+  return least;
+}
+
+double measure_bandwidth(int num_threads, size_t cache_bytes) {
+  const size_t part = std::clamp(2 * cache_bytes / static_cast<size_t>(num_threads),
+                                 size_t{16} << 20, size_t{128} << 20);
+  std::vector<std::unique_ptr<char[]>> from, to;
+  for (int i = 0; i < num_threads; ++i) {
+    from.emplace_back(new char[part]);
+    to.emplace_back(new char[part]);
+    std::memset(from.back().get(), i, part);
+    std::memset(to.back().get(), i, part);
+  }
+  const double seconds = least_time(num_threads, [&](int i) {
+    const auto thread = static_cast<size_t>(i);
+    std::memcpy(to[thread].get(), from[thread].get(), part);
+  });
+  return 2.0 * static_cast<double>(part) * num_threads / seconds;
+}
+
+// As many chains as fit into the registers of AVX2 beside the two factors.
+constexpr int kChains = 7, kLanes = 16;
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
+
+#if defined(__x86_64__)
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
+
+FOR_EACH_PROCESSOR float multiply_and_add(int64_t count) {
+  Lanes chains[kChains] = {};
+  const Lanes factor = Lanes{} + 0.999f, summand = Lanes{} + 0.001f;
+  for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 7
+    for (int k = 0; k < kChains; ++k) chains[k] = chains[k] * factor + summand;
+  }
+  float sum = 0;
+  for (const Lanes& chain : chains) sum += chain[0] + chain[kLanes - 1];
+  return sum;
+}
+
+double measure_arithmetic(int num_threads) {
+  constexpr int64_t kCount = 1 << 20;
+  std::atomic<float> sink{0};
+  const double seconds =
+      least_time(num_threads, [&](int) { sink = sink + multiply_and_add(kCount); });
+  return 2.0 * kChains * kLanes * kCount * num_threads / seconds;
+}
+
+}  // namespace
+
+int num_processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+size_t last_level_cache() {
+  for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    if (const long nbytes = sysconf(level); nbytes > 0) return static_cast<size_t>(nbytes);
+  }
+  return size_t{32} << 20;
+}
+
+Limits measure_limits() {
+  const int num_threads = num_processors();
+  const size_t cache_bytes = last_level_cache();
+  return {.num_threads = num_threads,
+          .cache_bytes = cache_bytes,
+          .bytes_per_second = measure_bandwidth(num_threads, cache_bytes),
+          .flops_per_second = measure_arithmetic(num_threads)};
+}
+
+}  // namespace farcall::tools

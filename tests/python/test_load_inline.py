@@ -1,0 +1,214 @@
+"""Handlers from source text and from libraries: compiled once, registered under their names."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import farcall as fc
+import numpy as np
+import pytest
+from farcall.ffi import CompileError, load_inline, load_library
+from handler_library import build
+
+X = np.array([1.0, 2.0, 3.0], np.float32)
+
+SCALE = """
+namespace ffi = farcall::ffi;
+static void %s(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float factor) {
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] * factor;
+}
+"""
+WITH_STATE = """
+#include <farcall/ffi.h>
+#include <memory>
+namespace ffi = farcall::ffi;
+struct Offset { float value; };
+static ffi::ErrorOr<std::unique_ptr<Offset>> make(float value) {
+  return std::make_unique<Offset>(Offset{value});
+}
+FARCALL_DEFINE_HANDLER(%s_instantiate, make, ffi::kInstantiate, "value");
+static void add(ffi::State<Offset> offset, ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + offset->value;
+}
+FARCALL_DEFINE_HANDLER(%s, add);
+"""
+XLA = """
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+static ffi::Error Square(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] * x.typed_data()[i];
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(%s, Square,
+    ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FARCALL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def call(name: str, host: Any = fc, **attributes: Any) -> Any:
+    result = host.ShapeDtypeStruct(X.shape, X.dtype)
+    return host.ffi.ffi_call(name, result)(X, **attributes)
+
+
+def forbid_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **options: Any) -> None:
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+
+
+def test_a_function_of_the_source_becomes_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, functions = SCALE % "inline_scale", {"inline_scale": ["factor"]}
+    library = load_inline("scale", source, functions=functions)
+    assert list(library.handlers) == ["inline_scale"]
+    assert library.platform == "cpu"
+    np.testing.assert_array_equal(call("inline_scale", factor=2), 2 * X)
+    forbid_compiling(monkeypatch)
+    assert load_inline("scale", source, functions=functions).path == library.path
+
+
+def test_stages_are_put_together() -> None:
+    library = load_inline("state", WITH_STATE.replace("%s", "inline_state"), prefix="mine.")
+    assert {name: set(stages) for name, stages in library.handlers.items()} == {
+        "mine.inline_state": {"instantiate", "execute"}
+    }
+    np.testing.assert_array_equal(call("mine.inline_state", value=5), X + 5)
+
+
+def test_xla_s_header_and_jax() -> None:
+    jax = pytest.importorskip("jax")
+    library = load_inline("square", XLA % "inline_square")
+    library.register(jax)
+    np.testing.assert_array_equal(call("inline_square"), X * X)
+    np.testing.assert_array_equal(call("inline_square", jax), X * X)
+
+
+def test_what_the_compiler_says_has_the_line_of_the_source() -> None:
+    with pytest.raises(CompileError) as caught:
+        load_inline("broken", "int two() { return 2; }\n\nint f() { return missing; }\n")
+    message = str(caught.value)
+    assert message.startswith('load_inline("broken"): line 3: ')
+    assert "missing" in message.splitlines()[0]
+    assert "broken.cpp:3:" in caught.value.output
+    assert "broken.cpp" in caught.value.command
+    with pytest.raises(CompileError, match=r"functions:1.*no_such_function"):
+        load_inline("broken", "// nothing", functions=["no_such_function"])
+    with pytest.raises(CompileError, match="no-such-flag"):
+        load_inline("broken", SCALE % "f", functions="f", extra_cflags=["--no-such-flag"])
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="no handler is exported"):
+        load_inline("nothing", "int two() { return 2; }")
+    with pytest.raises(ValueError, match="give one of cpp_source and cuda_source"):
+        load_inline("nothing")
+    with pytest.raises(ValueError, match="the name must consist of"):
+        load_inline("../escape", "// nothing")
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        load_library("no_such_library.so")
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(FileNotFoundError, match=r"no compiler \(no-such-compiler\)"):
+        load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
+
+
+def test_another_kernel_of_the_same_name_is_refused_and_a_prefix_helps() -> None:
+    load_inline("version", SCALE % "inline_version", functions={"inline_version": ["factor"]})
+    changed = (SCALE % "inline_version").replace("* factor", "+ factor")
+    functions = {"inline_version": ["factor"]}
+    with pytest.raises(RuntimeError, match="inline_version"):
+        load_inline("version", changed, functions=functions)
+    load_inline("version", changed, functions=functions, prefix="second.")
+    np.testing.assert_array_equal(call("second.inline_version", factor=2), X + 2)
+
+
+def test_flags_and_headers_are_part_of_what_is_cached(tmp_path: Path) -> None:
+    header = tmp_path / "include" / "amount.h"
+    header.parent.mkdir()
+    header.write_text("#define AMOUNT 1\n")
+    source = '#include "amount.h"\n' + (SCALE % "inline_amount").replace(
+        "* factor", "* AMOUNT MORE"
+    )
+
+    def times(prefix: str, more: str) -> list[float]:
+        load_inline(
+            "amount",
+            source,
+            functions={"inline_amount": ["factor"]},
+            extra_cflags=[f"-DMORE={more}"],
+            extra_include_paths=[header.parent],
+            prefix=prefix,
+        )
+        return call(f"{prefix}inline_amount", factor=0).tolist()
+
+    assert times("a.", "+0") == [1, 2, 3]
+    assert times("b.", "+1") == [2, 3, 4]
+    header.write_text("#define AMOUNT  100\n")
+    assert times("c.", "+0") == [100, 200, 300]
+
+
+def test_another_process_compiles_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import farcall as fc\n"
+        f"library = fc.ffi.load_inline('scale', {SCALE % 'inline_twice'!r},"
+        " functions={'inline_twice': ['factor']})\n"
+        "print(library.path, library.path.stat().st_ino)\n"
+    )
+    runs = [
+        subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert runs[0].stdout == runs[1].stdout
+
+
+def test_a_library_is_loaded_whole(tmp_path: Path) -> None:
+    source = "#include <farcall/ffi.h>\n" + SCALE % "multiply"
+    source += 'FARCALL_DEFINE_HANDLER(library_scale, multiply, "factor");\n'
+    source += WITH_STATE.replace("%s", "library_state").replace("namespace ffi", "// namespace ffi")
+    library = load_library(build(source))
+    assert set(library.handlers) == {"library_scale", "library_state"}
+    np.testing.assert_array_equal(call("library_scale", factor=3), 3 * X)
+    np.testing.assert_array_equal(call("library_state", value=3), X + 3)
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"no library")
+    with pytest.raises(OSError, match=r"broken\.so"):
+        load_library(broken)
+
+
+CUDA = """
+namespace ffi = farcall::ffi;
+__global__ void fill(float* y, size_t n) {
+  const size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 1;
+}
+static void ones(ffi::PlatformStream<cudaStream_t> stream, ffi::ResultBuffer<ffi::F32> y) {
+  fill<<<(y->element_count() + 255) / 256, 256, 0, stream>>>(y->typed_data(), y->element_count());
+}
+FARCALL_DEFINE_HANDLER(inline_ones, ones);
+"""
+
+
+@pytest.mark.skipif(
+    not (shutil.which("nvcc") or Path("/usr/local/cuda/bin/nvcc").exists()), reason="no nvcc"
+)
+def test_cuda_sources() -> None:
+    library = load_inline("ones", cuda_source=CUDA)
+    assert library.platform == "cuda"
+    assert "inline_ones" in fc.ffi.registered_targets("cuda")
+    assert "inline_ones" not in fc.ffi.registered_targets("cpu")
+    with pytest.raises(CompileError, match=r"line 1: .*missing"):
+        load_inline("broken", cuda_source="int f() { return missing; }")
