@@ -11,13 +11,15 @@
 
 #include <gtest/gtest.h>
 
-#include <hwy/targets.h>
 #include <tbb/task_arena.h>
 
+#include "engine/instruction_sets.h"
 #include "engine/native/kernels/matrix_product.h"
 
 namespace farcall::native {
 namespace {
+
+using testing::for_each_instruction_set;
 
 // `count` elements, of which the last one ends where memory ends.
 template <class T>
@@ -98,27 +100,8 @@ void check(const Shape& s, std::mt19937& random) {
   }
 }
 
-class InstructionSets : public ::testing::Test {
- protected:
-  ~InstructionSets() override { hwy::SetSupportedTargetsForTest(0); }
-  template <class F>
-  static void for_each(F&& f) {
-    hwy::SetSupportedTargetsForTest(0);
-    for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-      const int64_t target = left & -left;
-      if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_STATIC_TARGET)) == 0) continue;
-      SCOPED_TRACE(hwy::TargetName(target));
-      hwy::SetSupportedTargetsForTest(target);
-      f(target);
-      hwy::SetSupportedTargetsForTest(0);
-    }
-  }
-};
-
-using MatrixProduct = InstructionSets;
-
-TEST_F(MatrixProduct, OfAllSmallShapes) {
-  for_each([](int64_t) {
+TEST(MatrixProduct, OfAllSmallShapes) {
+  for_each_instruction_set([](int64_t) {
     std::mt19937 random(1);
     for (const int64_t m : {1, 2, 3, 7, 8, 13}) {
       for (const int64_t n : {1, 2, 5, 16, 31, 49, 130}) {
@@ -135,8 +118,8 @@ TEST_F(MatrixProduct, OfAllSmallShapes) {
   });
 }
 
-TEST_F(MatrixProduct, OfShapesWithPackedOperandsAndSeveralDepths) {
-  for_each([](int64_t) {
+TEST(MatrixProduct, OfShapesWithPackedOperandsAndSeveralDepths) {
+  for_each_instruction_set([](int64_t) {
     std::mt19937 random(2);
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
@@ -149,7 +132,7 @@ TEST_F(MatrixProduct, OfShapesWithPackedOperandsAndSeveralDepths) {
   });
 }
 
-TEST_F(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
+TEST(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
   for (const Shape& s : {Shape{65, 600, 133}, Shape{1, 333, 77}, Shape{77, 333, 1},
                          Shape{40, 300, 50, true, true}}) {
     std::mt19937 random(3);
@@ -157,7 +140,7 @@ TEST_F(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
     a.fill(random);
     b.fill(random);
     std::vector<float> first;
-    for_each([&](int64_t target) {
+    for_each_instruction_set([&](int64_t target) {
       if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_NEON)) == 0) return;
       std::vector<float> c(static_cast<size_t>(s.m * s.n));
       multiply(s, a.data(), b.data(), c.data());
@@ -167,7 +150,7 @@ TEST_F(MatrixProduct, HasTheSameBitsForAllInstructionSetsThatFuse) {
   }
 }
 
-TEST_F(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
+TEST(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
   for (const Shape& s : {Shape{500, 400, 300}, Shape{3000, 3000, 1}, Shape{1, 5000, 2000},
                          Shape{17, 300, 3001, true, true}, Shape{1900, 300, 9}}) {
     std::mt19937 random(4);
@@ -185,7 +168,7 @@ TEST_F(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST_F(MatrixProduct, OfBatchesInAnyOrder) {
+TEST(MatrixProduct, OfBatchesInAnyOrder) {
   // Operands of 40 by 3 products, whose batches lie in other orders than the results'.
   const int64_t m = 9, k = 17, n = 20;
   for (const int num_threads : {1, 4}) {
@@ -214,10 +197,10 @@ TEST_F(MatrixProduct, OfBatchesInAnyOrder) {
   }
 }
 
-TEST_F(MatrixProduct, OfNumbersThatAreNotOrdinary) {
+TEST(MatrixProduct, OfNumbersThatAreNotOrdinary) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
-  for_each([&](int64_t) {
+  for_each_instruction_set([&](int64_t) {
     for (const int64_t n : {1, 3, 50}) {
       // Rows of A: a nan, an infinity, infinities of both signs, denormals.
       const std::vector<float> a = {NAN, 1, kInfinity, 1, kInfinity, -kInfinity, kTiny, kTiny};

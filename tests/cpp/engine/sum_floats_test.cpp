@@ -6,8 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <hwy/targets.h>
-
+#include "engine/instruction_sets.h"
 #include "engine/native/kernels/sum_floats.h"
 
 namespace farcall::native {
@@ -16,13 +15,9 @@ namespace {
 // The results of all instruction sets of this processor.
 std::vector<double> sums(const std::vector<float>& x, size_t first, double zero = 0) {
   std::vector<double> results;
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    const int64_t target = left & -left;
-    if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_STATIC_TARGET)) == 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
+  testing::for_each_instruction_set([&](int64_t) {
     results.push_back(sum_floats(x.data() + first, static_cast<int64_t>(x.size() - first), zero));
-    hwy::SetSupportedTargetsForTest(0);
-  }
+  });
   return results;
 }
 

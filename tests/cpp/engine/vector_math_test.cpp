@@ -11,13 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include <hwy/targets.h>
-
+#include "engine/instruction_sets.h"
 #include "engine/native/kernels/vector_math.h"
 
 namespace farcall::native {
 namespace {
 
+using testing::for_each_instruction_set;
 using Wide = long double;
 
 struct Row {
@@ -58,19 +58,6 @@ const Row kRows[] = {
     {"erf", MathFunction::kErf, erfl, -7, 7},
     {"erfc", MathFunction::kErfc, erfcl, -7, 28},
 };
-
-template <class F>
-void for_each_instruction_set(F&& f) {
-  hwy::SetSupportedTargetsForTest(0);
-  for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    const int64_t target = left & -left;
-    if ((target & (HWY_AVX3 | HWY_AVX2 | HWY_SSE4 | HWY_STATIC_TARGET)) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    f();
-    hwy::SetSupportedTargetsForTest(0);
-  }
-}
 
 template <class T>
 constexpr DType kType = sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
@@ -180,7 +167,7 @@ TEST(VectorMath, HasTheSameBitsForAllInstructionSets) {
   const auto check = []<class T>(const Row& row, T) {
     const std::vector<T> x = numbers<T>(row.low, row.high, 3'000);
     std::vector<T> first;
-    for_each_instruction_set([&] {
+    for_each_instruction_set([&](int64_t) {
       const std::vector<T> got = run(row.function, x);
       if (first.empty()) first = got;
       for (size_t i = 0; i < x.size(); ++i) {
@@ -200,7 +187,7 @@ TEST(VectorMath, HasTheSameBitsForAllInstructionSets) {
 // What lies around the elements stays as it is, and an output may be an input.
 TEST(VectorMath, OfAnySizeAndAddressAndInPlace) {
   const auto check = []<class T>(T) {
-    for_each_instruction_set([] {
+    for_each_instruction_set([](int64_t) {
       for (const Row& row : kRows) {
         for (const size_t size : {0, 1, 3, 4, 7, 15, 16, 17, 33, 65}) {
           std::vector<T> buffer(size + 3, T(0.75));
@@ -243,7 +230,7 @@ void check_pairs(MathFunction function, Wide (*exact)(Wide, Wide), Wide limit) {
     if (i & 2) x.back() = std::abs(x.back());
   }
   std::vector<T> first;
-  for_each_instruction_set([&] {
+  for_each_instruction_set([&](int64_t) {
     const std::vector<T> got = run(function, x, &y);
     Wide worst = 0;
     size_t where = 0;

@@ -20,22 +20,6 @@ constexpr int64_t kColumns = 256;
 
 // ---- operations
 
-struct RealMaximum {
-  template <class T>
-  requires(!Complex<T>) using Accumulator = T;
-  template <class A>
-  static A combine(A a, A b) {
-    return maximum(a, b);
-  }
-};
-struct RealMinimum {
-  template <class T>
-  requires(!Complex<T>) using Accumulator = T;
-  template <class A>
-  static A combine(A a, A b) {
-    return minimum(a, b);
-  }
-};
 struct LogSumExp {
   template <Float T>
   using Accumulator = double;
@@ -191,8 +175,8 @@ Kernel make_cumulative(Types inputs, Types outputs, const Params* params) {
 
 constexpr KernelRow kRows[] = {
     {"cumlogsumexp", make_cumulative<LogSumExp>},
-    {"cummax", make_cumulative<RealMaximum>},
-    {"cummin", make_cumulative<RealMinimum>},
+    {"cummax", make_cumulative<Maximum>},
+    {"cummin", make_cumulative<Minimum>},
     {"cumprod", make_cumulative<Product>},
     {"cumsum", make_cumulative<Sum>},
 };

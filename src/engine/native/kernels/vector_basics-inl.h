@@ -22,6 +22,17 @@
 #include "engine/native/kernels/vector_coefficients.h"
 #include "engine/native/kernels/vector_math.h"
 
+// A family's function that chooses loops (vector_math.h), from those of all instruction sets.
+#ifndef FARCALL_EXPORT_MATH_LOOP
+#define FARCALL_EXPORT_MATH_LOOP(family)                     \
+  namespace farcall::native {                                \
+  HWY_EXPORT(family);                                        \
+  MathLoop family(MathFunction function, bool is_float) {    \
+    return HWY_DYNAMIC_DISPATCH(family)(function, is_float); \
+  }                                                          \
+  }
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {

@@ -32,13 +32,5 @@ MathLoop erf_loop(MathFunction function, bool is_float) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace farcall::native {
-
-HWY_EXPORT(erf_loop);
-
-MathLoop erf_loop(MathFunction function, bool is_float) {
-  return HWY_DYNAMIC_DISPATCH(erf_loop)(function, is_float);
-}
-
-}  // namespace farcall::native
+FARCALL_EXPORT_MATH_LOOP(erf_loop)
 #endif

@@ -46,13 +46,5 @@ MathLoop exp_loop(MathFunction function, bool is_float) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace farcall::native {
-
-HWY_EXPORT(exp_loop);
-
-MathLoop exp_loop(MathFunction function, bool is_float) {
-  return HWY_DYNAMIC_DISPATCH(exp_loop)(function, is_float);
-}
-
-}  // namespace farcall::native
+FARCALL_EXPORT_MATH_LOOP(exp_loop)
 #endif

@@ -93,13 +93,5 @@ MathLoop log_loop(MathFunction function, bool is_float) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace farcall::native {
-
-HWY_EXPORT(log_loop);
-
-MathLoop log_loop(MathFunction function, bool is_float) {
-  return HWY_DYNAMIC_DISPATCH(log_loop)(function, is_float);
-}
-
-}  // namespace farcall::native
+FARCALL_EXPORT_MATH_LOOP(log_loop)
 #endif

@@ -40,13 +40,5 @@ MathLoop trig_loop(MathFunction function, bool is_float) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace farcall::native {
-
-HWY_EXPORT(trig_loop);
-
-MathLoop trig_loop(MathFunction function, bool is_float) {
-  return HWY_DYNAMIC_DISPATCH(trig_loop)(function, is_float);
-}
-
-}  // namespace farcall::native
+FARCALL_EXPORT_MATH_LOOP(trig_loop)
 #endif
