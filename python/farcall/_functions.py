@@ -29,7 +29,8 @@ def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
     for name in functools.WRAPPER_ASSIGNMENTS:
         with contextlib.suppress(AttributeError, TypeError):
             setattr(wrapper, name, getattr(wrapped, name))
-    return functools.update_wrapper(wrapper, wrapped, assigned=())
+    functools.update_wrapper(wrapper, wrapped, assigned=())
+    return wrapper
 
 
 def wraps(wrapped: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:

@@ -71,11 +71,15 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
     "jit of grad": lambda m, f: m.jit(m.grad(loss(m, f), (0, 1))),
     "hessian": lambda m, f: m.hessian(lambda a, b: loss(m, f)(a, b) ** 2, (0, 1)),
     "grad of grad": lambda m, f: m.grad(lambda a, b: (m.grad(loss(m, f))(a, b) ** 2).sum()),
-    "vmap over b": lambda m, f: lambda a, b: m.vmap(lambda s: f(a, s * b))(np.float32([1, 2])),
-    "vmap over a": lambda m, f: lambda a, b: m.vmap(lambda s: f(s * a, b))(np.float32([1, 0.5])),
+    "vmap over b": lambda m, f: (
+        lambda a, b: m.vmap(lambda s: f(a, s * b))(np.array([1, 2], np.float32))
+    ),
+    "vmap over a": lambda m, f: (
+        lambda a, b: m.vmap(lambda s: f(s * a, b))(np.array([1, 0.5], np.float32))
+    ),
     "vmap of grad": lambda m, f: m.vmap(m.grad(loss(m, f), (0, 1)), in_axes=(None, 0)),
     "grad of vmap": lambda m, f: m.grad(
-        lambda a, b: (m.vmap(lambda s: f(a, s * b))(np.float32([1, 2])) ** 2).sum()
+        lambda a, b: (m.vmap(lambda s: f(a, s * b))(np.array([1, 2], np.float32)) ** 2).sum()
     ),
     "transpose": lambda m, f: lambda a, b: m.linear_transpose(lambda c: f(a, c), b)(V),
     "checkpoint": lambda m, f: m.grad(m.checkpoint(loss(m, f))),
