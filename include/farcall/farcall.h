@@ -37,6 +37,7 @@
 #include <farcall/ops/indexing.h>
 #include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/linear_functions.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/mesh.h>
 #include <farcall/ops/numpy.h>

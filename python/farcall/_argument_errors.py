@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from farcall import _core
+
 _LONGEST_REPR = 200
 # Parameters without a name are called arg, arg0, arg1, …
 _UNNAMED = re.compile(r"arg(\d*)$")
@@ -207,7 +209,8 @@ def _wrong_names(name: str, signature: _Signature, args: tuple, kwargs: dict) ->
 def explain(function: Any, text: str, args: tuple, kwargs: dict) -> Exception:
     """The error of a call that did not fit the signature ``text``.
 
-    What an argument's own conversion raises (``__index__``, ``__getitem__``) is raised as it is.
+    Raises what an argument's own conversion raises (``__index__``, ``__getitem__``), and
+    ConcretizationTypeError for a traced array where a whole number is wanted.
     """
     if "(self" in text:
         owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
@@ -229,6 +232,8 @@ def explain(function: Any, text: str, args: tuple, kwargs: dict) -> Exception:
             continue
         wanted, _, fits = _type_of(parameter.type)
         place = _place(signature.parameters, at)
+        if parameter.type.startswith("int"):
+            _core._check_known_integer(value, f"{name}: {place}")
         try:
             if fits(value):
                 continue

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
 from farcall import tree as _tree
-from farcall._functions import P, R, arguments_by_both, check_callable, name_of
+from farcall._functions import P, R, arguments_by_both, check_callable, name_of, wraps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +93,7 @@ def checkpoint(
 
     options = (where, name, numbers, prevent_cse, policy.name, policy.names)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
         return _core.transforms.checkpoint(fun, *options, args, kwargs)
 
@@ -115,7 +114,7 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     name = name_of(fun) if name is None else name
     where = f"named_call({name})"
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def named(*args: P.args, **kwargs: P.kwargs) -> R:
         return _core.transforms.named_call(fun, where, name, args, kwargs)
 

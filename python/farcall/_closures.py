@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from farcall import _core, tree
 from farcall._custom_rules import custom_vjp
-from farcall._functions import check_callable, name_of
+from farcall._functions import check_callable, name_of, wraps
 from farcall.tree_util import Partial
 
 _transforms = _core.transforms
@@ -124,7 +123,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     ruled = custom_vjp(run)
     ruled.defvjp(fwd, bwd)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return ruled(args, kwargs)
 

@@ -208,6 +208,15 @@ _WITHOUT_EFFECT = (
     Flag("pprint_use_color", True, _switch, "programs are printed without colours"),
     Flag("include_full_tracebacks_in_locations", True, _switch, "a location is one line"),
     Flag("logging_level", "NOTSET", _text, "set the level of the logger farcall instead"),
+    Flag("debug_log_modules", None, _text, "set the level of the logger farcall instead"),
+    Flag("tracer_error_num_traceback_frames", 5, _whole_number, "an error names one line"),
+    Flag("dump_ir_to", None, _text, "print or save a program instead"),
+    Flag("persistent_cache_enable_xla_caches", None, _text, "there is no cache on disk"),
+    Flag("captured_constants_warn_bytes", -1, _whole_number, "constants are not copied"),
+    Flag("compiler_enable_remat_pass", True, _switch, "values are computed once"),
+    Flag("optimization_level", "UNKNOWN", _text, "compiling takes microseconds"),
+    Flag("enable_pgle", False, _switch, "runs are not profiled for the compiler"),
+    Flag("cpu_collectives_implementation", "gloo", _text, "there is one process"),
 )
 
 # Flags of JAX of which one value is implemented: another one would change what programs do.
@@ -215,6 +224,11 @@ _FIXED = (
     Flag("no_tracing", False, _only(False), "an error for each trace"),
     Flag("no_execution", False, _only(False), "an error for each run"),
     Flag("debug_key_reuse", False, _only(False), "an error for a random key that is used twice"),
+    Flag("default_prng_impl", "threefry2x32", _only("threefry2x32"), "the random number generator"),
+    Flag("threefry_partitionable", True, _only(True), "which bits threefry2x32 gives an element"),
+    Flag("enable_custom_prng", False, _only(False), "PRNGKey makes keys of integers; key does not"),
+    Flag("legacy_prng_key", "allow", _only("allow"), "what happens at keys of integers"),
+    Flag("random_seed_offset", 0, _only(0), "what is added to seeds"),
     Flag("error_checking_behavior_nan", "ignore", _only("ignore"), "use debug_nans"),
     Flag("error_checking_behavior_divide", "ignore", _only("ignore"), "use debug_infs"),
     Flag("error_checking_behavior_oob", "ignore", _only("ignore"), "indices out of bounds"),

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
 from farcall import _control_flow, _core, tree
-from farcall._functions import P, R, check_callable, name_of, parameters_of, positional_names
+from farcall._functions import (
+    P,
+    R,
+    check_callable,
+    name_of,
+    parameters_of,
+    positional_names,
+    update_wrapper,
+)
 
 _transforms = _core.transforms
 
@@ -28,7 +35,7 @@ class _CustomFunction(Generic[P, R]):
     ) -> None:
         check_callable(fun, self._kind)
         wrapper: Any = self
-        functools.update_wrapper(wrapper, fun)
+        update_wrapper(wrapper, fun)
         self.fun: Callable[P, R] = fun
         self._name = name_of(fun)
         self._positional = positional_names(parameters_of(fun))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from farcall import _core
-from farcall._functions import P, argument_numbers, check_callable, name_of
+from farcall._functions import P, argument_numbers, check_callable, name_of, wraps
 
 _transforms = _core.transforms
 
@@ -148,12 +147,12 @@ def _value_and_grad(
     numbers, is_single = argument_numbers(argnums, where)
     options = (where, numbers, is_single, has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def both(*args: P.args, **kwargs: P.kwargs) -> Any:
         value, gradient, *aux = _transforms.value_and_grad(fun, *options, args, kwargs)
         return ((value, *aux) if aux else value), gradient
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def gradient_alone(*args: P.args, **kwargs: P.kwargs) -> Any:
         _, *rest = _transforms.value_and_grad(fun, *options, args, kwargs)
         return tuple(rest) if has_aux else rest[0]
@@ -174,7 +173,7 @@ def _jacobian(
     where = f"{name}({name_of(fun)})"
     options = (where, *argument_numbers(argnums, where), has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_of(*args: P.args, **kwargs: P.kwargs) -> Any:
         return _transforms.jacobian(is_forward, fun, *options, args, kwargs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import operator
@@ -11,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 # The parameters and the result of a function that is transformed.
 P = ParamSpec("P")
 R = TypeVar("R")
+Wrapper = TypeVar("Wrapper", bound=Callable[..., Any])
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -20,6 +22,20 @@ def name_of(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", None)
     name = name if isinstance(name, str) else type(function).__name__
     return name.encode(errors="backslashreplace").decode()  # what UTF-8 does not have
+
+
+def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
+    """As that of functools, but for any callable: one of another language may have no fit name."""
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        with contextlib.suppress(AttributeError, TypeError):
+            setattr(wrapper, name, getattr(wrapped, name))
+    functools.update_wrapper(wrapper, wrapped, assigned=())
+    return wrapper
+
+
+def wraps(wrapped: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
+    """``update_wrapper`` as a decorator."""
+    return functools.partial(update_wrapper, wrapped=wrapped)
 
 
 def check_callable(function: Any, where: str) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
 from farcall import _core
 from farcall._devices import Device, default_backend, devices_of
-from farcall._functions import P, R, arguments_by_both, check_callable, name_of, share_copies
+from farcall._functions import (
+    P,
+    R,
+    arguments_by_both,
+    check_callable,
+    name_of,
+    share_copies,
+    update_wrapper,
+    wraps,
+)
 from farcall._placement import check_shardings
 from farcall._sharding import check_sharding, the_device
 
@@ -114,7 +123,7 @@ def jit(
     if in_shardings is not None or out_shardings is not None:
         run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
     jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on)
-    functools.update_wrapper(jitted, fun)
+    update_wrapper(jitted, fun)
     jitted._options = {
         "static_argnums": statics[0],
         "static_argnames": statics[1],
@@ -163,7 +172,7 @@ def _with_checked_shardings(
 ) -> Callable[..., Any]:
     """``fun``, which checks the shardings when it is recorded."""
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if in_shardings is not None:
             dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics[0])

@@ -11,7 +11,7 @@ from typing import Any
 
 from farcall import _core, tree
 from farcall._devices import Device, devices_of
-from farcall._functions import as_tuple, check_callable, name_of
+from farcall._functions import as_tuple, check_callable, name_of, update_wrapper, wraps
 from farcall._jit import jit
 from farcall._placement import broadcast_prefix
 from farcall._sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
@@ -71,7 +71,7 @@ def shard_map(
     if unknown:
         raise ValueError(f"{where}: the mesh has no axis {unknown[0]!r}, it is {mesh!r}")
 
-    @functools.wraps(f)
+    @wraps(f)
     def mapped(*args: Any) -> Any:
         used = get_mesh() if mesh is None else mesh
         if used.empty:
@@ -159,7 +159,7 @@ def pmap(
             *dynamic, **kwargs
         )
 
-    functools.update_wrapper(mapped, fun)
+    update_wrapper(mapped, fun)
     return jit(
         mapped,
         static_argnums=tuple(statics) or None,

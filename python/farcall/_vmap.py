@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from farcall import _core, tree
-from farcall._functions import P, R, check_callable, name_of
+from farcall._functions import P, R, check_callable, name_of, wraps
 
 
 def _check_axes(axes: Any, what: str) -> None:
@@ -68,7 +67,7 @@ def vmap(
     _check_axes(out_axes, f"{where}: out_axes")
     mapped_name = "" if axis_name is None else str(axis_name)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
         # Not kept by this function, which is pickled with what it closes over.
         return _core.transforms.vmap(

@@ -293,8 +293,11 @@ PyObject* representation(PyObject* self) {
     nb::object numpy = nb::module_::import_("numpy");
     nb::object text = numpy.attr("array2string")(nb::steal(as_numpy(self)), "separator"_a = ", ",
                                                  "prefix"_a = "Array(");
+    // Which the brackets of an array without elements do not show.
+    nb::object shape =
+        array.size() == 0 ? nb::str(", shape={}").format(to_tuple(array.shape())) : nb::str("");
     const std::string weak = array.type().weak_type() ? ", weak_type=True" : "";
-    return PyUnicode_FromFormat("Array(%U, dtype=%s%s)", text.ptr(),
+    return PyUnicode_FromFormat("Array(%U%U, dtype=%s%s)", text.ptr(), shape.ptr(),
                                 std::string(dtype_name(array.dtype())).c_str(), weak.c_str());
   });
 }

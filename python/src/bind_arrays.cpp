@@ -40,6 +40,12 @@ void bind_arrays(nb::module_& module) {
     return dtype_object(promote_types(types).dtype);
   });
   // Why the values of a traced array are not known, and what makes them known: for messages.
+  // Raises for a traced array where a size, an axis or another whole number is wanted; `what` names
+  // the argument.
+  module.def(
+      "_check_known_integer",
+      [](nb::handle object, const std::string& what) { check_known_integer(object, what); },
+      nb::arg("object").none(), nb::arg("what"));
   module.def("_why_unknown",
              [](nb::handle array) { return why_unknown(to_array(array, "array")); });
   module.def("_how_to_know",

@@ -9,6 +9,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/control_flow.h>
+#include <farcall/ops/linear_functions.h>
 #include <farcall/ops/platform.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/origin.h>
@@ -317,6 +318,98 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
   return unflatten_arrays(body->result_tree, results);
 }
 
+// ---- linear functions ----
+
+// What a function returned, which must have the structure of `whose`.
+std::vector<Array> returned_like(const std::string& what, std::string_view whose,
+                                 const TreeDef& wanted, nb::handle result) {
+  FlatTree found = flatten_arrays(result, what);
+  if (!(found.tree == wanted)) {
+    throw TypeError(fmt::format("{} must have the structure of {},\n  {}\nit has\n  {}", what,
+                                whose, text_of(wanted), text_of(found.tree)));
+  }
+  return std::move(found.arrays);
+}
+
+nb::object linear_call(nb::handle fun, nb::handle fun_transpose, nb::handle residual_args,
+                       nb::handle linear_args) {
+  check_callable(fun, "linear_call: fun");
+  check_callable(fun_transpose, "linear_call: fun_transpose");
+  const FlatTree residuals = flatten_arrays(residual_args, "linear_call: residual_args");
+  const FlatTree linear = flatten_arrays(linear_args, "linear_call: linear_args");
+  TreeDef tree;
+  const LinearFunction forward = [&](Arrays r, Arrays x) {
+    nb::object y =
+        call("linear_call", fun,
+             nb::make_tuple(unflatten_arrays(residuals.tree, r), unflatten_arrays(linear.tree, x)));
+    FlatTree result = flatten_arrays(y, "linear_call: what fun returns");
+    tree = result.tree;
+    return std::move(result.arrays);
+  };
+  const LinearFunction backward = [&](Arrays r, Arrays y) {
+    return returned_like(
+        "linear_call: what fun_transpose returns", "linear_args", linear.tree,
+        call("linear_call", fun_transpose,
+             nb::make_tuple(unflatten_arrays(residuals.tree, r), unflatten_arrays(tree, y))));
+  };
+  const auto results = farcall::linear_call(forward, backward, residuals.arrays, linear.arrays);
+  return unflatten_arrays(tree, results);
+}
+
+// A solver of Python's as one of flat lists. `result` becomes the structure of what it returns;
+// `matvec` is what it gets.
+std::vector<Array> call_solver(const char* which, nb::handle solver, nb::object matvec,
+                               const FlatTree& b, Arrays inputs, bool has_aux, TreeDef& result) {
+  const std::string what = fmt::format("custom_linear_solve: what {} returns", which);
+  nb::object found = call("custom_linear_solve", solver,
+                          nb::make_tuple(std::move(matvec), unflatten_arrays(b.tree, inputs)));
+  nb::object x = found;
+  if (has_aux) {
+    if (!PyTuple_Check(found.ptr()) || nb::len(found) != 2) {
+      throw TypeError(
+          fmt::format("{} must be a pair (x, aux), as has_aux is set; got {} of type {}", what,
+                      repr_of(found), Py_TYPE(found.ptr())->tp_name));
+    }
+    x = nb::object(found[0]);
+  }
+  returned_like(has_aux ? what + " as x" : what, "b", b.tree, x);
+  FlatTree all = flatten_arrays(found, what);
+  result = all.tree;
+  return std::move(all.arrays);
+}
+
+nb::object custom_linear_solve(nb::handle matvec, nb::handle b, nb::handle solve,
+                               nb::handle transpose_solve, bool symmetric, bool has_aux) {
+  check_callable(matvec, "custom_linear_solve: matvec");
+  check_callable(solve, "custom_linear_solve: solve");
+  const FlatTree right = flatten_arrays(b, "custom_linear_solve: b");
+  TreeDef result, transposed_result;
+  const FlatFunction flat_matvec = [&](Arrays x) {
+    return returned_like(
+        "custom_linear_solve: what matvec returns", "b", right.tree,
+        call("custom_linear_solve", matvec, nb::make_tuple(unflatten_arrays(right.tree, x))));
+  };
+  const lax::LinearSolver flat_solve = [&](const FlatFunction&, Arrays inputs) {
+    return call_solver("solve", solve, nb::borrow(matvec), right, inputs, has_aux, result);
+  };
+  lax::LinearSolveOptions options{.is_symmetric = symmetric};
+  if (!transpose_solve.is_none()) {
+    check_callable(transpose_solve, "custom_linear_solve: transpose_solve");
+    options.transpose_solve = [&](const FlatFunction& function, Arrays inputs) {
+      const auto apply = [function, tree = right.tree](nb::object x) {
+        return unflatten_arrays(
+            tree,
+            function(returned_like("custom_linear_solve: the argument of vecmat", "b", tree, x)));
+      };
+      nb::object vecmat = nb::cpp_function(apply, nb::name("vecmat"));
+      return call_solver("transpose_solve", transpose_solve, std::move(vecmat), right, inputs,
+                         has_aux, transposed_result);
+    };
+  }
+  const auto results = lax::custom_linear_solve(flat_matvec, right.arrays, flat_solve, options);
+  return unflatten_arrays(result, results);
+}
+
 }  // namespace
 
 void bind_control_flow(nb::module_& module) {
@@ -324,6 +417,11 @@ void bind_control_flow(nb::module_& module) {
   module.def("scan", scan, nb::arg("f").none(), nb::arg("cache"), nb::arg("init").none(),
              nb::arg("xs").none(), nb::arg("length").none(), nb::arg("reverse"),
              nb::arg("unroll").none());
+  module.def("linear_call", linear_call, nb::arg("fun").none(), nb::arg("fun_transpose").none(),
+             nb::arg("residual_args").none(), nb::arg("linear_args").none());
+  module.def("custom_linear_solve", custom_linear_solve, nb::arg("matvec").none(),
+             nb::arg("b").none(), nb::arg("solve").none(), nb::arg("transpose_solve").none(),
+             nb::arg("symmetric"), nb::arg("has_aux"));
   // How many steps a scan takes.
   module.def(
       "scan_length",

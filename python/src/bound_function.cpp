@@ -36,6 +36,7 @@ bool Argument<bool>::from(nb::handle object, ArgumentPlace) {
 }
 
 int64_t Argument<int64_t>::from(nb::handle object, ArgumentPlace place) {
+  if (is_array(object.ptr())) check_known_integer(object, place_of(place));
   nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (!index.is_valid()) {
     // Arrays whose value is not known say why.

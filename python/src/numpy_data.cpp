@@ -27,7 +27,20 @@ void release_object(void* object) {
 
 PyArrayObject* as_numpy_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
+// Raises for a masked array, whose mask would be lost.
+void check_not_masked(PyArrayObject* source) {
+  if (PyArray_CheckExact(source)) return;
+  nb::object masked = nb::module_::import_("numpy.ma").attr("MaskedArray");
+  const int is_masked = PyObject_IsInstance(reinterpret_cast<PyObject*>(source), masked.ptr());
+  if (is_masked < 0) nb::raise_python_error();
+  if (is_masked == 0) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "a masked array of numpy would lose its mask; give x.filled(value), or x.data and "
+              "x.mask apart");
+}
+
 ShapeDtype type_of(PyArrayObject* source) {
+  check_not_masked(source);
   const int type_number = PyArray_TYPE(source);
   const DType dtype = dtype_of_number(type_number);
   if (dtype == DType::kInvalid) {

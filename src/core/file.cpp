@@ -71,6 +71,10 @@ class TemporaryFile {
 }  // namespace
 
 std::error_code replace_file(const std::string& path, std::string_view bytes) {
+  // The system would read the path up to there.
+  if (path.find('\0') != std::string::npos) {
+    return std::make_error_code(std::errc::invalid_argument);
+  }
   std::filesystem::path target = path;
   std::error_code error;
   if (is_symlink(target, error)) {

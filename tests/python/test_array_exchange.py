@@ -341,3 +341,26 @@ def test_dlpack_memory_may_begin_behind_its_address(offset):
 
     found = fnp.from_dlpack(Producer())
     np.testing.assert_array_equal(found, np.arange(8) + offset // 4)
+
+
+# ---- masked arrays ----
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        fnp.array,
+        fnp.asarray,
+        fnp.sin,
+        fc.device_put,
+        fc.jit(lambda x: x),
+        fc.vmap(lambda x: x),
+        lambda x: fnp.ones(2) + x,
+        lambda x: fc.lax.scan(lambda c, v: (c, v), 0, x),
+    ],
+)
+def test_masked_arrays_of_numpy_are_refused_as_their_mask_would_be_lost(use):
+    masked = np.ma.masked_array(np.float32([1, 2]), [True, False])
+    with pytest.raises(ValueError, match=r"would lose its mask; give x.filled\(value\)"):
+        use(masked)
+    use(masked.filled(0))

@@ -10,6 +10,7 @@ import pickle
 
 import farcall as fc
 import farcall.numpy as fnp
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -431,3 +432,8 @@ def test_shape_dtype_struct():
     for dtype in ("nonsense", object, "datetime64[s]", ">f4"):
         with pytest.raises(TypeError, match="is not a dtype of farcall"):
             fc.ShapeDtypeStruct((2,), dtype)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (1, 0, 4)])
+def test_arrays_without_elements_show_their_shape_as_in_jax(shape: tuple[int, ...]) -> None:
+    assert repr(fnp.zeros(shape)) == repr(jnp.zeros(shape))

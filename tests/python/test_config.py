@@ -64,6 +64,8 @@ def test_assigning_to_a_flag_says_what_to_call():
         ("compilation_cache_max_size", "many", "a whole number; got 'many'"),
         ("platforms", "cuda,cpu", "'cpu', the one platform that there is; got 'cuda,cpu'"),
         ("no_tracing", True, "False, the only value that is implemented; got True"),
+        ("default_prng_impl", "rbg", "'threefry2x32', the only value that is implemented"),
+        ("threefry_partitionable", False, "True, the only value that is implemented"),
     ],
 )
 def test_a_value_that_a_flag_does_not_have_is_an_error(name, value, wanted):
@@ -83,6 +85,9 @@ def test_a_value_that_a_flag_does_not_have_is_an_error(name, value, wanted):
         ("jax_persistent_cache_min_compile_time_secs", 0.5),
         ("jax_transfer_guard", "disallow"),
         ("jax_debug_key_reuse", False),
+        ("jax_default_prng_impl", "threefry2x32"),
+        ("jax_threefry_partitionable", True),
+        ("jax_debug_log_modules", "jax._src"),
     ],
 )
 def test_flags_that_change_nothing_keep_their_value(name, value):

@@ -106,6 +106,9 @@ def test_save_to_what_is_no_file_is_an_os_error(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="pipe"):
         fc.save(tmp_path / "pipe", exported())
+    with pytest.raises(OSError, match="Invalid argument"):
+        fc.save(f"{tmp_path}/f\0g", exported())
+    assert not (tmp_path / "f").exists()
     (tmp_path / "dangling").symlink_to(tmp_path / "gone" / "f")
     with pytest.raises(FileNotFoundError):
         fc.save(tmp_path / "dangling", exported())

@@ -334,3 +334,36 @@ def test_a_jitted_function_of_a_script_runs_in_another_process(tmp_path):
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(target)], check=True)
     f = cloudpickle.loads(target.read_bytes())
     np.testing.assert_allclose(f(X), np.sin(X) * 4, rtol=1e-6)
+
+
+class Foreign:
+    """A callable of another language: what it tells of itself are no strings."""
+
+    def __init__(self) -> None:
+        self.__name__, self.__qualname__, self.__doc__ = 3, None, 4
+
+    def __call__(self, x):
+        return x * x
+
+
+TRANSFORMS = {
+    "jit": (fc.jit, [1.0, 4.0]),
+    "vmap": (fc.vmap, [1.0, 4.0]),
+    "vectorize": (fnp.vectorize, [1.0, 4.0]),
+    "checkpoint": (fc.checkpoint, [1.0, 4.0]),
+    "named_call": (lambda f: fc.named_call(f, name="f"), [1.0, 4.0]),
+    "custom_jvp": (lambda f: with_jvp(fc.custom_jvp(f)), [1.0, 4.0]),
+    "grad": (lambda f: fc.vmap(fc.grad(f)), [2.0, 4.0]),
+    "jacfwd": (lambda f: fc.vmap(fc.jacfwd(f)), [2.0, 4.0]),
+}
+
+
+def with_jvp(f):
+    f.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+    return f
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_callables_that_tell_no_name_can_be_transformed(name):
+    transform, expected = TRANSFORMS[name]
+    np.testing.assert_array_equal(transform(Foreign())(fnp.array([1.0, 2.0])), expected)

@@ -1,5 +1,5 @@
-// Parameters of primitives that run a program on their operands: jit, checkpoint and functions with
-// custom rules; and of name, which checkpoint's policies refer to.
+// Parameters of primitives that run a program on their operands: jit, checkpoint, functions with
+// custom rules and linear functions; and of name, which checkpoint's policies refer to.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +63,36 @@ struct CustomCallParams {
     return std::tuple(field("name", &CustomCallParams::rules),
                       field("call_jaxpr", &CustomCallParams::call_jaxpr),
                       field("num_consts", &CustomCallParams::num_consts));
+  }
+};
+
+// linear_call: runs `callee`, which is linear in all operands but the first `num_consts`.
+// `transpose` takes the same constants and cotangents of the results, and returns those of the
+// other operands.
+struct LinearCallParams {
+  ProgramPtr callee;
+  ProgramPtr transpose;
+  int64_t num_consts = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("callee", &LinearCallParams::callee),
+                      field("transpose", &LinearCallParams::transpose),
+                      field("num_consts", &LinearCallParams::num_consts));
+  }
+};
+
+// custom_linear_solve: x with matvec(x) = b, by `solve`, which may return more besides. Operands:
+// `num_consts` constants, then b; every program takes the constants and arrays like b. `transposed`
+// is empty, or the transposes of matvec and of solve.
+struct LinearSolveParams {
+  ProgramPtr matvec;
+  ProgramPtr solve;
+  std::vector<ProgramPtr> transposed;
+  int64_t num_consts = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("matvec", &LinearSolveParams::matvec),
+                      field("solve", &LinearSolveParams::solve),
+                      field("transposed", &LinearSolveParams::transposed),
+                      field("num_consts", &LinearSolveParams::num_consts));
   }
 };
 

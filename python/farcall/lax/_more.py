@@ -12,7 +12,7 @@ import numpy as np
 
 from farcall import _control_flow, _core, tree
 from farcall._checkpoint import named_call
-from farcall._functions import check_callable
+from farcall._functions import check_callable, wraps
 from farcall._lax_arrays import (
     _dilated,
     _sizes,
@@ -72,7 +72,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         raise ValueError(f"composite: name must be a string, not empty, got {name!r}")
     operator.index(version)
 
-    @functools.wraps(decomposition)
+    @wraps(decomposition)
     def call(*args: Any, **kwargs: Any) -> Any:
         return named_call(functools.partial(decomposition, **kwargs), name=name)(*args)
 

@@ -1,4 +1,4 @@
-"""Roots of functions, differentiated by the implicit function theorem."""
+"""Roots of functions and linear systems, differentiated by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 from farcall import _core, tree
 from farcall._closures import closure_convert
+from farcall._core import control_flow as _control_flow
 from farcall._custom_rules import custom_jvp
 from farcall._derivatives import jvp, linearize
 from farcall._functions import check_callable
 
-__all__ = ["custom_root"]
+__all__ = ["custom_linear_solve", "custom_root"]
 
 
 def custom_root(
@@ -66,3 +67,43 @@ def custom_root(
         return result, (moved, tree.map(_core.transforms.zero_from_primal, aux))
 
     return root(guess, *consts)
+
+
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """x with matvec(x) = b, as ``solve`` finds it, differentiated as the solution of the equation.
+
+    The derivative is that by ``b`` and by what ``matvec`` closes over; it solves one more system
+    with the same matrix. ``solve`` is never differentiated, so that it may be a while loop or a
+    foreign call. That x solves the equation is not checked.
+
+    Args:
+      matvec: linear; takes and returns a pytree of arrays like ``b``. Derivatives are by what it
+        closes over.
+      b: a pytree of arrays.
+      solve: ``solve(matvec, b)`` returns x, of the structure, shapes and dtypes of ``b``.
+      transpose_solve: ``transpose_solve(vecmat, b)``, which solves with the transpose of
+        ``matvec``. Reverse mode needs it, or ``symmetric``.
+      symmetric: whether ``matvec`` is its own transpose; ``solve`` then solves for both unless
+        ``transpose_solve`` is given.
+      has_aux: whether the solvers return pairs (x, aux); aux, a pytree of arrays, has no
+        derivative.
+
+    Returns:
+      x, or with ``has_aux`` the pair.
+
+    Raises:
+      TypeError: for what is no function; when a function returns another structure than ``b`` has;
+        for integers in ``b`` where ``matvec`` is to be transposed; in reverse mode without
+        ``transpose_solve`` or ``symmetric``.
+      ValueError: when a function returns other shapes or dtypes than those of ``b``.
+    """
+    return _control_flow.custom_linear_solve(
+        matvec, b, solve, transpose_solve, bool(symmetric), bool(has_aux)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from farcall import _core
-from farcall._functions import check_callable, name_of
+from farcall._functions import check_callable, name_of, wraps
 from farcall._vmap import vmap
 from farcall.numpy._common import Array, as_array, normalize_axis
 from farcall.numpy._shapes import broadcast_shapes
@@ -128,7 +128,7 @@ def vectorize(
     where = f"vectorize({name_of(pyfunc)})"
     parsed = None if signature is None else _parse(signature)
 
-    @functools.wraps(pyfunc)
+    @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         kept = {i: args[i] for i in excluded if isinstance(i, int) and i < len(args)}
         constants = {name: value for name, value in kwargs.items() if name in excluded}

@@ -196,9 +196,15 @@ def empty_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Array:
-    """Values from ``start`` (0 if left out) to below ``stop`` in steps of ``step``."""
+    """Values from ``start`` (0 if left out) to below ``stop`` in steps of ``step``.
+
+    Raises:
+      ConcretizationTypeError: for a traced array, on which the size of the result would depend.
+    """
     if stop is None:
         start, stop = 0, start
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        _core._check_known_integer(value, f"arange: argument {name}")
     step = 1 if step is None else step
     made = np.arange(start, stop, step)
     return _make(made, _default_for(made) if dtype is None else dtype, True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy._common import Array, as_array, default_int, to_inexact
+from farcall.numpy._common import Array, as_array, default_int, known_values, to_inexact
 from farcall.numpy._creation import asarray
 from farcall.numpy._order import diff, searchsorted
 
@@ -43,7 +43,7 @@ def bincount(
     if x.ndim != 1 or x.dtype.kind not in "iu":
         raise TypeError(f"bincount: x must be integers in one dimension, got {x.aval}")
     if length is None:
-        values = np.asarray(x)
+        values = known_values(x, "bincount", "the largest element", "give length=")
         length = builtins.max(int(values.max()) + 1 if values.size else 0, minlength)
     length = operator.index(length)
     if weights is None:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -370,34 +369,11 @@ void check_branches(std::string_view function, std::span<const Recording> branch
 
 std::vector<Array> run_branches(const Array& branch, std::span<const Recording> branches,
                                 std::span<const Array> operands) {
-  // Every branch takes what any of them captured.
-  std::vector<Array> captured;
-  std::unordered_map<const ArrayNode*, int64_t> places;
-  for (const Recording& recording : branches) {
-    for (const Array& array : recording.captured) {
-      const auto [it, inserted] =
-          places.try_emplace(&array.node(), static_cast<int64_t>(captured.size()));
-      if (inserted) captured.push_back(array);
-    }
-  }
-  CondParams params;
-  for (const Recording& recording : branches) {
-    Order inputs(captured.size(), kUnused), outputs;
-    for (size_t i = 0; i < recording.captured.size(); ++i) {
-      inputs[static_cast<size_t>(places[&recording.captured[i].node()])] = static_cast<int64_t>(i);
-    }
-    std::vector<ShapeDtype> unused;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] == kUnused) unused.push_back(captured[i].type());
-    }
-    append_range(inputs, recording.captured.size(), operands.size());
-    append_range(outputs, 0, recording.program->outputs.size());
-    params.branches.push_back(rearrange(recording.program, inputs, outputs, unused));
-  }
+  const SharedPrograms shared = share_captured(branches);
   std::vector<Array> all{branch};
-  append<Array>(all, captured);
+  append<Array>(all, shared.captured);
   append(all, operands);
-  return bind_cond(std::move(params), all);
+  return bind_cond({.branches = shared.programs}, all);
 }
 
 namespace {

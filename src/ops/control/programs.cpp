@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -49,6 +50,31 @@ ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order
     result->outputs = in_order<Atom>(program->outputs, outputs);
     return ProgramPtr(std::move(result));
   });
+}
+
+SharedPrograms share_captured(std::span<const Recording> recordings) {
+  SharedPrograms shared;
+  std::unordered_map<const ArrayNode*, int64_t> places;
+  for (const Recording& recording : recordings) {
+    for (const Array& array : recording.captured) {
+      const auto place = static_cast<int64_t>(shared.captured.size());
+      if (places.try_emplace(&array.node(), place).second) shared.captured.push_back(array);
+    }
+  }
+  for (const auto& [program, captured] : recordings) {
+    Order inputs(shared.captured.size(), kUnused), outputs;
+    for (size_t i = 0; i < captured.size(); ++i) {
+      inputs[static_cast<size_t>(places[&captured[i].node()])] = static_cast<int64_t>(i);
+    }
+    std::vector<ShapeDtype> unused;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kUnused) unused.push_back(shared.captured[i].type());
+    }
+    append_range(inputs, captured.size(), program->inputs.size() - captured.size());
+    append_range(outputs, 0, program->outputs.size());
+    shared.programs.push_back(rearrange(program, inputs, outputs, unused));
+  }
+  return shared;
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Pieces that scan, while and cond share: their programs with other inputs and outputs, and the
+// Pieces that primitives with programs share: their programs with other inputs and outputs, and the
 // search for what a loop does to its carry.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/program.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/record.h>
 #include <farcall/trace/rules.h>
 
 namespace farcall::control {
@@ -38,6 +39,14 @@ std::vector<T> in_order(std::span<const T> items, const Order& order) {
 // reads, of the next type in `unused`. Output i is output outputs[i].
 ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order& outputs,
                      std::span<const ShapeDtype> unused = {});
+
+// Programs of functions of the same operands, each of which takes all arrays that any of the
+// functions captured and then the operands.
+struct SharedPrograms {
+  std::vector<ProgramPtr> programs;
+  std::vector<Array> captured;
+};
+SharedPrograms share_captured(std::span<const Recording> recordings);
 
 // Derives a loop's body until the carry that goes in is as the carry that comes out. `carry` has a
 // flag for each (it varies, is batched, is unknown), which are only ever set. `derive(carry)`

@@ -106,6 +106,14 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2]",
      "_:f32[2] = custom_vmap_call[name=f call_jaxpr={ lambda ; a:f32[2]. let in (a,) } "
      "num_consts=0] a"},
+    {"a:f32[] b:f32[2]",
+     "_:f32[2] = linear_call[callee={ lambda ; a:f32[] b:f32[2]. let c:f32[2] = mul a b in (c,) } "
+     "transpose={ lambda ; a:f32[] b:f32[2]. let c:f32[2] = mul a b in (c,) } num_consts=1] a b"},
+    {"a:f32[] b:f32[2]",
+     "_:f32[2] _:f32[] = custom_linear_solve[matvec={ lambda ; a:f32[] b:f32[2]. let c:f32[2] = "
+     "mul "
+     "a b in (c,) } solve={ lambda ; a:f32[] b:f32[2]. let c:f32[2] = div b a in (c, a) } "
+     "transposed=() num_consts=1] a b"},
     {"a:f32[2]",
      "_:f32[2] = custom_lin[bwd=f num_residuals=0 varies=(1,) "
      "output_types=(f32[2],)] a"},
