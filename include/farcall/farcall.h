@@ -38,7 +38,7 @@
 #include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/loops.h>
-#include <farcall/ops/mesh.h>
+#include <farcall/ops/shard_map.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>

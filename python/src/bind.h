@@ -26,7 +26,8 @@ void bind_lax(nb::module_& module);               // the primitives as functions
 void bind_lax_arrays(nb::module_& module);        // those that work along dimensions
 void bind_lax_indexing(nb::module_& module);      // gather, scatter and the like
 void bind_linalg(nb::module_& module);            // linear algebra
-void bind_mesh(nb::module_& module);              // axes of meshes, closures
+void bind_closures(nb::module_& module);
+void bind_sharding(nb::module_& module);
 void bind_nn(nb::module_& module);                // functions of networks
 void bind_matrices(nb::module_& module);          // norms, matrices of special forms
 void bind_numpy(nb::module_& module);             // numpy's functions

@@ -8,6 +8,7 @@ from farcall._at import IndexUpdateHelper
 from farcall._core import callbacks as callbacks
 from farcall._core import config as config
 from farcall._core import devices as devices
+from farcall._core import sharding as sharding
 from farcall._core import ffi as ffi
 from farcall._core import fft as fft
 from farcall._core import image as image
@@ -515,7 +516,9 @@ def make_jit(
     donate_argnames: Sequence[str],
     inline: bool,
     device: Device | None,
+    around: Callable[..., Any] | None,
 ) -> JitFunction[..., Any]: ...
+def jit_run(function: JitFunction[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
 def jit_cache_info(function: JitFunction[..., Any], /) -> tuple[int, int, int, int]: ...
 def cache_limit() -> int: ...
 def set_cache_limit(limit: int) -> None: ...
