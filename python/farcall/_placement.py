@@ -6,8 +6,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from farcall import _core, tree
 from farcall._devices import Device
 from farcall._sharding import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -222,9 +221,7 @@ def pmap(
 
         specs: list[Any] = []
         in_specs = [
-            PartitionSpec()
-            if axis is None
-            else _spec_at(_at(axis, np.ndim(leaf)), name)
+            PartitionSpec() if axis is None else _spec_at(_at(axis, np.ndim(leaf)), name)
             for leaf, axis in zip(leaves, given, strict=True)
         ]
         return _core.sharding.shard_map(
@@ -264,9 +261,7 @@ def _spec_at(axis: int, name: str) -> PartitionSpec:
     return PartitionSpec(*(None,) * axis, name)
 
 
-def _size_of(
-    leaves: list[Any], axes: list[int | None], axis_size: int | None, where: str
-) -> int:
+def _size_of(leaves: list[Any], axes: list[int | None], axis_size: int | None, where: str) -> int:
     sizes = set() if axis_size is None else {axis_size}
     for leaf, axis in zip(leaves, axes, strict=True):
         shape = np.shape(leaf)

@@ -1,6 +1,6 @@
 // Arrays that are spread over the devices of a mesh, and shard_map. A sharding passes between the
-// languages as a tuple: ((name, size, type), …) of the axes, the devices, and for each dimension the
-// names of the axes that split it.
+// languages as a tuple: ((name, size, type), …) of the axes, the devices, and for each dimension
+// the names of the axes that split it.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>

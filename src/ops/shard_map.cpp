@@ -78,8 +78,8 @@ std::vector<ShapeDtype> shard_map_rule(std::span<const ShapeDtype> inputs, const
   check_operands(*p.jaxpr, shards);
   const std::vector<ShapeDtype> outputs = p.jaxpr->output_types();
   if (outputs.size() != p.out_specs.size()) {
-    type_error(fmt::format("out_specs has {} specs for {} results", p.out_specs.size(),
-                           outputs.size()));
+    type_error(
+        fmt::format("out_specs has {} specs for {} results", p.out_specs.size(), outputs.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     results.push_back(whole_of(outputs[i], p.out_specs[i], axes, fmt::format("result {}", i)));
@@ -275,8 +275,7 @@ ProgramPtr with_shares(const ProgramTranspose& derived, const ShardMapParams& p,
       Array& cotangent = inputs[num_known + i];
       const int64_t size = missing_axes(cotangents[i], p).size;
       if (size > 1) {
-        cotangent =
-            lax::div(cotangent, scalar_of(cotangent.dtype(), static_cast<double>(size)));
+        cotangent = lax::div(cotangent, scalar_of(cotangent.dtype(), static_cast<double>(size)));
       }
     }
     std::vector<Array> outputs = evaluate(*derived.program, inputs);
@@ -369,10 +368,9 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
   for (const MeshAxis& axis : axes) params.mesh.emplace_back(axis.name, axis.size);
   std::vector<ShapeDtype> shards;
   for (size_t i = 0; i < call.leaves().size(); ++i) {
-    shards.push_back(
-        Partition(call.leaves()[i].type(), options.in_specs[i], axes,
-                  fmt::format("{}: in_specs: {}", call.where(), call.argument_name(i)))
-            .shard());
+    shards.push_back(Partition(call.leaves()[i].type(), options.in_specs[i], axes,
+                               fmt::format("{}: in_specs: {}", call.where(), call.argument_name(i)))
+                         .shard());
   }
   Recording recording = [&] {
     const AxesScope scope(axes);
@@ -404,9 +402,10 @@ std::vector<Array> call_shard_map(TreeCall& call, const ShardMapOptions& options
   const auto for_leaves = [&](const Specs& specs, size_t count, const char* which) {
     if (specs.size() == 1) return Specs(count, specs[0]);
     if (specs.size() == count) return specs;
-    refuse(fmt::format("shard_map: {} has {} specs for {} arrays; give one for each, or one for "
-                       "all",
-                       which, specs.size(), count));
+    refuse(
+        fmt::format("shard_map: {} has {} specs for {} arrays; give one for each, or one for "
+                    "all",
+                    which, specs.size(), count));
   };
   ShardMapOptions spread = options;
   spread.in_specs = for_leaves(options.in_specs, call.leaves().size(), "in_specs");

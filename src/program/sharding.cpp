@@ -50,9 +50,10 @@ std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
   const std::span<const Device* const> all = default_engine().devices();
   const size_t count = num_places(axes);
   if (count > all.size()) {
-    refuse(fmt::format("mesh {} needs {} devices, and there {} {}; set FARCALL_NUM_CPU_DEVICES for "
-                       "more of the host",
-                       describe(axes), count, all.size() == 1 ? "is" : "are", all.size()));
+    refuse(
+        fmt::format("mesh {} needs {} devices, and there {} {}; set FARCALL_NUM_CPU_DEVICES for "
+                    "more of the host",
+                    describe(axes), count, all.size() == 1 ? "is" : "are", all.size()));
   }
   return {all.begin(), all.begin() + static_cast<int64_t>(count)};
 }
@@ -104,9 +105,10 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
     for (const std::string& name : spec[i]) {
       const auto axis = std::ranges::find(axes, name, &MeshAxis::name);
       if (axis == axes.end()) {
-        refuse(fmt::format("{}: the spec {} names axis \"{}\", which the mesh does not have; it is "
-                           "{}",
-                           what, farcall::to_string(spec), name, describe(axes)));
+        refuse(
+            fmt::format("{}: the spec {} names axis \"{}\", which the mesh does not have; it is "
+                        "{}",
+                        what, farcall::to_string(spec), name, describe(axes)));
       }
       const auto number = static_cast<size_t>(axis - axes.begin());
       if (splits[number]) {
@@ -118,9 +120,10 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
       parts *= axis->size;
     }
     if (shape[i] % parts != 0) {
-      refuse(fmt::format("{}: dimension {} of {} must be a multiple of {}, the number of its parts "
-                         "over {}",
-                         what, i, whole.to_string(), parts, fmt::join(spec[i], ", ")));
+      refuse(
+          fmt::format("{}: dimension {} of {} must be a multiple of {}, the number of its parts "
+                      "over {}",
+                      what, i, whole.to_string(), parts, fmt::join(spec[i], ", ")));
     }
     shape[i] /= parts;
     if (parts > 1) run_dimension_ = i;
@@ -254,9 +257,8 @@ const std::vector<Storage>& ShardedBuffer::shards() const {
 
 bool ShardedBuffer::is_ready() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(shards_, [](const Storage& shard) {
-    return !shard.buffer() || shard.buffer()->is_ready();
-  });
+  return std::ranges::all_of(
+      shards_, [](const Storage& shard) { return !shard.buffer() || shard.buffer()->is_ready(); });
 }
 
 void ShardedBuffer::wait() const {

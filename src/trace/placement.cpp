@@ -90,8 +90,8 @@ Array device_put(const Array& array, const NamedSharding& sharding) {
   const NamedSharding* before = sharding_of(array);
   if (before && *before == sharding) return array;
   array.storage();  // raises for one that is traced
-  return placed_array(array.type(),
-                      ShardedBuffer::cut(array.type(), sharding, memory_of(array)), true);
+  return placed_array(array.type(), ShardedBuffer::cut(array.type(), sharding, memory_of(array)),
+                      true);
 }
 
 std::vector<Array> shards_of(const Array& array) {
@@ -116,10 +116,10 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
   std::vector<Storage> memory;
   for (size_t i = 0; i < shards.size(); ++i) {
     if (shards[i].type().strengthened() != partition.shard().strengthened()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i,
-                              type.to_string(), partition.shard().to_string(),
-                              shards[i].type().to_string()));
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i, type.to_string(),
+                      partition.shard().to_string(), shards[i].type().to_string()));
     }
     shards[i].storage();  // raises for one that is traced
     memory.push_back(to_device(*devices[i], shards[i].type(), memory_of(shards[i])));

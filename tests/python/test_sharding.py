@@ -345,7 +345,11 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
         (lambda: mapped(P("z"))(X), ValueError, "names axis 'z'"),
         (lambda: mapped(P(None, None, "x"))(X), ValueError, "has 3 entries"),
         (lambda: mapped((P(), P()))(X), ValueError, "in_specs: it must be a tree prefix"),
-        (lambda: mapped(out_specs=P(None, None, "x"))(X), ValueError, "out_specs: result: the spec"),
+        (
+            lambda: mapped(out_specs=P(None, None, "x"))(X),
+            ValueError,
+            "out_specs: result: the spec",
+        ),
         (lambda: mapped("x")(X), TypeError, "expected PartitionSpecs"),
         (lambda: mapped(mesh=None)(X), ValueError, "there is no mesh"),
         (lambda: mapped(mesh=np.zeros(1)), TypeError, "mesh must be a Mesh or an AbstractMesh"),

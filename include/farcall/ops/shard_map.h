@@ -50,10 +50,11 @@ struct ShardMapped {
 
 }  // namespace detail
 
-// `function` as a function of whole arrays: it is recorded for one device's shards, and every device
-// runs it on its own. Results are put together as their specs say, and lie over the mesh where the
-// call is not recorded itself. Devices along an axis that the spec of an argument leaves out get
-// the same elements; of a result it takes the first device's, and the others must have the same.
+// `function` as a function of whole arrays: it is recorded for one device's shards, and every
+// device runs it on its own. Results are put together as their specs say, and lie over the mesh
+// where the call is not recorded itself. Devices along an axis that the spec of an argument leaves
+// out get the same elements; of a result it takes the first device's, and the others must have the
+// same.
 //
 // Derivatives of the whole are those of the function of whole arrays. Inside, the derivative of a
 // psum is the psum of the derivative.

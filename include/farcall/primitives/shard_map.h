@@ -14,8 +14,8 @@
 namespace farcall {
 
 // shard_map: runs `jaxpr` once for each place of a grid of these axes, on its shards of the
-// operands. Operands and results are whole arrays; `in_specs` and `out_specs`, one for each, say how
-// they are cut and put together. Collectives in the program know the axes.
+// operands. Operands and results are whole arrays; `in_specs` and `out_specs`, one for each, say
+// how they are cut and put together. Collectives in the program know the axes.
 struct ShardMapParams {
   ProgramPtr jaxpr;
   std::vector<std::pair<std::string, int64_t>> mesh;

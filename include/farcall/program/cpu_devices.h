@@ -1,5 +1,5 @@
-// How many devices the host is divided into for programs: those of the native engine, and of a plugin
-// for CPUs.
+// How many devices the host is divided into for programs: those of the native engine, and of a
+// plugin for CPUs.
 #pragma once
 
 #include <farcall/core/export.h>

@@ -10,8 +10,8 @@
 #include <farcall/core/config.h>
 #include <farcall/core/export.h>
 #include <farcall/program/device.h>
-#include <farcall/program/sharding.h>
 #include <farcall/program/program.h>
+#include <farcall/program/sharding.h>
 #include <farcall/trace/array.h>
 
 namespace farcall {
@@ -63,8 +63,8 @@ FARCALL_API const NamedSharding* sharding_of(const Array& array);
 // The array spread over the mesh, to whose devices it is committed. Raises INVALID_ARGUMENT for a
 // sharding that does not fit (Partition), and for a traced array.
 FARCALL_API Array device_put(const Array& array, const NamedSharding& sharding);
-// What each device has of a concrete array, in the order of the mesh: the array itself where it lies
-// on one.
+// What each device has of a concrete array, in the order of the mesh: the array itself where it
+// lies on one.
 FARCALL_API std::vector<Array> shards_of(const Array& array);
 // The array whose shards these are, of the mesh's devices in order; those that lie elsewhere are
 // moved there. Raises INVALID_ARGUMENT for another number of them and for one of another type than
@@ -73,8 +73,8 @@ FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& shardi
                                     std::span<const Array> shards);
 // A concrete result that is kept whole until its shards are asked for; another one as it is.
 FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
-// The results of a program that ran on these inputs. Where an input is spread, so are they: like the
-// operands that they were computed from element by element, over no axis otherwise.
+// The results of a program that ran on these inputs. Where an input is spread, so are they: like
+// the operands that they were computed from element by element, over no axis otherwise.
 FARCALL_API void spread_results(const Program& program, std::span<const Array> inputs,
                                 std::span<Array> results);
 
@@ -84,8 +84,8 @@ struct CallPlace {
   bool is_committed;
 };
 // `wanted`, or else the device that concrete inputs are committed to, or else the default device.
-// Where inputs are spread over the devices of a mesh, the first of them. The one place that decides.
-// Raises INVALID_ARGUMENT for inputs committed to different devices.
+// Where inputs are spread over the devices of a mesh, the first of them. The one place that
+// decides. Raises INVALID_ARGUMENT for inputs committed to different devices.
 FARCALL_API CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                                     const Device* wanted = nullptr);
 

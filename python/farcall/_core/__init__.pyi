@@ -8,7 +8,6 @@ from farcall._at import IndexUpdateHelper
 from farcall._core import callbacks as callbacks
 from farcall._core import config as config
 from farcall._core import devices as devices
-from farcall._core import sharding as sharding
 from farcall._core import ffi as ffi
 from farcall._core import fft as fft
 from farcall._core import image as image
@@ -17,6 +16,7 @@ from farcall._core import linalg as linalg
 from farcall._core import nn as nn
 from farcall._core import numpy as numpy
 from farcall._core import random as random
+from farcall._core import sharding as sharding
 from farcall._core import special as special
 from farcall._core import stats as stats
 from farcall._core import transforms as transforms

@@ -79,9 +79,7 @@ std::optional<DeviceMemory> LocalDevice::memory() const {
                       .bytes_limit = pages > 0 && page > 0 ? pages * page : 0};
 }
 
-Devices::Devices(const Engine& engine) : engine_(engine) {
-  devices_[0] = new HostDevice(engine);
-}
+Devices::Devices(const Engine& engine) : engine_(engine) { devices_[0] = new HostDevice(engine); }
 
 std::span<const Device* const> Devices::all() const {
   const auto wanted = static_cast<size_t>(farcall::detail::use_cpu_devices());

@@ -231,8 +231,8 @@ class NativeExecutable final : public Executable {
       if (is_again(i)) outputs[i] = Storage();
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = is_again(i) ? outputs[plan_->outputs[i].place.index]
-                               : device.own(std::move(outputs[i]));
+      outputs[i] =
+          is_again(i) ? outputs[plan_->outputs[i].place.index] : device.own(std::move(outputs[i]));
     }
   }
 

@@ -49,9 +49,9 @@ class Groups {
  private:
   std::string name_;
   size_t size_ = 1;
-  uint64_t axes_ = 0;  // a bit for each
-  std::vector<size_t> position_;               // by place
-  std::vector<std::vector<size_t>> members_;   // by place: the group's places, by position
+  uint64_t axes_ = 0;                         // a bit for each
+  std::vector<size_t> position_;              // by place
+  std::vector<std::vector<size_t>> members_;  // by place: the group's places, by position
 };
 
 }  // namespace farcall::native

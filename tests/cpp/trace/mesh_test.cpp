@@ -5,12 +5,12 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/derivatives.h>
-#include <farcall/ops/shard_map.h>
 #include <farcall/ops/numpy.h>
-#include <farcall/trace/closure_convert.h>
-#include <farcall/trace/compile_time.h>
+#include <farcall/ops/shard_map.h>
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/engine.h>
+#include <farcall/trace/closure_convert.h>
+#include <farcall/trace/compile_time.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
@@ -46,8 +46,9 @@ TEST(Devices, AreAsManyAsWereAskedFor) {
   const Array y = jit([](const Array& a) { return a * a; })(x);
   EXPECT_EQ(&device_of(y), devices[2]);
   EXPECT_EQ(devices[2]->memory()->bytes_in_use, 64);
-  EXPECT_NE(error_of([&] { return x + device_put(rows(), *devices[1]); })
-                .find("operand 0 to cpu:2, operand 1 to cpu:1"),
+  EXPECT_NE(error_of([&] {
+              return x + device_put(rows(), *devices[1]);
+            }).find("operand 0 to cpu:2, operand 1 to cpu:1"),
             std::string::npos);
 }
 
@@ -86,21 +87,18 @@ TEST(Sharding, RefusesWhatDoesNotFit) {
 }
 
 TEST(ShardMap, RunsOnEveryDevice) {
-  const auto body = [](const Array& x) {
-    return lax::psum(x, "x") + lax::axis_index("y");
-  };
+  const auto body = [](const Array& x) { return lax::psum(x, "x") + lax::axis_index("y"); };
   const auto summed = shard_map(
-      body, {.mesh = mesh_of({{"x", 2}, {"y", 2}}), .in_specs = {{{"x", "y"}}},
-             .out_specs = {{{"y"}}}});
+      body,
+      {.mesh = mesh_of({{"x", 2}, {"y", 2}}), .in_specs = {{{"x", "y"}}}, .out_specs = {{{"y"}}}});
   EXPECT_EQ(summed(rows()).to_string(), "[[6.0, 8.0], [11.0, 13.0]]");
   EXPECT_EQ(jit(summed)(rows()).to_string(), summed(rows()).to_string());
   EXPECT_NE(sharding_of(summed(rows())), nullptr);
 }
 
 TEST(ShardMap, GradientsGoThrough) {
-  const auto mapped = shard_map(
-      [](const Array& x) { return lax::psum(numpy::sum(x * x), "x"); },
-      {.mesh = mesh_of({{"x", 4}}), .in_specs = {{{"x"}}}});
+  const auto mapped = shard_map([](const Array& x) { return lax::psum(numpy::sum(x * x), "x"); },
+                                {.mesh = mesh_of({{"x", 4}}), .in_specs = {{{"x"}}}});
   EXPECT_EQ(grad(mapped)(rows()).to_string(), (rows() * 2).to_string());
   EXPECT_EQ(jit(grad(mapped))(rows()).to_string(), (rows() * 2).to_string());
 }

@@ -1,4 +1,4 @@
-"""Tests of several devices: they need a process with four, which ``test_four_devices.py`` starts."""
+"""Tests of several devices: in a process with four, which ``test_four_devices.py`` starts."""
 
 from __future__ import annotations
 

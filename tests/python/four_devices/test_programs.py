@@ -334,6 +334,7 @@ def test_other_transformations(name: str) -> None:
     some = (0,) + (None,) * (len(program.args) - 1)
     mixed = (np.stack([program.args[0]] * 2), *program.args[1:])
     close(fc.vmap(f, in_axes=some)(*mixed), fc.vmap(plain, in_axes=some)(*mixed))
+
     # Around it a loop, a branch and a function whose results are computed again.
     def looped(g: Callable[..., Any]) -> Any:
         def step(carry: Any, scale: Any) -> Any:

@@ -48,8 +48,8 @@ void run_reduction(const KernelCall& call) {
   }
   reduction.groups.part();
   void* operands[] = {stack, call.operands[1]};
-  reduction.kernel.run({operands, bytes_at(call.scratch, reduction.scratch),
-                        reduction.kernel.data.get()});
+  reduction.kernel.run(
+      {operands, bytes_at(call.scratch, reduction.scratch), reduction.kernel.data.get()});
 }
 
 template <const char* const& kReduce>
@@ -197,9 +197,8 @@ Kernel make_axis_index(Types, Types, const Params* params) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"psum", make_reduction<kSum>},     {"pmax", make_reduction<kMax>},
-    {"pmin", make_reduction<kMin>},     {"all_gather", make_gather},
-    {"all_to_all", make_exchange},      {"ppermute", make_permutation},
+    {"psum", make_reduction<kSum>},  {"pmax", make_reduction<kMax>}, {"pmin", make_reduction<kMin>},
+    {"all_gather", make_gather},     {"all_to_all", make_exchange},  {"ppermute", make_permutation},
     {"axis_index", make_axis_index},
 };
 
