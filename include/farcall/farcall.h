@@ -39,7 +39,6 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/linear_functions.h>
 #include <farcall/ops/loops.h>
-#include <farcall/ops/mesh.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
@@ -50,6 +49,7 @@
 #include <farcall/ops/reduce_window.h>
 #include <farcall/ops/scalar.h>
 #include <farcall/ops/segments.h>
+#include <farcall/ops/shard_map.h>
 #include <farcall/ops/special_cases.h>
 #include <farcall/ops/special_functions.h>
 #include <farcall/program/draw.h>

@@ -174,6 +174,13 @@ _ACTIVE = (
         "the engine whose first device is the default; None: native",
         _set_engine,
     ),
+    Flag(
+        "num_cpu_devices",
+        1,
+        _count,
+        "how many devices the host is divided into; may grow, but not shrink; process-wide",
+        _core.devices.set_num_cpu_devices,
+    ),
     Flag("platforms", None, _platforms, "the platforms that programs may run on"),
     Flag("platform_name", None, _platforms, "the same, by its older name"),
 )
@@ -201,10 +208,10 @@ _WITHOUT_EFFECT = (
     Flag("transfer_guard", None, _choice(*_GUARDS), "arrays live on the host"),
     Flag("transfer_guard_host_to_device", None, _choice(*_GUARDS), "arrays live on the host"),
     Flag("transfer_guard_device_to_host", None, _choice(*_GUARDS), "arrays live on the host"),
-    Flag("transfer_guard_device_to_device", None, _choice(*_GUARDS), "there is one device"),
+    Flag("transfer_guard_device_to_device", None, _choice(*_GUARDS), "transfers are asked for"),
     Flag("softmax_custom_jvp", False, _switch, "the derivative of softmax is exact either way"),
     Flag("use_direct_linearize", True, _switch, "linearize is direct"),
-    Flag("use_shardy_partitioner", True, _switch, "there is one device"),
+    Flag("use_shardy_partitioner", True, _switch, "programs are not partitioned by XLA"),
     Flag("pprint_use_color", True, _switch, "programs are printed without colours"),
     Flag("include_full_tracebacks_in_locations", True, _switch, "a location is one line"),
     Flag("logging_level", "NOTSET", _text, "set the level of the logger farcall instead"),
@@ -281,9 +288,9 @@ def _set(flag: Flag, value: Any) -> None:
     if flag.name in _NATIVE:
         _native.set(flag.name, _number_of(flag.name, value))
     else:
-        _process[flag.name] = value
         if flag.apply is not None:
             flag.apply(value)
+        _process[flag.name] = value
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
-from farcall import _core
+from farcall import _core, tree
 from farcall._devices import Device, default_backend, devices_of
 from farcall._functions import (
     P,
@@ -19,8 +19,8 @@ from farcall._functions import (
     update_wrapper,
     wraps,
 )
-from farcall._placement import check_shardings
-from farcall._sharding import check_sharding, the_device
+from farcall._placement import check_shardings, device_put, spread
+from farcall._sharding import PartitionSpec, Sharding, check_sharding, is_spread, the_device
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -82,8 +82,8 @@ def jit(
       inline: whether a call inside another function that is recorded adds the operations of ``fun``
         to it one by one, in place of one operation ``jit``.
       in_shardings, out_shardings: how arguments and results lie: Shardings, PartitionSpecs of the
-        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. They are
-        checked when it is called.
+        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. Arguments
+        are moved, and results of sharded arguments without one lie as ``device_put`` says.
       device, backend: where it runs: a device, or the name of a platform or an engine, of which it
         is the first. Arguments are moved there. By default the device that the arguments were put
         on by name, else the default device.
@@ -122,7 +122,10 @@ def jit(
     run = fun
     if in_shardings is not None or out_shardings is not None:
         run = _with_checked_shardings(fun, where, statics, in_shardings, out_shardings)
-    jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on)
+    around = None
+    if _are_spread(in_shardings) or _are_spread(out_shardings):
+        around = _placed_around(where, statics[0], in_shardings, out_shardings)
+    jitted = _core.make_jit(run, name, *statics, *donated, inline, runs_on, around)
     update_wrapper(jitted, fun)
     jitted._options = {
         "static_argnums": statics[0],
@@ -182,6 +185,41 @@ def _with_checked_shardings(
         return result
 
     return checked
+
+
+def _are_spread(shardings: Any) -> bool:
+    """Whether any may lie over several devices."""
+    leaves = tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec)))
+    return any(isinstance(leaf, PartitionSpec) or is_spread(leaf) for leaf in leaves)
+
+
+def _placed_around(
+    where: str, statics: list[int], in_shardings: Any, out_shardings: Any
+) -> Callable[..., Any]:
+    """What makes a call, and places its arguments before and its results after."""
+
+    def placed(jitted: Any, *args: Any, **kwargs: Any) -> Any:
+        if in_shardings is not None:
+            dynamic = tuple(arg for i, arg in enumerate(args) if i not in statics)
+            check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
+            rest = iter(_put_given(dynamic, in_shardings))
+            args = tuple(arg if i in statics else next(rest) for i, arg in enumerate(args))
+        result = _core.jit_run(jitted, *args, **kwargs)
+        return result if out_shardings is None else _put_given(result, out_shardings)
+
+    return placed
+
+
+def _put_given(values: Any, shardings: Any) -> Any:
+    """``values``, of which those lie so that have a sharding."""
+    leaves, structure = tree.flatten(values)
+    wanted = spread(shardings, values, "shardings")
+    return structure.unflatten(
+        [
+            leaf if sharding is None else device_put(leaf, sharding)
+            for leaf, sharding in zip(leaves, wanted, strict=True)
+        ]
+    )
 
 
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:

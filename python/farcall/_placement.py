@@ -6,8 +6,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from farcall import _core, tree
 from farcall._devices import Device
 from farcall._sharding import (
@@ -18,19 +16,24 @@ from farcall._sharding import (
     Sharding,
     SingleDeviceSharding,
     check_sharding,
+    from_core,
+    is_spread,
     the_device,
 )
 
 Array = _core.Array
 
-# Shardings that arrays were given, by the identity of the array; an entry goes with its array.
+# Shardings of one device that arrays were given, by the identity of the array; an entry goes with
+# its array. Arrays over several devices keep theirs.
 _given: dict[int, tuple[weakref.ref[Any], Sharding]] = {}
 
 
 def place(array: Array, sharding: Sharding | None) -> Array:
-    """An array of the same elements that has this sharding, on its device."""
+    """An array of the same elements that has this sharding."""
     if sharding is None or array.is_traced:
         return array
+    if isinstance(sharding, NamedSharding) and is_spread(sharding):
+        return _core.sharding.device_put(array, sharding.in_core())
     if array.committed and sharding == sharding_of(array):
         return array
     made = _core.devices.device_put(array, the_device(sharding, "device_put"))
@@ -42,7 +45,12 @@ def place(array: Array, sharding: Sharding | None) -> Array:
 def sharding_of(array: Array) -> Sharding:
     """The sharding that the array was given, else its device's."""
     found = _given.get(id(array))
-    return SingleDeviceSharding(_core.devices.device_of(array)) if found is None else found[1]
+    if found is not None:
+        return found[1]
+    spread_so = _core.sharding.sharding_of(array)
+    if spread_so is not None:
+        return from_core(spread_so)
+    return SingleDeviceSharding(_core.devices.device_of(array))
 
 
 def spread(shardings: Any, values: Any, where: str) -> list[Any]:
@@ -86,8 +94,8 @@ def device_put(
 
     Raises:
       TypeError: for a leaf that is no array.
-      ValueError: for a sharding over several devices, and for a spec of more entries than the array
-        has dimensions.
+      ValueError: for a spec of more entries than the array has dimensions, and for a dimension that
+        is no multiple of the number of its parts.
     """
     del src, donate, may_alias
     leaves, structure = tree.flatten(x)
@@ -103,7 +111,8 @@ def _put(leaf: Any, device: Any) -> Array:
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """``x``, of which each array has to lie so; on one device every one does.
+    """``x``, of which each array lies so. Inside ``jit`` it changes nothing but is checked: programs
+    on sharded arrays run whole, and their results are spread when they have ended.
 
     Args:
       x: a pytree of arrays.
@@ -134,58 +143,93 @@ def copy_to_host_async(x: Any) -> Any:
 # ---- arrays made from parts ----------------------------------------------------------------------
 
 
-def _made(value: Any, shape: Sequence[int], sharding: Any, dtype: Any, where: str) -> Array:
-    array = _core.as_array(value)
-    if array.shape != tuple(shape):
-        raise ValueError(
-            f"{where}: the part of the one device must have the shape {tuple(shape)}, got "
-            f"{array.shape}"
-        )
-    if dtype is not None and np.dtype(dtype) != array.dtype:
-        array = _core.numpy.astype(array, dtype)
-    return place(array, check_sharding(sharding, shape, where))
-
-
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Array:
-    """The array of which each device has ``data_callback(index)``; here that is all of it.
+    """The array of which each device has ``data_callback(index)``.
 
     Args:
       shape: of the array.
       sharding: a Sharding.
-      data_callback: is given the slices of the array that are wanted, returns the elements.
+      data_callback: is given the slices of the array that a device has, once for all devices that
+        have the same, and returns the elements.
       dtype: of the array; that of the elements by default.
 
     Raises:
-      ValueError: when the elements have another shape than the slices.
+      ValueError: when the elements have another shape than the slices, and for a sharding that
+        does not fit the shape.
     """
-    index = tuple(slice(0, size) for size in shape)
-    value = data_callback(index)
-    return _made(value, shape, sharding, dtype, "make_array_from_callback")
+    where = "make_array_from_callback"
+    sharding = check_sharding(sharding, shape, where)
+    parts: dict[str, Any] = {}
+    arrays = []
+    for device, index in sharding.devices_indices_map(tuple(shape)).items():
+        if str(index) not in parts:
+            parts[str(index)] = _core.as_array(data_callback(index))
+        arrays.append(_core.devices.device_put(parts[str(index)], device))
+    return _from_parts(shape, sharding, arrays, dtype, where)
 
 
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Array:
-    """The array whose parts are these, one for each device: here one.
+    """The array whose parts are these, one on each device of the sharding, in any order.
 
     Raises:
-      ValueError: for another number of parts than devices, and a part of another shape.
+      ValueError: for another number of parts than devices, parts on other devices, and a part of
+        another shape.
     """
     where = "make_array_from_single_device_arrays"
-    if isinstance(arrays, Array) or len(arrays) != 1:
-        raise ValueError(f"{where}: arrays must be a sequence with one array for the one device")
-    return _made(arrays[0], shape, sharding, dtype, where)
+    sharding = check_sharding(sharding, shape, where)
+    devices = list(sharding.devices_indices_map(tuple(shape)))
+    if isinstance(arrays, Array) or len(arrays) != len(devices):
+        raise ValueError(
+            f"{where}: arrays must be a sequence of {len(devices)} arrays, one for each device of "
+            f"the sharding; got {arrays!r}"
+        )
+    parts = [_core.as_array(part) for part in arrays]
+    by_device = {_core.devices.device_of(part): part for part in parts}
+    if len(devices) > 1:
+        if set(by_device) != set(devices):
+            raise ValueError(
+                f"{where}: the arrays lie on {[*by_device]}, and the sharding is over {devices}"
+            )
+        parts = [by_device[device] for device in devices]
+    return _from_parts(shape, sharding, parts, dtype, where)
+
+
+def _from_parts(
+    shape: Sequence[int], sharding: Sharding, parts: list[Array], dtype: Any, where: str
+) -> Array:
+    wanted = sharding.shard_shape(tuple(shape))
+    for part in parts:
+        if part.shape != wanted:
+            raise ValueError(
+                f"{where}: the part of a device must have the shape {wanted}, got {part.shape}"
+            )
+    if dtype is not None:
+        parts = [_core.numpy.astype(part, dtype) for part in parts]
+    if isinstance(sharding, NamedSharding) and is_spread(sharding):
+        return _core.sharding.array_from_shards(list(shape), sharding.in_core(), parts)
+    return place(parts[0], sharding)
 
 
 def make_array_from_process_local_data(
     sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """The array of the data of all processes: here of the one."""
+    """The array of the data of all processes: here of the one.
+
+    Raises:
+      ValueError: for another ``global_shape`` than the data has.
+    """
+    where = "make_array_from_process_local_data"
     data = _core.as_array(local_data)
-    shape = data.shape if global_shape is None else global_shape
-    return _made(data, shape, sharding, None, "make_array_from_process_local_data")
+    if global_shape is not None and data.shape != tuple(global_shape):
+        raise ValueError(
+            f"{where}: the data of the one process must have the shape {tuple(global_shape)}, got "
+            f"{data.shape}"
+        )
+    return place(data, check_sharding(sharding, data.shape, where))
 
 
 # ---- attributes of Array -------------------------------------------------------------------------
@@ -197,12 +241,21 @@ def _install() -> None:
         return sharding_of(self).device_set
 
     def addressable_shards(self: Array) -> list[Shard]:
-        """What each device has of this array: here one shard, which is all of it."""
+        """What each device has of this array."""
+        sharding = sharding_of(self)
+        if isinstance(sharding, NamedSharding) and is_spread(sharding):
+            rows = zip(
+                sharding.mesh.devices.flat,
+                sharding.shards(self.shape),
+                _core.sharding.shards_of(self),
+                strict=True,
+            )
+            return [Shard(device, *part, data) for device, part, data in rows]
         index = tuple(slice(None) for _ in self.shape)
         return [Shard(_core.devices.device_of(self), index, 0, self)]
 
     def addressable_data(self: Array, index: int) -> Array:
-        """The elements that device ``index`` has."""
+        """The elements that the device of this number in the mesh has."""
         return addressable_shards(self)[index].data
 
     def delete(self: Array) -> None:
@@ -225,6 +278,10 @@ def _install() -> None:
         """Whether the values are there, so that reading them does not wait."""
         return _core.devices.is_ready(self)
 
+    def device(self: Array) -> Device | Sharding:
+        sharding = sharding_of(self)
+        return sharding if is_spread(sharding) else _core.devices.device_of(self)
+
     methods = {
         "devices": devices,
         "addressable_data": addressable_data,
@@ -239,7 +296,9 @@ def _install() -> None:
         setattr(Array, name, method)
     shards = property(addressable_shards)
     properties = {
-        "device": property(_core.devices.device_of, doc="The device that holds this array."),
+        "device": property(
+            device, doc="The device that holds this array; its sharding where several do."
+        ),
         "platform": property(
             lambda self: _core.devices.device_of(self).platform, doc="The device's platform."
         ),
@@ -247,7 +306,10 @@ def _install() -> None:
         "addressable_shards": shards,
         "global_shards": shards,
         "is_fully_addressable": property(lambda self: True, doc="Whether one process has it all."),
-        "is_fully_replicated": property(lambda self: True, doc="Whether each device has it all."),
+        "is_fully_replicated": property(
+            lambda self: sharding_of(self).is_fully_replicated,
+            doc="Whether each device has it all.",
+        ),
         "committed": property(
             lambda self: id(self) in _given or _core.devices.is_committed(self),
             doc="Whether it was put on its device by name, or computed from one that was.",

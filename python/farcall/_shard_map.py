@@ -1,7 +1,4 @@
-"""shard_map and pmap: functions of one device's part, with the axes of a mesh bound.
-
-There is one device, so a part is the whole array and every axis has size one.
-"""
+"""shard_map and pmap: functions of one device's shards, with the axes of a mesh bound."""
 
 from __future__ import annotations
 
@@ -9,13 +6,21 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from farcall import _core, tree
 from farcall._devices import Device, devices_of
 from farcall._functions import as_tuple, check_callable, name_of, update_wrapper, wraps
 from farcall._jit import jit
-from farcall._placement import broadcast_prefix
-from farcall._sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, get_mesh
-from farcall._vmap import vmap
+from farcall._placement import broadcast_prefix, sharding_of
+from farcall._sharding import (
+    AbstractMesh,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    get_mesh,
+    make_mesh,
+)
 
 
 class _Infer:
@@ -36,22 +41,28 @@ def shard_map(
     axis_names: Collection[str] = frozenset(),
     check_vma: bool = True,
 ) -> Any:
-    """``f`` as a function of whole arrays, of which each device gives it its part.
+    """``f`` as a function of whole arrays, of which each device gives it its shards.
 
-    Inside, collectives such as ``lax.psum`` and ``lax.axis_index`` know the axes of the mesh.
+    ``f`` is recorded once, and every device runs it on its own. Inside, collectives such as
+    ``lax.psum`` and ``lax.axis_index`` know the axes of the mesh. Derivatives taken outside are
+    those of the function of whole arrays; inside, the derivative of a psum is the psum of the
+    derivative, as in JAX with ``check_vma=False``.
 
     Args:
       f: takes and returns pytrees of arrays. Left out: returns a decorator.
-      out_specs: how results are put together: PartitionSpecs, a tree prefix of the result.
+      out_specs: how results are put together: PartitionSpecs, a tree prefix of the result. Of axes
+        that a spec leaves out the first device's result is taken; all must have the same.
       in_specs: how arguments are split: PartitionSpecs, a tree prefix of the tuple of arguments.
-        Left out, as they lie.
+        Devices along axes that a spec leaves out get the same. Left out, as they lie.
       mesh: the devices; the current mesh by default.
       axis_names: the axes that are bound; all of the mesh by default.
-      check_vma: for programs written for JAX; without effect.
+      check_vma: whether it is an error when a result might differ along an axis that its spec
+        leaves out.
 
     Raises:
       ValueError: without a mesh, for an axis that the mesh does not have, for specs that are no
-        tree prefix, and for a spec of more entries than its array has dimensions.
+        tree prefix, for a spec of more entries than its array has dimensions, for a dimension that
+        is no multiple of the number of its parts, and for what ``check_vma`` finds.
       TypeError: for specs that are no PartitionSpecs.
     """
     if f is None:
@@ -78,35 +89,59 @@ def shard_map(
             raise ValueError(
                 f"{where}: there is no mesh; pass mesh=, or call it inside set_mesh(mesh)"
             )
-        _check_size(used, where)
-        if in_specs is not Infer:
-            _check_specs(in_specs, args, used, f"{where}: in_specs")
-        names = [name for name in used.axis_names if not axis_names or name in axis_names]
-        result = _core.transforms.with_mesh_axes(f, where, names, args)
-        _check_specs(out_specs, result, used, f"{where}: out_specs")
-        return result
+        if isinstance(used, AbstractMesh):
+            used = make_mesh(used.axis_sizes, used.axis_names, used.axis_types)
+        if in_specs is Infer:
+            specs = [_spec_of(leaf, used) for leaf in tree.leaves(args)]
+        else:
+            specs = _spread(in_specs, args, used, f"{where}: in_specs")
+        found: list[Any] = []
+
+        @functools.wraps(f)
+        def body(*shards: Any) -> Any:
+            result = f(*shards)
+            found[:] = _spread(out_specs, result, used, f"{where}: out_specs")
+            return result
+
+        axes = NamedSharding(used, PartitionSpec()).axes()
+        return _core.sharding.shard_map(
+            body,
+            where,
+            axes,
+            list(used.devices.flat),
+            list(axis_names),
+            specs,
+            lambda: found,
+            check_vma,
+            args,
+        )
 
     return mapped
 
 
-def _check_size(mesh: Mesh | AbstractMesh, where: str) -> None:
-    if mesh.size != 1:
-        raise ValueError(f"{where}: the mesh has {mesh.size} devices, and there is one: {mesh!r}")
+def _spec_of(value: Any, mesh: Mesh) -> Any:
+    """How an argument lies over the mesh."""
+    if isinstance(value, _core.Array) and not value.is_traced:
+        sharding = sharding_of(value)
+        if isinstance(sharding, NamedSharding) and sharding.mesh == mesh:
+            return sharding.entries()
+    return ()
 
 
-def _check_specs(specs: Any, values: Any, mesh: Mesh | AbstractMesh, where: str) -> None:
+def _spread(specs: Any, values: Any, mesh: Mesh, where: str) -> list[Any]:
+    """A spec for each leaf of ``values``, as the core takes them."""
     if specs is None or isinstance(specs, PartitionSpec):
         spread = [specs] * len(tree.leaves(values))
     else:
         if isinstance(specs, list) and isinstance(values, tuple):
             specs = tuple(specs)
         spread = tree.leaves(broadcast_prefix(specs, values, where), lambda leaf: leaf is None)
-    for spec, value in zip(spread, tree.leaves(values), strict=True):
-        if spec is None:
-            continue
-        if not isinstance(spec, PartitionSpec):
+    made = []
+    for spec in spread:
+        if spec is not None and not isinstance(spec, PartitionSpec):
             raise TypeError(f"{where}: expected PartitionSpecs, got {spec!r}")
-        NamedSharding(mesh, spec).check_rank(getattr(value, "shape", ()), where)
+        made.append(() if spec is None else NamedSharding(mesh, spec).entries())
+    return made
 
 
 def pmap(
@@ -121,42 +156,84 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
 ) -> Any:
-    """``fun``, compiled and mapped over devices: over an axis of size one, there being one device.
+    """``fun``, compiled and mapped over devices, each of which runs it on one element.
 
     Args:
       fun: takes and returns pytrees of arrays.
       axis_name: by which collectives know the mapped axis.
       in_axes, out_axes: as for vmap.
       static_broadcasted_argnums: arguments that are constants of the program; hashable.
-      devices, backend: must name the one device and its platform.
-      axis_size: the number of devices: 1.
+      devices, backend: the devices; the first of the default engine or of the platform by default,
+        as many as the mapped axis has elements.
+      axis_size: the number of elements.
       donate_argnums: as for jit.
 
     Raises:
-      ValueError: for another number of devices, or a mapped axis of another size than 1.
+      ValueError: for mapped axes of different sizes, and of more elements than there are devices.
     """
     check_callable(fun, "pmap")
     where = f"pmap({name_of(fun)})"
     found = devices_of(backend, where) if devices is None else list(devices)
-    if axis_size not in (None, 1) or (devices is not None and len(found) != 1):
-        raise ValueError(f"{where}: there is one device to map over; for larger axes use vmap")
     statics = sorted(as_tuple(static_broadcasted_argnums))
+    name = "pmap" if axis_name is None else axis_name
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        dynamic = [arg for i, arg in enumerate(args) if i not in statics]
+        dynamic = (tuple(arg for i, arg in enumerate(args) if i not in statics), kwargs)
         axes: Any = in_axes
         if isinstance(in_axes, (tuple, list)):
             axes = tuple(axis for i, axis in enumerate(in_axes) if i not in statics)
-        _check_axis(axes, tuple(dynamic), where)
+        given = _axes_of(axes, dynamic[0], f"{where}: in_axes") + [0] * len(tree.leaves(kwargs))
+        leaves, structure = tree.flatten(dynamic)
+        size = _size_of(leaves, given, axis_size, where)
+        if size > len(found):
+            raise ValueError(
+                f"{where}: the mapped axis has size {size}, but there "
+                f"{'is one device' if len(found) == 1 else f'are {len(found)} devices'}; "
+                "use vmap to map over more elements"
+            )
+        grid = np.empty(size, dtype=object)
+        grid[:] = found[:size]
+        mesh = Mesh(grid, (name,))
 
-        def call(*parts: Any, **named: Any) -> Any:
-            rest = iter(parts)
-            return fun(
+        def body(*shards: Any) -> Any:
+            parts = [
+                shard if axis is None else _core.lax.squeeze(shard, [_at(axis, shard.ndim)])
+                for shard, axis in zip(shards, given, strict=True)
+            ]
+            positional, named = structure.unflatten(parts)
+            rest = iter(positional)
+            result = fun(
                 *(arg if i in statics else next(rest) for i, arg in enumerate(args)), **named
             )
+            outs, shape = tree.flatten(result)
+            wanted = _axes_of(out_axes, result, f"{where}: out_axes")
+            outs = [_core.as_array(out) for out in outs]
+            specs[:] = [
+                PartitionSpec() if axis is None else _spec_at(_at(axis, out.ndim + 1), name)
+                for out, axis in zip(outs, wanted, strict=True)
+            ]
+            return shape.unflatten(
+                [
+                    out if axis is None else _core.lax.expand_dims(out, [_at(axis, out.ndim + 1)])
+                    for out, axis in zip(outs, wanted, strict=True)
+                ]
+            )
 
-        return vmap(call, in_axes=axes, out_axes=out_axes, axis_name=axis_name, axis_size=1)(
-            *dynamic, **kwargs
+        specs: list[Any] = []
+        in_specs = [
+            PartitionSpec() if axis is None else _spec_at(_at(axis, np.ndim(leaf)), name)
+            for leaf, axis in zip(leaves, given, strict=True)
+        ]
+        return _core.sharding.shard_map(
+            body,
+            where,
+            NamedSharding(mesh, PartitionSpec()).axes(),
+            list(mesh.devices.flat),
+            [],
+            [NamedSharding(mesh, spec).entries() for spec in in_specs],
+            lambda: [NamedSharding(mesh, spec).entries() for spec in specs],
+            False,
+            tuple(leaves),
         )
 
     update_wrapper(mapped, fun)
@@ -168,14 +245,35 @@ def pmap(
     )
 
 
-def _check_axis(in_axes: Any, args: tuple[Any, ...], where: str) -> None:
-    axes = broadcast_prefix(in_axes, args, f"{where}: in_axes")
-    for axis, value in zip(
-        tree.leaves(axes, lambda leaf: leaf is None), tree.leaves(args), strict=True
-    ):
-        shape = getattr(value, "shape", ())
-        if axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != 1:
+def _axes_of(axes: Any, values: Any, where: str) -> list[int | None]:
+    """The mapped axis of each leaf of ``values``."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * len(tree.leaves(values))
+    return tree.leaves(broadcast_prefix(axes, values, where), lambda leaf: leaf is None)
+
+
+def _at(axis: int, rank: int) -> int:
+    """The axis, counted from the front."""
+    return axis + rank if axis < 0 else axis
+
+
+def _spec_at(axis: int, name: str) -> PartitionSpec:
+    return PartitionSpec(*(None,) * axis, name)
+
+
+def _size_of(leaves: list[Any], axes: list[int | None], axis_size: int | None, where: str) -> int:
+    sizes = set() if axis_size is None else {axis_size}
+    for leaf, axis in zip(leaves, axes, strict=True):
+        shape = np.shape(leaf)
+        if axis is None:
+            continue
+        if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"{where}: the mapped axis of an argument of shape {shape} has size {shape[axis]}, "
-                "but there is one device; use vmap to map over more elements"
+                f"{where}: an argument of shape {shape} should be mapped over its axis {axis}"
             )
+        sizes.add(shape[axis])
+    if len(sizes) != 1:
+        raise ValueError(
+            f"{where}: the mapped axes must have one size, they have {sorted(sizes) or 'none'}"
+        )
+    return sizes.pop()

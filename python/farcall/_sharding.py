@@ -1,10 +1,11 @@
-"""Meshes, partition specs and shardings, which place everything on the one device."""
+"""Meshes, partition specs and shardings."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import enum
+import functools
 import math
 import threading
 from collections import OrderedDict
@@ -348,24 +349,25 @@ def make_mesh(
     """A mesh of these sizes over the devices.
 
     Args:
-      axis_shapes: the size of each axis; their product is the number of devices: 1.
+      axis_shapes: the size of each axis.
       axis_names: the names of the axes.
       axis_types: an AxisType for each axis; Explicit by default.
-      devices: the devices; all by default.
+      devices: the devices, of which the mesh takes as many as it needs; all by default.
 
     Raises:
-      ValueError: for sizes that need another number of devices than there are.
+      ValueError: for sizes that need more devices than there are.
     """
     found = list(_all_devices() if devices is None else devices)
     sizes = _core.to_sizes(axis_shapes, "make_mesh: axis_shapes")
     wanted = math.prod(sizes)
-    if wanted != len(found):
+    if wanted > len(found):
         raise ValueError(
             f"make_mesh: axis_shapes {sizes} needs {wanted} devices, and there "
-            f"{'is' if len(found) == 1 else 'are'} {len(found)}"
+            f"{'is' if len(found) == 1 else 'are'} {len(found)}; the flag num_cpu_devices "
+            "divides the host into more"
         )
-    grid = np.empty(len(found), dtype=object)
-    grid[:] = found
+    grid = np.empty(wanted, dtype=object)
+    grid[:] = found[:wanted]
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(axis_names)
     return Mesh(grid.reshape(sizes), axis_names, axis_types)
@@ -379,14 +381,14 @@ def _all_devices() -> list[Device]:
 
 
 class Sharding:
-    """How the elements of an array are spread over devices. With one device, it has them all."""
+    """How the elements of an array are spread over devices."""
 
     memory_kind: str | None = "device"
 
     @property
     def device_set(self) -> set[Device]:
         """The devices."""
-        return set(_all_devices())
+        return set(_all_devices()[:1])
 
     @property
     def addressable_devices(self) -> set[Device]:
@@ -414,20 +416,35 @@ class Sharding:
         return True
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of what a device has of an array of this shape."""
+        """The shape of what a device has of an array of this shape.
+
+        Raises:
+          ValueError: for a shape that cannot be split so.
+        """
         return tuple(global_shape)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
-        """For each device the slices that it has of an array of this shape."""
+        """For each device the slices that it has of an array of this shape.
+
+        Raises:
+          ValueError: for a shape that cannot be split so.
+        """
         whole = tuple(slice(None) for _ in global_shape)
         return dict.fromkeys(self.device_set, whole)
 
-    addressable_devices_indices_map = devices_indices_map
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
+        """The same, for the devices of this process."""
+        return self.devices_indices_map(global_shape)
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether both place an array of this rank in the same way."""
-        del ndim
-        return isinstance(other, Sharding) and self.device_set == other.device_set
+        if not isinstance(other, Sharding) or self.device_set != other.device_set:
+            return False
+        shape = (self.num_devices,) * ndim  # which every axis divides
+        mine, others = (each.devices_indices_map(shape) for each in (self, other))
+        return all(
+            _bounds(mine[device], shape) == _bounds(others[device], shape) for device in mine
+        )
 
     def check_rank(self, shape: Sequence[int], where: str) -> None:
         """Raises ValueError where an array of this shape cannot be placed so."""
@@ -437,6 +454,10 @@ class Sharding:
         if kind != "device":
             raise ValueError(f"with_memory_kind: there is no memory {kind!r}; there is 'device'")
         return self
+
+
+def _bounds(index: tuple[slice, ...], shape: Sequence[int]) -> list[tuple[int, int, int]]:
+    return [part.indices(size) for part, size in zip(index, shape, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -489,13 +510,70 @@ class NamedSharding(Sharding):
         """The devices of the mesh."""
         return set(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else set()
 
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device has all elements."""
+        sizes = self.mesh.shape
+        return all(sizes[name] == 1 for entry in self.spec for name in axes_of(entry))
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of what a device has of an array of this shape.
+
+        Raises:
+          ValueError: for fewer dimensions than the spec has entries, and for a dimension that is
+            no multiple of the number of its parts.
+        """
+        return self._cut(global_shape, "shard_shape")[0]
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
+        """For each device the slices that it has of an array of this shape.
+
+        Raises:
+          ValueError: as ``shard_shape`` does, and for a mesh without devices.
+        """
+        if not isinstance(self.mesh, Mesh):
+            raise ValueError("devices_indices_map: the mesh is abstract: it has no devices")
+        return dict(
+            zip(self.mesh.devices.flat, (i for i, _ in self.shards(global_shape)), strict=True)
+        )
+
+    def shards(self, global_shape: Sequence[int]) -> list[tuple[tuple[slice, ...], int]]:
+        """For each device, in the order of the mesh, its slices, and which replica they are."""
+        sizes, parts = self._cut(global_shape, "sharding")
+
+        def index(starts: tuple[int, ...]) -> tuple[slice, ...]:
+            return tuple(
+                slice(None) if size == whole else slice(start, start + size)
+                for start, size, whole in zip(starts, sizes, global_shape, strict=True)
+            )
+
+        return [(index(starts), replica) for starts, replica in parts]
+
+    def _cut(self, shape: Sequence[int], where: str) -> Any:
+        return _core.sharding.cut(list(shape), self.axes(), self.entries(), where)
+
+    def axes(self) -> Any:
+        """The axes of the mesh, as the core takes them."""
+        types = (kind.value for kind in self.mesh.axis_types)
+        return tuple(zip(self.mesh.axis_names, self.mesh.axis_sizes, types, strict=True))
+
+    def entries(self) -> Any:
+        """The spec, as the core takes it."""
+        return tuple(map(axes_of, self.spec))
+
+    def in_core(self) -> Any:
+        """The sharding, as the core takes it."""
+        devices = tuple(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else ()
+        return self.axes(), devices, self.entries()
+
     def check_rank(self, shape: Sequence[int], where: str) -> None:
-        """Raises ValueError for an array with fewer dimensions than the spec has entries."""
+        """Raises ValueError where an array of this shape cannot be split so."""
         if len(self.spec) > len(shape):
             raise ValueError(
                 f"{where}: {self.spec} has {len(self.spec)} entries, but the array of shape "
                 f"{tuple(shape)} has rank {len(shape)}"
             )
+        self._cut(shape, where)
 
     def update(self, **options: Any) -> NamedSharding:
         """The sharding with another ``mesh`` or ``spec``."""
@@ -555,14 +633,27 @@ def the_device(sharding: Sharding, where: str) -> Device:
     """The one device of a sharding.
 
     Raises:
-      ValueError: for several devices, over which no engine here spreads an array.
+      ValueError: for several devices.
     """
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         return _all_devices()[0]
     found = sorted(sharding.device_set, key=lambda device: device.id)
     if len(found) != 1:
-        raise ValueError(
-            f"{where}: {sharding!r} names {len(found)} devices; the engine "
-            f"{found[0].engine!r} keeps an array on one"
-        )
+        raise ValueError(f"{where}: {sharding!r} names {len(found)} devices, and this takes one")
     return found[0]
+
+
+def is_spread(sharding: Sharding) -> bool:
+    """Whether it names several devices."""
+    return isinstance(sharding, NamedSharding) and len(sharding.device_set) > 1
+
+
+@functools.lru_cache(maxsize=1024)
+def from_core(sharding: Any) -> NamedSharding:
+    """A sharding as the core gives it."""
+    axes, devices, entries = sharding
+    grid = np.empty(len(devices), dtype=object)
+    grid[:] = devices
+    names, sizes, types = zip(*axes, strict=True)
+    mesh = Mesh(grid.reshape(sizes), names, tuple(map(AxisType, types)))
+    return NamedSharding(mesh, PartitionSpec(*entries))

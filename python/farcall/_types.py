@@ -22,7 +22,7 @@ class ShapedArray(ShapeDtypeStruct):
 
     @property
     def vma(self) -> frozenset[str]:
-        """Over which axes of a mesh the values differ: none, there being one device."""
+        """Over which axes of a mesh the values differ: types do not tell, so none."""
         return frozenset()
 
     def update(self, **options: Any) -> ShapedArray:

@@ -1,4 +1,4 @@
-"""Meshes and shardings, by JAX's names. There is one device."""
+"""Meshes and shardings, by JAX's names."""
 
 from farcall._placement import reshard as reshard
 from farcall._public import public_names as _public_names

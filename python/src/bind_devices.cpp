@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/config.h>
+#include <farcall/program/cpu_devices.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/plugins.h>
 #include <farcall/trace/placement.h>
@@ -100,6 +101,8 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   });
   module.def("default_device", [] { return device_object(default_device()); });
   module.def("set_default_device", [](const Device& device) { set_default_device(device); });
+  module.def("num_cpu_devices", num_cpu_devices);
+  module.def("set_num_cpu_devices", set_num_cpu_devices);
   // On this thread: a device, or None where the process's holds. Returns a token to restore.
   module.def(
       "set_device_on_thread",

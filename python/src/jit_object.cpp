@@ -86,6 +86,8 @@ struct JitState {
   std::vector<std::string> donated_names;
   bool is_inline = false;
   const Device* device = nullptr;  // where it runs; null: as place_of_call() says
+  // Makes the call between placing arguments and results, with jit_run; null where none are placed.
+  nb::object around;
   farcall::detail::ProgramCache programs;
   std::vector<PatternEntry> patterns;
   size_t next_pattern = 0;  // the one that is replaced when there are too many
@@ -342,6 +344,17 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   }
 }
 
+// A call of a function whose arguments or results are placed.
+PyObject* placed_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  if (!is_evaluating() || is_on(Flag::kDisableJit)) return jit_call(self, args, nargsf, kwnames);
+  const nb::object around = state_of(self).around;  // the call may clear the state
+  const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  const size_t count = nargs + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  std::vector<PyObject*> all{self};
+  all.insert(all.end(), args, args + count);
+  return PyObject_Vectorcall(around.ptr(), all.data(), nargs + 1, kwnames);
+}
+
 // ---- the type ----
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -350,6 +363,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(object->dict);
   if (!object->state) return 0;
   Py_VISIT(object->state->function.ptr());
+  Py_VISIT(object->state->around.ptr());
   std::vector<HeldProgram> held;
   object->state->programs.for_each([&](const CachedProgramPtr& cached) {
     if (!cached->program()->holds_callback) return;
@@ -365,6 +379,7 @@ int clear(PyObject* self) {
   Py_CLEAR(object->dict);
   if (!object->state) return 0;
   object->state->function.reset();
+  object->state->around.reset();
   // Dying objects may come back to this one.
   object->state->programs.clear();
   const auto patterns = std::exchange(object->state->patterns, {});
@@ -420,12 +435,13 @@ PyType_Spec spec = {"farcall.JitFunction", sizeof(JitObject), 0,
 
 nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t> static_numbers,
                     std::vector<std::string> static_names, std::vector<int64_t> donated_numbers,
-                    std::vector<std::string> donated_names, bool is_inline, const Device* device) {
+                    std::vector<std::string> donated_names, bool is_inline, const Device* device,
+                    nb::object around) {
   PyObject* made = jit_type->tp_alloc(jit_type, 0);
   if (!made) nb::raise_python_error();
   nb::object owner = nb::steal(made);
   auto* object = reinterpret_cast<JitObject*>(made);
-  object->vectorcall = jit_call;
+  object->vectorcall = around.is_none() ? jit_call : placed_call;
   auto state = std::make_unique<JitState>();
   state->function = function;
   state->where = fmt::format("jit({})", name);
@@ -435,6 +451,7 @@ nb::object make_jit(nb::callable function, std::string name, std::vector<int64_t
   state->donated_names = std::move(donated_names);
   state->is_inline = is_inline;
   state->device = device;
+  if (!around.is_none()) state->around = std::move(around);
   object->state = state.release();
   return owner;
 }
@@ -476,7 +493,20 @@ void bind_jit(nb::module_& module) {
   });
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
-             nb::arg("inline"), nb::arg("device").none());
+             nb::arg("inline"), nb::arg("device").none(), nb::arg("around").none());
+  // A call without the placing around it.
+  module.def("jit_run", [](nb::handle f, nb::args args, nb::kwargs kwargs) {
+    checked_state(f);
+    std::vector<PyObject*> all;
+    for (nb::handle arg : args) all.push_back(arg.ptr());
+    const nb::list names = kwargs.keys(), values = kwargs.values();
+    for (nb::handle value : values) all.push_back(value.ptr());
+    const nb::tuple kwnames(names);
+    PyObject* result =
+        jit_call(f.ptr(), all.data(), nb::len(args), nb::len(names) > 0 ? kwnames.ptr() : nullptr);
+    if (!result) nb::raise_python_error();
+    return nb::steal(result);
+  });
   module.def("jit_cache_info",
              [](nb::handle f) { return to_tuple(checked_state(f).programs.info()); });
   module.def("jit_clear_cache", [](nb::handle f) {

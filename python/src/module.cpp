@@ -56,7 +56,9 @@ NB_MODULE(_core, module) {
   bind_caches(module);
   bind_checkpoint(transforms);
   bind_custom_rules(transforms);
-  bind_mesh(transforms);
+  bind_closures(transforms);
+  nanobind::module_ sharding = module.def_submodule("sharding");
+  bind_sharding(sharding);
   nanobind::module_ lax = module.def_submodule("lax");
   bind_lax(lax);
   nanobind::module_ control_flow = module.def_submodule("control_flow");

@@ -1,4 +1,5 @@
 #include <farcall/core/interrupt.h>
+#include <farcall/core/stop.h>
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +12,14 @@ namespace {
 
 std::atomic<InterruptCheck> installed_check{nullptr};
 thread_local std::exception_ptr kept;
+thread_local const StopScope* innermost = nullptr;
+
+void check_stop() {
+  for (const StopScope* scope = innermost; scope; scope = scope->previous()) {
+    if (scope->is_stopped()) [[unlikely]]
+      throw StoppedError();
+  }
+}
 
 // Right to a few milliseconds, and several times cheaper to read than a precise one.
 int64_t coarse_milliseconds() {
@@ -26,12 +35,14 @@ void set_interrupt_check(InterruptCheck check) {
 }
 
 void check_interrupt() {
+  check_stop();
   if (const InterruptCheck check = installed_check.load(std::memory_order_acquire)) check();
 }
 
 void poll_interrupt() {
   constexpr int64_t kInterval = 20;
   thread_local int64_t last = 0;
+  check_stop();
   const InterruptCheck check = installed_check.load(std::memory_order_acquire);
   if (!check) return;
   const int64_t now = coarse_milliseconds();
@@ -53,5 +64,14 @@ bool poll_interrupt_and_keep() noexcept {
 void rethrow_kept_interrupt() {
   if (kept) std::rethrow_exception(std::exchange(kept, nullptr));
 }
+
+StopScope::StopScope(const std::atomic<bool>& flag)
+    : flag_(flag), previous_(std::exchange(innermost, this)) {}
+StopScope::~StopScope() { innermost = previous_; }
+
+StoppedError::StoppedError()
+    : Error(ErrorCode::kCancelled, "the run was stopped, because another part of it failed") {}
+StoppedError::~StoppedError() = default;
+void StoppedError::raise_with(std::string) const { throw *this; }
 
 }  // namespace farcall

@@ -1,5 +1,5 @@
-// Collectives over the named axes of vmap. Batching over the axis replaces each by operations on
-// the whole batch, so that none is left in a program that runs.
+// Collectives over the named axes of vmap and of meshes. Batching over the axis replaces each by
+// operations on the whole batch; over the axes of a mesh they stay, and the devices meet in them.
 #include <farcall/ops/collectives.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/primitives/collectives.h>
 #include <farcall/program/params.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
@@ -21,51 +22,6 @@
 
 namespace farcall {
 namespace {
-
-// psum, pmax, pmin: over all of the axes.
-struct ReduceAxesParams {
-  std::vector<std::string> axes;
-  static constexpr auto fields() { return std::tuple(field("axes", &ReduceAxesParams::axes)); }
-};
-// all_gather: a new dimension of axis_size at all_gather_dimension.
-struct AllGatherParams {
-  std::string axis_name;
-  int64_t all_gather_dimension = 0;
-  int64_t axis_size = 0;
-  static constexpr auto fields() {
-    return std::tuple(field("all_gather_dimension", &AllGatherParams::all_gather_dimension),
-                      field("axis_name", &AllGatherParams::axis_name),
-                      field("axis_size", &AllGatherParams::axis_size));
-  }
-};
-// all_to_all: dimension split_axis, of the size of the axis, goes; one of that size comes at
-// concat_axis.
-struct AllToAllParams {
-  std::string axis_name;
-  int64_t split_axis = 0, concat_axis = 0;
-  static constexpr auto fields() {
-    return std::tuple(field("axis_name", &AllToAllParams::axis_name),
-                      field("concat_axis", &AllToAllParams::concat_axis),
-                      field("split_axis", &AllToAllParams::split_axis));
-  }
-};
-struct PpermuteParams {
-  std::string axis_name;
-  std::vector<std::pair<int64_t, int64_t>> perm;  // (from, to)
-  static constexpr auto fields() {
-    return std::tuple(field("axis_name", &PpermuteParams::axis_name),
-                      field("perm", &PpermuteParams::perm));
-  }
-};
-struct AxisIndexParams {
-  std::string axis_name;
-  static constexpr auto fields() {
-    return std::tuple(field("axis_name", &AxisIndexParams::axis_name));
-  }
-};
-
-constexpr std::string_view kNeverRun =
-    "it refers to an axis of vmap, and the program is not inside one with that axis name";
 
 std::vector<std::string> reduce_axis_names(const Params* params) {
   return params_as<ReduceAxesParams>(params).axes;
@@ -141,8 +97,7 @@ constexpr Primitive collective_reduction(std::string_view name, const TransformR
           .type_rule = collective_rule,
           .parse = parse_params<ReduceAxesParams>,
           .rules = rules,
-          .axis_names = reduce_axis_names,
-          .never_run = kNeverRun};
+          .axis_names = reduce_axis_names};
 }
 
 const TransformRules kPsumRules = {
@@ -201,8 +156,7 @@ const Primitive kAllToAll = {.name = "all_to_all",
                              .type_rule = all_to_all_rule,
                              .parse = parse_params<AllToAllParams>,
                              .rules = &kAllToAllRules,
-                             .axis_names = one_axis_name<AllToAllParams>,
-                             .never_run = kNeverRun};
+                             .axis_names = one_axis_name<AllToAllParams>};
 FARCALL_REGISTER_PRIMITIVE(kAllToAll);
 
 // ---- all_gather ----
@@ -246,8 +200,7 @@ const Primitive kAllGather = {.name = "all_gather",
                               .type_rule = all_gather_rule,
                               .parse = parse_params<AllGatherParams>,
                               .rules = &kAllGatherRules,
-                              .axis_names = one_axis_name<AllGatherParams>,
-                              .never_run = kNeverRun};
+                              .axis_names = one_axis_name<AllGatherParams>};
 FARCALL_REGISTER_PRIMITIVE(kAllGather);
 
 // ---- ppermute ----
@@ -308,8 +261,7 @@ const Primitive kPpermute = {.name = "ppermute",
                              .type_rule = same_type_rule,
                              .parse = parse_params<PpermuteParams>,
                              .rules = &kPpermuteRules,
-                             .axis_names = one_axis_name<PpermuteParams>,
-                             .never_run = kNeverRun};
+                             .axis_names = one_axis_name<PpermuteParams>};
 FARCALL_REGISTER_PRIMITIVE(kPpermute);
 
 // ---- axis_index ----
@@ -328,8 +280,7 @@ const Primitive kAxisIndex = {.name = "axis_index",
                               .type_rule = axis_index_rule,
                               .parse = parse_params<AxisIndexParams>,
                               .rules = &kAxisIndexRules,
-                              .axis_names = one_axis_name<AxisIndexParams>,
-                              .never_run = kNeverRun};
+                              .axis_names = one_axis_name<AxisIndexParams>};
 FARCALL_REGISTER_PRIMITIVE(kAxisIndex);
 
 }  // namespace

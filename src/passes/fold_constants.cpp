@@ -64,7 +64,8 @@ class Folder {
                           primitive.kind == PrimitiveKind::kView ||
                           primitive.kind == PrimitiveKind::kTranspose;
     return computes && !has_effect(equation.effects) && !primitive.is_foreign() &&
-           !primitive.body && !primitive.cost && primitive.never_run.empty();
+           !primitive.body && !primitive.cost && !primitive.axis_names &&
+           primitive.never_run.empty();
   }
 
   void find_known() {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/program/cpu_devices.h>
 
 #include "pjrt/buffer.h"
 
@@ -79,18 +80,6 @@ void add_options_of_user(Options& options) {
   }
 }
 
-int64_t num_cpu_devices() {
-  const char* given = std::getenv("FARCALL_NUM_CPU_DEVICES");
-  if (!given || !*given) return 1;
-  const auto number = to_integer(given);
-  if (!number || *number < 1 || *number > 64) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("FARCALL_NUM_CPU_DEVICES: expected a number from 1 to 64, got \"{}\"", given));
-  }
-  return *number;
-}
-
 CClient* create(const Plugin& plugin, const Options& options) {
   ClientCreate args{};
   args.options = options.rows().data();
@@ -103,7 +92,7 @@ CClient* create(const Plugin& plugin, const Options& options) {
 // of CPUs are tried first.
 CClient* create(const Plugin& plugin) {
   Options options;
-  options.add("cpu_device_count", num_cpu_devices());
+  options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
   options.add("asynchronous", false);
   add_options_of_user(options);
   try {

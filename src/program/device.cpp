@@ -9,6 +9,7 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/sharding.h>
 
 namespace farcall {
 namespace {
@@ -48,7 +49,8 @@ Device::~Device() = default;
 
 std::string Device::to_string() const {
   // Devices of another engine may have the host's platform.
-  return fmt::format("{}:{}", is_host() ? description_.platform : engine_.name(), description_.id);
+  const bool is_native = engine_.name() == "native";
+  return fmt::format("{}:{}", is_native ? description_.platform : engine_.name(), description_.id);
 }
 
 Storage Device::from_device(ShapeDtype type, const Storage& other) const {
@@ -62,7 +64,7 @@ Storage to_host(const Storage& storage) {
 }
 
 Storage to_device(const Device& device, ShapeDtype type, const Storage& storage) {
-  if (&device_of(storage) == &device) return storage;
+  if (is_on(device, storage)) return storage;
   if (device.is_host()) return to_host(storage);
   return storage.buffer() ? device.from_device(type, storage) : device.from_host(type, storage);
 }

@@ -173,6 +173,12 @@ class Evaluator final : public Interpreter {
         Storage memory = to_device(*place.device, result.type(), memory_of(result));
         result = placed_array(result.type(), std::move(memory), place.is_committed);
       }
+      for (const Array& input : inputs) {
+        const NamedSharding* sharding = sharding_of(input);
+        for (Array& result : results) {
+          if (sharding) result = spread_result(result, {sharding->mesh, {}});
+        }
+      }
       return results;
     }
     const auto executable = cache_.find_or_compile(primitive, params, inputs, *place.device);

@@ -175,7 +175,7 @@ std::vector<const Storage*> memory_on(const Device& device, std::span<const Arra
   moved.reserve(inputs.size());  // addresses must stay
   for (const Array& input : inputs) {
     const Storage& own = memory_of(input);
-    const bool is_there = &device_of(own) == &device;
+    const bool is_there = is_on(device, own);
     memory.push_back(is_there ? &own : &moved.emplace_back(to_device(device, input.type(), own)));
   }
   return memory;
@@ -219,6 +219,7 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
   std::vector<Array> results = execute_anywhere(executable, inputs, options, is_committed);
+  spread_results(executable.program(), inputs, results);
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }
@@ -231,6 +232,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   const std::vector<bool> consumed = consumed_inputs(executable, memory);
   std::vector<Array> results =
       execute(executable, memory, {}, is_committed || is_any_committed(inputs));
+  spread_results(executable.program(), inputs, results);
   for (size_t i = 0; i < consumed.size(); ++i) {
     if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
   }

@@ -1,5 +1,7 @@
 #include <farcall/trace/placement.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <farcall/core/config.h>
@@ -51,26 +53,106 @@ Array device_put(const Array& array, const Device& device) {
   return placed_array(array.type(), to_device(device, array.type(), memory_of(array)), true);
 }
 
+// ---- arrays that are spread over several devices ----
+
+namespace {
+
+std::vector<const Device*> devices_of(const Array& array) {
+  const NamedSharding* sharding = sharding_of(array);
+  if (!sharding) return {&device_of(array)};
+  const auto devices = sharding->mesh.devices();
+  return {devices.begin(), devices.end()};
+}
+
+// "cpu:0", "cpu:0, cpu:1".
+std::string describe(std::vector<const Device*> devices) {
+  std::ranges::sort(devices, {}, &Device::number);
+  std::string text;
+  for (const Device* device : devices) text += (text.empty() ? "" : ", ") + device->to_string();
+  return text;
+}
+
+bool are_same(std::vector<const Device*> a, std::vector<const Device*> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+}  // namespace
+
+const NamedSharding* sharding_of(const Array& array) {
+  const PlacedNode* placed = array.node().placed();
+  const ShardedBuffer* buffer = placed ? ShardedBuffer::of(placed->memory()) : nullptr;
+  return buffer ? &buffer->sharding() : nullptr;
+}
+
+Array device_put(const Array& array, const NamedSharding& sharding) {
+  const NamedSharding* before = sharding_of(array);
+  if (before && *before == sharding) return array;
+  array.storage();  // raises for one that is traced
+  return placed_array(array.type(), ShardedBuffer::cut(array.type(), sharding, memory_of(array)),
+                      true);
+}
+
+std::vector<Array> shards_of(const Array& array) {
+  const ShardedBuffer* buffer = ShardedBuffer::of(memory_of(array));
+  if (!buffer) return {array};
+  std::vector<Array> shards;
+  for (const Storage& shard : buffer->shards()) {
+    shards.push_back(placed_array(buffer->partition().shard(), shard, true));
+  }
+  return shards;
+}
+
+Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
+                        std::span<const Array> shards) {
+  const Partition partition(type, sharding.spec, sharding.mesh.axes(), "array_from_shards");
+  const auto devices = sharding.mesh.devices();
+  if (shards.size() != devices.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("array_from_shards: {} has {} devices, got {} shards",
+                            sharding.mesh.to_string(), devices.size(), shards.size()));
+  }
+  std::vector<Storage> memory;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    if (shards[i].type().strengthened() != partition.shard().strengthened()) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i, type.to_string(),
+                      partition.shard().to_string(), shards[i].type().to_string()));
+    }
+    shards[i].storage();  // raises for one that is traced
+    memory.push_back(to_device(*devices[i], shards[i].type(), memory_of(shards[i])));
+  }
+  return placed_array(type, ShardedBuffer::from_shards(type, sharding, std::move(memory)), true);
+}
+
+Array spread_result(const Array& array, const NamedSharding& sharding) {
+  if (!array.is_concrete()) return array;
+  return placed_array(array.type(),
+                      ShardedBuffer::keep_whole(array.type(), sharding, array.storage()), true);
+}
+
 CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                         const Device* wanted) {
   if (wanted) return {wanted, has_other_devices()};
-  const Device* committed = nullptr;
+  std::vector<const Device*> committed;
   size_t first = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!is_committed(inputs[i])) continue;
-    const Device& device = device_of(inputs[i]);
-    if (!committed) {
-      committed = &device;
+    const std::vector<const Device*> devices = devices_of(inputs[i]);
+    if (committed.empty()) {
+      committed = devices;
       first = i;
-    } else if (committed != &device) {
+    } else if (!are_same(committed, devices)) {
       throw Error(
           ErrorCode::kInvalidArgument,
           fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
                       "operand {} to {}. Move one with device_put",
-                      where, first, committed->to_string(), i, device.to_string()));
+                      where, first, describe(committed), i, describe(devices)));
     }
   }
-  return committed ? CallPlace{committed, true} : CallPlace{&default_device(), false};
+  return committed.empty() ? CallPlace{&default_device(), false} : CallPlace{committed[0], true};
 }
 
 void block_until_ready(const Array& array) {

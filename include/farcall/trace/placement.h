@@ -5,10 +5,13 @@
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <farcall/core/config.h>
 #include <farcall/core/export.h>
 #include <farcall/program/device.h>
+#include <farcall/program/program.h>
+#include <farcall/program/sharding.h>
 #include <farcall/trace/array.h>
 
 namespace farcall {
@@ -42,7 +45,7 @@ FARCALL_API const Storage& memory_of(const Array& array);
 // Gives the memory of a concrete array up: it was donated to a program that wrote over it. Every
 // use of its values raises from now on; no other thread may use it meanwhile.
 FARCALL_API void discard(const Array& array);
-// Where a concrete array lies.
+// Where a concrete array lies; of one that is spread over several devices, the first of them.
 FARCALL_API const Device& device_of(const Array& array);
 // Whether it was put there by name, or computed from one that was.
 FARCALL_API bool is_committed(const Array& array);
@@ -53,13 +56,36 @@ FARCALL_API Array with_type(const Array& array, ShapeDtype type);
 // ordinary one while the process has no other device.
 FARCALL_API Array device_put(const Array& array, const Device& device);
 
+// ---- arrays that are spread over several devices ----
+
+// Null unless the array is.
+FARCALL_API const NamedSharding* sharding_of(const Array& array);
+// The array spread over the mesh, to whose devices it is committed. Raises INVALID_ARGUMENT for a
+// sharding that does not fit (Partition), and for a traced array.
+FARCALL_API Array device_put(const Array& array, const NamedSharding& sharding);
+// What each device has of a concrete array, in the order of the mesh: the array itself where it
+// lies on one.
+FARCALL_API std::vector<Array> shards_of(const Array& array);
+// The array whose shards these are, of the mesh's devices in order; those that lie elsewhere are
+// moved there. Raises INVALID_ARGUMENT for another number of them and for one of another type than
+// the sharding gives it.
+FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
+                                    std::span<const Array> shards);
+// A concrete result that is kept whole until its shards are asked for; another one as it is.
+FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
+// The results of a program that ran on these inputs. Where an input is spread, so are they: like
+// the operands that they were computed from element by element, over no axis otherwise.
+FARCALL_API void spread_results(const Program& program, std::span<const Array> inputs,
+                                std::span<Array> results);
+
 // Where a call runs, and whether its results are committed there.
 struct CallPlace {
   const Device* device;
   bool is_committed;
 };
 // `wanted`, or else the device that concrete inputs are committed to, or else the default device.
-// The one place that decides. Raises INVALID_ARGUMENT for inputs committed to different devices.
+// Where inputs are spread over the devices of a mesh, the first of them. The one place that
+// decides. Raises INVALID_ARGUMENT for inputs committed to different devices.
 FARCALL_API CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                                     const Device* wanted = nullptr);
 

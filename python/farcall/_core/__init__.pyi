@@ -16,6 +16,7 @@ from farcall._core import linalg as linalg
 from farcall._core import nn as nn
 from farcall._core import numpy as numpy
 from farcall._core import random as random
+from farcall._core import sharding as sharding
 from farcall._core import special as special
 from farcall._core import stats as stats
 from farcall._core import transforms as transforms
@@ -516,7 +517,9 @@ def make_jit(
     donate_argnames: Sequence[str],
     inline: bool,
     device: Device | None,
+    around: Callable[..., Any] | None,
 ) -> JitFunction[..., Any]: ...
+def jit_run(function: JitFunction[..., Any], /, *args: Any, **kwargs: Any) -> Any: ...
 def jit_cache_info(function: JitFunction[..., Any], /) -> tuple[int, int, int, int]: ...
 def cache_limit() -> int: ...
 def set_cache_limit(limit: int) -> None: ...

@@ -144,9 +144,6 @@ def custom_vmap(
     args: tuple[Any, ...],
     /,
 ) -> Any: ...
-def with_mesh_axes(
-    function: Callable[..., Any], where: str, axes: Sequence[str], args: tuple[Any, ...], /
-) -> Any: ...
 def trace_closure(
     function: Callable[..., Any], where: str, name: str, args: tuple[Any, ...], /
 ) -> tuple[Program, PyTreeDef, list[Array]]: ...

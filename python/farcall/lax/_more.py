@@ -154,7 +154,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
 
 def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
-    """``x``, whose type says whether it varies over an axis of a mesh; on one device nothing does.
+    """``x``, of which JAX has to be told whether it varies over an axis of a mesh.
 
     Raises:
       ValueError: for another ``to`` than "varying", "unreduced" and "reduced".

@@ -1,6 +1,5 @@
 // The run loop, and the engine object.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <farcall/program/engine.h>
 #include <farcall/program/walk.h>
 
+#include "engine/native/devices.h"
 #include "engine/native/engine.h"
 #include "engine/native/pipeline.h"
 #include "engine/native/plan.h"
@@ -40,6 +40,9 @@ class NativeExecutable final : public Executable {
       reports.push_back(planned.report);
       reports.back().scratch_bytes = planned.call->scratch_peak();
     }
+    for_each_nested(*plan_, [&](const Executable& nested) {
+      for (ForeignCallReport& report : nested.report()) reports.push_back(std::move(report));
+    });
     return reports;
   }
 
@@ -60,10 +63,30 @@ class NativeExecutable final : public Executable {
   void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const override {
     visit(program_ptr());
     visit_programs(*plan_, visit);
+    for_each_nested(*plan_, [&](const Executable& nested) { nested.for_each_program(visit); });
   }
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
+    if (device().is_host()) [[likely]]
+      return execute_on_host(inputs, outputs, options);
+    // What is not given away has to be told here: the bytes themselves have one holder.
+    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
+    std::vector<Storage> copies;
+    std::vector<const Storage*> bytes;
+    copies.reserve(inputs.size());  // addresses must stay
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Storage& own = LocalDevice::bytes_of(*inputs[i]);
+      const bool is_copied = overwrites_ && plan_->overwrites[i] && !consumed[i];
+      bytes.push_back(is_copied ? &copies.emplace_back(copy(own)) : &own);
+    }
+    execute_on_host(bytes, outputs, options);
+    move_to_device(outputs);
+  }
+
+ private:
+  void execute_on_host(std::span<const Storage* const> inputs, std::span<Storage> outputs,
+                       const ExecutionOptions& options) const {
     const StatePool::Lease state = pool_.take();
     state->options.run_id = state->run_id_base + ++state->num_runs;
     try {
@@ -86,11 +109,16 @@ class NativeExecutable final : public Executable {
     }
   }
 
- private:
   static void visit_programs(const Plan& plan,
                              const std::function<void(const ProgramPtr&)>& visit) {
     visit(plan.program);
     for (const auto& child : plan.children) visit_programs(*child, visit);
+  }
+
+  static void for_each_nested(const Plan& plan,
+                              const std::function<void(const Executable&)>& visit) {
+    for (const auto& nested : plan.nested) visit(*nested);
+    for (const auto& child : plan.children) for_each_nested(*child, visit);
   }
 
   static void add_memory(const Plan& plan, MemoryUse& use) {
@@ -192,6 +220,22 @@ class NativeExecutable final : public Executable {
     }
   }
 
+  // What the run made becomes the device's; results that share memory go on to.
+  void move_to_device(std::span<Storage> outputs) const {
+    const auto& device = static_cast<const LocalDevice&>(this->device());
+    const auto is_again = [&](size_t i) {
+      const Place place = plan_->outputs[i].place;
+      return place.kind == Place::Kind::kOutput && place.index != i;
+    };
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (is_again(i)) outputs[i] = Storage();
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] =
+          is_again(i) ? outputs[plan_->outputs[i].place.index] : device.own(std::move(outputs[i]));
+    }
+  }
+
   // Adopted memory may be changed by its owner, which a result must not notice.
   static Storage copy(const Storage& from) {
     Storage to = Storage::allocate(from.nbytes());
@@ -254,14 +298,6 @@ void log_compiled(const Program& program, double seconds) {
                   list(program.output_types()), program.equations.size(), seconds));
 }
 
-class HostDevice final : public Device {
- public:
-  explicit HostDevice(const Engine& engine)
-      : Device(engine, {.platform = kPlatform, .kind = "cpu"}, Host{}) {}
-  Storage allocate(ShapeDtype type) const override { return Storage::allocate(type.nbytes()); }
-  Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
-};
-
 class NativeEngine final : public Engine {
  public:
   std::string_view name() const override { return "native"; }
@@ -269,7 +305,7 @@ class NativeEngine final : public Engine {
     return "kernels and foreign calls on the host, on the calling thread; large products on more";
   }
   std::string why_unavailable() const override { return {}; }
-  std::span<const Device* const> devices() const override { return devices_; }
+  std::span<const Device* const> devices() const override { return devices_.all(); }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
     check_expansion(*program, "compile");
@@ -284,7 +320,7 @@ class NativeEngine final : public Engine {
  private:
   std::vector<Storage> evaluate_known(const ProgramPtr& program) const {
     std::vector<Storage> results(program->outputs.size());
-    NativeExecutable(host_, program, make_plan(program, {})).execute({}, results, {});
+    NativeExecutable(devices_.host(), program, make_plan(program, {})).execute({}, results, {});
     return results;
   }
   std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
@@ -293,12 +329,12 @@ class NativeEngine final : public Engine {
         run_passes(program, [this](const ProgramPtr& known) { return evaluate_known(known); });
     PlanOptions plan{.donated_inputs = options.donated_inputs};
     plan.in_place = donation_pairs(*live, options.donated_inputs);
-    return std::make_shared<NativeExecutable>(host_, std::move(program),
+    const Device& device = options.device ? *options.device : devices_.host();
+    return std::make_shared<NativeExecutable>(device, std::move(program),
                                               make_plan(std::move(live), std::move(plan)));
   }
 
-  HostDevice host_{*this};
-  std::array<const Device*, 1> devices_ = {&host_};
+  Devices devices_{*this};
 };
 
 }  // namespace

@@ -77,8 +77,9 @@ struct Plan {
   std::vector<Instruction> instructions;
   std::vector<Kernel> kernels;  // keep the instructions' data alive
   std::vector<std::unique_ptr<const ForeignCall>> calls;
-  std::vector<std::unique_ptr<const Region>> regions;  // loops and branches
-  std::vector<std::unique_ptr<const Plan>> children;   // the programs inside regions
+  std::vector<std::unique_ptr<const Region>> regions;     // loops and branches
+  std::vector<std::unique_ptr<const Plan>> children;      // the programs inside regions
+  std::vector<std::shared_ptr<const Executable>> nested;  // what shard_map runs on every device
   std::vector<Storage> constants;
   std::vector<PlannedOutput> outputs;
   size_t num_operands = 0;

@@ -5,6 +5,7 @@ set(FARCALL_NATIVE_KERNELS
   binary.cpp
   cluster.cpp
   cluster_plan.cpp
+  collectives.cpp
   compare.cpp
   convert.cpp
   convolution.cpp
@@ -23,6 +24,7 @@ set(FARCALL_NATIVE_KERNELS
   reduce_window.cpp
   scatter.cpp
   select.cpp
+  shard_map.cpp
   sort.cpp
   sort_words.cpp
   special_bessel.cpp

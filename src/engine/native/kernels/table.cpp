@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/native/kernels/collectives.h"
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/vector_targets.h"
@@ -16,7 +17,8 @@ std::vector<KernelRow> sorted_rows() {
         convert_rows(),     select_rows(),        ternary_rows(),     structural_rows(),
         reduce_rows(),      arg_reduce_rows(),    dot_general_rows(), cumulative_rows(),
         sort_rows(),        indexing_rows(),      scatter_rows(),     convolution_rows(),
-        fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows()}) {
+        fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows(),
+        collective_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);

@@ -7,7 +7,9 @@
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/primitives/shard_map.h>
 
+#include "engine/native/kernels/shard_map.h"
 #include "engine/native/kernels/strided_copy.h"
 
 namespace farcall::native {
@@ -41,6 +43,18 @@ void Instructions::add_equation(size_t index) {
   allocation_.release_after(index);
 }
 
+Kernel Instructions::make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
+                                 std::span<const ShapeDtype> outputs) {
+  if (const auto* map = try_params<ShardMapParams>(equation.params.get())) {
+    // Its threads may call code of the front end, whose lock this one must not have meanwhile.
+    plan_.has_foreign_code = true;
+    plan_.nested.push_back(compile_body(*map));
+    return make_shard_map(inputs, outputs, *map, plan_.nested.back());
+  }
+  const FoundKernel factory = find_kernel(equation.primitive->name);
+  return factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
+}
+
 void Instructions::add_kernel(const Equation& equation, size_t index) {
   if (!equation.primitive->never_run.empty()) {
     throw TypeError(std::string(equation.primitive->never_run));
@@ -57,8 +71,7 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
     for (const uint32_t output : equation.outputs) allocation_.define(output);
     return;
   }
-  const FoundKernel factory = find_kernel(equation.primitive->name);
-  Kernel kernel = factory ? factory(inputs, outputs, equation.params.get()) : Kernel();
+  Kernel kernel = make_kernel(equation, inputs, outputs);
   if (!kernel.run) {
     std::string types;
     for (const ShapeDtype& type : inputs) types += (types.empty() ? "" : ", ") + type.to_string();

@@ -50,6 +50,8 @@ class Instructions {
   };
 
   void add_kernel(const Equation& equation, size_t index);
+  Kernel make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
+                     std::span<const ShapeDtype> outputs);
   void add_kernel(Kernel kernel, std::span<const Place> operands);
   void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
                 const MajorToMinor& to_layout);

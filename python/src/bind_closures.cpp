@@ -1,4 +1,4 @@
-// Functions with the axes of a mesh bound, closures as arguments, computing while recording.
+// Closures as arguments, computing while recording.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/mesh.h>
 #include <farcall/trace/compile_time.h>
 
 #include "array_object.h"
@@ -18,21 +17,6 @@
 
 namespace farcall::python {
 namespace {
-
-nb::object call_with_mesh_axes(nb::handle function, const std::string& where,
-                               const std::vector<std::string>& axes, nb::tuple args) {
-  const CallArguments arguments = all_arguments(args, nb::dict());
-  const std::vector<Array> inputs = leaves_to_arrays(where, arguments);
-  TreeDef tree;
-  const std::vector<Array> results = with_mesh_axes(
-      [&](std::span<const Array> arrays) {
-        FlatResult result = flatten_result(where, call_function(function, arguments, arrays));
-        tree = std::move(result.tree);
-        return std::move(result.arrays);
-      },
-      inputs, axes);
-  return unflatten_arrays(tree, results);
-}
 
 // The program, the structure of its result, and the traced arrays that it takes first: those that
 // the function closed over.
@@ -50,8 +34,7 @@ thread_local std::vector<std::unique_ptr<CompileTimeEval>> compile_time;
 
 }  // namespace
 
-void bind_mesh(nb::module_& module) {
-  module.def("with_mesh_axes", call_with_mesh_axes);
+void bind_closures(nb::module_& module) {
   module.def("trace_closure", trace_closure);
   module.def("enter_compile_time_eval",
              [] { compile_time.push_back(std::make_unique<CompileTimeEval>()); });

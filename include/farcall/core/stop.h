@@ -1,0 +1,36 @@
+// Stopping programs that run together: when one of them ends early, so do the others.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include <farcall/core/error.h>
+#include <farcall/core/export.h>
+
+namespace farcall {
+
+// While scopes are open, check_interrupt() and poll_interrupt() (interrupt.h) raise StoppedError on
+// this thread once the flag of one is set. Scopes end in the reverse order of their beginning.
+class FARCALL_API StopScope {
+ public:
+  explicit StopScope(const std::atomic<bool>& flag);
+  ~StopScope();
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+  bool is_stopped() const { return flag_.load(std::memory_order_relaxed); }
+  const StopScope* previous() const { return previous_; }
+
+ private:
+  const std::atomic<bool>& flag_;
+  const StopScope* previous_;
+};
+
+class FARCALL_API StoppedError : public Error {
+ public:
+  StoppedError();
+  ~StoppedError() override;
+  [[noreturn]] void raise_with(std::string message) const override;
+};
+
+}  // namespace farcall

@@ -1,0 +1,94 @@
+#include "engine/native/devices.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "engine/native/engine.h"
+
+namespace farcall::native {
+
+namespace {
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(const Engine& engine)
+      : Device(engine, {.platform = kPlatform, .kind = "cpu"}, Host{}) {}
+  Storage allocate(ShapeDtype type) const override { return Storage::allocate(type.nbytes()); }
+  Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
+};
+
+Storage copy_of(const Storage& from) {
+  Storage to = Storage::allocate(from.nbytes());
+  if (from.nbytes() > 0) std::memcpy(to.data(), from.data(), from.nbytes());
+  return to;
+}
+
+}  // namespace
+
+// Nobody else holds `bytes`, so that whoever holds the buffer alone may write them.
+class LocalBuffer final : public DeviceBuffer {
+ public:
+  LocalBuffer(const LocalDevice& device, Storage bytes)
+      : device_(device), bytes_(std::move(bytes)) {
+    device_.count(static_cast<int64_t>(bytes_.nbytes()));
+  }
+  ~LocalBuffer() override { device_.count(-static_cast<int64_t>(bytes_.nbytes())); }
+  LocalBuffer(const LocalBuffer&) = delete;
+  LocalBuffer& operator=(const LocalBuffer&) = delete;
+
+  const Device& device() const override { return device_; }
+  bool is_ready() const override { return true; }
+  void wait() const override {}
+  Storage to_host() const override { return copy_of(bytes_); }
+  const Storage& bytes() const { return bytes_; }
+
+ private:
+  const LocalDevice& device_;
+  Storage bytes_;
+};
+
+LocalDevice::LocalDevice(const Engine& engine, int id)
+    : Device(engine, {.platform = kPlatform, .kind = "cpu", .id = id}) {}
+
+Storage LocalDevice::from_host(ShapeDtype, const Storage& host) const { return own(copy_of(host)); }
+
+Storage LocalDevice::own(Storage made) const {
+  if (!made.is_owned() || !made.is_unique()) made = copy_of(made);
+  const size_t nbytes = made.nbytes();
+  return Storage::adopt(std::make_unique<LocalBuffer>(*this, std::move(made)), nbytes);
+}
+
+const Storage& LocalDevice::bytes_of(const Storage& own) {
+  return static_cast<const LocalBuffer*>(own.buffer())->bytes();
+}
+
+void LocalDevice::count(int64_t nbytes) const {
+  const int64_t now = in_use_.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
+  int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
+std::optional<DeviceMemory> LocalDevice::memory() const {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  return DeviceMemory{.bytes_in_use = in_use_.load(std::memory_order_relaxed),
+                      .peak_bytes_in_use = peak_.load(std::memory_order_relaxed),
+                      .bytes_limit = pages > 0 && page > 0 ? pages * page : 0};
+}
+
+Devices::Devices(const Engine& engine) : engine_(engine) { devices_[0] = new HostDevice(engine); }
+
+std::span<const Device* const> Devices::all() const {
+  const auto wanted = static_cast<size_t>(farcall::detail::use_cpu_devices());
+  const std::lock_guard lock(mutex_);
+  while (count_ < wanted) {
+    devices_[count_] = new LocalDevice(engine_, static_cast<int>(count_));
+    ++count_;
+  }
+  return {devices_.data(), count_};
+}
+
+}  // namespace farcall::native

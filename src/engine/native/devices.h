@@ -1,0 +1,49 @@
+// The devices of the native engine: the host's memory, and others in this process, each with memory
+// of its own.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <span>
+
+#include <farcall/core/storage.h>
+#include <farcall/program/cpu_devices.h>
+#include <farcall/program/device.h>
+
+namespace farcall::native {
+
+// Memory that the kernels reach, but that belongs to one device and is counted there.
+class LocalDevice final : public Device {
+ public:
+  LocalDevice(const Engine& engine, int id);
+  Storage allocate(ShapeDtype type) const override { return own(Storage::allocate(type.nbytes())); }
+  Storage from_host(ShapeDtype type, const Storage& host) const override;
+  std::optional<DeviceMemory> memory() const override;
+
+  // What a run has made, as memory of this device, and the bytes of such memory.
+  Storage own(Storage made) const;
+  static const Storage& bytes_of(const Storage& own);
+
+ private:
+  friend class LocalBuffer;
+  void count(int64_t nbytes) const;
+
+  mutable std::atomic<int64_t> in_use_{0}, peak_{0};
+};
+
+class Devices {
+ public:
+  explicit Devices(const Engine& engine);
+  // As many as num_cpu_devices() says; more than before where that has grown.
+  std::span<const Device* const> all() const;
+  const Device& host() const { return *devices_[0]; }
+
+ private:
+  const Engine& engine_;
+  mutable std::mutex mutex_;
+  mutable std::array<const Device*, kMaxCpuDevices> devices_{};
+  mutable size_t count_ = 1;
+};
+
+}  // namespace farcall::native

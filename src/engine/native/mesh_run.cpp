@@ -1,0 +1,346 @@
+#include "engine/native/mesh_run.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
+#include <farcall/core/stop.h>
+
+namespace farcall::native {
+namespace {
+
+// ---- threads ----
+
+// Threads that wait for work, each of which may block: what runs together has to wait for each
+// other. They live until the process ends.
+class DeviceThreads {
+ public:
+  static DeviceThreads& instance() {
+    static auto* threads = new DeviceThreads;
+    return *threads;
+  }
+
+  void start(std::function<void()> task) {
+    Worker* worker = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        worker = idle_.back();
+        idle_.pop_back();
+      }
+    }
+    if (!worker) {
+      auto made = std::make_unique<Worker>();
+      std::thread([this, worker = made.get()] { work(*worker); }).detach();
+      worker = made.release();
+    }
+    {
+      const std::lock_guard lock(worker->mutex);
+      worker->task = std::move(task);
+    }
+    worker->has_task.notify_one();
+  }
+
+ private:
+  struct Worker {
+    std::mutex mutex;
+    std::condition_variable has_task;
+    std::function<void()> task;
+  };
+
+  // A child of fork() has none of the threads.
+  DeviceThreads() {
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] {
+                     instance().idle_.clear();
+                     instance().mutex_.unlock();
+                   });
+  }
+
+  void work(Worker& worker) {
+    for (;;) {
+      std::function<void()> task;
+      {
+        std::unique_lock lock(worker.mutex);
+        worker.has_task.wait(lock, [&] { return worker.task != nullptr; });
+        task = std::exchange(worker.task, nullptr);
+      }
+      task();
+      task = nullptr;
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(&worker);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<Worker*> idle_;
+};
+
+// ---- one run ----
+
+using Members = std::span<const size_t>;
+constexpr std::chrono::milliseconds kPollInterval(20);
+
+class MeshRun {
+ public:
+  explicit MeshRun(size_t num_places) : num_places_(num_places), left_(num_places) {}
+
+  const std::atomic<bool>& is_stopped() const { return is_stopped_; }
+
+  struct Collective {
+    const void* id;  // one for each equation
+    std::string_view name;
+    uint64_t axes;
+    bool is_parting;
+  };
+
+  std::vector<const void*> meet(size_t number, size_t position, Members members,
+                                const Collective& collective, const void* mine) {
+    std::unique_lock lock(mutex_);
+    check_stopped();
+    Group& group = groups_[{collective.axes, members.front(), collective.is_parting}];
+    if (group.arrived > 0 && group.id != collective.id) {
+      stop(
+          fmt::format("the devices run different collectives: device {} {}, another one {} over "
+                      "the same axes",
+                      number, collective.name, group.name));
+    }
+    group.id = collective.id;
+    group.name = collective.name;
+    group.brought.resize(members.size());
+    group.brought[position] = mine;
+    if (++group.arrived == members.size()) {
+      group.arrived = 0;
+      ++group.generation;
+      num_waiting_ -= members.size() - 1;
+      changed_.notify_all();
+      return group.brought;
+    }
+    ++num_waiting_;
+    check_progress(collective.name);
+    const uint64_t generation = group.generation;
+    wait(lock, number == 0, [&] { return group.generation != generation || is_stopped_; });
+    if (group.generation == generation) throw StoppedError();
+    return group.brought;
+  }
+
+  // A place has ended.
+  void end(size_t number, std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    --left_;
+    if (failure) {
+      fail(number, std::move(failure));
+    } else if (left_ > 0 && num_waiting_ == left_) {
+      try {
+        check_progress("a collective");
+      } catch (...) {
+        fail(num_places_, std::current_exception());
+      }
+    }
+    changed_.notify_all();
+  }
+
+  // On the calling thread: until all places have ended.
+  void wait_for_all() {
+    std::unique_lock lock(mutex_);
+    try {
+      wait(lock, true, [&] { return left_ == 0; });
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      fail(0, std::current_exception());
+      changed_.wait(lock, [&] { return left_ == 0; });
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  struct Group {
+    size_t arrived = 0;
+    uint64_t generation = 0;
+    const void* id = nullptr;
+    std::string_view name;
+    std::vector<const void*> brought;
+  };
+
+  // The calling thread looks for interrupts meanwhile.
+  template <class Done>
+  void wait(std::unique_lock<std::mutex>& lock, bool is_caller, const Done& done) {
+    if (!is_caller) return changed_.wait(lock, done);
+    while (!changed_.wait_for(lock, kPollInterval, done)) {
+      lock.unlock();
+      check_interrupt();
+      lock.lock();
+    }
+  }
+
+  void check_stopped() const {
+    if (is_stopped_) throw StoppedError();
+  }
+
+  // Raises where every place that has not ended waits.
+  void check_progress(std::string_view name) {
+    if (num_waiting_ < left_) return;
+    stop(
+        fmt::format("{}: the devices wait for each other in vain: {} of {} have ended, and {} "
+                    "wait in collectives. Every device has to run the same collectives, as often "
+                    "and in the same order: none in a branch or a loop that others do not run",
+                    name, num_places_ - left_, num_places_, num_waiting_));
+  }
+
+  [[noreturn]] void stop(std::string text) {
+    auto error = std::make_exception_ptr(
+        Error(ErrorCode::kFailedPrecondition, "shard_map: " + std::move(text)));
+    fail(num_places_, error);
+    throw StoppedError();
+  }
+
+  static bool is_stop(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const StoppedError&) {
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
+  void fail(size_t number, std::exception_ptr failure) {
+    // Places that were stopped count only where nothing else is to be told.
+    if (is_stop(failure)) number += 2 * num_places_;
+    if (!failure_ || number < failed_place_) {
+      failure_ = std::move(failure);
+      failed_place_ = number;
+    }
+    is_stopped_ = true;
+    changed_.notify_all();
+  }
+
+  const size_t num_places_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::tuple<uint64_t, size_t, bool>, Group> groups_;
+  size_t left_;  // places that have not ended
+  size_t num_waiting_ = 0;
+  std::atomic<bool> is_stopped_{false};
+  std::exception_ptr failure_;
+  size_t failed_place_ = 0;
+};
+
+// Where this thread stands.
+struct Place {
+  MeshRun* run = nullptr;
+  size_t number = 0;
+};
+thread_local Place here;
+thread_local std::span<const MeshAxis> planned_axes;
+
+}  // namespace
+
+void run_on_mesh(size_t num_places, const std::function<void(size_t)>& work) {
+  const auto run = std::make_shared<MeshRun>(num_places);
+  const auto part = [](const std::shared_ptr<MeshRun>& shared,
+                       const std::function<void(size_t)>& function, size_t number) {
+    const Place before = std::exchange(here, {shared.get(), number});
+    std::exception_ptr failure;
+    {
+      const StopScope stop(shared->is_stopped());
+      try {
+        function(number);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    here = before;
+    shared->end(number, std::move(failure));
+  };
+  for (size_t number = 1; number < num_places; ++number) {
+    try {
+      DeviceThreads::instance().start([run, part, &work, number] { part(run, work, number); });
+    } catch (...) {  // no thread for this place and those after it
+      for (size_t rest = number; rest < num_places; ++rest) {
+        run->end(rest, std::current_exception());
+      }
+      break;
+    }
+  }
+  part(run, work, 0);
+  run->wait_for_all();
+}
+
+PlannedAxes::PlannedAxes(std::span<const MeshAxis> axes)
+    : previous_(std::exchange(planned_axes, axes)) {}
+PlannedAxes::~PlannedAxes() { planned_axes = previous_; }
+
+Groups::Groups(std::string_view name, std::span<const std::string> axes) : name_(name) {
+  const std::span<const MeshAxis> all = planned_axes;
+  std::vector<size_t> own;
+  size_t num_places = 1;
+  for (const MeshAxis& axis : all) num_places *= static_cast<size_t>(axis.size);
+  for (const std::string& axis : axes) {
+    const auto found = std::ranges::find(all, axis, &MeshAxis::name);
+    if (found == all.end()) {
+      throw TypeError(
+          fmt::format("it refers to axis \"{}\" of vmap or of a mesh, and the program "
+                      "is not inside one with that axis name",
+                      axis));
+    }
+    own.push_back(static_cast<size_t>(found - all.begin()));
+    axes_ |= uint64_t{1} << own.back();
+    size_ *= static_cast<size_t>(found->size);
+  }
+  std::vector<size_t> strides(all.size());
+  size_t stride = 1;
+  for (size_t i = all.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= static_cast<size_t>(all[i].size);
+  }
+  for (size_t place = 0; place < num_places; ++place) {
+    size_t position = 0, first = place;
+    for (const size_t axis : own) {
+      const auto size = static_cast<size_t>(all[axis].size);
+      const size_t coordinate = place / strides[axis] % size;
+      position = position * size + coordinate;
+      first -= coordinate * strides[axis];
+    }
+    position_.push_back(position);
+    std::vector<size_t>& members = members_.emplace_back();
+    for (size_t i = 0; i < size_; ++i) {
+      size_t member = first, rest = i;
+      for (size_t j = own.size(); j-- > 0;) {
+        const auto size = static_cast<size_t>(all[own[j]].size);
+        member += rest % size * strides[own[j]];
+        rest /= size;
+      }
+      members.push_back(member);
+    }
+  }
+}
+
+size_t Groups::position() const { return position_[here.number]; }
+
+std::vector<const void*> Groups::meet(const void* mine) const {
+  FARCALL_ASSERT(here.run);
+  return here.run->meet(here.number, position(), members_[here.number],
+                        {this, name_, axes_, /*is_parting=*/false}, mine);
+}
+
+void Groups::part() const {
+  here.run->meet(here.number, position(), members_[here.number],
+                 {this, name_, axes_, /*is_parting=*/true}, nullptr);
+}
+
+}  // namespace farcall::native

@@ -1,0 +1,242 @@
+"""Devices of the native engine, and arrays that lie over several of them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import jax
+import numpy as np
+import pytest
+from farcall import lax
+from farcall.sharding import NamedSharding, SingleDeviceSharding
+
+P = fc.P
+X = np.arange(32, dtype=np.float32).reshape(8, 4)
+MESH = fc.make_mesh((4,), ("x",))
+GRID = fc.make_mesh((2, 2), ("a", "b"))
+JAX_MESH = jax.make_mesh((4,), ("x",))
+JAX_GRID = jax.make_mesh((2, 2), ("a", "b"))
+
+
+# ---- devices -------------------------------------------------------------------------------------
+
+
+def test_there_are_four() -> None:
+    devices = fc.devices()
+    assert [(d.id, d.platform, d.engine) for d in devices] == [
+        (i, "cpu", "native") for i in range(4)
+    ]
+    assert [str(d) for d in devices] == ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
+    assert fc.device_count() == fc.local_device_count() == len(fc.local_devices()) == 4
+    assert fc.devices("cpu") == fc.devices("native") == devices
+    assert pickle.loads(pickle.dumps(devices[2])) == devices[2]
+
+
+def test_programs_run_where_their_arrays_are() -> None:
+    device = fc.devices()[2]
+    x = fc.device_put(X, device)
+    f = fc.jit(lambda a, b: (fnp.sin(a) @ b.T, a))
+    assert (x.device, x.committed, x.sharding) == (device, True, SingleDeviceSharding(device))
+    for y in (x + 1, x[1:], *f(x, X), fc.grad(lambda a: (a * a).sum())(x), x.T, x.sum()):
+        assert (y.device, y.committed) == (device, True)
+    np.testing.assert_array_equal(f(x, X)[0], f(X, X)[0])
+    assert fc.device_put(x, fc.devices()[0]).device == fc.devices()[0]
+    with fc.default_device(device):
+        assert fnp.ones(3).device == device
+        assert not fnp.ones(3).committed
+    assert fc.jit(lambda a: a, device=device)(X).device == device
+
+
+def test_arrays_of_different_devices_do_not_meet() -> None:
+    x, y = (fc.device_put(X, device) for device in fc.devices()[1:3])
+    with pytest.raises(ValueError, match=r"operand 0 to cpu:1, operand 1 to cpu:2. Move one"):
+        x + y
+    with pytest.raises(ValueError, match=r"different devices"):
+        fc.jit(fnp.add)(x, y)
+    over = fc.device_put(X, NamedSharding(MESH, P("x")))
+    with pytest.raises(ValueError, match=r"operand 0 to cpu:1, operand 1 to cpu:0, cpu:1, cpu:2"):
+        x + over
+    assert (over + X).sharding == over.sharding
+
+
+def test_each_device_counts_its_memory() -> None:
+    device = fc.devices()[3]
+    before = device.memory_stats()["bytes_in_use"]
+    x = fc.device_put(np.zeros(1 << 20, np.uint8), device)
+    assert device.memory_stats()["bytes_in_use"] == before + (1 << 20)
+    y = fc.jit(lambda a: a + 1)(x)
+    assert device.memory_stats()["bytes_in_use"] == before + (2 << 20)
+    assert device.memory_stats()["peak_bytes_in_use"] >= before + (2 << 20)
+    assert device.memory_stats()["bytes_limit"] > 1 << 20
+    del x, y
+    assert device.memory_stats()["bytes_in_use"] == before
+
+
+def test_donated_arrays_of_a_device_are_used() -> None:
+    device = fc.devices()[1]
+    f = fc.jit(lambda a: a + 1, donate_argnums=0)
+    x = fc.device_put(np.zeros(1 << 18, np.float32), device)
+    before = device.memory_stats()["bytes_in_use"]
+    y = f(x)
+    assert x.is_deleted()
+    assert device.memory_stats()["bytes_in_use"] == before
+    assert y.device == device
+    view = np.asarray(y)
+    z = f(y)
+    assert (view[0], z[0]) == (1, 2)
+
+
+# ---- arrays over several devices -----------------------------------------------------------------
+
+SPECS = [(), ("x",), (None, "x")]
+GRID_SPECS = [("a",), ("a", "b"), ("b", "a"), (("a", "b"),), (("b", "a"),), (None, ("b", "a"))]
+
+
+def cases() -> list[Any]:
+    return [(MESH, JAX_MESH, spec) for spec in SPECS] + [
+        (GRID, JAX_GRID, spec) for spec in GRID_SPECS
+    ]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "spec"), cases())
+def test_shards_are_those_of_jax(ours: Any, theirs: Any, spec: Any) -> None:
+    sharding = NamedSharding(ours, P(*spec))
+    wanted = jax.sharding.NamedSharding(theirs, jax.sharding.PartitionSpec(*spec))
+    x, y = fc.device_put(X, sharding), jax.device_put(X, wanted)
+    assert x.sharding == sharding
+    assert x.committed
+    assert x.is_fully_replicated == y.is_fully_replicated
+    assert sharding.shard_shape(X.shape) == wanted.shard_shape(X.shape)
+    assert [d.id for d in sorted(x.devices(), key=lambda d: d.id)] == [0, 1, 2, 3]
+    mine = sorted(x.addressable_shards, key=lambda shard: shard.device.id)
+    his = sorted(y.addressable_shards, key=lambda shard: shard.device.id)
+    for a, b in zip(mine, his, strict=True):
+        assert (a.device.id, a.index, a.replica_id) == (b.device.id, b.index, b.replica_id)
+        np.testing.assert_array_equal(a.data, b.data)
+        assert a.data.device == a.device
+    np.testing.assert_array_equal(np.asarray(x), X)
+    assert x.tolist() == X.tolist()
+    assert {d.id: i for d, i in sharding.devices_indices_map(X.shape).items()} == {
+        d.id: i for d, i in wanted.devices_indices_map(X.shape).items()
+    }
+
+
+@pytest.mark.parametrize(("mesh", "_", "spec"), cases())
+def test_arrays_are_made_from_parts(mesh: Any, _: Any, spec: Any) -> None:
+    sharding = NamedSharding(mesh, P(*spec))
+    asked = []
+
+    def part(index: Any) -> Any:
+        asked.append(index)
+        return X[index]
+
+    x = fc.make_array_from_callback(X.shape, sharding, part)
+    assert x.sharding == sharding
+    assert len(asked) == len({str(index) for index in asked})
+    parts = [shard.data for shard in x.addressable_shards]
+    y = fc.make_array_from_single_device_arrays(X.shape, sharding, parts[::-1])
+    z = fc.make_array_from_process_local_data(sharding, X)
+    for array in (x, y, z):
+        np.testing.assert_array_equal(array, X)
+        assert array.sharding == sharding
+    halves = fc.make_array_from_callback(X.shape, sharding, part, dtype="float16")
+    assert halves.dtype == np.float16
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    sharding = NamedSharding(MESH, P("x"))
+    parts = [shard.data for shard in fc.device_put(X, sharding).addressable_shards]
+    make = fc.make_array_from_single_device_arrays
+    with pytest.raises(ValueError, match="sequence of 4 arrays"):
+        make(X.shape, sharding, parts[:3])
+    with pytest.raises(ValueError, match="the arrays lie on"):
+        make(X.shape, sharding, [parts[0]] * 4)
+    with pytest.raises(ValueError, match=r"must have the shape \(4, 4\), got \(2, 4\)"):
+        make((16, 4), sharding, parts)
+    with pytest.raises(ValueError, match=r"dimension 0 of .*6.* must be a multiple of 4"):
+        fc.device_put(np.zeros(6), sharding)
+    with pytest.raises(ValueError, match="1 entries, but the array of shape"):
+        fc.device_put(1.0, sharding)
+
+
+@pytest.mark.parametrize("kind", ["float16", "int8", "bool", "complex64", "uint32"])
+def test_every_kind_of_number_is_spread(kind: str) -> None:
+    data = np.arange(24).reshape(4, 3, 2).astype(kind)
+    for spec in (P("a"), P(None, None, "b"), P("a", None, "b"), P(("a", "b"))):
+        x = fc.device_put(data, NamedSharding(GRID, spec))
+        np.testing.assert_array_equal(np.asarray(x), data)
+        np.testing.assert_array_equal(np.asarray(x[1:]), data[1:])
+    empty = fc.device_put(np.zeros((4, 0)), NamedSharding(MESH, P("x")))
+    assert empty.addressable_shards[0].data.shape == (1, 0)
+
+
+def test_operations_on_sharded_arrays() -> None:
+    x = fc.device_put(X, NamedSharding(MESH, P("x")))
+    w = fc.device_put(X.T, NamedSharding(MESH, P()))
+    f = fc.jit(lambda a, b: (fnp.tanh(a) * 2 + a, a @ b, a.sum(axis=1), a.T, a.sum()))
+    specs = [P("x"), P("x"), P("x"), P(None, "x"), P()]
+    for found, wanted, spec in zip(f(x, w), f(X, X.T), specs, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+        assert found.sharding.is_equivalent_to(NamedSharding(MESH, spec), found.ndim), spec
+    for found, wanted in ((x + x, X + X), (-x, -X), (x[3], X[3]), (x.at[0].set(7.0), None)):
+        assert found.devices() == set(fc.devices())
+        if wanted is not None:
+            np.testing.assert_array_equal(found, wanted)
+    gradient = fc.grad(lambda a: (a @ w).sum())(x)
+    np.testing.assert_array_equal(gradient, fc.grad(lambda a: (a @ X.T).sum())(X))
+    # Where JAX is wrong: updates one after the other of a sharded array.
+    updated = x.at[2:5].set(1).at[7].add(2)
+    wanted = X.copy()
+    wanted[2:5], wanted[7] = 1, wanted[7] + 2
+    np.testing.assert_array_equal(updated, wanted)
+    donating = fc.jit(lambda a: a + 1, donate_argnums=0)
+    np.testing.assert_array_equal(donating(x), X + 1)
+    np.testing.assert_array_equal(x, X)
+
+
+def test_arrays_move_between_shardings() -> None:
+    x = fc.device_put(X, NamedSharding(GRID, P("a", "b")))
+    y = fc.device_put(x, NamedSharding(MESH, P(None, "x")))
+    z = fc.device_put(y, fc.devices()[3])
+    np.testing.assert_array_equal(y, X)
+    np.testing.assert_array_equal(z, X)
+    assert z.devices() == {fc.devices()[3]}
+    with fc.set_mesh(GRID):
+        assert fc.device_put(X, P("b")).sharding == NamedSharding(GRID, P("b"))
+        assert lax.with_sharding_constraint(x, P("b")).sharding == NamedSharding(GRID, P("b"))
+
+
+# ---- jit -----------------------------------------------------------------------------------------
+
+
+def test_jit_places_arguments_and_results() -> None:
+    rows, columns = NamedSharding(MESH, P("x")), NamedSharding(MESH, P(None, "x"))
+    seen = []
+
+    def f(a: Any, b: Any, n: int) -> Any:
+        seen.append(n)
+        return {"sum": lax.with_sharding_constraint(a, rows) + b * n, "a": a}
+
+    jitted = fc.jit(
+        f,
+        static_argnums=2,
+        in_shardings=(rows, None),
+        out_shardings={"sum": columns, "a": None},
+    )
+    for _ in range(3):
+        result = jitted(X, X, 2)
+        assert result["sum"].sharding == columns
+        assert result["a"].sharding == rows
+        np.testing.assert_array_equal(result["sum"], 3 * X)
+    assert seen == [2]
+    assert jitted.cache_info().size == 1
+    one = fc.jit(lambda a: a * 2, out_shardings=rows)
+    assert one(X).sharding == rows
+    np.testing.assert_array_equal(fc.jit(lambda a: one(a) + 1)(X), 2 * X + 1)
+    with pytest.raises(ValueError, match=r"in_shardings: dimension 0 .* must be a multiple of 4"):
+        jitted(X[:6], X[:6], 2)
+    with pytest.raises(ValueError, match="out_shardings: it must be a tree prefix"):
+        fc.jit(lambda a: a, out_shardings=(rows, rows))(X)
