@@ -287,7 +287,7 @@ void define(const std::string& target, nb::dict parts) {
   define_target(target, std::move(definition));
 }
 
-nb::object call(const std::string& target, nb::args args, nb::kwargs kwargs) {
+nb::object call_target(const std::string& target, nb::args args, nb::kwargs kwargs) {
   std::vector<Array> operands;
   for (nb::handle arg : args) {
     operands.push_back(
@@ -326,7 +326,7 @@ void bind_define(nb::module_& module) {
         return nb::tuple(types);
       });
   module.def("define", define, nb::arg("target_name"), nb::arg("parts"));
-  module.def("call_defined", call);
+  module.def("call_defined", call_target);
 }
 
 }  // namespace farcall::python

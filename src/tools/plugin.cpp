@@ -14,7 +14,7 @@
 namespace farcall::tools {
 namespace {
 
-constexpr double kLoadSeconds = 30;
+constexpr double kPluginLoadSeconds = 30;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -77,7 +77,7 @@ PjrtPlugin find_pjrt_plugin(const std::string& installed) {
     return plugin;
   }
   const ChildResult answer =
-      run_in_child([&](int fd) { write_version(plugin.path, fd); }, kLoadSeconds);
+      run_in_child([&](int fd) { write_version(plugin.path, fd); }, kPluginLoadSeconds);
   if (answer.is_timed_out) {
     plugin.problem = "loading it takes too long";
   } else if (answer.signal != 0) {

@@ -65,7 +65,7 @@ std::vector<const Device*> devices_of(const Array& array) {
 }
 
 // "cpu:0", "cpu:0, cpu:1".
-std::string describe(std::vector<const Device*> devices) {
+std::string names_of(std::vector<const Device*> devices) {
   std::ranges::sort(devices, {}, &Device::number);
   std::string text;
   for (const Device* device : devices) text += (text.empty() ? "" : ", ") + device->to_string();
@@ -149,7 +149,7 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
           ErrorCode::kInvalidArgument,
           fmt::format("{}: the arrays are committed to different devices: operand {} to {}, "
                       "operand {} to {}. Move one with device_put",
-                      where, first, describe(committed), i, describe(devices)));
+                      where, first, names_of(committed), i, names_of(devices)));
     }
   }
   return committed.empty() ? CallPlace{&default_device(), false} : CallPlace{committed[0], true};

@@ -13,7 +13,7 @@
 namespace farcall {
 namespace {
 
-using Entry = std::vector<std::string>;
+using AxesOfDimension = std::vector<std::string>;
 
 // Of each variable; empty where nothing is split.
 class Propagation {
@@ -36,8 +36,8 @@ class Propagation {
   PartitionSpec spec_of(Atom atom) const {
     return atom.is_variable() ? specs_[atom.index] : PartitionSpec();
   }
-  static Entry entry(const PartitionSpec& spec, int64_t dimension) {
-    return dimension < std::ssize(spec) ? spec[static_cast<size_t>(dimension)] : Entry();
+  static AxesOfDimension entry(const PartitionSpec& spec, int64_t dimension) {
+    return dimension < std::ssize(spec) ? spec[static_cast<size_t>(dimension)] : AxesOfDimension();
   }
   std::span<const int64_t> shape_of(Atom atom) const { return program_.type_of(atom).shape(); }
 
@@ -112,7 +112,7 @@ class Propagation {
     add_rest(1, p.rhs_batch, p.rhs_contracting);
     // An axis splits one dimension only.
     std::vector<std::string> taken;
-    for (Entry& one : result) {
+    for (AxesOfDimension& one : result) {
       const auto is_taken = [&](const std::string& name) {
         return std::ranges::find(taken, name) != taken.end();
       };

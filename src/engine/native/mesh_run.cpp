@@ -241,11 +241,11 @@ class MeshRun {
 };
 
 // Where this thread stands.
-struct Place {
+struct MeshPlace {
   MeshRun* run = nullptr;
   size_t number = 0;
 };
-thread_local Place here;
+thread_local MeshPlace here;
 thread_local std::span<const MeshAxis> planned_axes;
 
 }  // namespace
@@ -254,7 +254,7 @@ void run_on_mesh(size_t num_places, const std::function<void(size_t)>& work) {
   const auto run = std::make_shared<MeshRun>(num_places);
   const auto part = [](const std::shared_ptr<MeshRun>& shared,
                        const std::function<void(size_t)>& function, size_t number) {
-    const Place before = std::exchange(here, {shared.get(), number});
+    const MeshPlace before = std::exchange(here, {shared.get(), number});
     std::exception_ptr failure;
     {
       const StopScope stop(shared->is_stopped());

@@ -242,14 +242,6 @@ uint64_t count_wrong(const Case& test, const std::vector<std::vector<std::byte>>
   return count;
 }
 
-Json timing_json(const Timing& timing) {
-  return {{"seconds", timing.median},
-          {"low", timing.low},
-          {"high", timing.high},
-          {"noise", timing.noise},
-          {"samples", timing.count}};
-}
-
 Timing timing_from(const Json& json) {
   return {json["seconds"], json["low"], json["high"], json["noise"], json["samples"]};
 }
@@ -308,8 +300,8 @@ void bench_in_child(const CheckSpec& reference_spec, const CheckSpec& spec, int 
                           {"shapes", done.shapes},
                           {"bytes", done.nbytes},
                           {"flops", done.flops},
-                          {"warm", timing_json(done.warm)},
-                          {"cold", timing_json(done.cold)},
+                          {"warm", to_json(done.warm)},
+                          {"cold", to_json(done.cold)},
                           {"wrong", done.num_wrong},
                           {"refusal", done.refusal}})
                             .dump(-1, ' ', false, Json::error_handler_t::replace) +

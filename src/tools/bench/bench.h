@@ -49,6 +49,7 @@ struct BenchReport {
 // One report for each handler. Those with the same operands are compared. Raises Failure.
 std::vector<BenchReport> bench(const std::vector<CheckSpec>& specs, const BenchOptions& options);
 
+Json to_json(const Timing& timing);
 Json to_json(const std::vector<BenchReport>& reports, const std::optional<Limits>& limits);
 std::string to_text(const std::vector<BenchReport>& reports, const std::optional<Limits>& limits);
 

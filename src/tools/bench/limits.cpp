@@ -17,12 +17,12 @@
 namespace farcall::tools {
 namespace {
 
-constexpr double kSeconds = 0.25;  // for each of the two
+constexpr double kMeasureSeconds = 0.25;  // for each of the two
 
 // The least seconds in which all threads do their part, `work(thread)`.
 double least_time(int num_threads, const std::function<void(int)>& work) {
   double least = 1e9;
-  const double end = now_seconds() + kSeconds;
+  const double end = now_seconds() + kMeasureSeconds;
   for (int round = 0; round < 3 || now_seconds() < end; ++round) {
     std::atomic<int> ready{0};
     std::vector<std::thread> threads;

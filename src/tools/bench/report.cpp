@@ -17,6 +17,14 @@
 #include "tools/terminal.h"
 
 namespace farcall::tools {
+Json to_json(const Timing& timing) {
+  return {{"seconds", timing.median},
+          {"low", timing.low},
+          {"high", timing.high},
+          {"noise", timing.noise},
+          {"samples", timing.count}};
+}
+
 namespace {
 
 // With three digits and a prefix: "12.3 µs", "1.05 MB". The width counts characters.
@@ -96,14 +104,6 @@ std::string table(const std::vector<BenchReport>& reports, const BenchReport& re
   return text;
 }
 
-Json timing_json(const Timing& timing) {
-  return {{"seconds", timing.median},
-          {"low", timing.low},
-          {"high", timing.high},
-          {"noise", timing.noise},
-          {"samples", timing.count}};
-}
-
 constexpr std::string_view kPlot = R"py(
 import json, sys
 import matplotlib
@@ -162,8 +162,8 @@ Json to_json(const std::vector<BenchReport>& reports, const std::optional<Limits
       if (!test.refusal.empty()) {
         row["refusal"] = test.refusal;
       } else {
-        row["warm"] = timing_json(test.warm);
-        row["cold"] = timing_json(test.cold);
+        row["warm"] = to_json(test.warm);
+        row["cold"] = to_json(test.cold);
         row["is_right"] = test.num_wrong == 0;
         if (test.flops > 0) row["flops"] = test.flops;
         if (limits) row["share_of_limit"] = test.share(*limits);
