@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,18 @@ def _install_type_attributes() -> None:
             raise TypeError("the ShapeDtypeStruct of a scalar has no len()")
         return self.shape[0]
 
+    def parameters(
+        shape: Any,
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+        manual_axis_type: Any = None,
+        is_ref: bool = False,
+    ) -> None: ...
+
+    # Classes of the core tell none by themselves.
+    ShapeDtypeStruct.__signature__ = inspect.signature(parameters)
     ShapeDtypeStruct.like = staticmethod(like)
     ShapeDtypeStruct.update = update
     ShapeDtypeStruct.__len__ = length

@@ -128,7 +128,9 @@ def padtype_to_pads(
 
 
 def _sizes(values: Any, count: int, default: int = 1) -> list[int]:
-    return [default] * count if values is None else [operator.index(v) for v in values]
+    if values is None:
+        return [default] * count
+    return list(_core.to_sizes(values, "window, strides and dilations"))
 
 
 def _dilated(sizes: Sequence[int], dilations: Sequence[int]) -> list[int]:

@@ -296,10 +296,15 @@ class Endless:
         lambda items: X.item(items),
         lambda items: fnp.std(X, items),
         lambda items: fc.lax.conv_general_dilated_patches(fnp.ones((1, 1, 4)), items, (1,), "SAME"),
+        lambda items: fnp.linalg.multi_dot(items),
+        lambda items: fc.lax.reduce(X, 0.0, fc.lax.add, items),
+        lambda items: fc.lax.reduce_window(X, 0.0, fc.lax.add, items, (1,), "SAME"),
+        lambda items: fc.lax.conv(fnp.ones((1, 1, 4)), fnp.ones((1, 1, 2)), items, "SAME"),
     ],
 )
 def test_sequences_without_end_are_refused(call: Any) -> None:
-    for items in (Endless(1), Endless(2**40), range(2**70), np.broadcast_to(X, (2**40, 3))):
+    too_many = range(2**70), np.broadcast_to(X, (2**40, 3))
+    for items in (Endless(1), Endless(-1), Endless(2**40), *too_many):
         with pytest.raises((ValueError, OverflowError, TypeError, IndexError)):
             call(items)
 

@@ -1,5 +1,6 @@
 """ShapeDtypeStruct: the type of an array as a value."""
 
+import inspect
 import pickle
 
 import farcall as fc
@@ -51,3 +52,14 @@ def test_it_pickles() -> None:
 def test_mistakes_are_named(arguments: tuple, error: type, text: str) -> None:
     with pytest.raises(error, match=text):
         fc.ShapeDtypeStruct(*arguments)
+
+
+def test_the_constructor_has_a_signature() -> None:
+    for each in (fc.ShapeDtypeStruct, fc.core.ShapedArray):
+        parameters = inspect.signature(each).parameters
+        assert list(parameters)[:3] == ["shape", "dtype", "sharding"]
+        fc.ShapeDtypeStruct(
+            (2,),
+            "float32",
+            **{name: p.default for name, p in parameters.items() if p.default is not p.empty},
+        )

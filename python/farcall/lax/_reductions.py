@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,7 +48,7 @@ def reduce(
     shape = arrays[0].shape
     if any(array.shape != shape for array in arrays):
         raise ValueError(f"reduce: the shapes differ: {', '.join(str(a.shape) for a in arrays)}")
-    axes = sorted(operator.index(d) for d in dimensions)
+    axes = sorted(_core.to_sizes(dimensions, "reduce: dimensions"))
     if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes):
         raise ValueError(f"reduce: {tuple(dimensions)} are no dimensions of shape {shape}")
     if not axes:

@@ -17,7 +17,7 @@ from farcall import _core
 from farcall._core import Array
 from farcall._core.linalg import matrix_norm, norm, vector_norm
 from farcall.numpy import _linear
-from farcall.numpy._common import default_int
+from farcall.numpy._common import as_arrays, default_int
 
 __all__ = [
     "EigResult",
@@ -384,7 +384,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Array:
 
     The first and the last may be vectors.
     """
-    parts = [_numpy.as_array(a, "multi_dot: argument arrays") for a in arrays]
+    parts = as_arrays(arrays, "multi_dot")
     if len(parts) < 2:
         raise ValueError(f"multi_dot: takes two arrays or more, got {len(parts)}")
     first_is_row, last_is_column = parts[0].ndim == 1, parts[-1].ndim == 1
