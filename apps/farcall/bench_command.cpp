@@ -73,7 +73,7 @@ int run(const Options& options) {
     for (tools::CheckSpec& spec : specs_of(options, target, how.timeout))
       specs.push_back(std::move(spec));
   }
-  warn_of_load();
+  if (!options.is_json) warn_of_load();
   std::optional<tools::Limits> limits;
   if (!options.has_no_limits) limits = tools::measure_limits();
   const auto reports = tools::bench(specs, how);
