@@ -1,4 +1,5 @@
-#include <filesystem>
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -48,6 +49,17 @@ int exit_code(const std::vector<tools::BenchReport>& reports) {
   return code;
 }
 
+// Other programs make times longer, and limits lower.
+void warn_of_load() {
+  double load = 0;
+  const int num_processors = tools::num_processors();
+  if (getloadavg(&load, 1) == 1 && load > num_processors + 0.5)
+    fmt::print(stderr,
+               "{} {:.1f} programs run on {} processor{}; times are those of a busy machine\n",
+               tools::styled(tools::Style::kYellow, "busy:"), load, num_processors,
+               num_processors == 1 ? "" : "s");
+}
+
 int run(const Options& options) {
   tools::BenchOptions how = options.how;
   how.noise = options.noise / 100;
@@ -61,6 +73,7 @@ int run(const Options& options) {
     for (tools::CheckSpec& spec : specs_of(options, target, how.timeout))
       specs.push_back(std::move(spec));
   }
+  if (!options.is_json) warn_of_load();
   std::optional<tools::Limits> limits;
   if (!options.has_no_limits) limits = tools::measure_limits();
   const auto reports = tools::bench(specs, how);

@@ -119,10 +119,21 @@ def load_inline(
       CompileError: with what the compiler says, and the line of the source.
       FileNotFoundError: when there is no compiler.
       OSError: when the library does not load.
+      TypeError: for a source that is no string, or options that are one.
       ValueError: for a name that is no file name, no source or two, or a source without handlers.
       RuntimeError: when a target has the name of another handler.
     """
     what = f'load_inline("{name}")'
+    for option, text in (("name", name), ("cpp_source", cpp_source), ("cuda_source", cuda_source)):
+        if not isinstance(text, str):
+            raise TypeError(f"{what}: {option} must be a string, got {text!r}")
+    for option, words in (
+        ("extra_cflags", extra_cflags),
+        ("extra_ldflags", extra_ldflags),
+        ("extra_include_paths", extra_include_paths),
+    ):
+        if isinstance(words, str):
+            raise TypeError(f'{what}: {option} must be a list, such as ["{words}"], got {words!r}')
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise ValueError(f"{what}: the name must consist of letters, digits, _, - and .")
     if bool(cpp_source) == bool(cuda_source):

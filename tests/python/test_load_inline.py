@@ -115,6 +115,11 @@ def test_wrong_arguments() -> None:
         load_inline("nothing")
     with pytest.raises(ValueError, match="the name must consist of"):
         load_inline("../escape", "// nothing")
+    with pytest.raises(TypeError, match=r'extra_cflags must be a list, such as \["-O3"\]'):
+        load_inline("nothing", "// nothing", extra_cflags="-O3")
+    source: Any = 3
+    with pytest.raises(TypeError, match="cpp_source must be a string, got 3"):
+        load_inline("nothing", source)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         load_library("no_such_library.so")
 

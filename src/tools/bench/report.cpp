@@ -109,6 +109,7 @@ import json, sys
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator
 source, target = sys.argv[1:]
 data = json.load(open(source))
 plt.rcParams["svg.hashsalt"] = "farcall"
@@ -129,7 +130,8 @@ for i, handler in enumerate(data["handlers"]):
         rates.plot(nbytes, [b / s / 1e9 for b, s in zip(nbytes, seconds)], **style)
 limits = data.get("limits")
 if limits:
-    rates.axhline(limits["bytes_per_second"] / 1e9, color="0.5", linewidth=1, linestyle=":", label="memory, all threads")
+    limit = rates.axhline(limits["bytes_per_second"] / 1e9, color="0.5", linewidth=1, linestyle=":", label="memory, all threads")
+    rates.legend(handles=[limit], frameon=False, fontsize=9)
 for axes, title in ((times, "time of a call in µs"), (rates, "GB/s")):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -137,9 +139,9 @@ for axes, title in ((times, "time of a call in µs"), (rates, "GB/s")):
     axes.set_title(title, fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.xaxis.set_major_locator(LogLocator(base=16))
     axes.xaxis.set_major_formatter(lambda x, _: next(f"{x / 2**k:g} {u}B" for k, u in ((30, "Gi"), (20, "Mi"), (10, "Ki"), (0, "")) if x >= 2**k or k == 0))
 times.legend(frameon=False, fontsize=9)
-rates.legend(frameon=False, fontsize=9)
 figure.savefig(target, dpi=150)
 )py";
 
