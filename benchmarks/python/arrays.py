@@ -65,6 +65,72 @@ class Programs:
 
         return self.call(self.module.grad(loss), layers, self.array(128, 256))
 
+    def integers(self, below, *shape):
+        return self.numpy.asarray(self.random.integers(0, below, shape, np.int32))
+
+    def ordering(self):
+        fnp, million = self.numpy, self.array(1 << 20)
+        ranks = self.integers(1000, 1 << 20)
+        return {
+            "sort, 1M": self.call(fnp.sort, million),
+            "sort, 1,024 rows of 1,024": self.call(fnp.sort, self.array(1024, 1024)),
+            "argsort, 1M": self.call(fnp.argsort, million),
+            "sort by two keys, 1M": self.call(
+                lambda *a: self.lax.sort(a, num_keys=2), ranks, million
+            ),
+            "top 16 of 1M": self.call(lambda x: self.lax.top_k(x, 16), million),
+            "largest of each row, 4096 by 1024": self.call(
+                lambda x: x.argmax(1), self.array(*ROWS)
+            ),
+            "running sum of each row, 4096 by 1024": self.call(
+                lambda x: x.cumsum(1), self.array(*ROWS)
+            ),
+            "running sum of each column, 4096 by 1024": self.call(
+                lambda x: x.cumsum(0), self.array(*ROWS)
+            ),
+        }
+
+    def indexing(self):
+        def take(a, i):
+            return a[i]
+
+        def add(a, i, b):
+            return a.at[i].add(b)
+
+        segment_sum = importlib.import_module(f"{self.module.__name__}.ops").segment_sum
+        table, rows, elements = self.array(1024, 64), 1 << 16, 1 << 20
+        million, anywhere = self.array(elements), self.integers(elements, elements)
+        return {
+            "rows taken, 65,536 of 1,024 by 64": self.call(take, table, self.integers(1024, rows)),
+            "rows taken, 1M of 65,536 by 8": self.call(
+                take, self.array(rows, 8), self.integers(rows, elements)
+            ),
+            "elements taken, 1M of 1M": self.call(take, million, anywhere),
+            "rows added, 65,536 to 1,024 by 64": self.call(
+                add, table, self.integers(1024, rows), self.array(rows, 64)
+            ),
+            "elements added, 1M to 1M": self.call(add, million, anywhere, million),
+            "sums of 1,024 segments of 1M": self.call(
+                lambda x, i: segment_sum(x, i, num_segments=1024),
+                million,
+                self.integers(1024, elements),
+            ),
+        }
+
+    def moving(self):
+        fnp, square = self.numpy, self.array(2048, 2048)
+        return {
+            "transpose, 2048 by 2048": self.call(lambda a: a.T + 0, square),
+            "transpose, 256 of 128 by 128": self.call(
+                lambda a: fnp.swapaxes(a, 1, 2) + 0, self.array(256, 128, 128)
+            ),
+            "reversed, 4M": self.call(lambda a: a[::-1] + 0, self.array(*LARGE)),
+            "padded by 1, 2048 by 2048": self.call(lambda a: fnp.pad(a, 1) + 0, square),
+            "joined, 2 of 2048 by 2048": self.call(
+                lambda a: fnp.concatenate([a, a], 1) + 0, square
+            ),
+        }
+
     def rows(self):
         fnp, random = self.numpy, importlib.import_module(f"{self.module.__name__}.random")
         key = random.key(0)
@@ -82,13 +148,7 @@ class Programs:
         found["softmax, 4096 by 1024"] = self.call(self.nn.softmax, x)
         found["sum of each row, 4096 by 1024"] = self.call(lambda a: a.sum(1), x)
         found["sum of each column, 4096 by 1024"] = self.call(lambda a: a.sum(0), x)
-        found["transpose, 2048 by 2048"] = self.call(lambda a: a.T + 0, self.array(2048, 2048))
-        found["sort, 1M"] = self.call(fnp.sort, self.array(1 << 20))
-        found["rows taken, 65,536 of 1,024 by 64"] = self.call(
-            lambda a, i: a[i],
-            self.array(1024, 64),
-            fnp.asarray(self.random.integers(0, 1024, 1 << 16, np.int32)),
-        )
+        found |= self.ordering() | self.indexing() | self.moving()
         for size in (8, 64, 256, 1024):
             pair = self.array(size, size), self.array(size, size)
             found[f"matmul, {size}"] = self.call(fnp.matmul, *pair)

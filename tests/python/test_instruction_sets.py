@@ -22,6 +22,7 @@ drawn = random.normal(size=997) * 2.0 ** random.integers(-20, 20, 997)
 x = np.concatenate([special_values, drawn])
 y = random.permutation(x)
 table = random.normal(size=(131, 331))
+rows = random.integers(-131, 131, 500)
 
 
 def show(name, result):
@@ -52,6 +53,14 @@ for dtype in ("float16", "bfloat16", "float32", "float64"):
     for f in REDUCTIONS:
         for axis in (0, 1, None):
             show(f"{f.__name__} {dtype} {axis}", f(t, axis=axis))
+    for f in (fnp.sort, fnp.argsort):
+        show(f"{f.__name__} {dtype}", f(a))
+        for axis in (0, 1):
+            show(f"{f.__name__} {dtype} {axis}", f(t, axis=axis))
+    show(f"lexsort {dtype}", fnp.lexsort((a, fnp.rint(b))))
+    show(f"take {dtype}", t[rows])
+    show(f"add at rows {dtype}", t.at[rows].add(t[rows[::-1]]))
+    show(f"add at elements {dtype}", a.at[rows].add(b[: rows.size]))
     show(f"clip {dtype}", fnp.clip(a, -1.5, 2))
     show(f"where {dtype}", fnp.where(a < b, a, b))
     for other in ("bool", "int8", "uint16", "int32", "int64", "float16", "float32", "complex64"):

@@ -7,7 +7,9 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/moves.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/tile_load.h"
 
 namespace farcall::native {
 namespace {
@@ -128,6 +130,22 @@ std::optional<Extent> extent_of_operation(const Program& program, const Equation
   return result == Extent::kColumn ? Extent::kFull : result;
 }
 
+// What is moved has been computed before: elements of one tile lie in other ones.
+std::optional<Extent> extent_of_move(const Program& program, const Equation& equation,
+                                     const Extents& extents, Domain& domain) {
+  const Atom operand = equation.inputs[0];
+  if (!operand.is_variable() || extents.of(operand.index)) return std::nullopt;
+  const int64_t size = program.variable_types[equation.outputs[0]].size();
+  if (size == 1) return Extent::kScalar;
+  return set_size(domain, size) ? std::optional(Extent::kFull) : std::nullopt;
+}
+
+bool is_cheap_move(const Equation& equation, ShapeDtype operand, ShapeDtype result) {
+  const std::optional<ElementSource> source =
+      element_source(equation.primitive->name, operand, result, equation.params.get());
+  return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
+}
+
 bool reduces_last_dimensions(const Program& program, const Equation& equation) {
   const auto* params = try_params<ReduceParams>(equation.params.get());
   if (!params || !equation.primitive->name.starts_with("reduce_")) return false;
@@ -167,6 +185,8 @@ Role role_of(const Program& program, const Equation& equation) {
   const Primitive& primitive = *equation.primitive;
   if (primitive.kind == PrimitiveKind::kView) return Role::kView;
   if (primitive.name == "broadcast_in_dim") return Role::kBroadcast;
+  if (primitive.name == "iota") return out.size() == 1 ? Role::kNone : Role::kCount;
+  if (inputs.size() == 1 && is_cheap_move(equation, inputs[0], out)) return Role::kMove;
   if (reduces_last_dimensions(program, equation)) return Role::kReduction;
   const ElementwiseFactory describe = find_elementwise(primitive.name);
   if (!describe) return Role::kNone;
@@ -187,6 +207,14 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
       break;
     case Role::kBroadcast:
       found = extent_of_broadcast(program, equation, extents, grown);
+      break;
+    case Role::kMove:
+      found = extent_of_move(program, equation, extents, grown);
+      break;
+    case Role::kCount:
+      if (set_size(grown, program.variable_types[equation.outputs[0]].size())) {
+        found = Extent::kFull;
+      }
       break;
     case Role::kReduction:
       found = extent_of_reduction(program, equation, grown);

@@ -29,6 +29,8 @@ enum class Role : uint8_t {
   kNone,       // it cannot be in one
   kView,       // its operand's elements as they are
   kBroadcast,  // broadcast_in_dim
+  kMove,       // elements of an operand from outside, in another order or some of them
+  kCount,      // iota
   kReduction,  // along the last dimensions
   kOperation,  // elementwise
 };

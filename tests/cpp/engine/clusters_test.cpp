@@ -124,6 +124,20 @@ TEST(FormClusters, ViewsAndBroadcastsOfItsResultsStayOutside) {
               ElementsAre("(neg exp)", "reshape", "broadcast_in_dim"));
 }
 
+TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
+  // What a cluster computes is not moved in it, nor are elements far apart or in short runs.
+  EXPECT_THAT(
+      grouping("{ lambda ; a:f32[40]. let b:f32[32] = slice[start_indices=(8,) limit_indices=(40,) "
+               "strides=(1,)] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
+               "iota[dtype=f32 shape=(32,) dimension=0] e:f32[32] = mul c d f:f32[32] = "
+               "rev[dimensions=(0,)] e g:f32[32] = add f f h:f32[32] = neg g in (h,) }"),
+      ElementsAre("slice", "(rev iota mul)", "(rev add neg)"));
+  EXPECT_THAT(grouping("{ lambda ; a:f32[32,32]. let b:f32[32,32] = transpose[permutation=(1, 0)] "
+                       "a c:f32[32,32] = neg b d:f32[32,2] = slice[start_indices=(0, 0) "
+                       "limit_indices=(32, 2) strides=(1, 1)] a e:f32[32,2] = neg d in (c, e) }"),
+              ElementsAre("transpose", "neg", "slice", "neg"));
+}
+
 TEST(FormClusters, GroupsOfAnyNumberStayApartFromEachOther) {
   // Each reads the one before through a reversal.
   std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
@@ -244,6 +258,40 @@ TEST(Clusters, OfScalars) {
       "{ lambda ; a:f32[] b:f32[]. let c:f32[] = mul a b d:f32[] = add c 1.0:f32[] e:bool[] = lt c "
       "d f:f32[] = select_n e a d g:f16[] = convert_element_type[new_dtype=f16 weak_type=False] f "
       "in (d, g, c) }");
+}
+
+// Slices of every kind, reversed and transposed operands, single elements and counted numbers, in
+// tiles that end within rows.
+TEST(Clusters, OfPartsOfOperands) {
+  const std::string text =
+      "{ lambda ; x:T[R,C] y:T[R,3,C] s:T[C]. let a:T[R,C] = rev[dimensions=(0, 1)] x b:T[R,C] = "
+      "rev[dimensions=(0,)] x c:T[R,1,C] = slice[start_indices=(0, 2, 0) limit_indices=(R, 3, C) "
+      "strides=(1, 1, 1)] y d:T[R,C] = reshape[new_sizes=(R, C)] c e:T[1] = "
+      "slice[start_indices=(5,) "
+      "limit_indices=(6,) strides=(1,)] s f:T[] = reshape[new_sizes=()] e g:T[R,C] = "
+      "iota[dtype=T shape=(R, C) dimension=0] h:T[R,C] = iota[dtype=T shape=(R, C) dimension=1] "
+      "i:T[R,C] = add a b j:T[R,C] = mul i d k:T[R,C] = add j f l:T[R,C] = sub g h m:T[R,C] = add "
+      "k l n:T[R,C] = max m x in (n, b, f, g, j) }";
+  for (const std::string dtype : {"f32", "f16", "i8", "f64"}) {
+    for (const auto& [rows, columns] : std::vector<std::pair<std::string, std::string>>{
+             {"2", "16"}, {"7", "130"}, {"500", "17"}, {"33", "77"}, {"5", "3000"}}) {
+      expect_same_bits(replaced(
+          replaced(replaced(replaced(text, "T[", dtype + "["), "=T", "=" + dtype), "R", rows), "C",
+          columns));
+    }
+  }
+  // Steps between elements; dense parts of an operand that is read as a whole too.
+  const std::string steps =
+      "{ lambda ; x:f32[9000] y:f32[4,50,3,40]. let a:f32[3000] = slice[start_indices=(1,) "
+      "limit_indices=(9000,) strides=(3,)] x b:f32[3000] = slice[start_indices=(4000,) "
+      "limit_indices=(7000,) strides=(1,)] x c:f32[3000] = mul a b d:f32[4,3,50,40] = "
+      "transpose[permutation=(0, 2, 1, 3)] y e:f32[4,3,50,40] = mul d d f:f32[24000] = "
+      "reshape[new_sizes=(24000,)] y g:f32[24000] = neg f in (c, e, g) }";
+  expect_same_bits(steps, 2);
+  // No result may take the place of an operand that is read elsewhere.
+  expect_same_bits(
+      "{ lambda ; x:f32[5000]. let a:f32[5000] = rev[dimensions=(0,)] x b:f32[5000] = exp a "
+      "c:f32[5000] = sub b 1.0:f32[] in (c,) }");
 }
 
 // Of rows and columns of every size: of fewer columns than a tile has elements, and of more.

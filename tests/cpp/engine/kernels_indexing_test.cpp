@@ -122,6 +122,170 @@ TEST(IndexingKernels, UpdatesInPlaceAreThoseOfACopy) {
   EXPECT_FALSE(updates_first_input("gather"));
 }
 
+// ---- many windows
+
+// Windows of `slice` of an operand, their starts in `starts`, the dimensions of the result that are
+// theirs.
+struct Case {
+  Shape operand, starts;  // of the indices, without the components
+  GatherDimensionNumbers numbers;
+  Shape slice;
+
+  Shape result() const {
+    Shape windows, all;
+    for (size_t i = 0; i < operand.size(); ++i) {
+      const auto is_in = [&](const std::vector<int64_t>& dims) {
+        return std::ranges::find(dims, static_cast<int64_t>(i)) != dims.end();
+      };
+      const bool stays =
+          !is_in(numbers.collapsed_slice_dims) && !is_in(numbers.operand_batching_dims);
+      if (stays) windows.push_back(slice[i]);
+    }
+    size_t window = 0, start = 0;
+    for (size_t i = 0; i < windows.size() + starts.size(); ++i) {
+      all.push_back(is_offset(i) ? windows[window++] : starts[start++]);
+    }
+    return all;
+  }
+  bool is_offset(size_t dim) const {
+    return std::ranges::find(numbers.offset_dims, static_cast<int64_t>(dim)) !=
+           numbers.offset_dims.end();
+  }
+
+  // Where an element of the result lies in the operand; -1 outside.
+  int64_t place(std::span<const int64_t> index, const TestArray& indices, bool clips) const {
+    Shape at_start, at_window;
+    for (size_t i = 0; i < index.size(); ++i) {
+      (is_offset(i) ? at_window : at_start).push_back(index[i]);
+    }
+    Shape at(operand.size(), 0);
+    const auto num_components = static_cast<int64_t>(numbers.start_index_map.size());
+    for (int64_t k = 0; k < num_components; ++k) {
+      const int64_t dim = numbers.start_index_map[k];
+      const double start = indices.real(flat_index(starts, at_start) * num_components + k);
+      const auto limit = static_cast<double>(operand[dim] - slice[dim]);
+      if (!clips && (start < 0 || start > limit)) return -1;
+      at[dim] = static_cast<int64_t>(std::clamp(start, 0.0, limit));
+    }
+    for (size_t k = 0; k < numbers.operand_batching_dims.size(); ++k) {
+      at[numbers.operand_batching_dims[k]] = at_start[numbers.start_indices_batching_dims[k]];
+    }
+    for (size_t i = 0, next = 0; i < operand.size(); ++i) {
+      const auto dim = static_cast<int64_t>(i);
+      if (std::ranges::find(numbers.collapsed_slice_dims, dim) ==
+              numbers.collapsed_slice_dims.end() &&
+          std::ranges::find(numbers.operand_batching_dims, dim) ==
+              numbers.operand_batching_dims.end()) {
+        at[i] += at_window[next++];
+      }
+    }
+    return flat_index(operand, at);
+  }
+};
+
+std::vector<Case> cases_of_many_windows() {
+  std::vector<Case> cases;
+  const GatherDimensionNumbers elements = {{}, {0}, {0}, {}, {}};
+  for (const int64_t count : {1, 255, 256, 257, 70'000}) {
+    cases.push_back({{501}, {count}, elements, {1}});
+  }
+  for (const int64_t columns : {2, 3, 8, 15, 16, 17, 33, 70, 300}) {
+    cases.push_back({{90, columns}, {600}, {{1}, {0}, {0}, {}, {}}, {1, columns}});
+  }
+  cases.push_back({{90, 9}, {9000}, {{1}, {0}, {0}, {}, {}}, {1, 9}});
+  // The windows' dimension before the others; a part of each row; two components; two rows.
+  cases.push_back({{90, 9}, {30, 25}, {{0}, {0}, {0}, {}, {}}, {1, 9}});
+  cases.push_back({{90, 9}, {30, 25}, {{1}, {0}, {0, 1}, {}, {}}, {1, 4}});
+  cases.push_back({{90, 9}, {700}, {{}, {0, 1}, {1, 0}, {}, {}}, {1, 1}});
+  cases.push_back({{90, 9}, {300}, {{1, 2}, {}, {0}, {}, {}}, {2, 9}});
+  // In step with a dimension of the operand.
+  cases.push_back({{300, 5, 6}, {300, 4}, {{2}, {1}, {1}, {0}, {0}}, {1, 1, 6}});
+  cases.push_back({{5, 7, 6}, {4, 5}, {{1}, {1}, {1}, {0}, {1}}, {1, 1, 6}});
+  return cases;
+}
+
+TestArray starts_of(const Case& given, DType dtype, std::mt19937& random) {
+  Shape shape = given.starts;
+  shape.push_back(static_cast<int64_t>(given.numbers.start_index_map.size()));
+  TestArray indices(ShapeDtype(dtype, shape));
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    indices.set(i, static_cast<double>(random() % 100) - (dtype == DType::kInt32 ? 3 : 0));
+  }
+  return indices;
+}
+
+TEST(IndexingKernels, GathersOfManyWindows) {
+  std::mt19937 random(5);
+  for (const Case& given : cases_of_many_windows()) {
+    for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kComplex128}) {
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
+      const TestArray x = random_array({dtype, given.operand}, random, 100);
+      const TestArray fill(ShapeDtype(dtype, {}), std::vector<double>{7});
+      for (const DType index : {DType::kInt32, DType::kUInt8, DType::kInt64}) {
+        const TestArray indices = starts_of(given, index, random);
+        for (const bool clips : {true, false}) {
+          GatherParams params{given.numbers, given.slice, fill.text(0)};
+          params.mode = clips ? GatherScatterMode::kClip : GatherScatterMode::kFillOrDrop;
+          const ShapeDtype type(dtype, given.result());
+          const TestArray found = run_kernel("gather", {x, indices}, type, make_params(params));
+          for_each_index(type.shape(), [&](std::span<const int64_t> at) {
+            const int64_t place = given.place(at, indices, clips);
+            const Number expected = place < 0 ? Number(7) : x.get(place);
+            ASSERT_EQ(found.get(flat_index(type.shape(), at)), expected)
+                << type.to_string() << " from " << x.type().to_string();
+          });
+        }
+      }
+    }
+  }
+}
+
+// Windows that meet are combined in their order.
+TEST(IndexingKernels, ScattersOfManyWindows) {
+  std::mt19937 random(6);
+  for (const Case& given : cases_of_many_windows()) {
+    for (const DType dtype : {DType::kInt16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
+      const TestArray x = random_array({dtype, given.operand}, random, 8);
+      const TestArray updates = random_array({dtype, given.result()}, random, 1);
+      const TestArray indices = starts_of(given, DType::kInt32, random);
+      for (const bool clips : {true, false}) {
+        const auto& n = given.numbers;
+        ScatterParams params{{n.offset_dims, n.collapsed_slice_dims, n.start_index_map,
+                              n.operand_batching_dims, n.start_indices_batching_dims}};
+        params.mode = clips ? GatherScatterMode::kClip : GatherScatterMode::kFillOrDrop;
+        TestArray replaced = x.copy(), largest = x.copy();
+        std::vector<double> sums;
+        for (int64_t i = 0; i < x.size(); ++i) sums.push_back(x.real(i));
+        for_each_index(given.result(), [&](std::span<const int64_t> at) {
+          const int64_t place = given.place(at, indices, clips);
+          if (place < 0) return;
+          const double update = updates.real(flat_index(given.result(), at));
+          replaced.set(place, update);
+          largest.set(place, std::max(largest.real(place), update));
+          sums[place] += update;
+        });
+        const auto run = [&](const char* name) {
+          return run_kernel(name, {x, indices, updates}, x.type(), make_params(params));
+        };
+        // Else windows are not met in the order of the result's elements, and another one is last.
+        const bool is_in_order =
+            n.offset_dims.empty() || n.offset_dims[0] == std::ssize(given.starts);
+        if (is_in_order) {
+          EXPECT_TRUE(run("scatter").same_bytes(replaced))
+              << x.type().to_string() << " " << updates.type().to_string() << " " << clips;
+        }
+        EXPECT_TRUE(run("scatter_max").same_bytes(largest));
+        const TestArray sum = run("scatter_add");
+        for (int64_t i = 0; i < x.size(); ++i) {
+          if (std::abs(sums[i]) > 200) continue;  // beyond what all these dtypes hold exactly
+          ASSERT_EQ(sum.real(i), sums[i]) << x.type().to_string() << " element " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(IndexingKernels, PadOfEveryDType) {
   std::mt19937 random(4);
   const auto params = make_params(PadParams{{{1, -1, 1}, {-1, 2, 0}}});

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tbb/task_arena.h>
+
 #include <farcall/core/layout.h>
 #include <farcall/primitives/structural.h>
 
@@ -226,6 +228,50 @@ TEST(StridedCopy, RandomStrides) {
     strided_copy(width, shape, source.data() + source_offset * width, from,
                  target.data() + target_offset * width, to);
     ASSERT_EQ(target, expected) << "width " << width << " shape " << shape_to_string(shape);
+  }
+}
+
+// Transposed, turned round, and dense, where several threads share the work, for elements of every
+// width and sizes that are no multiples of anything.
+TEST(StridedCopy, OfManyElements) {
+  std::mt19937 random(43);
+  for (const int num_threads : {1, 3}) {
+    for (const size_t width : {1, 2, 4, 8, 16}) {
+      for (const Shape& shape : {Shape{311, 257}, {64, 1024}, {3, 130, 201}, {1025, 3, 31}}) {
+        const auto size =
+            static_cast<size_t>(shape[0] * shape[1] * (shape.size() > 2 ? shape[2] : 1));
+        std::vector<uint8_t> source(size * width), target(size * width), expected(size * width);
+        for (auto& byte : source) byte = static_cast<uint8_t>(random());
+        const auto dense = strides_of(shape, row_major(shape.size()));
+        Indices order(shape.size());
+        std::iota(order.begin(), order.end(), 0);
+        do {
+          for (const int64_t sign : {1, -1}) {
+            Shape to_shape;
+            Indices from;
+            int64_t offset = 0;
+            for (const int64_t i : order) {
+              to_shape.push_back(shape[i]);
+              from.push_back(sign * dense[i]);
+              if (sign < 0) offset += (shape[i] - 1) * dense[i];
+            }
+            const auto to = strides_of(to_shape, row_major(shape.size()));
+            size_t next = 0;
+            for_each_index(to_shape, [&](std::span<const int64_t> index) {
+              int64_t at = offset;
+              for (size_t d = 0; d < index.size(); ++d) at += index[d] * from[d];
+              std::memcpy(&expected[next * width], &source[at * width], width);
+              ++next;
+            });
+            tbb::task_arena(num_threads).execute([&] {
+              strided_copy(width, to_shape, source.data() + offset * width, from, target.data(),
+                           to);
+            });
+            ASSERT_EQ(target, expected) << "width " << width << shape_to_string(to_shape) << sign;
+          }
+        } while (std::ranges::next_permutation(order).found);
+      }
+    }
   }
 }
 

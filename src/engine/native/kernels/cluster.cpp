@@ -46,6 +46,7 @@ class TileRunner {
   int64_t run_tile(int64_t tile) {
     const int64_t row = tile / plan_.parts * plan_.tile_rows;
     const int64_t column = tile % plan_.parts * plan_.tile_columns;
+    first_ = row * plan_.columns + column;
     set_counts(std::min(plan_.tile_rows, plan_.rows - row),
                std::min(plan_.tile_columns, plan_.columns - column));
     if (plan_.num_tiles > 1) move_bases(row, column);
@@ -55,7 +56,7 @@ class TileRunner {
 
  private:
   std::byte* operand(const ClusterPlan::Base& base) const {
-    return static_cast<std::byte*>(operands_[base.operand]);
+    return static_cast<std::byte*>(operands_[base.operand]) + base.offset;
   }
   std::byte* at(TileAddress address) const { return bases_[address.base] + address.offset; }
   int64_t count(Extent extent) const { return counts_[static_cast<size_t>(extent)]; }
@@ -116,6 +117,10 @@ class TileRunner {
         void* const operands[] = {input, output};
         return kernel.run({operands, nullptr, kernel.data.get()});
       }
+      case TileStep::Kind::kLoad:
+        return plan_.views[step.index].load(input, first_, size, output);
+      case TileStep::Kind::kCount:
+        return plan_.countings[step.index].load(first_, size, output);
       case TileStep::Kind::kLoop:
         break;
     }
@@ -124,6 +129,7 @@ class TileRunner {
   const ClusterPlan& plan_;
   void* const* operands_;
   std::byte** bases_;
+  int64_t first_ = 0;                 // element of the tile
   int64_t counts_[4] = {1, 1, 1, 1};  // of elements, by extent
 };
 

@@ -12,6 +12,7 @@
 
 #include "engine/native/cluster_domain.h"
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/tile_load.h"
 
 namespace farcall::native {
 
@@ -31,11 +32,13 @@ struct TileStep {
     kRepeatRows,     // the element of each row, repeated along it
     kRepeatColumns,  // a row, repeated for all
     kReduce,
+    kLoad,   // a tile of a strided view
+    kCount,  // numbers of an iota
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of what it writes
   uint32_t width = 0;             // of an element that is repeated
-  uint32_t index = 0;             // of the conversion or reduction
+  uint32_t index = 0;             // of the conversion, reduction, view or iota
   TileAddress inputs[kMaxElementwiseInputs];
   TileAddress output;
   Loop loop = nullptr;
@@ -62,8 +65,12 @@ struct ClusterPlan {
     uint32_t operand = 0;
     Extent extent = Extent::kFull;
     uint32_t width = 0;
+    int64_t offset = 0;    // bytes
+    bool is_part = false;  // some of the operand's elements, or all in another order
   };
   std::vector<Base> bases;
+  std::vector<StridedView> views;
+  std::vector<Counting> countings;
   Storage constants;
   size_t scalars_bytes = 0, thread_bytes = 0;
   std::vector<std::pair<uint32_t, uint32_t>> in_place;  // Kernel::in_place

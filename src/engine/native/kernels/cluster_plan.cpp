@@ -8,6 +8,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/primitives/reduce.h>
+#include <farcall/primitives/structural.h>
 
 #include "engine/native/arena.h"
 #include "engine/native/kernels/cluster.h"
@@ -53,8 +54,8 @@ class ClusterPlanner {
  public:
   explicit ClusterPlanner(const Program& body) : body_(body), values_(body.variable_types.size()) {}
 
-  // False where a reduction has no kernel.
-  bool run() {
+  // Null where a reduction has no kernel.
+  std::shared_ptr<const ClusterPlan> run() {
     find_extents();
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
     for (const Equation& equation : body_.equations) add(equation);
@@ -66,10 +67,8 @@ class ClusterPlanner {
     place_registers();
     emit();
     find_in_place();
-    return make_reductions();
+    return make_reductions() ? std::move(plan_) : nullptr;
   }
-
-  std::shared_ptr<ClusterPlan> plan = std::make_shared<ClusterPlan>();
 
  private:
   struct Known {
@@ -107,12 +106,12 @@ class ClusterPlanner {
     registers_.push_back(made);
     return registers_.size() - 1;
   }
-  size_t add_base(uint32_t operand, Extent extent, uint32_t width) {
-    plan->bases.push_back({operand, extent, width});
+  size_t add_base(ClusterPlan::Base base) {
+    plan_->bases.push_back(base);
     return add_register({.home = Register::Home::kBase,
-                         .index = static_cast<uint32_t>(plan->bases.size() - 1),
-                         .extent = extent,
-                         .width = width});
+                         .index = static_cast<uint32_t>(plan_->bases.size() - 1),
+                         .extent = base.extent,
+                         .width = base.width});
   }
   size_t add_constant(const void* element, uint32_t width) {
     const auto [found, is_new] = constants_.try_emplace(
@@ -145,9 +144,7 @@ class ClusterPlanner {
     if (values_[atom.index].extent) return values_[atom.index].found;
     const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
     if (is_new) {
-      found->second =
-          add_base(input_number_.at(atom.index), extent,
-                   static_cast<uint32_t>(byte_width(body_.variable_types[atom.index].dtype())));
+      found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)});
     }
     return found->second;
   }
@@ -169,10 +166,10 @@ class ClusterPlanner {
   }
 
   Draft conversion_step(size_t from, const Conversion& conversion) {
-    plan->conversions.push_back(conversion);
+    plan_->conversions.push_back(conversion);
     return {.kind = Kind::kConvert,
             .inputs = {from},
-            .index = static_cast<uint32_t>(plan->conversions.size() - 1)};
+            .index = static_cast<uint32_t>(plan_->conversions.size() - 1)};
   }
 
   // How an element of one extent becomes those of another one.
@@ -198,6 +195,10 @@ class ClusterPlanner {
     const uint32_t output = equation.outputs[0];
     const Extent extent = extent_of(output);
     const Role role = role_of(body_, equation);
+    if (role == Role::kMove || role == Role::kCount) {
+      values_[output].found = role == Role::kMove ? add_move(equation) : add_count(equation);
+      return;
+    }
     const auto outside = [&](Atom atom) {
       if (role == Role::kBroadcast) return extent;
       return extent_outside(body_.type_of(atom), domain_);
@@ -216,6 +217,33 @@ class ClusterPlanner {
     } else {
       result = add_operation(equation, extent, std::move(inputs));
     }
+  }
+
+  // Elements that follow one another are read where they are.
+  size_t add_move(const Equation& equation) {
+    const uint32_t output = equation.outputs[0], operand = equation.inputs[0].index;
+    const ShapeDtype type = body_.variable_types[output];
+    const ElementSource source = *element_source(
+        equation.primitive->name, body_.variable_types[operand], type, equation.params.get());
+    const StridedView view(type, source);
+    const uint32_t width = width_of(output);
+    const size_t base = add_base({.operand = input_number_.at(operand),
+                                  .extent = view.is_dense() ? extent_of(output) : Extent::kScalar,
+                                  .width = width,
+                                  .offset = source.offset * width,
+                                  .is_part = true});
+    if (view.is_dense()) return base;
+    plan_->views.push_back(view);
+    const auto index = static_cast<uint32_t>(plan_->views.size() - 1);
+    return add_step({.kind = Kind::kLoad, .inputs = {base}, .index = index}, Extent::kFull, width);
+  }
+
+  size_t add_count(const Equation& equation) {
+    const uint32_t output = equation.outputs[0];
+    const auto& params = params_as<IotaParams>(equation.params.get());
+    plan_->countings.emplace_back(body_.variable_types[output], params.dimension);
+    const auto index = static_cast<uint32_t>(plan_->countings.size() - 1);
+    return add_step({.kind = Kind::kCount, .index = index}, Extent::kFull, width_of(output));
   }
 
   uint32_t width_of(uint32_t variable) const {
@@ -257,7 +285,7 @@ class ClusterPlanner {
     Extent extent = size == domain_.size ? Extent::kFull : Extent::kRow;
     if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
     const size_t to =
-        add_base(static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable));
+        add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)});
     Register& source = registers_[from];
     if (source.home == Register::Home::kScratch && held == extent) {
       source.home = Register::Home::kBase;
@@ -275,11 +303,11 @@ class ClusterPlanner {
   int64_t multiple(Extent extent) const {
     switch (extent) {
       case Extent::kRow:
-        return plan->tile_rows;
+        return plan_->tile_rows;
       case Extent::kColumn:
-        return plan->tile_columns;
+        return plan_->tile_columns;
       case Extent::kFull:
-        return plan->tile_rows * plan->tile_columns;
+        return plan_->tile_rows * plan_->tile_columns;
       default:
         return 1;
     }
@@ -290,7 +318,7 @@ class ClusterPlanner {
     find_last_reads();
     std::vector<int64_t> change(drafts_.size() + 1, 0);
     int64_t always = 0;
-    for (const ClusterPlan::Base& base : plan->bases) {
+    for (const ClusterPlan::Base& base : plan_->bases) {
       if (base.extent == Extent::kFull) always += base.width;
     }
     for (const auto* constant : constant_order_) {
@@ -315,16 +343,16 @@ class ClusterPlanner {
     if (domain_.size == 1) return;
     int64_t tile = std::clamp(kTileBytes / bytes_per_element(), kMinTile, kMaxTile) / 64 * 64;
     tile = std::min(tile, domain_.size);
-    plan->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
-    plan->rows = domain_.size / plan->columns;
-    if (plan->columns <= tile || domain_.has_reduction) {
-      plan->tile_rows = std::clamp<int64_t>(tile / plan->columns, 1, plan->rows);
-      plan->tile_columns = plan->columns;
+    plan_->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
+    plan_->rows = domain_.size / plan_->columns;
+    if (plan_->columns <= tile || domain_.has_reduction) {
+      plan_->tile_rows = std::clamp<int64_t>(tile / plan_->columns, 1, plan_->rows);
+      plan_->tile_columns = plan_->columns;
     } else {
-      plan->tile_columns = tile;
-      plan->parts = (plan->columns - 1) / tile + 1;
+      plan_->tile_columns = tile;
+      plan_->parts = (plan_->columns - 1) / tile + 1;
     }
-    plan->num_tiles = ((plan->rows - 1) / plan->tile_rows + 1) * plan->parts;
+    plan_->num_tiles = ((plan_->rows - 1) / plan_->tile_rows + 1) * plan_->parts;
   }
 
   Phase phase_of(Draft& draft) {
@@ -334,13 +362,13 @@ class ClusterPlanner {
     if (is_result) return Phase::kPerTile;
     if (draft.kind == Kind::kFill) return Phase::kPerThread;
     const bool is_of_columns = draft.kind == Kind::kRepeatColumns;
-    if (is_of_columns && plan->tile_rows == 1) {
+    if (is_of_columns && plan_->tile_rows == 1) {
       // One row is as it lies.
       output.same_as = draft.inputs[0];
       draft.is_left_out = true;
     }
     const bool is_the_same =
-        (is_of_columns || output.extent == Extent::kColumn) && plan->parts == 1;
+        (is_of_columns || output.extent == Extent::kColumn) && plan_->parts == 1;
     return is_the_same ? Phase::kPerThread : Phase::kPerTile;
   }
 
@@ -365,10 +393,10 @@ class ClusterPlanner {
       size += rounded(tile * constant->first.size());
     }
     if (size == 0) return;
-    plan->constants = Storage::allocate(size);
+    plan_->constants = Storage::allocate(size);
     for (size_t i = 0; i < constant_order_.size(); ++i) {
       const std::string& element = constant_order_[i]->first;
-      fill_elements(static_cast<std::byte*>(plan->constants.data()) + constant_offsets_[i],
+      fill_elements(static_cast<std::byte*>(plan_->constants.data()) + constant_offsets_[i],
                     element.data(), element.size(), static_cast<int64_t>(tile));
     }
   }
@@ -398,8 +426,8 @@ class ClusterPlanner {
     for (size_t i = 0; i < drafts_.size(); ++i) {
       if (drafts_[i].phase == Phase::kPerTile && !drafts_[i].is_left_out) place_output(arena, i);
     }
-    plan->scalars_bytes = rounded(scalars);
-    plan->thread_bytes = arena.size();
+    plan_->scalars_bytes = rounded(scalars);
+    plan_->thread_bytes = arena.size();
   }
 
   bool dies_at(size_t number, size_t step) const {
@@ -461,9 +489,9 @@ class ClusterPlanner {
           .loop = draft.loop,
           .extra = draft.extra};
       for (size_t i = 0; i < draft.inputs.size(); ++i) step.inputs[i] = address(draft.inputs[i]);
-      (draft.phase == Phase::kOnce        ? plan->once
-       : draft.phase == Phase::kPerThread ? plan->per_thread
-                                          : plan->per_tile)
+      (draft.phase == Phase::kOnce        ? plan_->once
+       : draft.phase == Phase::kPerThread ? plan_->per_thread
+                                          : plan_->per_tile)
           .push_back(step);
     }
   }
@@ -474,28 +502,29 @@ class ClusterPlanner {
     const auto num_inputs = static_cast<uint32_t>(body_.inputs.size());
     const auto order = [&](size_t step) { return std::pair(drafts_[step].phase, step); };
     std::map<uint32_t, size_t> num_bases;  // by operand
-    for (const ClusterPlan::Base& base : plan->bases) ++num_bases[base.operand];
+    for (const ClusterPlan::Base& base : plan_->bases) ++num_bases[base.operand];
     std::vector<const Register*> read, written;
     for (const Register& each : registers_) {
       if (each.home != Register::Home::kBase) continue;
       if (each.made_by != kNoStep) written.push_back(&each);
-      const ClusterPlan::Base& base = plan->bases[each.index];
-      const bool may_go = base.extent == Extent::kFull || base.extent == Extent::kScalar;
+      const ClusterPlan::Base& base = plan_->bases[each.index];
+      const bool may_go =
+          !base.is_part && (base.extent == Extent::kFull || base.extent == Extent::kScalar);
       if (base.operand < num_inputs && num_bases[base.operand] == 1 && may_go) {
         read.push_back(&each);
       }
     }
     for (const Register* input : read) {
-      const ClusterPlan::Base& from = plan->bases[input->index];
+      const ClusterPlan::Base& from = plan_->bases[input->index];
       for (const Register* output : written) {
-        const ClusterPlan::Base& to = plan->bases[output->index];
+        const ClusterPlan::Base& to = plan_->bases[output->index];
         if (to.extent != from.extent || to.width != from.width) continue;
         const Draft& writer = drafts_[output->made_by];
         const bool reads_first = order(input->last_read) < order(output->made_by);
         const bool is_in_step = input->last_read == output->made_by &&
                                 (writer.kind == Kind::kLoop || writer.kind == Kind::kConvert);
         if (reads_first || is_in_step) {
-          plan->in_place.emplace_back(from.operand, to.operand - num_inputs);
+          plan_->in_place.emplace_back(from.operand, to.operand - num_inputs);
         }
       }
     }
@@ -504,21 +533,22 @@ class ClusterPlanner {
   bool make_reductions() {
     for (const Equation* equation : reductions_) {
       const auto make = [&](int64_t rows) {
-        const ShapeDtype in(body_.type_of(equation->inputs[0]).dtype(), {rows, plan->columns});
+        const ShapeDtype in(body_.type_of(equation->inputs[0]).dtype(), {rows, plan_->columns});
         const ShapeDtype out(body_.variable_types[equation->outputs[0]].dtype(), {rows});
         const ParamsPtr params = make_params(ReduceParams{{1}});
         return find_kernel(equation->primitive->name)({&in, 1}, {&out, 1}, params.get());
       };
-      const int64_t left = plan->rows % plan->tile_rows;
-      ClusterPlan::Reduction reduction{make(plan->tile_rows), {}};
+      const int64_t left = plan_->rows % plan_->tile_rows;
+      ClusterPlan::Reduction reduction{make(plan_->tile_rows), {}};
       if (left != 0) reduction.last = make(left);
       if (!reduction.whole.run || reduction.whole.scratch_bytes != 0) return false;
-      plan->reductions.push_back(std::move(reduction));
+      plan_->reductions.push_back(std::move(reduction));
     }
     return true;
   }
 
   const Program& body_;
+  std::shared_ptr<ClusterPlan> plan_ = std::make_shared<ClusterPlan>();
   Domain domain_;
   std::vector<Known> values_;  // by variable
   std::map<uint32_t, uint32_t> input_number_;
@@ -536,8 +566,7 @@ class ClusterPlanner {
 }  // namespace
 
 std::shared_ptr<const ClusterPlan> plan_cluster(const Program& body) {
-  ClusterPlanner planner(body);
-  return planner.run() ? std::move(planner.plan) : nullptr;
+  return ClusterPlanner(body).run();
 }
 
 }  // namespace farcall::native

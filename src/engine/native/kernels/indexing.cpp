@@ -153,32 +153,50 @@ struct GatherPlan {
   size_t width;
 };
 
+// One element of each window.
+template <class T>
+void gather_elements(const GatherPlan& plan, const KernelCall& call) {
+  const auto* operand = static_cast<const T*>(call.operands[0]);
+  auto* output = static_cast<T*>(call.operands[2]);
+  T fill;
+  std::memcpy(&fill, plan.fill_value.bytes, sizeof(T));
+  plan.windows.walk(call.operands[1], /*in_any_order=*/true,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t from = offsets.operand[i];
+                        output[offsets.all[i]] = from < 0 ? fill : operand[from];
+                      }
+                    });
+}
+
 void run_gather(const KernelCall& call) {
   const auto& plan = *static_cast<const GatherPlan*>(call.data);
-  const Windows& windows = plan.windows;
-  if (windows.size() == 0) return;
-  if (windows.size() == 1) {
-    visit_width(static_cast<int64_t>(plan.width), [&](auto zero) {
-      using T = decltype(zero);
-      const auto* operand = static_cast<const T*>(call.operands[0]);
-      auto* output = static_cast<T*>(call.operands[2]);
-      T fill;
-      std::memcpy(&fill, plan.fill_value.bytes, sizeof(T));
-      windows.walk(call.operands[1],
-                   [&](int64_t from, int64_t to) { output[to] = from < 0 ? fill : operand[from]; });
-    });
-    return;
+  if (plan.windows.size() == 0) return;
+  if (plan.windows.size() == 1) {
+    return visit_width(static_cast<int64_t>(plan.width),
+                       [&]<class T>(T) { gather_elements<T>(plan, call); });
   }
+  constexpr int64_t kAhead = 8;  // windows that are fetched before they are copied
   const auto width = static_cast<int64_t>(plan.width);
+  const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
   const auto* operand = static_cast<const std::byte*>(call.operands[0]);
   auto* output = static_cast<std::byte*>(call.operands[2]);
-  windows.walk(call.operands[1], [&](int64_t from, int64_t to) {
-    if (from < 0) {
-      plan.fill.run(plan.fill_value.bytes, output + to * width);
-    } else {
-      plan.copy.run(operand + from * width, output + to * width);
-    }
-  });
+  plan.windows.walk(call.operands[1], /*in_any_order=*/true,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t from = offsets.operand[i];
+                        std::byte* const to = output + offsets.all[i] * width;
+                        const int64_t later = offsets.operand[std::min(i + kAhead, count - 1)];
+                        if (later > 0) __builtin_prefetch(operand + later * width);
+                        if (from < 0) {
+                          plan.fill.run(plan.fill_value.bytes, to);
+                        } else if (dense > 0) {
+                          copy_bytes(operand + from * width, to, dense);
+                        } else {
+                          plan.copy.run(operand + from * width, to);
+                        }
+                      }
+                    });
 }
 
 // NaN, the lowest signed and the highest unsigned integer, True; keys of the highest words.
@@ -220,7 +238,8 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
 
 constexpr KernelRow kRows[] = {
     {"dynamic_slice", make_dynamic_slice},
-    {"dynamic_update_slice", make_dynamic_update_slice, /*updates_first_input=*/true},
+    {"dynamic_update_slice", make_dynamic_update_slice,
+     /*updates_first_input=*/true},
     {"gather", make_gather},
     {"pad", make_pad},
 };

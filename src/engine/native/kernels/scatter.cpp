@@ -6,6 +6,7 @@
 
 #include <farcall/primitives/indexing.h>
 
+#include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
@@ -53,27 +54,40 @@ struct ReplacePlan {
   size_t width, nbytes;
 };
 
+// One element of each window.
+template <class T>
+void replace_elements(const ReplacePlan& plan, const KernelCall& call) {
+  const auto* updates = static_cast<const T*>(call.operands[2]);
+  auto* target = static_cast<T*>(call.operands[3]);
+  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        const int64_t to = offsets.operand[i];
+                        if (to >= 0) target[to] = updates[offsets.all[i]];
+                      }
+                    });
+}
+
 void run_replace(const KernelCall& call) {
   const auto& plan = *static_cast<const ReplacePlan*>(call.data);
   std::byte* output = begin_output(call, plan.nbytes);
-  const Windows& windows = plan.windows;
-  if (windows.size() == 0) return;
-  if (windows.size() == 1) {
-    visit_width(static_cast<int64_t>(plan.width), [&](auto zero) {
-      using T = decltype(zero);
-      const auto* updates = static_cast<const T*>(call.operands[2]);
-      auto* target = static_cast<T*>(call.operands[3]);
-      windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
-        if (to >= 0) target[to] = updates[from];
-      });
-    });
-    return;
+  if (plan.windows.size() == 0) return;
+  if (plan.windows.size() == 1) {
+    return visit_width(static_cast<int64_t>(plan.width),
+                       [&]<class T>(T) { replace_elements<T>(plan, call); });
   }
   const auto width = static_cast<int64_t>(plan.width);
+  const auto dense = static_cast<size_t>(plan.copy.dense_bytes());
   const auto* updates = static_cast<const std::byte*>(call.operands[2]);
-  windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
-    if (to >= 0) plan.copy.run(updates + from * width, output + to * width);
-  });
+  plan.windows.walk(call.operands[1], /*in_any_order=*/false,
+                    [&](const WindowOffsets& offsets, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        if (offsets.operand[i] < 0) continue;
+                        const std::byte* const from = updates + offsets.all[i] * width;
+                        std::byte* const to = output + offsets.operand[i] * width;
+                        dense > 0 ? copy_bytes(from, to, dense) : plan.copy.run(from, to);
+                      }
+                    });
 }
 
 Kernel make_replace(Types inputs, Types, const Params* params) {
@@ -87,65 +101,59 @@ Kernel make_replace(Types inputs, Types, const Params* params) {
 
 // ---- combining
 
-struct Sum {
-  static constexpr bool kSignless = true;
-  template <class T>
-  T operator()(T a, T b) const {
-    return add(a, b);
-  }
-};
-struct Product {
-  static constexpr bool kSignless = true;
-  template <class T>
-  T operator()(T a, T b) const {
-    return multiply(a, b);
-  }
-};
-struct Minimum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return minimum(a, b);
-  }
-};
-struct Maximum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return maximum(a, b);
-  }
-};
-
 // A run of elements, `step` bytes apart.
 struct Run {
   std::byte* data;
   int64_t step;
 };
-// target[i] = op(target[i], updates[i])
-using Combine = void (*)(Run target, Run updates, int64_t size);
+// target[i] = op(target[i], updates[i]); of dense runs, and of one element of each window.
+struct CombineLoops {
+  void (*any)(Run target, Run updates, int64_t size) = nullptr;
+  void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
+  void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
+                   int64_t count) = nullptr;
+};
 
 template <class Op, class T>
-void combine(Run target, Run updates, int64_t size) {
-  for (int64_t i = 0; i < size; ++i) {
-    auto* to = reinterpret_cast<T*>(target.data + i * target.step);
-    *to = Op()(*to, *reinterpret_cast<const T*>(updates.data + i * updates.step));
+struct Loops {
+  static void any(Run target, Run updates, int64_t size) {
+    for (int64_t i = 0; i < size; ++i) {
+      auto* to = reinterpret_cast<T*>(target.data + i * target.step);
+      *to = Op::combine(*to, *reinterpret_cast<const T*>(updates.data + i * updates.step));
+    }
   }
-}
+  static void dense(void* target, const void* updates, int64_t size) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], from[i]);
+  }
+  static void elements(void* target, const void* updates, const WindowOffsets& offsets,
+                       int64_t count) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    for (int64_t i = 0; i < count; ++i) {
+      if (offsets.operand[i] < 0) continue;
+      T& element = to[offsets.operand[i]];
+      element = Op::combine(element, from[offsets.all[i]]);
+    }
+  }
+};
 
 template <class Op>
-Combine combine_for(DType dtype) {
-  static const auto table = [] {
-    std::array<Combine, kNumDTypes> result{};
-    for_each_compute_type([&]<class T>() {
-      using X = typename OperandOf<Op, T>::type;
-      result[static_cast<size_t>(kDTypeOf<T>)] = combine<Op, X>;
-    });
-    return result;
-  }();
-  return table[static_cast<size_t>(dtype)];
+CombineLoops combine_loops(DType dtype) {
+  CombineLoops found;
+  for_each_compute_type([&]<class T>() {
+    using X = typename OperandOf<Op, T>::type;
+    using L = Loops<Op, X>;
+    if (kDTypeOf<T> == dtype) found = {L::any, best_loop_of<L::dense, X>(), L::elements};
+  });
+  return found;
 }
 
 struct CombinePlan {
   Windows windows;
-  Combine combine;
+  CombineLoops loops;
   Conversion widen, narrow;  // to the type that is computed in, and back
   size_t nbytes;
   // The window as runs along its last dimension, and the others.
@@ -167,9 +175,14 @@ void pack(Run from, std::byte* to, size_t width, int64_t size) {
 
 // Elements that are stored in another type than they are computed in go through buffers.
 void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
-  if (widen.is_copy()) return combine(target, updates, size);
   const size_t width = widen.source_width;
-  const auto wide = static_cast<int64_t>(widen.target_width);
+  if (widen.is_copy()) {
+    const auto dense = static_cast<int64_t>(width);
+    if (target.step == dense && updates.step == dense) {
+      return loops.dense(target.data, updates.data, size);
+    }
+    return loops.any(target, updates, size);
+  }
   alignas(16) std::byte stored[kBlock * kMaxComputeWidth];
   alignas(16) std::byte a[kBlock * kMaxComputeWidth];
   alignas(16) std::byte b[kBlock * kMaxComputeWidth];
@@ -180,7 +193,7 @@ void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
     widen.run(stored, a, count);
     pack({updates.data + start * updates.step, updates.step}, stored, width, count);
     widen.run(stored, b, count);
-    combine({a, wide}, {b, wide}, count);
+    loops.dense(a, b, count);
     narrow.run(a, stored, count);
     for (int64_t i = 0; i < count; ++i) {
       std::memcpy(to.data + i * to.step, stored + i * static_cast<int64_t>(width), width);
@@ -189,6 +202,9 @@ void CombinePlan::run_once(Run target, Run updates, int64_t size) const {
 }
 
 void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
+  if (outer.empty()) {
+    return run_once({target, run_target_step}, {updates, run_update_step}, run_size);
+  }
   std::array<int64_t, kMaxRank> at{};
   while (true) {
     run_once({target, run_target_step}, {updates, run_update_step}, run_size);
@@ -211,9 +227,17 @@ void run_combine(const KernelCall& call) {
   if (plan.windows.size() == 0) return;
   const auto width = static_cast<int64_t>(plan.widen.source_width);
   auto* updates = static_cast<std::byte*>(call.operands[2]);
-  plan.windows.walk(call.operands[1], [&](int64_t to, int64_t from) {
-    if (to >= 0) plan.run_window(output + to * width, updates + from * width);
-  });
+  const bool is_of_elements = plan.windows.size() == 1 && plan.widen.is_copy();
+  plan.windows.walk(
+      call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
+        if (is_of_elements) {
+          return plan.loops.elements(output, updates, offsets, count);
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          if (offsets.operand[i] < 0) continue;
+          plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
+        }
+      });
 }
 
 template <class Op>
@@ -222,11 +246,11 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
   const DType computed = compute_dtype(dtype);
   auto plan = std::make_shared<CombinePlan>(
       CombinePlan{.windows = make_windows(inputs, params_as<ScatterParams>(params)),
-                  .combine = combine_for<Op>(computed),
+                  .loops = combine_loops<Op>(computed),
                   .widen = make_conversion(dtype, computed),
                   .narrow = make_conversion(computed, dtype),
                   .nbytes = inputs[0].nbytes()});
-  if (!plan->combine) return {};
+  if (!plan->loops.any) return {};
   const auto width = static_cast<int64_t>(byte_width(dtype));
   const Windows& windows = plan->windows;
   for (size_t i = 0; i < windows.shape().size(); ++i) {

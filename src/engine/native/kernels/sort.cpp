@@ -1,21 +1,24 @@
-// sort: each lane's keys become unsigned integers of the same order, these are sorted together with
-// the positions, and all operands follow the positions.
+// sort: each lane's keys become unsigned whole numbers of the same order. A key that is alone is
+// sorted as it is; else each is sorted with its position, from the last key to the first, and all
+// operands follow the positions.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <numeric>
+#include <utility>
 #include <vector>
 
+#include <farcall/core/storage.h>
 #include <farcall/primitives/cumulative.h>
 
 #include "engine/native/kernels/elementwise.h"
-#include "engine/native/kernels/interruptible.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
+#include "engine/native/kernels/sort_words.h"
 #include "engine/native/kernels/width.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -24,188 +27,431 @@ using Types = std::span<const ShapeDtype>;
 
 // ---- keys
 
-// Ordered as the value is, NaNs last and equal to one another, zeros equal.
 template <class T>
-uint64_t order_of(T value) {
+inline constexpr auto kSignBit = static_cast<std::make_unsigned_t<T>>(std::make_unsigned_t<T>(1)
+                                                                      << (8 * sizeof(T) - 1));
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+// Of floating-point numbers: NaNs come last and are equal to one another, and so are zeros.
+template <class Key>
+inline constexpr Key kNanKey = static_cast<Key>(~Key(0));
+template <class Key>
+inline constexpr Key kZeroKey = kSignBit<std::make_signed_t<Key>>;
+
+// A number ordered as the value is.
+template <class Key, class T>
+Key order_of(T value) {
   if constexpr (Float<T>) {
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    constexpr Bits kSign = Bits(1) << (8 * sizeof(T) - 1);
-    if (value != value) return ~Bits(0);
-    if (value == 0) value = 0;
+    using Bits = BitsOf<T>;
     const auto bits = std::bit_cast<Bits>(value);
-    return bits & kSign ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
+    // All bits of negative numbers, and the sign of others.
+    const Bits flipped =
+        static_cast<Bits>(bits >> (8 * sizeof(T) - 1)) | std::bit_cast<Bits>(kSignBit<Bits>);
+    auto key = static_cast<std::make_unsigned_t<Bits>>(bits ^ flipped);
+    key = value == 0 ? kSignBit<Bits> : key;
+    return value != value ? kNanKey<std::make_unsigned_t<Bits>> : key;
   } else if constexpr (Signed<T>) {
-    using Bits = std::make_unsigned_t<T>;
-    constexpr Bits kSign = static_cast<Bits>(Bits(1) << (8 * sizeof(T) - 1));
-    return static_cast<Bits>(static_cast<Bits>(value) ^ kSign);
+    return static_cast<std::make_unsigned_t<T>>(static_cast<std::make_unsigned_t<T>>(value) ^
+                                                kSignBit<T>);
   } else {
     return value;
   }
 }
 
-// A column of keys, dense, from elements of the type computed in. Complex ones have two columns.
-using OrderLoop = void (*)(const void* x, int64_t size, uint64_t* keys);
-
-template <class T>
-void order_real(const void* x, int64_t size, uint64_t* keys) {
-  const auto* from = static_cast<const T*>(x);
-  for (int64_t i = 0; i < size; ++i) keys[i] = order_of(from[i]);
-}
-template <class T>
-void order_complex(const void* x, int64_t size, uint64_t* keys) {
-  const auto* from = static_cast<const T*>(x);
-  for (int64_t i = 0; i < size; ++i) {
-    keys[i] = order_of(from[i].real());
-    keys[size + i] = order_of(from[i].imag());
+// The value of which this is the key, +0 and some NaN where there are several.
+template <class T, class Key>
+T value_of(Key key) {
+  if constexpr (Float<T>) {
+    using Bits = BitsOf<T>;
+    const auto bits = std::bit_cast<Bits>(key);
+    const Bits flipped =
+        static_cast<Bits>(~bits >> (8 * sizeof(T) - 1)) | std::bit_cast<Bits>(kSignBit<Bits>);
+    return std::bit_cast<T>(static_cast<Bits>(bits ^ flipped));
+  } else if constexpr (Signed<T>) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(key) ^ kSignBit<T>);
+  } else {
+    return static_cast<T>(key);
   }
 }
 
-OrderLoop order_loop(DType compute) {
-  OrderLoop loop = nullptr;
+// Keys of elements of the type computed in; the second part of complex numbers is another column.
+template <class Key>
+using KeyLoop = void (*)(const void* x, int64_t size, Key* keys, Key* second_keys);
+template <class Key>
+using ValueLoop = void (*)(const Key* keys, int64_t size, void* values);
+
+template <class Key, class T>
+void key_loop(const void* x, int64_t size, Key* keys, [[maybe_unused]] Key* second_keys) {
+  const auto* from = static_cast<const T*>(x);
+  if constexpr (Complex<T>) {
+    for (int64_t i = 0; i < size; ++i) {
+      keys[i] = order_of<Key>(from[i].real());
+      second_keys[i] = order_of<Key>(from[i].imag());
+    }
+  } else {
+    for (int64_t i = 0; i < size; ++i) keys[i] = order_of<Key>(from[i]);
+  }
+}
+template <class Key, class T>
+void value_loop(const Key* keys, int64_t size, void* values) {
+  auto* to = static_cast<T*>(values);
+  for (int64_t i = 0; i < size; ++i) to[i] = value_of<T>(keys[i]);
+}
+
+template <class T>
+inline constexpr size_t kKeyWidth = Complex<T> ? sizeof(T) / 2 : sizeof(T);
+
+template <class Key>
+KeyLoop<Key> find_key_loop(DType compute) {
+  KeyLoop<Key> found = nullptr;
   for_each_compute_type([&]<class T>() {
-    if (kDTypeOf<T> != compute) return;
-    if constexpr (Complex<T>) {
-      loop = order_complex<T>;
-    } else {
-      loop = order_real<T>;
+    if constexpr (kKeyWidth<T> <= sizeof(Key)) {
+      if (kDTypeOf<T> == compute) found = best_loop_of<key_loop<Key, T>, T>();
     }
   });
-  return loop;
+  return found;
+}
+template <class Key>
+ValueLoop<Key> find_value_loop(DType compute) {
+  ValueLoop<Key> found = nullptr;
+  for_each_compute_type([&]<class T>() {
+    if constexpr (!Complex<T> && (sizeof(T) == 8 ? 8 : 4) == sizeof(Key)) {
+      if (kDTypeOf<T> == compute) found = best_loop_of<value_loop<Key, T>, T>();
+    }
+  });
+  return found;
 }
 
 // ---- the plan
 
-struct Key {
-  size_t operand = 0;
-  Conversion load;
-  OrderLoop order = nullptr;
-  int64_t num_columns = 1;
-};
-
 struct SortPlan {
+  struct Key {
+    Conversion load;
+    KeyLoop<uint32_t> narrow = nullptr;  // of which one is used
+    KeyLoop<uint64_t> wide = nullptr;
+    int64_t num_columns = 1;
+  };
   std::vector<size_t> widths;  // of the operands
-  std::vector<Key> keys;
-  size_t num_columns = 0;
-  bool is_packed = false;  // key and position fit into one word together
+  std::vector<Key> keys;       // of the first operands
+  int64_t num_columns = 0;
   Lanes lanes;
-  // In scratch: a lane of elements, the same converted, key columns, positions, pairs.
-  size_t elements = 0, converted = 0, columns = 0, positions = 0, pairs = 0;
+  bool by_vectors = sorts_by_vectors();
+  void (*run_lane)(const SortPlan& plan, void* const* operands, int64_t first,
+                   std::byte* scratch) = nullptr;
+
+  // Where one operand is sorted, of real numbers.
+  Conversion store;
+  ValueLoop<uint32_t> narrow_values = nullptr;
+  ValueLoop<uint64_t> wide_values = nullptr;
+  bool is_floating = false;
+
+  // In scratch: words to sort, and room for others; columns of keys; positions, twice.
+  size_t words = 0, other_words = 0, columns = 0, positions = 0, other_positions = 0;
+  size_t scratch_bytes = 0;
 };
 
-struct KeyAndPosition {
-  uint64_t key;
-  int64_t position;
-  friend auto operator<=>(const KeyAndPosition&, const KeyAndPosition&) = default;
-};
-
-void load_keys(const SortPlan& plan, const KernelCall& call, int64_t first, std::byte* scratch,
-               uint64_t* columns) {
-  const int64_t size = plan.lanes.size, stride = plan.lanes.inner;
-  for (const Key& key : plan.keys) {
-    const void* elements = nullptr;
-    visit_width(static_cast<int64_t>(plan.widths[key.operand]), [&]<class T>(T) {
-      const auto* from = static_cast<const T*>(call.operands[key.operand]) + first;
-      auto* to = reinterpret_cast<T*>(scratch + plan.elements);
-      for (int64_t i = 0; i < size; ++i) to[i] = from[i * stride];
-      elements = stride == 1 ? from : to;
-    });
-    if (!key.load.is_copy()) {
-      key.load.run(elements, scratch + plan.converted, size);
-      elements = scratch + plan.converted;
+// Calls work(first, count) for pieces, on several threads where there are many.
+template <class Work>
+void for_pieces(int64_t size, const Work& work) {
+  constexpr int64_t kPiece = kSortedAtOnce;
+  if (size <= kPiece) return work(int64_t{0}, size);
+  run_tiles((size - 1) / kPiece + 1, num_threads_for_elements(size), [&](Tiles& tiles) {
+    for (int64_t piece; tiles.next(piece);) {
+      const int64_t first = piece * kPiece, count = std::min(kPiece, size - first);
+      work(first, count);
+      if (!tiles.go_on(count * kStepCost)) return;
     }
-    key.order(elements, size, columns);
-    columns += key.num_columns * size;
-  }
-}
-
-// The library's sort, whose comparisons are counted. What is sorted is of no use after an
-// interrupt, and whole enough to be thrown away.
-template <class T, class Less>
-void sort_counted(T* first, T* last, InterruptCounter& counter, Less less) {
-  std::sort(first, last, [&](const T& a, const T& b) {
-    counter.add(1);
-    return less(a, b);
   });
 }
 
-void sort_positions(const SortPlan& plan, std::byte* scratch, const uint64_t* columns,
-                    int64_t* positions, InterruptCounter& counter) {
-  const int64_t size = plan.lanes.size;
-  if (plan.num_columns == 1 && plan.is_packed) {
-    auto* words = reinterpret_cast<uint64_t*>(scratch + plan.pairs);
-    for (int64_t i = 0; i < size; ++i) words[i] = columns[i] << 32 | static_cast<uint64_t>(i);
-    sort_counted(words, words + size, counter, std::less());
-    for (int64_t i = 0; i < size; ++i) {
-      positions[i] = static_cast<int64_t>(words[i] & 0xffff'ffffu);
+// Calls visit(elements, first, count) for blocks of a lane's elements `from` on, dense and as they
+// are computed with.
+template <class Visit>
+void visit_elements(const Conversion& load, const std::byte* lane, int64_t stride, int64_t from,
+                    int64_t count, Visit visit) {
+  const auto width = static_cast<int64_t>(load.source_width);
+  if (stride == 1 && load.is_copy()) return visit(lane + from * width, from, count);
+  alignas(16) std::byte packed[kBlock * kMaxComputeWidth], converted[kBlock * kMaxComputeWidth];
+  for (int64_t start = from; start < from + count; start += kBlock) {
+    const int64_t size = std::min(from + count - start, kBlock);
+    const std::byte* elements = lane + start * stride * width;
+    if (stride != 1) {
+      visit_width(width, [&]<class T>(T) {
+        const auto* x = reinterpret_cast<const T*>(elements);
+        for (int64_t i = 0; i < size; ++i) reinterpret_cast<T*>(packed)[i] = x[i * stride];
+      });
+      elements = packed;
     }
-  } else if (plan.num_columns == 1) {
-    auto* pairs = reinterpret_cast<KeyAndPosition*>(scratch + plan.pairs);
-    for (int64_t i = 0; i < size; ++i) pairs[i] = {columns[i], i};
-    sort_counted(pairs, pairs + size, counter, std::less());
-    for (int64_t i = 0; i < size; ++i) positions[i] = pairs[i].position;
-  } else {
-    std::iota(positions, positions + size, 0);
-    sort_counted(positions, positions + size, counter, [&](int64_t a, int64_t b) {
-      for (size_t column = 0; column < plan.num_columns; ++column) {
-        const uint64_t* keys = columns + static_cast<int64_t>(column) * size;
-        if (keys[a] != keys[b]) return keys[a] < keys[b];
-      }
-      return a < b;
-    });
+    if (!load.is_copy()) load.run(elements, converted, size);
+    visit(load.is_copy() ? elements : converted, start, size);
   }
 }
+
+// ---- one lane
+
+// Keys are numbers of type Key, and so are positions.
+template <class Key>
+class LaneSort {
+ public:
+  using Word = std::conditional_t<sizeof(Key) == 4, uint64_t, hwy::uint128_t>;
+
+  LaneSort(const SortPlan& plan, void* const* operands, int64_t first, std::byte* scratch)
+      : plan_(plan), operands_(operands), first_(first), scratch_(scratch) {}
+
+  // All operands, by the positions.
+  static void run(const SortPlan& plan, void* const* operands, int64_t first, std::byte* scratch) {
+    LaneSort lane(plan, operands, first, scratch);
+    lane.load_columns();
+    const Key* positions = lane.sort_positions();
+    for (size_t i = 0; i < plan.widths.size(); ++i) lane.put_in_order(i, positions);
+  }
+
+  // The one operand, by its values.
+  static void run_values(const SortPlan& plan, void* const* operands, int64_t first,
+                         std::byte* scratch) {
+    LaneSort lane(plan, operands, first, scratch);
+    Key* keys = lane.template part<Key>(plan.words);
+    lane.load_keys(0, keys, keys);
+    keys = sort_words(keys, lane.template part<Key>(plan.other_words), plan.lanes.size,
+                      plan.by_vectors);
+    lane.put_values(keys);
+    if (plan.is_floating) {
+      lane.restore(keys, kZeroKey<Key>);
+      lane.restore(keys, kNanKey<Key>);
+    }
+  }
+
+ private:
+  static KeyLoop<Key> loop_of(const SortPlan::Key& key) {
+    if constexpr (sizeof(Key) == 4) {
+      return key.narrow;
+    } else {
+      return key.wide;
+    }
+  }
+  static ValueLoop<Key> values_of(const SortPlan& plan) {
+    if constexpr (sizeof(Key) == 4) {
+      return plan.narrow_values;
+    } else {
+      return plan.wide_values;
+    }
+  }
+  static Word word_of(Key key, int64_t position) {
+    if constexpr (sizeof(Key) == 4) {
+      return uint64_t{key} << 32 | static_cast<uint64_t>(position);
+    } else {
+      return {static_cast<uint64_t>(position), key};
+    }
+  }
+  static Key position_of(Word word) {
+    if constexpr (sizeof(Key) == 4) {
+      return static_cast<Key>(word);
+    } else {
+      return word.lo;
+    }
+  }
+
+  template <class T>
+  T* part(size_t offset) const {
+    return reinterpret_cast<T*>(scratch_ + offset);
+  }
+  template <class T>
+  T* lane_of(size_t operand) const {
+    return static_cast<T*>(operands_[operand]) + first_;
+  }
+  std::byte* bytes_of(size_t operand) const {
+    return static_cast<std::byte*>(operands_[operand]) +
+           first_ * static_cast<int64_t>(plan_.widths[operand % plan_.widths.size()]);
+  }
+
+  void load_keys(size_t operand, Key* keys, Key* second_keys) const {
+    const SortPlan::Key& key = plan_.keys[operand];
+    for_pieces(plan_.lanes.size, [&](int64_t from, int64_t count) {
+      visit_elements(key.load, bytes_of(operand), plan_.lanes.inner, from, count,
+                     [&](const std::byte* elements, int64_t start, int64_t size) {
+                       loop_of(key)(elements, size, keys + start, second_keys + start);
+                     });
+    });
+  }
+
+  void load_columns() const {
+    Key* columns = part<Key>(plan_.columns);
+    for (size_t i = 0; i < plan_.keys.size(); ++i) {
+      load_keys(i, columns, columns + (plan_.keys[i].num_columns - 1) * plan_.lanes.size);
+      columns += plan_.keys[i].num_columns * plan_.lanes.size;
+    }
+  }
+
+  // Of which element each place of the result is.
+  const Key* sort_positions() const {
+    const int64_t size = plan_.lanes.size;
+    Key *positions = nullptr, *next = part<Key>(plan_.positions);
+    Key* spare = part<Key>(plan_.other_positions);
+    for (int64_t i = plan_.num_columns; i-- > 0;) {
+      const Key* column = part<Key>(plan_.columns) + i * size;
+      Word* words = part<Word>(plan_.words);
+      for_pieces(size, [&](int64_t first, int64_t count) {
+        for (int64_t j = first; j < first + count; ++j) {
+          words[j] = word_of(column[positions ? positions[j] : j], j);
+        }
+      });
+      words = sort_words(words, part<Word>(plan_.other_words), size, plan_.by_vectors);
+      for_pieces(size, [&](int64_t first, int64_t count) {
+        for (int64_t j = first; j < first + count; ++j) {
+          const Key found = position_of(words[j]);
+          next[j] = positions ? positions[found] : found;
+        }
+      });
+      positions = std::exchange(next, positions ? positions : spare);
+    }
+    return positions;
+  }
+
+  void put_in_order(size_t operand, const Key* positions) const {
+    const int64_t stride = plan_.lanes.inner;
+    visit_width(static_cast<int64_t>(plan_.widths[operand]), [&]<class T>(T) {
+      const T* from = lane_of<T>(operand);
+      T* to = lane_of<T>(plan_.widths.size() + operand);
+      for_pieces(plan_.lanes.size, [&](int64_t first, int64_t count) {
+        for (int64_t i = first; i < first + count; ++i) {
+          to[i * stride] = from[static_cast<int64_t>(positions[i]) * stride];
+        }
+      });
+    });
+  }
+
+  void put_values(const Key* keys) const {
+    const int64_t stride = plan_.lanes.inner;
+    const auto loop = values_of(plan_);
+    visit_width(static_cast<int64_t>(plan_.widths[0]), [&]<class T>(T) {
+      T* to = lane_of<T>(1);
+      for_pieces(plan_.lanes.size, [&](int64_t from, int64_t count) {
+        if (stride == 1 && plan_.store.is_copy()) return loop(keys + from, count, to + from);
+        alignas(16) std::byte values[kBlock * kMaxComputeWidth], stored[kBlock * sizeof(T)];
+        for (int64_t start = from; start < from + count; start += kBlock) {
+          const int64_t size = std::min(from + count - start, kBlock);
+          loop(keys + start, size, values);
+          if (!plan_.store.is_copy()) plan_.store.run(values, stored, size);
+          const auto* elements =
+              reinterpret_cast<const T*>(plan_.store.is_copy() ? values : stored);
+          for (int64_t i = 0; i < size; ++i) to[(start + i) * stride] = elements[i];
+        }
+      });
+    });
+  }
+
+  // Writes the elements that have this key, which are not all of the same bits, as they came.
+  void restore(const Key* keys, Key key) const {
+    const int64_t stride = plan_.lanes.inner;
+    const auto found = std::equal_range(keys, keys + plan_.lanes.size, key);
+    if (found.first == found.second) return;
+    visit_width(static_cast<int64_t>(plan_.widths[0]), [&]<class T>(T) {
+      const T* from = lane_of<T>(0);
+      T* to = lane_of<T>(1) + (found.first - keys) * stride;
+      const auto visit = [&](const std::byte* elements, int64_t start, int64_t size) {
+        Key of_block[kBlock];
+        loop_of(plan_.keys[0])(elements, size, of_block, of_block);
+        for (int64_t i = 0; i < size; ++i) {
+          if (of_block[i] != key) continue;
+          *to = from[(start + i) * stride];
+          to += stride;
+        }
+      };
+      for (int64_t start = 0; start < plan_.lanes.size; start += kBlock) {
+        visit_elements(plan_.keys[0].load, bytes_of(0), stride, start,
+                       std::min(kBlock, plan_.lanes.size - start), visit);
+      }
+    });
+  }
+
+  const SortPlan& plan_;
+  void* const* operands_;
+  int64_t first_;  // element of the lane
+  std::byte* scratch_;
+};
+
+// ---- all lanes
 
 void run_sort(const KernelCall& call) {
   const auto& plan = *static_cast<const SortPlan*>(call.data);
   const auto& [outer, size, inner] = plan.lanes;
-  if (size == 0) return;
-  auto* scratch = static_cast<std::byte*>(call.scratch);
-  auto* columns = reinterpret_cast<uint64_t*>(scratch + plan.columns);
-  auto* positions = reinterpret_cast<int64_t*>(scratch + plan.positions);
-  const size_t num_operands = plan.widths.size();
-  InterruptCounter counter;
-  for (int64_t lane = 0; lane < outer * inner; ++lane) {
-    const int64_t first = lane / inner * size * inner + lane % inner;
-    load_keys(plan, call, first, scratch, columns);
-    sort_positions(plan, scratch, columns, positions, counter);
-    counter.add(size);
-    for (size_t i = 0; i < num_operands; ++i) {
-      visit_width(static_cast<int64_t>(plan.widths[i]),
-                  [&, size = size, inner = inner]<class T>(T) {
-                    const auto* from = static_cast<const T*>(call.operands[i]) + first;
-                    auto* to = static_cast<T*>(call.operands[num_operands + i]) + first;
-                    for (int64_t j = 0; j < size; ++j) to[j * inner] = from[positions[j] * inner];
-                  });
-    }
+  const int64_t num_lanes = outer * inner;
+  if (size == 0 || num_lanes == 0) return;
+  auto* const scratch = static_cast<std::byte*>(call.scratch);
+  const auto run_lane = [&, size = size, inner = inner](int64_t lane, std::byte* memory) {
+    plan.run_lane(plan, call.operands, lane / inner * size * inner + lane % inner, memory);
+  };
+  // Lanes that are sorted on several threads come one after the other.
+  if (size > kSortedAtOnce) {
+    for (int64_t lane = 0; lane < num_lanes; ++lane) run_lane(lane, scratch);
+    return;
   }
+  std::atomic<bool> is_taken{false};
+  const int64_t per_tile = std::max<int64_t>(1, kBlock / size);
+  run_tiles((num_lanes - 1) / per_tile + 1, num_threads_for_elements(num_lanes * size),
+            [&, size = size](Tiles& tiles) {
+              int64_t tile;
+              if (!tiles.next(tile)) return;
+              const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
+              const Storage own = is_first ? Storage() : Storage::allocate(plan.scratch_bytes);
+              auto* const memory = is_first ? scratch : static_cast<std::byte*>(own.data());
+              do {
+                const int64_t end = std::min(num_lanes, (tile + 1) * per_tile);
+                for (int64_t lane = tile * per_tile; lane < end; ++lane) {
+                  run_lane(lane, memory);
+                  if (!tiles.go_on(size * kStepCost)) return;
+                }
+              } while (tiles.next(tile));
+            });
+}
+
+template <class Key>
+void place_scratch(SortPlan& plan, bool sorts_values) {
+  const int64_t size = plan.lanes.size;
+  const size_t word = sorts_values ? sizeof(Key) : sizeof(typename LaneSort<Key>::Word);
+  ScratchParts scratch;
+  plan.words = scratch.take(size, word);
+  if (size > kSortedAtOnce) plan.other_words = scratch.take(size, word);
+  if (sorts_values) {
+    plan.run_lane = LaneSort<Key>::run_values;
+  } else {
+    plan.columns = scratch.take(size, sizeof(Key) * static_cast<size_t>(plan.num_columns));
+    plan.positions = scratch.take(size, sizeof(Key));
+    if (plan.num_columns > 1) plan.other_positions = scratch.take(size, sizeof(Key));
+    plan.run_lane = LaneSort<Key>::run;
+  }
+  plan.scratch_bytes = scratch.bytes();
 }
 
 Kernel make_sort(Types inputs, Types, const Params* params) {
   const auto& p = params_as<SortParams>(params);
   auto plan = std::make_shared<SortPlan>();
   plan->lanes = lanes_of(inputs[0].shape(), p.dimension);
-  size_t element_width = 1, converted_width = 1;
   for (const ShapeDtype& input : inputs) plan->widths.push_back(byte_width(input.dtype()));
+  bool is_narrow = plan->lanes.size <= 0xffff'ffff;
   for (size_t i = 0; i < static_cast<size_t>(p.num_keys); ++i) {
     const DType dtype = inputs[i].dtype(), compute = compute_dtype(dtype);
-    plan->keys.push_back(
-        {i, make_conversion(dtype, compute), order_loop(compute), is_complex(dtype) ? 2 : 1});
-    if (!plan->keys.back().order) return {};
-    element_width = std::max(element_width, byte_width(dtype));
-    converted_width = std::max(converted_width, byte_width(compute));
-    plan->num_columns += static_cast<size_t>(plan->keys.back().num_columns);
+    const SortPlan::Key key = {make_conversion(dtype, compute), find_key_loop<uint32_t>(compute),
+                               find_key_loop<uint64_t>(compute), is_complex(dtype) ? 2 : 1};
+    if (!key.wide) return {};
+    is_narrow = is_narrow && key.narrow;
+    plan->keys.push_back(key);
+    plan->num_columns += key.num_columns;
   }
-  plan->is_packed = converted_width <= 4 && plan->lanes.size <= 0xffff'ffff;
-  ScratchParts scratch;
-  const int64_t size = plan->lanes.size;
-  plan->elements = scratch.take(size, element_width);
-  plan->converted = scratch.take(size, converted_width);
-  plan->columns = scratch.take(size, sizeof(uint64_t) * plan->num_columns);
-  plan->positions = scratch.take(size, sizeof(int64_t));
-  if (plan->num_columns == 1) {
-    plan->pairs = scratch.take(size, plan->is_packed ? sizeof(uint64_t) : sizeof(KeyAndPosition));
+  const bool sorts_values = inputs.size() == 1 && plan->num_columns == 1;
+  if (sorts_values) {
+    const DType compute = compute_dtype(inputs[0].dtype());
+    plan->store = make_conversion(compute, inputs[0].dtype());
+    plan->is_floating = is_floating(compute);
+    plan->narrow_values = find_value_loop<uint32_t>(compute);
+    plan->wide_values = find_value_loop<uint64_t>(compute);
+    is_narrow = plan->narrow_values != nullptr;
   }
-  return {.run = run_sort, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
+  is_narrow ? place_scratch<uint32_t>(*plan, sorts_values)
+            : place_scratch<uint64_t>(*plan, sorts_values);
+  const size_t scratch_bytes = plan->scratch_bytes;
+  return {.run = run_sort, .data = std::move(plan), .scratch_bytes = scratch_bytes};
 }
 
 constexpr KernelRow kRows[] = {{"sort", make_sort}};

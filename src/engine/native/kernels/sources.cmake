@@ -24,6 +24,7 @@ set(FARCALL_NATIVE_KERNELS
   scatter.cpp
   select.cpp
   sort.cpp
+  sort_words.cpp
   special_bessel.cpp
   special_complex.cpp
   special_gamma.cpp
@@ -35,6 +36,7 @@ set(FARCALL_NATIVE_KERNELS
   table.cpp
   ternary.cpp
   threefry.cpp
+  tile_load.cpp
   vector_erf.cpp
   vector_exp.cpp
   vector_log.cpp
@@ -50,7 +52,7 @@ foreach(file math vector_erf vector_exp vector_log vector_trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()
-foreach(file arg_reduce basic_unary binary compare convert narrow reduce select ternary)
+foreach(file arg_reduce basic_unary binary compare convert narrow reduce scatter select sort ternary)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     COMPILE_OPTIONS -ffp-contract=off)
 endforeach()

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include <farcall/core/shape_dtype.h>
+
+#include "engine/native/kernels/interruptible.h"
 
 namespace farcall::native {
 
@@ -22,7 +25,14 @@ class StridedCopy {
   StridedCopy(size_t width, std::span<const int64_t> shape, std::span<const int64_t> source_strides,
               std::span<const int64_t> target_strides);
 
+  // On several threads where that is worth it; copies of less than kPolledElements elements are
+  // made on the calling thread alone and look for no interrupts.
   void run(const void* source, void* target) const;
+
+  // The bytes of a copy that is one dense run on both sides; else 0.
+  int64_t dense_bytes() const {
+    return inner_ == Inner::kBytes && num_outer_ == 0 ? column_.size * width_ : 0;
+  }
 
  private:
   struct Dimension {
@@ -30,21 +40,37 @@ class StridedCopy {
     int64_t source = 0, target = 0;  // bytes from one index to the next
   };
   // How the innermost dimensions are copied.
-  enum class Inner : uint8_t { kNothing, kBytes, kRepeat, kStrided, kTransposed };
+  enum class Inner : uint8_t { kNothing, kBytes, kRepeat, kReversed, kStrided, kTransposed };
 
   void add_dimensions(std::span<const int64_t> shape, std::span<const int64_t> source_strides,
                       std::span<const int64_t> target_strides);
   void merge_dimensions();
   void widen_elements();
   void choose_inner();
-  void run_inner(const std::byte* source, std::byte* target) const;
+  void run_inner(const std::byte* source, std::byte* target, int64_t first, int64_t count) const;
+  void run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
+                int64_t start, int64_t count) const;
 
   Dimension outer_[kMaxRank + 2];  // from the slowest in the target
   int num_outer_ = 0;
+  int64_t num_inner_ = 1;   // how often the inner dimensions are copied
   Dimension row_, column_;  // the inner dimensions; rows only when transposed
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
 };
+
+// memcpy, without a call for short runs.
+inline void copy_bytes(const std::byte* source, std::byte* target, size_t bytes) {
+  constexpr size_t kStep = 16;
+  if (bytes < kStep || bytes > 16 * kStep) {
+    std::memcpy(target, source, bytes);
+    return;
+  }
+  for (size_t at = 0; at + kStep < bytes; at += kStep) {
+    std::memcpy(target + at, source + at, kStep);
+  }
+  std::memcpy(target + bytes - kStep, source + bytes - kStep, kStep);
+}
 
 inline void strided_copy(size_t width, std::span<const int64_t> shape, const void* source,
                          std::span<const int64_t> source_strides, void* target,

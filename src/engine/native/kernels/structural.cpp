@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/layout.h>
@@ -11,6 +12,7 @@
 
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/moves.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
 
@@ -41,60 +43,66 @@ void run_moves(const KernelCall& call) {
   }
 }
 
-// The kernel of one copy to a dense output.
-Kernel make_move(const ShapeDtype& output, std::span<const int64_t> source_strides,
-                 int64_t source_offset = 0) {
+ElementSource source_of_transpose(ShapeDtype operand, ShapeDtype, const Params* params) {
+  const auto strides = dense_strides(operand.shape());
+  ElementSource source;
+  for (const int64_t i : params_as<TransposeParams>(params).permutation) {
+    source.strides.push_back(strides[i]);
+  }
+  return source;
+}
+
+ElementSource source_of_broadcast(ShapeDtype operand, ShapeDtype result, const Params* params) {
+  const auto& dimensions = params_as<BroadcastInDimParams>(params).broadcast_dimensions;
+  const auto strides = dense_strides(operand.shape());
+  ElementSource source{std::vector<int64_t>(result.rank(), 0)};
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (operand.shape()[i] != 1) source.strides[dimensions[i]] = strides[i];
+  }
+  return source;
+}
+
+ElementSource source_of_slice(ShapeDtype operand, ShapeDtype result, const Params* params) {
+  const auto& slice = params_as<SliceParams>(params);
+  const auto dense = dense_strides(operand.shape());
+  ElementSource source{dense};
+  for (size_t i = 0; i < dense.size(); ++i) {
+    // Of one element at most the step does not matter, and need not fit.
+    if (result.shape()[i] > 1) source.strides[i] *= slice.strides[i];
+    source.offset += slice.start_indices[i] * dense[i];
+  }
+  return source;
+}
+
+ElementSource source_of_rev(ShapeDtype operand, ShapeDtype, const Params* params) {
+  ElementSource source{dense_strides(operand.shape())};
+  for (const int64_t i : params_as<RevParams>(params).dimensions) {
+    source.offset += (operand.shape()[i] - 1) * source.strides[i];
+    source.strides[i] = -source.strides[i];
+  }
+  return source;
+}
+
+constexpr std::pair<std::string_view,
+                    ElementSource (*)(ShapeDtype operand, ShapeDtype result, const Params* params)>
+    kSources[] = {{"broadcast_in_dim", source_of_broadcast},
+                  {"rev", source_of_rev},
+                  {"slice", source_of_slice},
+                  {"transpose", source_of_transpose}};
+
+template <size_t kRow>
+Kernel make_move(Types inputs, Types outputs, const Params* params) {
+  const ShapeDtype output = outputs[0];
   if (output.is_token()) return {};
+  const ElementSource source = kSources[kRow].second(inputs[0], output, params);
   const size_t width = byte_width(output.dtype());
   auto plan = std::make_shared<MovePlan>();
   // An empty output has no first element to point at.
-  if (output.size() == 0) source_offset = 0;
+  const int64_t offset = output.size() == 0 ? 0 : source.offset;
   plan->parts.push_back(
-      {StridedCopy(width, output.shape(), source_strides, dense_strides(output.shape())),
-       source_offset * static_cast<int64_t>(width), 0});
+      {StridedCopy(width, output.shape(), source.strides, dense_strides(output.shape())),
+       offset * static_cast<int64_t>(width), 0});
   return {.run = run_moves, .data = std::move(plan)};
-}
-
-Kernel make_transpose(Types inputs, Types outputs, const Params* params) {
-  const auto strides = dense_strides(inputs[0].shape());
-  std::vector<int64_t> source;
-  for (const int64_t i : params_as<TransposeParams>(params).permutation) {
-    source.push_back(strides[i]);
-  }
-  return make_move(outputs[0], source);
-}
-
-Kernel make_broadcast(Types inputs, Types outputs, const Params* params) {
-  const auto& dimensions = params_as<BroadcastInDimParams>(params).broadcast_dimensions;
-  const auto strides = dense_strides(inputs[0].shape());
-  std::vector<int64_t> source(outputs[0].rank(), 0);
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    if (inputs[0].shape()[i] != 1) source[dimensions[i]] = strides[i];
-  }
-  return make_move(outputs[0], source);
-}
-
-Kernel make_slice(Types inputs, Types outputs, const Params* params) {
-  const auto& slice = params_as<SliceParams>(params);
-  const auto dense = dense_strides(inputs[0].shape());
-  auto strides = dense;
-  int64_t offset = 0;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    // Of one element at most the step does not matter, and need not fit.
-    if (outputs[0].shape()[i] > 1) strides[i] *= slice.strides[i];
-    offset += slice.start_indices[i] * dense[i];
-  }
-  return make_move(outputs[0], strides, offset);
-}
-
-Kernel make_rev(Types inputs, Types outputs, const Params* params) {
-  auto strides = dense_strides(inputs[0].shape());
-  int64_t offset = 0;
-  for (const int64_t i : params_as<RevParams>(params).dimensions) {
-    offset += (inputs[0].shape()[i] - 1) * strides[i];
-    strides[i] = -strides[i];
-  }
-  return make_move(outputs[0], strides, offset);
 }
 
 Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
@@ -165,16 +173,24 @@ Kernel make_iota(Types, Types outputs, const Params* params) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"broadcast_in_dim", make_broadcast},
+    {kSources[0].first, make_move<0>},
     {"concatenate", make_concatenate},
     {"iota", make_iota},
-    {"rev", make_rev},
-    {"slice", make_slice},
-    {"transpose", make_transpose},
+    {kSources[1].first, make_move<1>},
+    {kSources[2].first, make_move<2>},
+    {kSources[3].first, make_move<3>},
 };
 
 }  // namespace
 
 std::span<const KernelRow> structural_rows() { return kRows; }
+
+std::optional<ElementSource> element_source(std::string_view primitive, ShapeDtype operand,
+                                            ShapeDtype result, const Params* params) {
+  for (const auto& [name, source_of] : kSources) {
+    if (name == primitive) return source_of(operand, result, params);
+  }
+  return std::nullopt;
+}
 
 }  // namespace farcall::native

@@ -44,9 +44,13 @@ void choose_instruction_set() {
 }
 
 LoopTarget loop_target() {
-  const int64_t supported = hwy::SupportedTargets();
-  if (supported & HWY_AVX3) return LoopTarget::kAvx512;
-  return supported & HWY_AVX2 ? LoopTarget::kAvx2 : LoopTarget::kBaseline;
+  // Kept, for Highway asks the processor each time, which takes long on a virtual one.
+  static const LoopTarget target = [] {
+    const int64_t supported = hwy::SupportedTargets();
+    if (supported & HWY_AVX3) return LoopTarget::kAvx512;
+    return supported & HWY_AVX2 ? LoopTarget::kAvx2 : LoopTarget::kBaseline;
+  }();
+  return target;
 }
 
 }  // namespace farcall::native

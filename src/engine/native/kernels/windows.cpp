@@ -6,6 +6,8 @@
 
 #include <farcall/core/layout.h>
 
+#include "engine/native/kernels/instruction_sets.h"
+
 namespace farcall::native {
 namespace {
 
@@ -19,6 +21,25 @@ int64_t load(const void* indices, int64_t i) {
   return static_cast<int64_t>(value);
 }
 
+// Calls visit with a value of the type that an integer dtype is stored in.
+template <class Visit>
+auto visit_stored(DType dtype, Visit visit) {
+  const size_t width = byte_width(dtype);
+  if (dtype_info(dtype).kind == DTypeKind::kUnsigned) {
+    return width == 1   ? visit(uint8_t())
+           : width == 2 ? visit(uint16_t())
+           : width == 4 ? visit(uint32_t())
+                        : visit(uint64_t());
+  }
+  return width == 1   ? visit(int8_t())
+         : width == 2 ? visit(int16_t())
+         : width == 4 ? visit(int32_t())
+                      : visit(int64_t());
+}
+
+// What a start outside is worth: less than nothing, whatever the other components are worth.
+constexpr int64_t kOutside = -(int64_t{1} << 57);
+
 bool contains(const std::vector<int64_t>& dims, size_t dim) {
   return std::ranges::find(dims, static_cast<int64_t>(dim)) != dims.end();
 }
@@ -26,22 +47,28 @@ bool contains(const std::vector<int64_t>& dims, size_t dim) {
 }  // namespace
 
 IndexLoad index_load(DType dtype) {
-  const size_t width = byte_width(dtype);
-  if (dtype_info(dtype).kind == DTypeKind::kUnsigned) {
-    return width == 1   ? load<uint8_t>
-           : width == 2 ? load<uint16_t>
-           : width == 4 ? load<uint32_t>
-                        : load<uint64_t>;
-  }
-  return width == 1   ? load<int8_t>
-         : width == 2 ? load<int16_t>
-         : width == 4 ? load<int32_t>
-                      : load<int64_t>;
+  return visit_stored(dtype, []<class T>(T) -> IndexLoad { return load<T>; });
+}
+
+template <class T>
+void Windows::add_starts(const void* indices, int64_t first, int64_t step, int64_t count,
+                         Component component, bool clips, int64_t* offsets) {
+  const auto add = [&](int64_t every) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = load<T>(indices, first + i * every);
+      const int64_t inside = std::clamp<int64_t>(start, 0, component.limit);
+      const int64_t offset = inside * component.stride;
+      offsets[i] += clips || start == inside ? offset : kOutside;
+    }
+  };
+  step == 1 ? add(1) : add(step);
 }
 
 Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, ShapeDtype indices,
                  ShapeDtype all, std::span<const int64_t> sizes, GatherScatterMode mode)
-    : load_(index_load(indices.dtype())), clips_(mode == GatherScatterMode::kClip) {
+    : add_starts_(visit_stored(indices.dtype(),
+                               []<class T>(T) -> AddStarts { return best_loop<add_starts<T>>(); })),
+      clips_(mode == GatherScatterMode::kClip) {
   const auto operand_strides = strides_of(operand.shape(), row_major(operand.rank()));
   const auto all_strides = strides_of(all.shape(), row_major(all.rank()));
   for (const int64_t dim : numbers.start_index_map) {
@@ -56,8 +83,7 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
         stride = operand_strides[numbers.operand_batching_dims[j]];
       }
     }
-    numbers_.push_back({indices.shape()[dim], all_strides[i], stride});
-    count_ *= indices.shape()[dim];
+    add_number({indices.shape()[dim], all_strides[i], stride});
   }
   for (size_t i = 0, next = 0; i < operand.rank(); ++i) {
     if (contains(numbers.collapsed_slice_dims, i) || contains(numbers.operand_batching_dims, i)) {
@@ -67,6 +93,47 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
     window_operand_strides_.push_back(operand_strides[i]);
     window_all_strides_.push_back(all_strides[numbers.offset_dims[next++]]);
     size_ *= sizes[i];
+  }
+}
+
+void Windows::add_number(Number next) {
+  count_ *= next.size;
+  if (next.size == 1) return;
+  if (!numbers_.empty()) {
+    Number& last = numbers_.back();
+    // Two dimensions of which the one continues the other are one.
+    if (last.all_stride == next.size * next.all_stride &&
+        last.operand_stride == next.size * next.operand_stride) {
+      last = {last.size * next.size, next.all_stride, next.operand_stride};
+      return;
+    }
+  }
+  numbers_.push_back(next);
+}
+
+void Windows::find(const void* indices, int64_t first, int64_t count,
+                   WindowOffsets& offsets) const {
+  // Runs along the last number.
+  const Number last = numbers_.empty() ? Number{1, 0, 0} : numbers_.back();
+  for (int64_t i = 0; i < count;) {
+    int64_t operand = 0, all = 0;
+    const int64_t at = (first + i) % last.size;
+    for (int64_t d = std::ssize(numbers_) - 2, rest = (first + i) / last.size; d >= 0; --d) {
+      const Number& number = numbers_[static_cast<size_t>(d)];
+      operand += rest % number.size * number.operand_stride;
+      all += rest % number.size * number.all_stride;
+      rest /= number.size;
+    }
+    const int64_t end = std::min(count, i + last.size - at);
+    for (int64_t k = at; i < end; ++i, ++k) {
+      offsets.operand[i] = operand + k * last.operand_stride;
+      offsets.all[i] = all + k * last.all_stride;
+    }
+  }
+  const int64_t step = std::ssize(components_);
+  for (int64_t k = 0; k < step; ++k) {
+    add_starts_(indices, first * step + k, step, count, components_[static_cast<size_t>(k)], clips_,
+                offsets.operand);
   }
 }
 

@@ -2,15 +2,17 @@
 // of them one beside the other.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/shape_dtype.h>
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 
@@ -18,7 +20,14 @@ namespace farcall::native {
 using IndexLoad = int64_t (*)(const void* indices, int64_t i);
 IndexLoad index_load(DType dtype);
 
-// Worked out once; walking allocates nothing and may happen on several threads at a time.
+// Where some windows begin, in elements.
+struct WindowOffsets {
+  static constexpr int64_t kSize = 256;
+  int64_t operand[kSize];  // negative: the window lies outside and is left out
+  int64_t all[kSize];
+};
+
+// Worked out once; finding windows allocates nothing and may happen on several threads at a time.
 class Windows {
  public:
   // `sizes` are those of a window, for every dimension of the operand; `all` has the windows, their
@@ -32,10 +41,12 @@ class Windows {
   const std::vector<int64_t>& all_strides() const { return window_all_strides_; }
   int64_t size() const { return size_; }  // elements of one window
 
-  // Calls visit(offset in the operand, offset in `all`), in elements, for each index in row-major
-  // order. Windows that lie outside are moved inside or, as the mode wants it, have offset -1.
+  // Calls visit(offsets, count) for `count` windows at a time, in row-major order of the indices.
+  // Windows that lie outside are moved inside or left out, as the mode wants it. On several
+  // threads, and then in any order, only where that is worth it and windows are small enough that
+  // no copy of one looks for interrupts.
   template <class Visit>
-  void walk(const void* indices, Visit visit) const;
+  void walk(const void* indices, bool in_any_order, Visit visit) const;
 
  private:
   // A component of an index: how far it may go, and what it is worth.
@@ -48,7 +59,17 @@ class Windows {
     int64_t operand_stride;  // 0 unless it goes in step with a dimension of the operand
   };
 
-  IndexLoad load_;
+  // Adds what the starts of a component are worth.
+  using AddStarts = void (*)(const void* indices, int64_t first, int64_t step, int64_t count,
+                             Component component, bool clips, int64_t* offsets);
+  template <class T>
+  static void add_starts(const void* indices, int64_t first, int64_t step, int64_t count,
+                         Component component, bool clips, int64_t* offsets);
+
+  void add_number(Number next);
+  void find(const void* indices, int64_t first, int64_t count, WindowOffsets& offsets) const;
+
+  AddStarts add_starts_;
   bool clips_;
   std::vector<Component> components_;
   std::vector<Number> numbers_;
@@ -59,37 +80,20 @@ class Windows {
 };
 
 template <class Visit>
-void Windows::walk(const void* indices, Visit visit) const {
-  std::array<int64_t, kMaxRank> at{};
-  int64_t batch = 0, all = 0;  // offsets that the numbers of the window are worth
-  InterruptCounter counter;
-  for (int64_t i = 0; i < count_; ++i) {
-    counter.add(size_);
-    int64_t offset = batch;
-    for (size_t k = 0; k < components_.size(); ++k) {
-      const Component& component = components_[k];
-      int64_t start =
-          load_(indices, i * static_cast<int64_t>(components_.size()) + static_cast<int64_t>(k));
-      if (start < 0 || start > component.limit) {
-        if (!clips_) {
-          offset = -1;
-          break;
-        }
-        start = start < 0 ? 0 : component.limit;
-      }
-      offset += start * component.stride;
-    }
-    visit(offset, all);
-    for (size_t d = numbers_.size(); d-- > 0;) {
-      const Number& number = numbers_[d];
-      batch += number.operand_stride;
-      all += number.all_stride;
-      if (++at[d] < number.size) break;
-      batch -= number.size * number.operand_stride;
-      all -= number.size * number.all_stride;
-      at[d] = 0;
-    }
-  }
+void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
+  constexpr int64_t kBlockSize = WindowOffsets::kSize;
+  const bool is_shared = in_any_order && size_ < kPolledElements;
+  run_tiles((count_ + kBlockSize - 1) / kBlockSize,
+            is_shared ? num_threads_for_elements(count_ * size_) : 1, [&](Tiles& tiles) {
+              WindowOffsets offsets;
+              for (int64_t block; tiles.next(block);) {
+                const int64_t first = block * kBlockSize;
+                const int64_t count = std::min(kBlockSize, count_ - first);
+                find(indices, first, count, offsets);
+                visit(std::as_const(offsets), count);
+                if (!tiles.go_on(count * size_ * kStepCost)) return;
+              }
+            });
 }
 
 }  // namespace farcall::native

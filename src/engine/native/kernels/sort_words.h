@@ -1,0 +1,29 @@
+// Sorting of unsigned whole numbers by vectors of the instruction set in use (Highway's VQSort),
+// and on several threads where there are many.
+#pragma once
+
+#include <cstdint>
+
+// Its two words of 64 bits are compared by the higher one first.
+#include <hwy/base.h>
+
+namespace farcall::native {
+
+// Whether the instruction set in use has vectors that words are sorted by.
+bool sorts_by_vectors();
+
+// Brings words[0, size) into ascending order. `other` has room for as many; the result lies where
+// the pointer says that is returned, which is one of the two, and the other one's contents are
+// lost. Interrupts are looked for if there are many, so this may not run within tiles of more than
+// kSortedAtOnce words.
+template <class Word>
+Word* sort_words(Word* words, Word* other, int64_t size, bool by_vectors);
+
+// As many are sorted on the calling thread, in place and without looking for interrupts.
+inline constexpr int64_t kSortedAtOnce = int64_t{1} << 16;
+
+extern template uint32_t* sort_words(uint32_t*, uint32_t*, int64_t, bool);
+extern template uint64_t* sort_words(uint64_t*, uint64_t*, int64_t, bool);
+extern template hwy::uint128_t* sort_words(hwy::uint128_t*, hwy::uint128_t*, int64_t, bool);
+
+}  // namespace farcall::native
