@@ -85,7 +85,10 @@ def test_wheel_says_which_systems_it_fits(wheel: Path) -> None:
 def test_readme_runs_where_the_distributions_libraries_are_not(bare_root: Path) -> None:
     found = {path.name for path in bare_root.rglob("*.so*")}
     assert not any(
-        name.startswith(("libopenblas.so", "libtbb.so", "libhwy.so", "libhwy_contrib.so", "libfmt.so")) for name in found
+        name.startswith(
+            ("libopenblas.so", "libtbb.so", "libhwy.so", "libhwy_contrib.so", "libfmt.so")
+        )
+        for name in found
     )
     page = snippets(ROOT / "README.md")
     kernel = next(code for language, code in page if language == "cpp")

@@ -128,13 +128,13 @@ TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
   // What a cluster computes is not moved in it, nor are elements far apart or in short runs.
   EXPECT_THAT(
       grouping("{ lambda ; a:f32[40]. let b:f32[32] = slice[start_indices=(8,) limit_indices=(40,) "
-               "strides=None] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
+               "strides=(1,)] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
                "iota[dtype=f32 shape=(32,) dimension=0] e:f32[32] = mul c d f:f32[32] = "
                "rev[dimensions=(0,)] e g:f32[32] = add f f h:f32[32] = neg g in (h,) }"),
       ElementsAre("slice", "(rev iota mul)", "(rev add neg)"));
   EXPECT_THAT(grouping("{ lambda ; a:f32[32,32]. let b:f32[32,32] = transpose[permutation=(1, 0)] "
                        "a c:f32[32,32] = neg b d:f32[32,2] = slice[start_indices=(0, 0) "
-                       "limit_indices=(32, 2) strides=None] a e:f32[32,2] = neg d in (c, e) }"),
+                       "limit_indices=(32, 2) strides=(1, 1)] a e:f32[32,2] = neg d in (c, e) }"),
               ElementsAre("transpose", "neg", "slice", "neg"));
 }
 
@@ -266,8 +266,9 @@ TEST(Clusters, OfPartsOfOperands) {
   const std::string text =
       "{ lambda ; x:T[R,C] y:T[R,3,C] s:T[C]. let a:T[R,C] = rev[dimensions=(0, 1)] x b:T[R,C] = "
       "rev[dimensions=(0,)] x c:T[R,1,C] = slice[start_indices=(0, 2, 0) limit_indices=(R, 3, C) "
-      "strides=None] y d:T[R,C] = reshape[new_sizes=(R, C)] c e:T[1] = slice[start_indices=(5,) "
-      "limit_indices=(6,) strides=None] s f:T[] = reshape[new_sizes=()] e g:T[R,C] = "
+      "strides=(1, 1, 1)] y d:T[R,C] = reshape[new_sizes=(R, C)] c e:T[1] = "
+      "slice[start_indices=(5,) "
+      "limit_indices=(6,) strides=(1,)] s f:T[] = reshape[new_sizes=()] e g:T[R,C] = "
       "iota[dtype=T shape=(R, C) dimension=0] h:T[R,C] = iota[dtype=T shape=(R, C) dimension=1] "
       "i:T[R,C] = add a b j:T[R,C] = mul i d k:T[R,C] = add j f l:T[R,C] = sub g h m:T[R,C] = add "
       "k l n:T[R,C] = max m x in (n, b, f, g, j) }";
@@ -283,7 +284,7 @@ TEST(Clusters, OfPartsOfOperands) {
   const std::string steps =
       "{ lambda ; x:f32[9000] y:f32[4,50,3,40]. let a:f32[3000] = slice[start_indices=(1,) "
       "limit_indices=(9000,) strides=(3,)] x b:f32[3000] = slice[start_indices=(4000,) "
-      "limit_indices=(7000,) strides=None] x c:f32[3000] = mul a b d:f32[4,3,50,40] = "
+      "limit_indices=(7000,) strides=(1,)] x c:f32[3000] = mul a b d:f32[4,3,50,40] = "
       "transpose[permutation=(0, 2, 1, 3)] y e:f32[4,3,50,40] = mul d d f:f32[24000] = "
       "reshape[new_sizes=(24000,)] y g:f32[24000] = neg f in (c, e, g) }";
   expect_same_bits(steps, 2);

@@ -218,11 +218,13 @@ TEST(IndexingKernels, GathersOfManyWindows) {
   std::mt19937 random(5);
   for (const Case& given : cases_of_many_windows()) {
     for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kComplex128}) {
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
       const TestArray x = random_array({dtype, given.operand}, random, 100);
+      const TestArray fill(ShapeDtype(dtype, {}), std::vector<double>{7});
       for (const DType index : {DType::kInt32, DType::kUInt8, DType::kInt64}) {
         const TestArray indices = starts_of(given, index, random);
         for (const bool clips : {true, false}) {
-          GatherParams params{given.numbers, given.slice, "7"};
+          GatherParams params{given.numbers, given.slice, fill.text(0)};
           params.mode = clips ? GatherScatterMode::kClip : GatherScatterMode::kFillOrDrop;
           const ShapeDtype type(dtype, given.result());
           const TestArray found = run_kernel("gather", {x, indices}, type, make_params(params));
@@ -243,6 +245,7 @@ TEST(IndexingKernels, ScattersOfManyWindows) {
   std::mt19937 random(6);
   for (const Case& given : cases_of_many_windows()) {
     for (const DType dtype : {DType::kInt16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
       const TestArray x = random_array({dtype, given.operand}, random, 8);
       const TestArray updates = random_array({dtype, given.result()}, random, 1);
       const TestArray indices = starts_of(given, DType::kInt32, random);
@@ -265,10 +268,12 @@ TEST(IndexingKernels, ScattersOfManyWindows) {
         const auto run = [&](const char* name) {
           return run_kernel(name, {x, indices, updates}, x.type(), make_params(params));
         };
-        // In another order of windows than of the dimensions of the result, the last one differs.
-        const bool is_in_order = n.offset_dims.empty() || n.offset_dims[0] != 0;
+        // Else windows are not met in the order of the result's elements, and another one is last.
+        const bool is_in_order =
+            n.offset_dims.empty() || n.offset_dims[0] == std::ssize(given.starts);
         if (is_in_order) {
-          EXPECT_TRUE(run("scatter").same_bytes(replaced));
+          EXPECT_TRUE(run("scatter").same_bytes(replaced))
+              << x.type().to_string() << " " << updates.type().to_string() << " " << clips;
         }
         EXPECT_TRUE(run("scatter_max").same_bytes(largest));
         const TestArray sum = run("scatter_add");
