@@ -111,8 +111,10 @@ def _put(leaf: Any, device: Any) -> Array:
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """``x``, of which each array lies so. Inside ``jit`` it changes nothing but is checked: programs
-    on sharded arrays run whole, and their results are spread when they have ended.
+    """``x``, of which each array lies so.
+
+    Inside ``jit`` it is checked and changes nothing: programs on sharded arrays run whole, and
+    their results are spread when they have ended.
 
     Args:
       x: a pytree of arrays.

@@ -52,12 +52,13 @@ class AxesScope {
 // The type of an array of which this is a shard.
 ShapeDtype whole_of(ShapeDtype shard, const PartitionSpec& spec, std::span<const MeshAxis> axes,
                     std::string_view what) {
+  const Partition checked(shard, {}, axes, what);  // the axes
   if (!shard.is_token() && spec.size() <= shard.rank()) {
     Shape shape(shard.shape().begin(), shard.shape().end());
     for (size_t i = 0; i < spec.size(); ++i) {
       for (const std::string& name : spec[i]) {
         const auto axis = std::ranges::find(axes, name, &MeshAxis::name);
-        if (axis != axes.end()) shape[i] *= axis->size;
+        if (axis != axes.end()) shape[i] = saturated_product(shape[i], axis->size);
       }
     }
     shard = shard.with_shape(shape);

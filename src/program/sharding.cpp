@@ -27,6 +27,10 @@ std::string describe(std::span<const MeshAxis> axes) {
 
 // How many places the axes have; checks their names and sizes.
 size_t num_places(std::span<const MeshAxis> axes) {
+  constexpr size_t kMaxAxes = 64;
+  if (axes.size() > kMaxAxes) {
+    refuse(fmt::format("mesh: has {} axes, and may have {}", axes.size(), kMaxAxes));
+  }
   size_t count = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].name.empty()) refuse("mesh: an axis has an empty name");
@@ -92,6 +96,11 @@ std::string to_string(const PartitionSpec& spec) {
 Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<const MeshAxis> axes,
                      std::string_view what)
     : whole_(whole), shard_(whole) {
+  const size_t count = num_places(axes);
+  if (count > kMaxDevices) {
+    refuse(fmt::format("mesh {} has {} places, and a process has {} devices at most",
+                       describe(axes), count, kMaxDevices));
+  }
   if (spec.size() > (whole.is_token() ? 0 : whole.rank())) {
     refuse(fmt::format("{}: the spec {} has {} entries, but the array is {}", what,
                        farcall::to_string(spec), spec.size(), whole.to_string()));
@@ -140,8 +149,6 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
   run_bytes_ = whole.is_token() ? 0 : byte_width(whole.dtype());
   for (size_t i = run_dimension_; i < shape.size(); ++i) run_bytes_ *= shape[i];
 
-  size_t count = 1;
-  for (const MeshAxis& axis : axes) count *= static_cast<size_t>(axis.size);
   for (size_t number = 0; number < count; ++number) {
     std::vector<int64_t> place(axes.size());
     auto rest = static_cast<int64_t>(number);

@@ -7,6 +7,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/passes/passes.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/program/device.h>
 #include <farcall/program/located.h>
 #include <farcall/program/walk.h>
@@ -111,7 +112,10 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     if (!values.empty() || call.results.empty()) return values;
   }
   const bool is_never_run = !equation.primitive->never_run.empty();
-  if (options_.relay && !is_never_run && nested_programs(equation).empty()) {
+  // The native engine has the threads and collectives of shard_map.
+  const bool is_whole = nested_programs(equation).empty() ||
+                        try_params<ShardMapParams>(equation.params.get()) != nullptr;
+  if (options_.relay && !is_never_run && is_whole) {
     return relay(*this, call, options_.relay(program, equation));
   }
   if (equation.primitive->kind == PrimitiveKind::kForeignCall) return custom_call(*this, call);

@@ -84,7 +84,8 @@ TEST(Lower, EveryExampleIsLoweredOrRelayed) {
     SCOPED_TRACE(equation);
     const ProgramPtr program =
         parse_program("{ lambda ; " + inputs + ". let " + equation + " in () }");
-    if (!program->equations[0].primitive->never_run.empty()) continue;
+    // Collectives run in shard_map alone.
+    if (!program->axis_names.empty()) continue;
     LowerOptions options;
     bool is_relayed = false;
     options.relay = [&](const Program&, const Equation&) {
