@@ -44,8 +44,8 @@ const char* const kLong[] = {
     "in (b,) }",
     "{ lambda ; a:i64[200000]. let b:i64[200000] = sort[dimension=0 is_stable=True num_keys=1] a "
     "in (b,) }",
-    "{ lambda ; a:f32[100000,2]. let b:f32[100000,2] = sort[dimension=1 is_stable=True num_keys=1] "
-    "a in (b,) }",
+    "{ lambda ; a:f32[1000000,2]. let b:f32[1000000,2] = sort[dimension=1 is_stable=True "
+    "num_keys=1] a in (b,) }",
     "{ lambda ; a:f32[1,8,90,90] b:f32[8,8,5,5]. let c:f32[1,8,86,86] = conv_general_dilated["
     "batch_group_count=1 feature_group_count=1 lhs_dilation=(1, 1) lhs_spec=(0, 1, 2, 3) "
     "out_spec=(0, 1, 2, 3) padding=((0, 0), (0, 0)) rhs_dilation=(1, 1) rhs_spec=(0, 1, 2, 3) "

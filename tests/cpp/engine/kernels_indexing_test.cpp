@@ -19,8 +19,6 @@ std::vector<DType> element_dtypes() {
   return dtypes;
 }
 
-bool is_number(DType dtype) { return is_integer(dtype) || is_floating(dtype) || is_complex(dtype); }
-
 const std::vector<DType> kIndexDTypes = {DType::kInt8,   DType::kInt16, DType::kInt32,
                                          DType::kInt64,  DType::kUInt8, DType::kUInt16,
                                          DType::kUInt32, DType::kUInt64};
