@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def _install_type_attributes() -> None:
     ) -> None: ...
 
     # Classes of the core tell none by themselves.
-    ShapeDtypeStruct.__signature__ = inspect.signature(parameters)
+    cast(Any, ShapeDtypeStruct).__signature__ = inspect.signature(parameters)
     ShapeDtypeStruct.like = staticmethod(like)
     ShapeDtypeStruct.update = update
     ShapeDtypeStruct.__len__ = length

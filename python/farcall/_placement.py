@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from farcall import _core, tree
 from farcall._devices import Device
 from farcall._sharding import (
     AbstractMesh,
+    Mesh,
     NamedSharding,
     PartitionSpec,
     Shard,
@@ -247,7 +248,7 @@ def _install() -> None:
         sharding = sharding_of(self)
         if isinstance(sharding, NamedSharding) and is_spread(sharding):
             rows = zip(
-                sharding.mesh.devices.flat,
+                cast(Mesh, sharding.mesh).devices.flat,
                 sharding.shards(self.shape),
                 _core.sharding.shards_of(self),
                 strict=True,
