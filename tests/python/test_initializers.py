@@ -63,7 +63,10 @@ def test_complex_numbers_and_narrow_floats(distribution: str) -> None:
             jax.random.PRNGKey(0), (4, 6), dtype
         )
         assert ours.dtype == theirs.dtype
-        np.testing.assert_allclose(ours, theirs, rtol=2e-3 if dtype == np.float16 else 1e-5)
+        if dtype == np.float16:  # XLA rounds each step to float16 only where the machine has it
+            np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=5e-4)
+        else:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
 def test_orthogonal_columns_are_orthonormal() -> None:

@@ -160,7 +160,7 @@ std::vector<ShapeDtype> call_rule(std::span<const ShapeDtype> inputs, const Para
   const auto& p = params_as<LinearCallParams>(params);
   const size_t num_consts = checked_consts(p.num_consts, inputs.size());
   check_operands(*p.callee, inputs);
-  const auto results = p.callee->output_types();
+  auto results = p.callee->output_types();
   check_program(p.transpose, "transpose", concat<ShapeDtype>(inputs.first(num_consts), results),
                 inputs.subspan(num_consts));
   return results;

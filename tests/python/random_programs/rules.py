@@ -10,7 +10,7 @@ from typing import Any
 import farcall as fc
 import farcall.numpy as fnp
 import numpy as np
-from farcall import ffi
+from farcall import ffi, lax
 from farcall.experimental import io_callback
 from handler_library import load
 
@@ -48,6 +48,29 @@ def with_own_vmap(f: Function) -> Function:
 def linearized(f: Function, primals: Any, tangents: Any) -> Any:
     results, linear = fc.linearize(f, *primals)
     return results, linear(*tangents)
+
+
+def scaled(factor: Any, x: Any) -> Any:
+    """x times a scalar, as a linear function that comes with its transpose."""
+
+    def times(factor: Any, x: Any) -> Any:
+        return factor * x
+
+    return fc.custom_derivatives.linear_call(times, times, factor, x)
+
+
+def solved(factor: Any, b: Any) -> Any:
+    """The solution x of (factor^2 + 1.5) x = b, a system that is its own transpose."""
+    diagonal = factor * factor + 1.5
+    return lax.custom_linear_solve(
+        lambda x: diagonal * x, b, lambda _, b: b / diagonal, symmetric=True
+    )
+
+
+def over_one_device(f: Function) -> Function:
+    mesh = fc.make_mesh((1,), ("d",))
+    spec = fc.sharding.PartitionSpec()
+    return fc.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)
 
 
 # ---- foreign functions ----

@@ -150,5 +150,16 @@ def collective(w: Writer) -> None:
     w.add(text, x, exact=name in ("pmax", "pmin", "ppermute", "axis_index", "all_gather"))
 
 
+def linear_function(w: Writer) -> None:
+    x = w.any("F", dtypes=("float32", "float64", "complex64", "complex128"))
+    name = w.choose(["scaled", "solved"])
+    w.add(f"rules.{name}({{0}}, {{1}})", w.of_type((), x.dtype), x, exact=False)
+
+
+def shard_map(w: Writer) -> None:
+    function = w.choose(["x * x", "lax.pmax(x, 'd')", "lax.psum(x * x, 'd') - x"])
+    w.add(f"rules.over_one_device(lambda x: {function})({{0}})", w.any("F"), exact=False)
+
+
 OPERATIONS = [jit, jit, checkpoint, named_call, custom_jvp, custom_jvp, custom_vjp, custom_vmap]
-OPERATIONS += [vmap, vmap, jvp, vjp, grad, collective, collective]
+OPERATIONS += [vmap, vmap, jvp, vjp, grad, collective, collective, linear_function, shard_map]
