@@ -275,11 +275,11 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"scatter", make_replace, /*updates_first_input=*/true},
-    {"scatter_add", make_combine<Sum>, /*updates_first_input=*/true},
-    {"scatter_max", make_combine<Maximum>, /*updates_first_input=*/true},
-    {"scatter_min", make_combine<Minimum>, /*updates_first_input=*/true},
-    {"scatter_mul", make_combine<Product>, /*updates_first_input=*/true},
+    {"scatter", make_replace, /*updates=*/true},
+    {"scatter_add", make_combine<Sum>, /*updates=*/true},
+    {"scatter_max", make_combine<Maximum>, /*updates=*/true},
+    {"scatter_min", make_combine<Minimum>, /*updates=*/true},
+    {"scatter_mul", make_combine<Product>, /*updates=*/true},
 };
 
 }  // namespace

@@ -157,7 +157,7 @@ def linear_function(w: Writer) -> None:
 
 
 def shard_map(w: Writer) -> None:
-    function = w.choose(["x * x", "lax.pmax(x, 'd')", "lax.psum(x * x, 'd') - x"])
+    function = w.choose(["x * x", "lax.pmean(x, 'd') * x", "lax.psum(x * x, 'd') - x"])
     w.add(f"rules.over_one_device(lambda x: {function})({{0}})", w.any("F"), exact=False)
 
 
