@@ -74,7 +74,7 @@ FOR_EACH_PROCESSOR float multiply_and_add(int64_t count) {
   const Lanes factor = Lanes{} + 0.999f, summand = Lanes{} + 0.001f;
   for (int64_t i = 0; i < count; ++i) {
 #pragma GCC unroll 7
-    for (int k = 0; k < kChains; ++k) chains[k] = chains[k] * factor + summand;
+    for (Lanes& chain : chains) chain = chain * factor + summand;
   }
   float sum = 0;
   for (const Lanes& chain : chains) sum += chain[0] + chain[kLanes - 1];

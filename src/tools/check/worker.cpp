@@ -88,7 +88,7 @@ class Calls {
  private:
   Outcome run_first(Call& call) {
     const uint64_t tasks = num_tasks_scheduled() + heap::num_threads_started();
-    const Outcome outcome = run(call, {});
+    Outcome outcome = run(call, {});
     uses_threads_ = num_tasks_scheduled() + heap::num_threads_started() != tasks;
     is_slow_ = outcome.seconds > 0.1;
     first_ = call.results();

@@ -130,7 +130,7 @@ HWY_INLINE Split<D> split(D d, V<D> x, T<D> least) {
   // The number biased + 2^mantissa, less that.
   const T<D> offset = std::bit_cast<T<D>>(static_cast<Bits>(Bits(kBias<D> + kShift) << kShift));
   const auto as_float = hn::BitCast(d, hn::Or(biased, hn::Set(du, std::bit_cast<Bits>(offset))));
-  const auto inverse = hn::ShiftLeft<kShift>(hn::Sub(hn::Set(du, Bits(2 * kBias<D>)), biased));
+  const auto inverse = hn::ShiftLeft<kShift>(hn::Sub(hn::Set(du, 2 * Bits(kBias<D>)), biased));
   return {hn::Sub(as_float, set(d, offset + kBias<D>)),
           hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<kShift>(whole))), hn::BitCast(d, inverse)};
 }
