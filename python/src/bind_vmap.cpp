@@ -22,10 +22,6 @@ namespace {
 // An axis as it was given; nothing for None.
 using GivenAxis = std::optional<int64_t>;
 
-[[noreturn]] void raise(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 // Spreads a prefix of a tree, whose leaves are axes, over the leaves of `node`.
 void spread_axes(nb::handle prefix, const TreeDef& node, const std::string& what,
                  std::vector<GivenAxis>& axes) {
@@ -40,7 +36,7 @@ void spread_axes(nb::handle prefix, const TreeDef& node, const std::string& what
   std::vector<nb::object> children;
   const TreeDef top = flatten_one_level(prefix, children);
   if (top.is_leaf() || !top.has_root_of(node)) {
-    raise(
+    invalid_argument(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
                     what, repr_of(prefix), text_of(node)));
@@ -55,7 +51,7 @@ std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
   const TreeDef& positional = arguments.tree.children()[0];
   if (PyTuple_Check(in_axes.ptr()) &&
       nb::len(in_axes) != static_cast<size_t>(positional.children().size())) {
-    raise(
+    invalid_argument(
         fmt::format("{}: in_axes {} has {} entries, but {} positional arguments were given; it "
                     "must be an int, None, or a tuple with an entry for each of them",
                     where, repr_of(in_axes), nb::len(in_axes), positional.children().size()));

@@ -27,10 +27,6 @@ namespace {
 
 using Specs = std::vector<PartitionSpec>;
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 // The axes around a body that is recorded or transformed.
 class AxesScope {
  public:
@@ -326,11 +322,11 @@ FARCALL_REGISTER_PRIMITIVE(kShardMap);
 // Those of the mesh that are bound.
 std::vector<MeshAxis> bound_axes(const std::string& where, const ShardMapOptions& options) {
   const std::span<const MeshAxis> all = options.mesh.axes();
-  if (all.empty()) refuse(where + ": the mesh has no axes");
+  if (all.empty()) invalid_argument(where + ": the mesh has no axes");
   for (const std::string& name : options.axis_names) {
     if (std::ranges::find(all, name, &MeshAxis::name) == all.end()) {
-      refuse(fmt::format("{}: axis_names has \"{}\", which {} does not have", where, name,
-                         options.mesh.to_string()));
+      invalid_argument(fmt::format("{}: axis_names has \"{}\", which {} does not have", where, name,
+                                   options.mesh.to_string()));
     }
   }
   std::vector<MeshAxis> bound;
@@ -349,7 +345,7 @@ void check_replication(const std::string& where, const ShardMapParams& params,
     const AxisSet wrong = varies[i] & ~axes_of(params.out_specs[i], axes);
     for (size_t j = 0; j < axes.size(); ++j) {
       if (!(wrong >> j & 1) || axes[j].size == 1) continue;
-      refuse(fmt::format(
+      invalid_argument(fmt::format(
           "{}: the spec {} of {} leaves out axis \"{}\", along which the result may differ. Reduce "
           "it over that axis (psum, pmean), name the axis in the spec, or leave the check out with "
           "check_vma=False (check_replication in C++)",
@@ -403,7 +399,7 @@ std::vector<Array> call_shard_map(TreeCall& call, const ShardMapOptions& options
   const auto for_leaves = [&](const Specs& specs, size_t count, const char* which) {
     if (specs.size() == 1) return Specs(count, specs[0]);
     if (specs.size() == count) return specs;
-    refuse(
+    invalid_argument(
         fmt::format("shard_map: {} has {} specs for {} arrays; give one for each, or one for "
                     "all",
                     which, specs.size(), count));

@@ -15,10 +15,6 @@
 namespace farcall {
 namespace {
 
-[[noreturn]] void refuse(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 std::string describe(std::span<const MeshAxis> axes) {
   std::vector<std::string> parts;
   for (const MeshAxis& axis : axes) parts.push_back(fmt::format("{}: {}", axis.name, axis.size));
@@ -29,21 +25,22 @@ std::string describe(std::span<const MeshAxis> axes) {
 size_t num_places(std::span<const MeshAxis> axes) {
   constexpr size_t kMaxAxes = 64;
   if (axes.size() > kMaxAxes) {
-    refuse(fmt::format("mesh: has {} axes, and may have {}", axes.size(), kMaxAxes));
+    invalid_argument(fmt::format("mesh: has {} axes, and may have {}", axes.size(), kMaxAxes));
   }
   size_t count = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].name.empty()) refuse("mesh: an axis has an empty name");
+    if (axes[i].name.empty()) invalid_argument("mesh: an axis has an empty name");
     if (axes[i].size < 1) {
-      refuse(fmt::format("mesh: axis \"{}\" has size {}; it must be 1 or more", axes[i].name,
-                         axes[i].size));
+      invalid_argument(fmt::format("mesh: axis \"{}\" has size {}; it must be 1 or more",
+                                   axes[i].name, axes[i].size));
     }
     if (std::ranges::count(axes, axes[i].name, &MeshAxis::name) > 1) {
-      refuse(fmt::format("mesh: axis \"{}\" is named twice", axes[i].name));
+      invalid_argument(fmt::format("mesh: axis \"{}\" is named twice", axes[i].name));
     }
     if (static_cast<size_t>(axes[i].size) > kMaxDevices) {
-      refuse(fmt::format("mesh: axis \"{}\" has size {}, and a process has {} devices at most",
-                         axes[i].name, axes[i].size, kMaxDevices));
+      invalid_argument(
+          fmt::format("mesh: axis \"{}\" has size {}, and a process has {} devices at most",
+                      axes[i].name, axes[i].size, kMaxDevices));
     }
     count = std::min(count * static_cast<size_t>(axes[i].size), size_t{1} << 32);
   }
@@ -54,7 +51,7 @@ std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
   const std::span<const Device* const> all = default_engine().devices();
   const size_t count = num_places(axes);
   if (count > all.size()) {
-    refuse(
+    invalid_argument(
         fmt::format("mesh {} needs {} devices, and there {} {}; set FARCALL_NUM_CPU_DEVICES for "
                     "more of the host",
                     describe(axes), count, all.size() == 1 ? "is" : "are", all.size()));
@@ -69,8 +66,8 @@ Mesh::Mesh(std::initializer_list<MeshAxis> axes) : Mesh(std::vector(axes), first
 Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices) {
   const size_t count = num_places(axes);
   if (devices.size() != (axes.empty() ? 0 : count)) {
-    refuse(fmt::format("mesh {} has {} places, and is given {} devices", describe(axes), count,
-                       devices.size()));
+    invalid_argument(fmt::format("mesh {} has {} places, and is given {} devices", describe(axes),
+                                 count, devices.size()));
   }
   grid_ = std::make_shared<const Grid>(Grid{std::move(axes), std::move(devices)});
 }
@@ -98,12 +95,12 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
     : whole_(whole), shard_(whole) {
   const size_t count = num_places(axes);
   if (count > kMaxDevices) {
-    refuse(fmt::format("mesh {} has {} places, and a process has {} devices at most",
-                       describe(axes), count, kMaxDevices));
+    invalid_argument(fmt::format("mesh {} has {} places, and a process has {} devices at most",
+                                 describe(axes), count, kMaxDevices));
   }
   if (spec.size() > (whole.is_token() ? 0 : whole.rank())) {
-    refuse(fmt::format("{}: the spec {} has {} entries, but the array is {}", what,
-                       farcall::to_string(spec), spec.size(), whole.to_string()));
+    invalid_argument(fmt::format("{}: the spec {} has {} entries, but the array is {}", what,
+                                 farcall::to_string(spec), spec.size(), whole.to_string()));
   }
   std::vector<bool> splits(axes.size(), false);
   std::vector<std::vector<size_t>> axes_of(spec.size());  // by dimension
@@ -114,22 +111,22 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
     for (const std::string& name : spec[i]) {
       const auto axis = std::ranges::find(axes, name, &MeshAxis::name);
       if (axis == axes.end()) {
-        refuse(
+        invalid_argument(
             fmt::format("{}: the spec {} names axis \"{}\", which the mesh does not have; it is "
                         "{}",
                         what, farcall::to_string(spec), name, describe(axes)));
       }
       const auto number = static_cast<size_t>(axis - axes.begin());
       if (splits[number]) {
-        refuse(fmt::format("{}: the spec {} names axis \"{}\" twice", what,
-                           farcall::to_string(spec), name));
+        invalid_argument(fmt::format("{}: the spec {} names axis \"{}\" twice", what,
+                                     farcall::to_string(spec), name));
       }
       splits[number] = true;
       axes_of[i].push_back(number);
       parts *= axis->size;
     }
     if (shape[i] % parts != 0) {
-      refuse(
+      invalid_argument(
           fmt::format("{}: dimension {} of {} must be a multiple of {}, the number of its parts "
                       "over {}",
                       what, i, whole.to_string(), parts, fmt::join(spec[i], ", ")));
@@ -210,7 +207,7 @@ void Partition::put(size_t number, const void* shard, void* whole) const {
 ShardedBuffer::ShardedBuffer(ShapeDtype type, NamedSharding sharding)
     : sharding_(std::move(sharding)),
       partition_(type, sharding_.spec, sharding_.mesh.axes(), "sharding") {
-  if (sharding_.mesh.devices().empty()) refuse("sharding: the mesh has no devices");
+  if (sharding_.mesh.devices().empty()) invalid_argument("sharding: the mesh has no devices");
 }
 
 Storage ShardedBuffer::from_shards(ShapeDtype type, NamedSharding sharding,

@@ -14,10 +14,6 @@ namespace {
 
 using Axis = std::optional<int64_t>;
 
-[[noreturn]] void raise(std::string text) {
-  throw Error(ErrorCode::kInvalidArgument, std::move(text));
-}
-
 std::string describe_axes(const MappedAxes& axes) {
   if (!axes.is_list()) return axes.axis() ? std::to_string(*axes.axis()) : "None";
   std::vector<std::string> parts;
@@ -33,7 +29,7 @@ void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what
     return;
   }
   if (tree.is_leaf() || axes.parts().size() != tree.children().size()) {
-    raise(
+    invalid_argument(
         fmt::format("{} must be a tree prefix of the value that it belongs to: got {} where the "
                     "value has structure {}",
                     what, describe_axes(axes), tree.to_string()));
@@ -46,7 +42,7 @@ void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what
 std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
   const size_t count = call.arguments().children().size();
   if (in_axes.is_list() && in_axes.parts().size() != count) {
-    raise(
+    invalid_argument(
         fmt::format("{}: in_axes {} has {} entries, but {} arguments were given; it must be an "
                     "int, None (std::nullopt), or a list with an entry for each of them",
                     call.where(), describe_axes(in_axes), in_axes.parts().size(), count));
@@ -73,7 +69,7 @@ MappedInputs mapped_inputs(const LeafCall& call, std::span<const Axis> given) {
     const Array& array = call.leaves()[i];
     const auto rank = static_cast<int64_t>(array.rank());
     if (*given[i] < -rank || *given[i] >= rank) {
-      raise(fmt::format(
+      invalid_argument(fmt::format(
           "{}: {} should be mapped over its axis {}, but has rank {} (it is {}). Give "
           "in_axes None for arguments that are not mapped",
           call.where(), call.argument_name(i), *given[i], rank, array.type().to_string()));
@@ -93,13 +89,14 @@ int64_t batch_size(const LeafCall& call, const MappedInputs& inputs, Axis axis_s
     size = inputs.size_of(i);
   }
   if (!size) {
-    raise(call.leaves().empty()
-              ? fmt::format("{}: there is no array among the arguments from which the size of the "
-                            "mapped axis would follow; give axis_size",
-                            call.where())
-              : fmt::format("{}: no argument is mapped: in_axes must be other than None for at "
-                            "least one, or axis_size be given",
-                            call.where()));
+    invalid_argument(
+        call.leaves().empty()
+            ? fmt::format("{}: there is no array among the arguments from which the size of the "
+                          "mapped axis would follow; give axis_size",
+                          call.where())
+            : fmt::format("{}: no argument is mapped: in_axes must be other than None for at "
+                          "least one, or axis_size be given",
+                          call.where()));
   }
   if (!differs) return *size;
   std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", call.where());
@@ -109,21 +106,21 @@ int64_t batch_size(const LeafCall& call, const MappedInputs& inputs, Axis axis_s
     text += fmt::format("\n  * {} of type {} has size {} in axis {}", call.argument_name(i),
                         inputs.arrays[i].type().to_string(), inputs.size_of(i), inputs.axes[i]);
   }
-  raise(std::move(text));
+  invalid_argument(std::move(text));
 }
 
 // A result with its mapped dimension where out_axes wants it.
 Array place(const Array& output, int64_t axis, Axis wanted, int64_t size, const std::string& what) {
   if (!wanted) {
     if (axis == kNotBatched) return output;
-    raise(
+    invalid_argument(
         fmt::format("{} differs along the mapped axis, but out_axes is None for it; give it an "
                     "axis",
                     what));
   }
   const int64_t rank = static_cast<int64_t>(output.rank()) + (axis == kNotBatched ? 1 : 0);
   if (*wanted < -rank || *wanted >= rank) {
-    raise(
+    invalid_argument(
         fmt::format("{}: axis {} of out_axes is out of bounds for the mapped result, which has "
                     "rank {}",
                     what, *wanted, rank));
@@ -168,8 +165,8 @@ std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
 const MappedAxes& MappedAxes::operator[](size_t part) const {
   if (!is_list_) return *this;
   if (part >= parts_.size()) {
-    detail::raise(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
-                              detail::describe_axes(*this), parts_.size()));
+    invalid_argument(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
+                                 detail::describe_axes(*this), parts_.size()));
   }
   return parts_[part];
 }
