@@ -1,304 +1,301 @@
 #!/usr/bin/env python3
-"""farcall against JAX: what a call of a foreign function costs from Python.
+"""farcall and its peers on array programs: one table, each peer in a process of its own.
 
-  benchmarks/python/compare.py [--handlers libbench_handlers.so] [--quick] [--json]
+  benchmarks/compare [--quick] [--peers farcall,jax,…] [--busy] [--memory]
+                     [--save now.json] [--against then.json] [--plot table.png] [word …]
 
-Both call the same handler of the same library, which does nothing, on four floats. Each case is
-timed in short blocks, the frameworks in turn, so that a busy machine disturbs them alike. Where
-other frameworks are installed, a call through each is timed too.
+Every row's results are compared before it is timed. The peers then take turns, block by block, so
+that a busy machine disturbs all alike. With words, only rows whose name or family has all of them.
 """
 
+from __future__ import annotations
+
 import argparse
-import ctypes
-import importlib.util
 import json
+import os
 import pathlib
 import platform
+import random
+import statistics
 import subprocess
 import sys
-import sysconfig
 import tempfile
+from typing import Any
 
 import numpy as np
-from timing import compare, divided, summary, unit
+from peers.rows import Row, all_rows
+from timing import unit
+from tqdm import tqdm
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHAIN = 100
-STEPS = 10_000
-# Cases that farcall promises something for: the least ratio to JAX, or the most of the given unit.
-LEAST_RATIO = {"jitted call": 20, "eager call": 20, "eager call, ffi_call made anew": 20}
-MOST = {"import beyond numpy": 60e6}
-
-
-# ---- what is compared ----
+HERE = pathlib.Path(__file__).resolve().parent
+PEERS = ("farcall", "jax", "numpy", "torch", "numba")
+NEEDED = {"jax": "jax", "torch": "torch", "numba": "numba"}
 
 
-def find_handlers():
-    found = list(ROOT.glob("build/*/benchmarks/libbench_handlers.so"))
-    if not found:
-        sys.exit(
-            f"No libbench_handlers.so in {ROOT}/build/*/benchmarks. "
-            "Build it with benchmarks/run, or say where it is: --handlers <path>"
+# ---- peers in processes ----
+
+
+class Peer:
+    """One worker, and what it answered last."""
+
+    def __init__(self, name: str, python: str):
+        self.name = name
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        self.process = subprocess.Popen(
+            [python, str(HERE / "peers" / "worker.py"), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
-    return max(found, key=lambda path: path.stat().st_mtime)
+        self.version = self._answer()["version"]
+
+    def ask(self, what: str, **options: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"do": what, **options}) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"benchmarks/compare: the process of {self.name} ended; see above")
+        return json.loads(line)
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
 
-class Framework:
-    """One of the two, under the names that they share."""
-
-    def __init__(self, module, ffi, lax, library):
-        self.jit = module.jit
-        self.result = module.ShapeDtypeStruct((4,), np.float32)
-        self.vmap = module.vmap
-        self.scan = lax.scan
-        self.ffi_call = ffi.ffi_call
-        ffi.register_ffi_target("noop_1", ffi.pycapsule(library.noop_1), platform="cpu")
-        self.x = module.numpy.asarray(np.arange(4, dtype=np.float32))
-        self.batch = module.numpy.asarray(np.zeros((STEPS, 4), dtype=np.float32))
-
-    def make_call(self, **options):
-        return self.ffi_call("noop_1", self.result, **options)
-
-    def function(self, length):
-        def chain(x):
-            for _ in range(length):
-                x = self.make_call()(x)
-            return x
-
-        return chain
-
-    # Each returns a function of no arguments to be timed.
-    def jitted(self):
-        f, x = self.jit(self.function(1)), self.x
-        return lambda: f(x)
-
-    def jitted_and_ready(self):
-        f, x = self.jit(self.function(1)), self.x
-        return lambda: f(x).block_until_ready()
-
-    def chain(self):
-        f, x = self.jit(self.function(CHAIN)), self.x
-        return lambda: f(x).block_until_ready()
-
-    def loop(self):
-        call, x = self.make_call(), self.x
-        f = self.jit(lambda x: self.scan(lambda x, _: (call(x), None), x, None, length=STEPS)[0])
-        return lambda: f(x).block_until_ready()
-
-    def mapped(self):
-        call, batch = self.make_call(vmap_method="sequential"), self.batch
-        f = self.jit(self.vmap(call))
-        return lambda: f(batch).block_until_ready()
-
-    def eager(self):
-        f, x = self.make_call(), self.x
-        return lambda: f(x)
-
-    def eager_made_anew(self):
-        f, x = self.make_call, self.x
-        return lambda: f()(x)
-
-    def first(self):
-        return lambda: self.jit(self.function(1))(self.x).block_until_ready()
+def find_python(peer: str) -> str | None:
+    """The Python that has the peer: this one, or the distribution's."""
+    module = NEEDED.get(peer, "numpy")
+    for python in (sys.executable, "/usr/bin/python3"):
+        test = [
+            python,
+            "-c",
+            f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))",
+        ]
+        try:
+            if subprocess.run(test, capture_output=True, check=False).returncode == 0:
+                return python
+        except FileNotFoundError:
+            pass
+    return None
 
 
-def frameworks(library):
-    import farcall
-    import farcall.ffi
-    import farcall.lax
-
-    found = {"farcall": Framework(farcall, farcall.ffi, farcall.lax, library)}
-    if importlib.util.find_spec("jax"):
-        import jax
-        import jax.ffi
-        import jax.lax
-
-        jax.config.update("jax_platforms", "cpu")
-        found["jax"] = Framework(jax, jax.ffi, jax.lax, library)
-    return found
+# ---- measuring ----
 
 
-def import_times(name, repeat):
-    """Time that importing `name` takes once numpy is there, in processes of their own."""
-    code = (
-        "import time, numpy; start = time.perf_counter_ns()\n"
-        f"import {name}\nprint(time.perf_counter_ns() - start)"
-    )
-    run = [sys.executable, "-c", code]
-    return [int(subprocess.run(run, check=True, capture_output=True).stdout) for _ in range(repeat)]
+def check_results(row: Row, folder: pathlib.Path, names: list[str]) -> list[str]:
+    """Which peers' results differ from farcall's, and how."""
+    wrong = []
+    loaded = {name: np.load(folder / f"{name}.npz") for name in names}
+    ours = loaded["farcall"]
+    for name in names:
+        theirs = loaded[name]
+        for leaf in ours.files:
+            a, b = ours[leaf], theirs[leaf]
+            scale = np.max(np.abs(a), initial=1e-30)
+            if a.shape != b.shape:
+                wrong.append(f"{row.name}: {name} has shape {b.shape}, farcall {a.shape}")
+            elif (gap := np.max(np.abs(a - b), initial=0) / scale) > row.tolerance:
+                wrong.append(f"{row.name}: {name} differs from farcall by {gap:.1g}")
+    return wrong
 
 
-# ---- other frameworks: a function of no arguments to be timed ----
-
-
-def floor(library, folder):
-    """CPython itself: see floor.c."""
-    path = pathlib.Path(folder) / f"floor{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = [f"-I{sysconfig.get_paths()['include']}", f"-I{ROOT / 'include'}"]
-    source = pathlib.Path(__file__).with_name("floor.c")
-    command = ["cc", "-O2", "-fPIC", "-shared", *include, str(source), "-o", str(path)]
-    subprocess.run(command, check=True)
-    spec = importlib.util.spec_from_file_location("floor", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    f = module.make(ctypes.cast(library.noop_1, ctypes.c_void_p).value)
-    x = module.array()
-    return lambda: f(x)
-
-
-def nanobind_function(library, folder):
-    import nanobind
-
-    source = pathlib.Path(folder) / "peer.cpp"
-    source.write_text(
-        "#include <nanobind/ndarray.h>\nnamespace nb = nanobind;\n"
-        "using Array = nb::ndarray<nb::numpy, float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;\n"
-        'NB_MODULE(peer, m) { m.def("noop", [](Array x) { return x; }); }\n'
-    )
-    path = source.with_name(f"peer{sysconfig.get_config_var('EXT_SUFFIX')}")
-    home = pathlib.Path(nanobind.include_dir()).parent
-    include = [home / "include", home / "ext/robin_map/include", sysconfig.get_paths()["include"]]
-    command = ["c++", "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-DNDEBUG"]
-    command += [f"-I{root}" for root in include]
-    command += [str(source), str(home / "src/nb_combined.cpp"), "-o", str(path)]
-    subprocess.run(command, check=True)
-    spec = importlib.util.spec_from_file_location("peer", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    f, x = module.noop, np.arange(4, dtype=np.float32)
-    return lambda: f(x)
-
-
-def tvm_ffi_function(library, folder):
-    import tvm_ffi.cpp
-
-    module = tvm_ffi.cpp.load_inline(
-        name="noop",
-        cpp_sources="void noop(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {}",
-        functions=["noop"],
-        build_directory=str(folder),
-    )
-    f = module.noop
-    x = tvm_ffi.from_dlpack(np.arange(4, dtype=np.float32))
-    y = tvm_ffi.from_dlpack(np.zeros(4, dtype=np.float32))
-    return lambda: f(x, y)
-
-
-def torch_custom_op(library, folder):
-    import torch
-
-    def noop(x: torch.Tensor) -> torch.Tensor:
-        return torch.empty_like(x)
-
-    f = torch.library.custom_op("farcall_benchmark::noop", noop, mutates_args=())
-    x = torch.arange(4, dtype=torch.float32)
-    return lambda: f(x)
-
-
-def mlx_operation(library, folder):
-    import mlx.core as mx
-
-    f, x = mx.eval, mx.array(np.arange(4, dtype=np.float32))
-    mx.set_default_device(mx.cpu)
-    return lambda: f(x + x)
-
-
-PEERS = {
-    "CPython's floor (C, ready frame)": ("sys", floor),
-    "nanobind function, array in and out": ("nanobind", nanobind_function),
-    "tvm-ffi function, result given": ("tvm_ffi", tvm_ffi_function),
-    "torch.library custom op in Python": ("torch", torch_custom_op),
-    "MLX, one addition evaluated": ("mlx", mlx_operation),
-}
-
-
-def compare_peers(library, ours, args):
-    """Times by peer; those that are not installed, or do not work here, are named on stderr."""
+def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: bool) -> Any:
+    """From a peer's name to its figures, and what differed."""
     with tempfile.TemporaryDirectory() as folder:
-        functions = {"farcall, jitted": ours.jitted(), "farcall, eager": ours.eager()}
-        for name, (package, make) in PEERS.items():
-            if importlib.util.find_spec(package) is None:
-                print(f"{name}: {package} is not installed", file=sys.stderr)
-                continue
-            if args.quick and package != "sys":
-                continue
-            try:
-                functions[name] = make(library, folder)
-            except Exception as error:
-                print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-        return compare(functions, args.blocks, args.block_ns, args.most_ns)
+        there = []
+        for peer in peers:
+            path = str(pathlib.Path(folder) / f"{peer.name}.npz")
+            if "missing" not in peer.ask("prepare", row=row.name, result=path):
+                there.append(peer)
+        names = [peer.name for peer in there]
+        wrong = check_results(row, pathlib.Path(folder), names) if "farcall" in names else []
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(blocks):
+        for peer in random.sample(there, len(there)):
+            times[peer.name].append(peer.ask("time", ns=block_ns)["ns"])
+    figures: dict[str, Any] = {}
+    for peer in there:
+        values = sorted(times[peer.name])
+        quarter = len(values) // 4
+        median = statistics.median(values)
+        figures[peer.name] = {
+            "median": median,
+            "min": values[0],
+            "spread": (values[-1 - quarter] - values[quarter]) / median,
+        }
+        if memory:
+            figures[peer.name] |= peer.ask("memory")
+    for peer in peers:
+        peer.ask("drop")
+    return figures, wrong
 
 
 # ---- output ----
 
 
-def verdict(case, times):
-    if case in MOST:
-        met = times["farcall"]["min"] <= MOST[case]
-        return f"at most {unit(MOST[case])}: {'met' if met else 'MISSED'}"
-    if case in LEAST_RATIO and "jax" in times:
-        met = times["jax"]["min"] >= LEAST_RATIO[case] * times["farcall"]["min"]
-        return f"{LEAST_RATIO[case]} times less: {'met' if met else 'MISSED'}"
-    return ""
+def ratio(figures: dict[str, Any], peer: str, which: str = "median") -> float | None:
+    if "farcall" not in figures or peer not in figures:
+        return None
+    return figures["farcall"][which] / figures[peer][which]
 
 
-def print_tables(results):
-    print(f"{results['machine']}\n")
-    print("| least (median) of | farcall | JAX | ratio | promised |")
-    print("|---|---:|---:|---:|---|")
-    for case, times in results["cases"].items():
-        cells = [
-            f"{unit(times[name]['min'])} ({unit(times[name]['median'])})" if name in times else "-"
-            for name in ("farcall", "jax")
-        ]
-        ratio = times["jax"]["min"] / times["farcall"]["min"] if "jax" in times else None
-        cells += [f"{ratio:.0f}" if ratio else "-", verdict(case, times)]
-        print(f"| {case} | {' | '.join(cells)} |")
-    print("\n| one call from Python, four floats | least | median |\n|---|---:|---:|")
-    for name, times in sorted(results["peers"].items(), key=lambda item: item[1]["min"]):
-        print(f"| {name} | {unit(times['min'])} | {unit(times['median'])} |")
+def print_table(results: dict[str, Any], peers: list[str], memory: bool) -> None:
+    others = [peer for peer in peers if peer != "farcall"]
+    head = ["median of", *peers, *(f"farcall / {peer}" for peer in others)]
+    if memory:
+        head += ["peak, farcall", "peak, jax"]
+    print("| " + " | ".join(head) + " |\n|---|" + "---:|" * (len(head) - 1))
+    for row, figures in results.items():
+        cells = [unit(figures[p]["median"]) if p in figures else "-" for p in peers]
+        for peer in others:
+            value = ratio(figures, peer)
+            cells.append("-" if value is None else f"{value:.2g}")
+        if memory:
+            for peer in ("farcall", "jax"):
+                cells.append(f"{figures[peer]['peak'] / 1e6:.0f} MB" if peer in figures else "-")
+        print(f"| {row} | {' | '.join(cells)} |")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--handlers", help="the library of handlers")
-    parser.add_argument("--json", action="store_true", help="numbers, in nanoseconds")
-    parser.add_argument("--quick", action="store_true", help="fewer blocks; no peers to compile")
-    args = parser.parse_args()
-    args.blocks, args.block_ns, args.most_ns = (10, 2e6, 1e9) if args.quick else (60, 5e6, 1e10)
+def plot(results: dict[str, Any], peers: list[str], path: str) -> None:
+    """Bars: how long farcall takes, as a part of what each peer takes."""
+    import matplotlib
 
-    library = ctypes.CDLL(str(args.handlers or find_handlers()))
-    found = frameworks(library)
-    methods = {
-        "jitted call": "jitted",
-        "jitted call, result awaited": "jitted_and_ready",
-        "eager call": "eager",
-        "eager call, ffi_call made anew": "eager_made_anew",
-        f"one of {CHAIN} calls in a jitted chain": "chain",
-        f"one of {STEPS:,} steps of a scan": "loop",
-        f"one of {STEPS:,} calls of a sequential vmap": "mapped",
-        "first call: record, compile, run": "first",
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    others = [peer for peer in peers if peer != "farcall"]
+    rows = [row for row in results if any(ratio(results[row], peer) for peer in others)]
+    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.22 * len(rows)), layout="constrained")
+    height = 0.8 / max(1, len(others))
+    for k, peer in enumerate(others):
+        found = [(i, ratio(results[row], peer)) for i, row in enumerate(rows)]
+        known = [(i, value) for i, value in found if value is not None]
+        axes.barh(
+            [i + (k - (len(others) - 1) / 2) * height for i, _ in known],
+            [value - 1 for _, value in known],
+            left=1,
+            height=height,
+            label=f"farcall / {peer}",
+        )
+    axes.set_xscale("log")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel("time of farcall / time of the peer (left of 1: farcall is faster)")
+    axes.legend(loc="lower left", fontsize=8)
+    axes.grid(axis="x", which="both", alpha=0.25)
+    figure.savefig(path, dpi=110)
+
+
+def regressions(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
+    """Rows whose ratio to JAX grew by more than the spread of both runs, and by a tenth."""
+    slower = []
+    for row, figures in now.items():
+        new, old = ratio(figures, "jax"), ratio(then.get(row, {}), "jax")
+        if new is None or old is None:
+            continue
+        spread = sum(
+            run[peer]["spread"] for run in (figures, then[row]) for peer in ("farcall", "jax")
+        )
+        if new > old * (1.1 + spread):
+            slower.append(f"{row}: {new:.2g} of JAX's time, {old:.2g} before")
+    return slower
+
+
+def machine() -> dict[str, Any]:
+    with open("/proc/cpuinfo") as file:
+        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
     }
-    cases = {}
-    per_call = {"chain": CHAIN, "loop": STEPS, "mapped": STEPS}
-    for case, method in methods.items():
-        functions = {name: getattr(framework, method)() for name, framework in found.items()}
-        times = compare(functions, args.blocks, args.block_ns, args.most_ns)
-        cases[case] = divided(times, per_call.get(method, 1))
-    repeat = 3 if args.quick else 10
-    cases["import beyond numpy"] = {name: summary(import_times(name, repeat)) for name in found}
 
-    versions = ", ".join(f"{name} {sys.modules[name].__version__}" for name in [*found, "numpy"])
-    results = {
-        "machine": f"{platform.machine()}, Python {platform.python_version()}, {versions}",
-        "cases": cases,
-        "peers": compare_peers(library, found["farcall"], args),
-    }
-    if args.json:
-        json.dump(results, sys.stdout, indent=2)
-        print()
-    else:
-        print_tables(results)
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="benchmarks/compare", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter blocks")
+    parser.add_argument("--peers", default=",".join(PEERS), help="which, farcall first")
+    parser.add_argument("--busy", action="store_true", help="while another process works")
+    parser.add_argument("--memory", action="store_true", help="peaks of memory too")
+    parser.add_argument("--save", metavar="JSON", help="write all figures")
+    parser.add_argument("--against", metavar="JSON", help="a saved run; exit 1 for slower rows")
+    parser.add_argument("--plot", metavar="PNG", help="draw the ratios")
+    parser.add_argument("--list", action="store_true", help="the names of the rows, and no more")
+    parser.add_argument("words", nargs="*", help="which rows; all without any")
+    return parser.parse_args()
+
+
+def start_peers(names: list[str]) -> list[Peer]:
+    peers = []
+    for name in names:
+        if name not in PEERS:
+            sys.exit(f"benchmarks/compare: no peer {name!r}; there are {', '.join(PEERS)}")
+        python = find_python(name)
+        if python is None:
+            print(f"{name} is not installed and left out", file=sys.stderr)
+        else:
+            peers.append(Peer(name, python))
+    return peers
+
+
+def main() -> None:
+    options = parse()
+    rows = [
+        row
+        for row in all_rows().values()
+        if all(word in f"{row.name} {row.family}" for word in options.words)
+    ]
+    if not rows:
+        sys.exit("benchmarks/compare: no row has all of these words; --list names the rows")
+    if options.list:
+        print("\n".join(f"{row.family}: {row.name}" for row in rows))
+        return
+    then = json.loads(pathlib.Path(options.against).read_text()) if options.against else None
+    peers = start_peers(options.peers.split(","))
+    names = [peer.name for peer in peers]
+    blocks, block_ns = (5, 2e7) if options.quick else (15, 1e8)
+    busy = None
+    if options.busy:
+        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    results: dict[str, Any] = {}
+    wrong: list[str] = []
+    try:
+        for row in tqdm(rows, unit="row", disable=not sys.stderr.isatty()):
+            results[row.name], differing = measure(row, peers, blocks, block_ns, options.memory)
+            wrong += differing
+    finally:
+        if busy:
+            busy.kill()
+        for peer in peers:
+            peer.end()
+    about = machine()
+    print(
+        f"{about['processor']}, {about['cores']} cores, load {about['load']:.1f}; "
+        + ", ".join(f"{peer.name} {peer.version}" for peer in peers)
+        + "\n"
+    )
+    print_table(results, names, options.memory)
+    if options.save:
+        versions = {peer.name: peer.version for peer in peers}
+        saved = {"machine": about, "versions": versions, "rows": results}
+        pathlib.Path(options.save).write_text(json.dumps(saved, indent=1) + "\n")
+    if options.plot:
+        plot(results, names, options.plot)
+    slower = regressions(results, then["rows"]) if then else []
+    for line in [*wrong, *slower]:
+        print(line, file=sys.stderr)
+    sys.exit(1 if wrong or slower else 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// sort: operands in the order of some of them; and top_k, which is made of it.
+// sort: operands in the order of some of them.
 #include <farcall/primitives/cumulative.h>
 
 #include <algorithm>
@@ -122,23 +122,6 @@ std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& 
   return bind_primitive(kSort, make_params(params), operands);
 }
 
-// Of one sign and place for NaN, which comes first; 0.0 comes before -0.0.
-Array descending_key(const Array& x) {
-  if (dtype_info(x.dtype()).kind != DTypeKind::kFloat) return lax::bitwise_not(x);
-  const bool is_wide = byte_width(x.dtype()) == 8;
-  const DType integer = is_wide ? DType::kInt64 : DType::kInt32;
-  const Array wide = is_wide ? x : lax::convert_element_type(x, DType::kFloat32);
-  const Array nan = scalar_of(wide.dtype(), std::numeric_limits<double>::quiet_NaN());
-  const Array one_nan =
-      lax::select_n(lax::ne(wide, wide), std::array{wide, broadcast_scalar(nan, wide.shape())});
-  // Bits of sign and magnitude: those of negative numbers are ordered the other way.
-  const Array bits = lax::bitcast_convert_type(one_nan, integer);
-  const Array are_negative =
-      lax::shift_right_arithmetic(bits, scalar_of(integer, is_wide ? 63 : 31));
-  return lax::bitwise_not(
-      lax::bitwise_xor(bits, lax::shift_right_logical(are_negative, scalar_of(integer, 1))));
-}
-
 }  // namespace
 
 namespace lax {
@@ -150,25 +133,6 @@ std::vector<Array> sort(ListOf<Array> operands, int64_t dimension, bool is_stabl
 
 Array sort(const Array& x, int64_t dimension) {
   return bind_sort({&x, 1}, {.dimension = dimension})[0];
-}
-
-TopK top_k(const Array& x, int64_t k, int64_t axis) {
-  if (is_complex(x.dtype()) || is_key(x.dtype()) || x.type().is_token()) {
-    throw TypeError(fmt::format("top_k: {} has no order", x.type().to_string()));
-  }
-  if (axis < 0 || axis >= static_cast<int64_t>(x.rank())) {
-    type_error(fmt::format("top_k: axis {} does not lie in {}", axis, x.type().to_string()));
-  }
-  const int64_t size = x.shape()[axis];
-  if (k < 0 || k > size) {
-    type_error(fmt::format("top_k: k must lie in [0, {}], the size of dimension {} of {}; got {}",
-                           size, axis, x.type().to_string(), k));
-  }
-  std::vector<Array> sorted =
-      sort(std::array{descending_key(x), x, iota(DType::kInt32, x.shape(), axis)}, axis);
-  std::vector<int64_t> starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
-  limits[axis] = k;
-  return {slice(sorted[1], starts, limits), slice(sorted[2], starts, limits)};
 }
 
 }  // namespace lax

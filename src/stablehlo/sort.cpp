@@ -1,4 +1,7 @@
-// sort: its order of keys as a comparison.
+// sort and top_k: their orders as comparisons.
+#include <array>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include <farcall/primitives/cumulative.h>
@@ -64,6 +67,45 @@ Values sort(Emitter& e, const Call& call) {
 
 }  // namespace
 
-void add_sort(Rules& rules) { rules["sort"] = sort; }
+// A sort by IEEE 754's total order, in which 0.0 is above -0.0, and a NaN of positive sign, which
+// all are made, above the numbers.
+Values top_k(Emitter& e, const Call& call) {
+  const auto& p = call.params<TopKParams>();
+  Value x = call.inputs[0];
+  const DType dtype = x.type.dtype();
+  if (dtype_info(dtype).bits < 8) return {};
+  std::string compare = "comparison_direction = #stablehlo<comparison_direction GT>";
+  if (is_floating(dtype)) {
+    const Value nan = e.number(ShapeDtype(dtype, {}), std::numeric_limits<double>::quiet_NaN());
+    x = e.select(e.compare("NE", x, x), e.broadcast(nan, x.type.shape()), x);
+    compare += ", compare_type = #stablehlo<comparison_type TOTALORDER>";
+  }
+  const ShapeDtype places = x.type.with_dtype(DType::kInt32);
+  const Value iota =
+      e.op("stablehlo.iota", Values{}, places, fmt::format("iota_dimension = {} : i64", p.axis));
+  const ShapeDtype element(dtype, {}), place(DType::kInt32, {});
+  const std::string body =
+      e.region(std::array{element, element, place, place}, [&](const Values& pairs) -> Values {
+        return {
+            e.op("stablehlo.compare", {pairs[0], pairs[1]}, ShapeDtype(DType::kBool, {}), compare)};
+      });
+  const Values sorted =
+      e.op("stablehlo.sort", Values{x, iota}, std::array{x.type, places},
+           fmt::format("dimension = {} : i64, is_stable = true", p.axis), std::span(&body, 1));
+  const std::vector<int64_t> zeros(x.type.rank(), 0), ones(x.type.rank(), 1);
+  Values results;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    results.push_back(
+        e.op("stablehlo.slice", {sorted[i]}, call.results[i],
+             fmt::format("start_indices = {}, limit_indices = {}, strides = {}", array_text(zeros),
+                         array_text(call.results[i].shape()), array_text(ones))));
+  }
+  return results;
+}
+
+void add_sort(Rules& rules) {
+  rules["sort"] = sort;
+  rules["top_k"] = top_k;
+}
 
 }  // namespace farcall::stablehlo

@@ -1,4 +1,4 @@
-// Parameters of cumulative operations and of sort.
+// Parameters of cumulative operations, of sort and of top_k.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,16 @@ struct SortParams {
     return std::tuple(field("dimension", &SortParams::dimension),
                       field("is_stable", &SortParams::is_stable),
                       field("num_keys", &SortParams::num_keys));
+  }
+};
+
+// top_k: the k largest elements along `axis`, in descending order, and their positions there as
+// int32. NaN is larger than all numbers, 0.0 than -0.0; of equal elements the first comes first.
+struct TopKParams {
+  int64_t k = 0;
+  int64_t axis = 0;
+  static constexpr auto fields() {
+    return std::tuple(field("k", &TopKParams::k), field("axis", &TopKParams::axis));
   }
 };
 

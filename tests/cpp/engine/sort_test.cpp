@@ -1,5 +1,5 @@
 // Sorting against the standard library's: words, for each instruction set of this processor and any
-// number of threads; and the kernel's lanes, keys and operands, of every dtype that sorts.
+// number of threads; the kernel's lanes, keys and operands, of every dtype that sorts; and top_k.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -206,6 +206,82 @@ TEST(SortKernel, OfIntegersAtTheEndsOfTheirRange) {
   const auto y = TestArray::of_text(DType::kUInt64, {"18446744073709551615", "0", "1"});
   EXPECT_EQ(run_sort({y, y}, 0, 1)[1].texts(),
             (std::vector<std::string>{"0", "1", "18446744073709551615"}));
+}
+
+// ---- top_k
+
+// As TopKParams says; `a` comes first.
+bool is_larger(const TestArray& x, int64_t a, int64_t b) {
+  const double u = x.get(a).real(), v = x.get(b).real();
+  if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
+  if (u == 0 && v == 0) return !std::signbit(u) && std::signbit(v);
+  return u > v;
+}
+
+void check_top_k(const TestArray& x, int64_t k, int64_t axis) {
+  const Lanes lanes = lanes_of(x.type().shape(), axis);
+  std::vector<int64_t> shape(x.type().shape().begin(), x.type().shape().end());
+  shape[static_cast<size_t>(axis)] = k;
+  const TestArray values({x.type().dtype(), shape}), indices({DType::kInt32, shape});
+  const std::vector<ShapeDtype> inputs = {x.type()}, outputs = {values.type(), indices.type()};
+  const ParamsPtr params = make_params(TopKParams{k, axis});
+  const Kernel kernel = find_kernel("top_k")(inputs, outputs, params.get());
+  const Storage scratch = Storage::allocate(kernel.scratch_bytes);
+  void* const operands[] = {x.data(), values.data(), indices.data()};
+  kernel.run({operands, scratch.data(), kernel.data.get()});
+  std::vector<int64_t> order(static_cast<size_t>(lanes.size));
+  for (int64_t lane = 0; lane < lanes.outer * lanes.inner; ++lane) {
+    const auto at = [&](int64_t size, int64_t i) {
+      return (lane / lanes.inner * size + i) * lanes.inner + lane % lanes.inner;
+    };
+    for (int64_t i = 0; i < lanes.size; ++i) order[static_cast<size_t>(i)] = i;
+    std::ranges::stable_sort(order, [&](int64_t a, int64_t b) {
+      return is_larger(x, at(lanes.size, a), at(lanes.size, b));
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t expected = order[static_cast<size_t>(i)], to = at(k, i);
+      int32_t found = 0;
+      std::memcpy(&found, indices.element(to), sizeof(found));
+      ASSERT_EQ(found, expected) << x.type().to_string() << ", k " << k << ", axis " << axis;
+      ASSERT_EQ(std::memcmp(values.element(to), x.element(at(lanes.size, expected)),
+                            byte_width(x.type().dtype())),
+                0);
+    }
+  }
+}
+
+TEST(TopKKernel, AlongAnyAxisOfAnyDtype) {
+  std::mt19937 random(3);
+  for (const DType dtype :
+       {DType::kBool, DType::kInt8, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kInt64,
+        DType::kUInt64, DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const Shape& shape : {Shape{1}, {70}, {5, 200}, {200, 5}, {3, 40, 7}, {2, 0}}) {
+      for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+        const TestArray x = numbers({dtype, shape}, random);
+        const int64_t size = shape[static_cast<size_t>(axis)];
+        for (const int64_t k : {int64_t{0}, size / 9, size / 2, size}) check_top_k(x, k, axis);
+      }
+    }
+  }
+}
+
+// The candidates are thinned out: never, now and then, or at each block.
+TEST(TopKKernel, OfLongLanesInAnyOrder) {
+  constexpr int64_t kSize = kSortedAtOnce + 5000;
+  std::mt19937 random(4);
+  for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+    const ShapeDtype type(dtype, Shape{kSize});
+    TestArray rising(type), falling(type), equal(type);
+    for (int64_t i = 0; i < kSize; ++i) {
+      rising.set(i, Number(static_cast<double>(i)));
+      falling.set(i, Number(static_cast<double>(-i)));
+      equal.set(i, Number(7.0));
+    }
+    const TestArray mixed = random_array(type, random, 1000);
+    for (const TestArray& x : {rising, falling, equal, mixed}) {
+      for (const int64_t k : {int64_t{1}, int64_t{50}, kSize / 5, kSize - 1}) check_top_k(x, k, 0);
+    }
+  }
 }
 
 }  // namespace

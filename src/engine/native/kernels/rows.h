@@ -48,6 +48,7 @@ std::span<const KernelRow> indexing_rows();
 std::span<const KernelRow> scatter_rows();
 std::span<const KernelRow> cumulative_rows();
 std::span<const KernelRow> sort_rows();
+std::span<const KernelRow> top_k_rows();
 std::span<const KernelRow> convolution_rows();
 std::span<const KernelRow> fft_rows();
 std::span<const KernelRow> reduce_window_rows();

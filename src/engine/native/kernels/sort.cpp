@@ -2,20 +2,20 @@
 // sorted as it is; else each is sorted with its position, from the last key to the first, and all
 // operands follow the positions.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include <farcall/core/storage.h>
 #include <farcall/primitives/cumulative.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/lane_tiles.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
+#include "engine/native/kernels/sort_keys.h"
 #include "engine/native/kernels/sort_words.h"
 #include "engine/native/kernels/width.h"
 #include "engine/native/parallel.h"
@@ -27,12 +27,6 @@ using Types = std::span<const ShapeDtype>;
 
 // ---- keys
 
-template <class T>
-inline constexpr auto kSignBit = static_cast<std::make_unsigned_t<T>>(std::make_unsigned_t<T>(1)
-                                                                      << (8 * sizeof(T) - 1));
-template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-
 // Of floating-point numbers: NaNs come last and are equal to one another, and so are zeros.
 template <class Key>
 inline constexpr Key kNanKey = static_cast<Key>(~Key(0));
@@ -43,19 +37,11 @@ inline constexpr Key kZeroKey = kSignBit<std::make_signed_t<Key>>;
 template <class Key, class T>
 Key order_of(T value) {
   if constexpr (Float<T>) {
-    using Bits = BitsOf<T>;
-    const auto bits = std::bit_cast<Bits>(value);
-    // All bits of negative numbers, and the sign of others.
-    const Bits flipped =
-        static_cast<Bits>(bits >> (8 * sizeof(T) - 1)) | std::bit_cast<Bits>(kSignBit<Bits>);
-    auto key = static_cast<std::make_unsigned_t<Bits>>(bits ^ flipped);
-    key = value == 0 ? kSignBit<Bits> : key;
-    return value != value ? kNanKey<std::make_unsigned_t<Bits>> : key;
-  } else if constexpr (Signed<T>) {
-    return static_cast<std::make_unsigned_t<T>>(static_cast<std::make_unsigned_t<T>>(value) ^
-                                                kSignBit<T>);
+    using Bits = std::make_unsigned_t<BitsOf<T>>;
+    const Bits key = value == 0 ? Bits{kSignBit<BitsOf<T>>} : ordered_bits(value);
+    return value != value ? kNanKey<Bits> : key;
   } else {
-    return value;
+    return ordered_bits(value);
   }
 }
 
@@ -163,29 +149,6 @@ void for_pieces(int64_t size, const Work& work) {
       if (!tiles.go_on(count * kStepCost)) return;
     }
   });
-}
-
-// Calls visit(elements, first, count) for blocks of a lane's elements `from` on, dense and as they
-// are computed with.
-template <class Visit>
-void visit_elements(const Conversion& load, const std::byte* lane, int64_t stride, int64_t from,
-                    int64_t count, Visit visit) {
-  const auto width = static_cast<int64_t>(load.source_width);
-  if (stride == 1 && load.is_copy()) return visit(lane + from * width, from, count);
-  alignas(16) std::byte packed[kBlock * kMaxComputeWidth], converted[kBlock * kMaxComputeWidth];
-  for (int64_t start = from; start < from + count; start += kBlock) {
-    const int64_t size = std::min(from + count - start, kBlock);
-    const std::byte* elements = lane + start * stride * width;
-    if (stride != 1) {
-      visit_width(width, [&]<class T>(T) {
-        const auto* x = reinterpret_cast<const T*>(elements);
-        for (int64_t i = 0; i < size; ++i) reinterpret_cast<T*>(packed)[i] = x[i * stride];
-      });
-      elements = packed;
-    }
-    if (!load.is_copy()) load.run(elements, converted, size);
-    visit(load.is_copy() ? elements : converted, start, size);
-  }
 }
 
 // ---- one lane
@@ -375,11 +338,11 @@ class LaneSort {
 
 void run_sort(const KernelCall& call) {
   const auto& plan = *static_cast<const SortPlan*>(call.data);
-  const auto& [outer, size, inner] = plan.lanes;
-  const int64_t num_lanes = outer * inner;
+  const int64_t size = plan.lanes.size, inner = plan.lanes.inner;
+  const int64_t num_lanes = plan.lanes.outer * inner;
   if (size == 0 || num_lanes == 0) return;
   auto* const scratch = static_cast<std::byte*>(call.scratch);
-  const auto run_lane = [&, size = size, inner = inner](int64_t lane, std::byte* memory) {
+  const auto run_lane = [&](int64_t lane, std::byte* memory) {
     plan.run_lane(plan, call.operands, lane / inner * size * inner + lane % inner, memory);
   };
   // Lanes that are sorted on several threads come one after the other.
@@ -387,22 +350,10 @@ void run_sort(const KernelCall& call) {
     for (int64_t lane = 0; lane < num_lanes; ++lane) run_lane(lane, scratch);
     return;
   }
-  std::atomic<bool> is_taken{false};
-  const int64_t per_tile = std::max<int64_t>(1, kBlock / size);
-  run_tiles((num_lanes - 1) / per_tile + 1, num_threads_for_elements(num_lanes * size),
-            [&, size = size](Tiles& tiles) {
-              int64_t tile;
-              if (!tiles.next(tile)) return;
-              const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
-              const Storage own = is_first ? Storage() : Storage::allocate(plan.scratch_bytes);
-              auto* const memory = is_first ? scratch : static_cast<std::byte*>(own.data());
-              do {
-                const int64_t end = std::min(num_lanes, (tile + 1) * per_tile);
-                for (int64_t lane = tile * per_tile; lane < end; ++lane) {
-                  run_lane(lane, memory);
-                  if (!tiles.go_on(size * kStepCost)) return;
-                }
-              } while (tiles.next(tile));
+  for_lanes(num_lanes, size, plan.scratch_bytes, scratch,
+            [&](int64_t lane, std::byte* memory, Tiles& tiles) {
+              run_lane(lane, memory);
+              return tiles.go_on(size * kStepCost);
             });
 }
 

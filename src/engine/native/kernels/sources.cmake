@@ -39,6 +39,7 @@ set(FARCALL_NATIVE_KERNELS
   ternary.cpp
   threefry.cpp
   tile_load.cpp
+  top_k.cpp
   vector_erf.cpp
   vector_exp.cpp
   vector_log.cpp
@@ -54,7 +55,7 @@ foreach(file math vector_erf vector_exp vector_log vector_trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()
-foreach(file arg_reduce basic_unary binary compare convert narrow reduce scatter select sort ternary)
+foreach(file arg_reduce basic_unary binary compare convert narrow reduce scatter select sort ternary top_k)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     COMPILE_OPTIONS -ffp-contract=off)
 endforeach()

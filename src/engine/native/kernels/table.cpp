@@ -18,7 +18,7 @@ std::vector<KernelRow> sorted_rows() {
         reduce_rows(),      arg_reduce_rows(),    dot_general_rows(), cumulative_rows(),
         sort_rows(),        indexing_rows(),      scatter_rows(),     convolution_rows(),
         fft_rows(),         reduce_window_rows(), random_rows(),      cluster_rows(),
-        collective_rows()}) {
+        collective_rows(),  top_k_rows()}) {
     rows.insert(rows.end(), family.begin(), family.end());
   }
   std::ranges::sort(rows, {}, &KernelRow::primitive);

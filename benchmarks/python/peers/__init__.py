@@ -1,0 +1,1 @@
+"""The rows of benchmarks/compare, and how each peer computes them."""

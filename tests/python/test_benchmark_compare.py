@@ -1,0 +1,65 @@
+"""benchmarks/compare: peers agree on its rows, and a run is compared with a saved one."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "python" / "compare.py"
+
+
+def compare(*arguments):
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), "--quick", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_is_saved_drawn_and_compared_with_a_later_one(tmp_path):
+    pytest.importorskip("jax")
+    saved, picture = tmp_path / "then.json", tmp_path / "table.png"
+    arguments = ["--peers", "farcall,jax,numpy", "layer norm, 64"]
+    done = compare(*arguments, "--memory", "--save", saved, "--plot", picture)
+    assert done.returncode == 0, done.stderr
+    assert "| layer norm, 64 |" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    run = json.loads(saved.read_text())
+    (figures,) = run["rows"].values()
+    assert set(figures) == {"farcall", "jax", "numpy"}
+    assert all(of_one["min"] <= of_one["median"] for of_one in figures.values())
+    assert figures["farcall"]["peak"] > 0
+
+    # As if farcall had been a thousand times faster then.
+    figures["farcall"]["median"] /= 1000
+    saved.write_text(json.dumps(run))
+    later = compare(*arguments, "--against", saved)
+    assert later.returncode == 1
+    assert "layer norm, 64: " in later.stderr
+    assert "before" in later.stderr
+
+
+def test_every_row_is_a_function_of_the_traced_peers(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    from peers.rows import all_rows
+    from peers.traced import Traced
+
+    rows = all_rows()
+    assert len(rows) > 80
+    assert {row.function for row in rows.values()} <= set(dir(Traced))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--peers", "farcall,matlab"], "no peer 'matlab'; there are farcall, jax"),
+        (["no such row"], "--list names the rows"),
+    ],
+)
+def test_what_there_is_not_is_said(arguments, message):
+    done = compare(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
