@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <typeindex>
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@
 #include <farcall/trace/debug_checks.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/placement.h>
+
+#include "trace/partition.h"
 
 namespace farcall {
 namespace {
@@ -214,12 +217,29 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
                  is_committed || is_any_committed(inputs));
 }
 
+// Inputs of which some are spread over the devices of a mesh.
+struct SpreadInputs {
+  Mesh mesh;
+  std::vector<PartitionSpec> specs;
+  std::shared_ptr<const Executable> divided;  // null unless calls are divided among the devices
+};
+std::optional<SpreadInputs> find_spread(const Executable& executable,
+                                        std::span<const Array> inputs) {
+  const NamedSharding* first = first_sharding(inputs);
+  if (!first) return std::nullopt;
+  SpreadInputs found{first->mesh, specs_on(first->mesh, inputs), nullptr};
+  found.divided = partitioned(executable, found.mesh, found.specs);
+  return found;
+}
+
 }  // namespace
 
 std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                        const ExecutionOptions& options, bool is_committed) {
-  std::vector<Array> results = execute_anywhere(executable, inputs, options, is_committed);
-  spread_results(executable.program(), inputs, results);
+  const auto spread = find_spread(executable, inputs);
+  const Executable& chosen = spread && spread->divided ? *spread->divided : executable;
+  std::vector<Array> results = execute_anywhere(chosen, inputs, options, is_committed);
+  if (spread) spread_results(chosen.program(), spread->mesh, spread->specs, results);
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }
@@ -227,12 +247,14 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
+  const auto spread = find_spread(executable, inputs);
+  if (spread && spread->divided) return run(executable, inputs, {}, is_committed);
   std::vector<Storage> moved;
   const auto memory = memory_on(executable.device(), inputs, moved);
   const std::vector<bool> consumed = consumed_inputs(executable, memory);
   std::vector<Array> results =
       execute(executable, memory, {}, is_committed || is_any_committed(inputs));
-  spread_results(executable.program(), inputs, results);
+  if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
   for (size_t i = 0; i < consumed.size(); ++i) {
     if (consumed[i] && memory[i] == &memory_of(inputs[i])) discard(inputs[i]);
   }

@@ -73,10 +73,6 @@ FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& shardi
                                     std::span<const Array> shards);
 // A concrete result that is kept whole until its shards are asked for; another one as it is.
 FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
-// The results of a program that ran on these inputs. Where an input is spread, so are they: like
-// the operands that they were computed from element by element, over no axis otherwise.
-FARCALL_API void spread_results(const Program& program, std::span<const Array> inputs,
-                                std::span<Array> results);
 
 // Where a call runs, and whether its results are committed there.
 struct CallPlace {

@@ -12,6 +12,7 @@
 
 #include <farcall/core/export.h>
 #include <farcall/program/primitive.h>
+#include <farcall/program/sharding.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/interpreter.h>
 
@@ -89,11 +90,29 @@ struct PartialCall {
 // Results, known ones computed, unknown ones recorded. Left out: the application is recorded whole.
 using PartialRule = std::vector<Array> (*)(const PartialCall& call);
 
+// ---- division among devices ----
+
+// One application on arrays that are spread over the devices of a mesh.
+struct PartitionCall {
+  const Primitive& primitive;
+  const ParamsPtr& params;
+  std::span<const Array> inputs;
+  std::span<const PartitionSpec> specs;  // of the operands
+  const Mesh& mesh;
+};
+// Results as whole arrays, and how they are spread. No results: the application runs whole.
+struct PartitionResults {
+  std::vector<Array> outputs;
+  std::vector<PartitionSpec> specs;
+};
+using PartitionRule = PartitionResults (*)(const PartitionCall& call);
+
 struct TransformRules {
   JvpRule jvp = nullptr;
   TransposeRule transpose = nullptr;
   BatchRule batch = nullptr;
   PartialRule partial_eval = nullptr;
+  PartitionRule partition = nullptr;
   // For primitives that stand for a call with rules of its own in a program: replaces binding.
   std::vector<Array> (*rebind)(const Params* params, std::span<const Array> inputs) = nullptr;
   // What the evaluator does instead of compiling and running a program of one equation.

@@ -117,8 +117,10 @@ ParamsPtr parse_ffi_call(std::span<const NamedValue> fields) {
   return params;
 }
 
-const TransformRules kFfiCallRules = {
-    .jvp = ffi_call_jvp, .transpose = ffi_call_transpose, .batch = ffi_call_batch};
+const TransformRules kFfiCallRules = {.jvp = ffi_call_jvp,
+                                      .transpose = ffi_call_transpose,
+                                      .batch = ffi_call_batch,
+                                      .partition = ffi_call_partition};
 ForeignTarget target_of(const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);
   return {p.target_name, p.custom_call_api_version};

@@ -8,5 +8,6 @@ namespace farcall {
 JvpResults ffi_call_jvp(const JvpCall& call);
 std::vector<Array> ffi_call_transpose(const TransposeCall& call);
 BatchResults ffi_call_batch(const BatchCall& call);
+PartitionResults ffi_call_partition(const PartitionCall& call);
 
 }  // namespace farcall

@@ -1,0 +1,29 @@
+// Programs on arrays that are spread over the devices of a mesh.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <farcall/program/engine.h>
+#include <farcall/program/sharding.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+
+// Of the first input that is spread; null where none is.
+const NamedSharding* first_sharding(std::span<const Array> inputs);
+// How each input is spread over this mesh.
+std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
+
+// The same program with the applications divided among the devices whose primitives have a rule for
+// that: foreign calls of which somebody said how. Null where there is none.
+std::shared_ptr<const Executable> partitioned(const Executable& executable, const Mesh& mesh,
+                                              std::span<const PartitionSpec> specs);
+
+// The results of a program that ran on inputs spread so are spread too: like the operands that they
+// were computed from element by element, over no axis otherwise.
+void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
+                    std::span<Array> results);
+
+}  // namespace farcall

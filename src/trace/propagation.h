@@ -1,0 +1,58 @@
+// How the values of a program lie whose inputs are spread over the devices of a mesh.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <farcall/primitives/dot_general.h>
+#include <farcall/program/program.h>
+#include <farcall/program/sharding.h>
+
+namespace farcall {
+
+// Of each variable; an empty spec where nothing is split.
+class Propagation {
+ public:
+  // `inputs`: one for each input.
+  Propagation(const Program& program, std::span<const PartitionSpec> inputs);
+
+  PartitionSpec spec_of(Atom atom) const {
+    return atom.is_variable() ? specs_[atom.index] : PartitionSpec();
+  }
+  std::vector<PartitionSpec> inputs_of(const Equation& equation) const;
+  // Those of the program's results.
+  std::vector<PartitionSpec> outputs() const;
+
+  // The results of the next equation lie so.
+  void set_results(const Equation& equation, std::span<const PartitionSpec> specs);
+  // Or as its operands have it: elements mostly come from their own places.
+  void add(const Equation& equation) { set_results(equation, results_of(equation)); }
+  void add_all() {
+    for (const Equation& equation : program_.equations) add(equation);
+  }
+
+ private:
+  std::span<const int64_t> shape_of(Atom atom) const { return program_.type_of(atom).shape(); }
+  std::vector<PartitionSpec> results_of(const Equation& equation) const;
+  std::optional<PartitionSpec> by_dimensions(const Equation& equation,
+                                             const std::vector<PartitionSpec>& inputs) const;
+  PartitionSpec product(const DotGeneralParams& p, const Equation& equation,
+                        const std::vector<PartitionSpec>& inputs) const;
+
+  const Program& program_;
+  std::vector<PartitionSpec> specs_;
+};
+
+// The axes that split a dimension.
+inline std::vector<std::string> entry(const PartitionSpec& spec, int64_t dimension) {
+  return dimension < static_cast<int64_t>(spec.size()) ? spec[static_cast<size_t>(dimension)]
+                                                       : std::vector<std::string>();
+}
+
+// Whether a dimension of the array is a multiple of its parts wherever it is split.
+bool fits(ShapeDtype type, const PartitionSpec& spec, std::span<const MeshAxis> axes);
+
+}  // namespace farcall

@@ -1,0 +1,203 @@
+"""Foreign calls on arrays that are spread over devices: each device calls the handler on its part.
+
+The handlers tell the sizes that they see in what they compute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+from farcall import ffi, lax
+from handler_library import load
+
+SOURCE = r"""
+#include <cstdint>
+
+#include <farcall/ffi.h>
+
+namespace ffi = farcall::ffi;
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// y = x * (its leading size).
+ffi::Error TimesSize(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::F32> y) {
+  const auto size = x.dimensions().empty() ? 1.f : static_cast<float>(x.dimensions()[0]);
+  for (size_t i = 0; i < y->element_count(); ++i) {
+    y->typed_data()[i] = x.typed_data<float>()[i] * size;
+  }
+  return ffi::Error::Success();
+}
+EXPORT FARCALL_FFI_HANDLER(times_size, TimesSize);
+
+// The scalar product, and 100 for each call.
+ffi::Error Product(ffi::Buffer<ffi::F32, 1> x, ffi::Buffer<ffi::F32, 1> w,
+                   ffi::ResultBuffer<ffi::F32, 0> sum) {
+  float total = 100;
+  for (size_t i = 0; i < x.element_count(); ++i) total += x.typed_data()[i] * w.typed_data()[i];
+  *sum->typed_data() = total;
+  return ffi::Error::Success();
+}
+EXPORT FARCALL_FFI_HANDLER(product, Product);
+"""
+
+X = np.arange(16, dtype=np.float32).reshape(8, 2)
+
+
+def register(name: str, symbol: str) -> None:
+    ffi.register_ffi_target(name, ffi.pycapsule(getattr(load(SOURCE), symbol)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def targets() -> None:
+    for name in ("plain", "by_rule", "by_columns", "by_batch"):
+        register(f"divided_{name}", "times_size")
+    register("divided_product", "product")
+    ffi.define("divided_by_rule", sharding="n d -> n d")
+    ffi.define("divided_by_columns", sharding="... d -> ... d")
+    ffi.define("divided_product", sharding="n, n -> ")
+    ffi.register_ffi_target_as_batch_partitionable("divided_by_batch")
+
+
+def call(name: str, **options: Any) -> Any:
+    def function(x: Any) -> Any:
+        result = fc.ShapeDtypeStruct(x.shape, x.dtype)
+        return ffi.ffi_call(f"divided_{name}", result, **options)(x)
+
+    return function
+
+
+def over(*spec: Any, mesh: Any = None) -> Any:
+    return fc.NamedSharding(mesh or fc.make_mesh((4,), ("x",)), fc.P(*spec))
+
+
+@pytest.fixture
+def rows() -> Any:
+    return fc.device_put(X, over("x"))
+
+
+@pytest.mark.parametrize("name", ["by_rule", "by_batch"])
+@pytest.mark.parametrize("wrap", [lambda f: f, fc.jit, lambda f: fc.jit(fc.jit(f))])
+def test_each_device_calls_the_handler_on_its_part(rows: Any, name: str, wrap: Any) -> None:
+    result = wrap(call(name))(rows)
+    np.testing.assert_array_equal(result, X * 2)  # of two rows each
+    assert result.sharding == over("x", None)
+    np.testing.assert_array_equal(wrap(call(name))(X), X * 8)
+
+
+def test_dimensions_that_nobody_spoke_of_are_not_divided(rows: Any) -> None:
+    np.testing.assert_array_equal(fc.jit(call("plain"))(rows), X * 8)
+    columns = fc.device_put(X.T.copy(), over(None, "x"))
+    np.testing.assert_array_equal(fc.jit(call("by_batch"))(columns), X.T * 2)
+    assert np.asarray(fc.jit(call("by_columns"))(columns)).shape == (2, 8)
+
+
+def test_what_has_effects_runs_once(rows: Any) -> None:
+    with_effects = call("by_rule", has_side_effect=True)
+    np.testing.assert_array_equal(fc.jit(with_effects)(rows), X * 8)
+
+
+def test_a_dimension_that_no_result_has_gives_addends() -> None:
+    x, w = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
+    scalar = fc.ShapeDtypeStruct((), np.float32)
+    product = fc.jit(lambda x, w: ffi.ffi_call("divided_product", scalar)(x, w))
+    assert product(x, w) == 128
+    assert product(fc.device_put(x, over("x")), w) == 28 + 400  # w is cut as x is
+
+
+def test_only_axes_that_divide_it_repeat_a_call() -> None:
+    mesh = fc.make_mesh((2, 2), ("x", "y"))
+    x = np.arange(8, dtype=np.float32)
+    scalar = fc.ShapeDtypeStruct((), np.float32)
+    product = fc.jit(lambda x: ffi.ffi_call("divided_product", scalar)(x, x))
+    expected = float((x * x).sum())
+    assert product(fc.device_put(x, over("x", mesh=mesh))) == expected + 200
+    assert product(fc.device_put(x, over(("x", "y"), mesh=mesh))) == expected + 400
+    assert product(fc.device_put(x, over(mesh=mesh))) == expected + 100
+
+
+@pytest.mark.parametrize("method", ["broadcast_all", "expand_dims"])
+def test_dimensions_of_vmap_are_divided_without_a_rule(rows: Any, method: str) -> None:
+    mapped = fc.jit(fc.vmap(call("plain", vmap_method=method)))
+    np.testing.assert_array_equal(mapped(rows), X * 2)
+    # The rule of the target speaks of one element; the batch is the second dimension.
+    columns = fc.device_put(X.T.copy(), over(None, "x"))
+    one = fc.vmap(call("by_rule", vmap_method=method), in_axes=1, out_axes=1)
+    with pytest.raises(ValueError, match='sharding rule "n d -> n d"'):
+        one(columns)
+
+
+def test_operations_around_it_carry_the_division_to_it(rows: Any) -> None:
+    @fc.jit
+    def program(x: Any, w: Any) -> Any:
+        y = fnp.tanh(x @ w) + 1
+        return call("by_rule")(y).sum(0)
+
+    w = np.ones((2, 3), np.float32)
+    expected = ((np.tanh(X @ w) + 1) * 2).sum(0)
+    np.testing.assert_allclose(program(rows, w), expected, rtol=1e-6)
+
+
+def test_in_loops_and_branches(rows: Any) -> None:
+    def in_scan(x: Any) -> Any:
+        return lax.scan(lambda c, _: (call("by_rule")(c), None), x, None, length=3)[0]
+
+    def in_while(x: Any) -> Any:
+        return lax.fori_loop(0, fnp.asarray(3), lambda _, c: call("by_rule")(c), x)
+
+    def in_branch(x: Any) -> Any:
+        return lax.cond(x.sum() > 0, call("by_rule"), lambda y: y, x)
+
+    def of_slices(x: Any) -> Any:
+        return lax.map(call("by_rule"), x[None])[0]
+
+    for function, factor in ((in_scan, 8), (in_while, 8), (in_branch, 2), (of_slices, 2)):
+        np.testing.assert_array_equal(fc.jit(function)(rows), X * factor)
+
+
+def test_a_carry_that_does_not_stay_divided_runs_whole(rows: Any) -> None:
+    def step(c: Any, _: Any) -> Any:
+        return call("by_rule")(c)[::-1] + c.sum(), None
+
+    def run(x: Any) -> Any:
+        return lax.scan(step, x, None, length=2)[0]
+
+    # Reversed rows have the shape of the rows, and are taken to lie as these do.
+    expected = X
+    for _ in range(2):
+        expected = (expected * 2)[::-1] + expected.sum()
+    np.testing.assert_allclose(fc.jit(run)(rows), expected, rtol=1e-6)
+
+
+def test_derivatives_of_a_divided_call(rows: Any) -> None:
+    weighed = ffi.define("divided_by_rule", sharding="n d -> n d", linear_in=[0])
+
+    def loss(x: Any) -> Any:
+        return (weighed(x) ** 2).sum()
+
+    with pytest.raises(ValueError, match="shape"):
+        loss(rows)  # the definition has no shape rule
+    shaped = ffi.define(
+        "divided_by_rule", shape="[n, d] -> [n, d]", sharding="n d -> n d", linear_in=[0]
+    )
+    gradient = fc.jit(fc.grad(lambda x: shaped(x).sum()))(rows)
+    assert gradient.shape == X.shape
+
+
+def test_linear_algebra_of_a_batch_is_divided() -> None:
+    a = np.random.default_rng(0).normal(size=(8, 3, 3)).astype(np.float32)
+    spread = fc.device_put(a, over("x"))
+    for function in (fnp.linalg.inv, fnp.linalg.det, lambda x: fnp.linalg.eigh(x @ x.mT)[0]):
+        result = fc.jit(function)(spread)
+        np.testing.assert_allclose(result, function(a), rtol=2e-4, atol=1e-5)
+        assert result.sharding.spec[0] == "x"
+    gradient = fc.jit(fc.grad(lambda x: fnp.linalg.inv(x).sum()))(spread)
+    np.testing.assert_allclose(gradient, fc.grad(lambda x: fnp.linalg.inv(x).sum())(a), rtol=1e-3)
+
+
+def test_donated_arrays_may_be_divided(rows: Any) -> None:
+    donating = fc.jit(call("by_rule"), donate_argnums=0)
+    np.testing.assert_array_equal(donating(rows), X * 2)
+    np.testing.assert_array_equal(donating(fc.device_put(X, over("x"))), X * 2)
