@@ -153,6 +153,12 @@ void spread_results(const Program& program, std::span<const Array> inputs,
   }
   const std::vector<PartitionSpec> found = Propagation(program, mesh.axes()).run(specs);
   for (size_t i = 0; i < results.size(); ++i) {
+    if (const NamedSharding* made = sharding_of(results[i])) {
+      // By devices of several processes, and by the mesh that the user knows.
+      const NamedSharding known{mesh, made->spec};
+      if (places_alike(*made, known)) results[i] = spread_result(results[i], known);
+      continue;
+    }
     const bool is_kept = fits(results[i].type(), found[i], mesh.axes());
     results[i] = spread_result(results[i], {mesh, is_kept ? found[i] : PartitionSpec()});
   }
