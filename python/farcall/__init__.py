@@ -6,6 +6,7 @@ from farcall import core as core
 from farcall import custom_batching as custom_batching
 from farcall import custom_derivatives as custom_derivatives
 from farcall import debug as debug
+from farcall import distributed as distributed
 from farcall import dlpack as dlpack
 from farcall import dtypes as dtypes
 from farcall import errors as errors
@@ -14,6 +15,7 @@ from farcall import ffi as ffi
 from farcall import flatten_util as flatten_util
 from farcall import image as image
 from farcall import lax as lax
+from farcall import mpi as mpi
 from farcall import nn as nn
 from farcall import numpy as numpy
 from farcall import ops as ops

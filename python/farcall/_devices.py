@@ -26,8 +26,15 @@ def devices_of(backend: str | None, where: str) -> list[Device]:
         raise RuntimeError(f"{where}: {error.args[0]}") from None
 
 
+def is_local(device: Device) -> bool:
+    """Whether it belongs to this process."""
+    return device.process_index == _core.distributed.process_index()
+
+
 def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform or of an engine; of the default engine without a name.
+
+    With ``distributed.initialize()``, those of all processes, by their numbers.
 
     Args:
       backend: a platform (``cpu``) or the name of an engine (``native``).
@@ -35,23 +42,29 @@ def devices(backend: str | None = None) -> list[Device]:
     Raises:
       RuntimeError: for a platform that is not there.
     """
-    return devices_of(backend, "devices")
+    return sorted(devices_of(backend, "devices"), key=lambda device: device.id)
 
 
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process.
+    """The devices of a process; of this one without a number.
 
     Raises:
       RuntimeError: for a platform that is not there.
-      ValueError: for another process than 0, which is the only one.
+      ValueError: for a process that is not there.
     """
     found = devices_of(backend, "local_devices")
-    for number in (process_index, host_id):
-        if number not in (None, 0):
-            raise ValueError(f"local_devices: there is no process {number}; there is 0")
-    return found
+    number = _core.distributed.process_index()
+    for given in (process_index, host_id):
+        number = number if given is None else given
+    count = _core.distributed.process_count()
+    if not (isinstance(number, (int, np.integer)) and 0 <= number < count):
+        raise ValueError(
+            f"local_devices: there is no process {number!r}; there "
+            f"{'is 0' if count == 1 else f'are 0 to {count - 1}'}"
+        )
+    return [device for device in found if device.process_index == number]
 
 
 def default_backend() -> str:
@@ -66,25 +79,25 @@ def device_count(backend: str | None = None) -> int:
 
 def local_device_count(backend: str | None = None) -> int:
     """The number of devices of this process."""
-    return len(devices_of(backend, "local_device_count"))
+    return sum(map(is_local, devices_of(backend, "local_device_count")))
 
 
 def process_count(backend: str | None = None) -> int:
     """The number of processes."""
     devices_of(backend, "process_count")
-    return 1
+    return _core.distributed.process_count()
 
 
 def process_index(backend: str | None = None) -> int:
     """The number of this process."""
     devices_of(backend, "process_index")
-    return 0
+    return _core.distributed.process_index()
 
 
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of all processes."""
     devices_of(backend, "process_indices")
-    return [0]
+    return list(range(_core.distributed.process_count()))
 
 
 host_count, host_id, host_ids = process_count, process_index, process_indices

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from farcall import _core, tree
-from farcall._devices import Device
+from farcall._devices import Device, is_local
 from farcall._sharding import (
     AbstractMesh,
     Mesh,
@@ -155,7 +155,8 @@ def make_array_from_callback(
       shape: of the array.
       sharding: a Sharding.
       data_callback: is given the slices of the array that a device has, once for all devices that
-        have the same, and returns the elements.
+        have the same, and returns the elements. Of an array over several processes each makes
+        what its own devices have.
       dtype: of the array; that of the elements by default.
 
     Raises:
@@ -166,7 +167,7 @@ def make_array_from_callback(
     sharding = check_sharding(sharding, shape, where)
     parts: dict[str, Any] = {}
     arrays = []
-    for device, index in sharding.devices_indices_map(tuple(shape)).items():
+    for device, index in sharding.addressable_devices_indices_map(tuple(shape)).items():
         if str(index) not in parts:
             parts[str(index)] = _core.as_array(data_callback(index))
         arrays.append(_core.devices.device_put(parts[str(index)], device))
@@ -178,17 +179,19 @@ def make_array_from_single_device_arrays(
 ) -> Array:
     """The array whose parts are these, one on each device of the sharding, in any order.
 
+    Over several processes, each gives the parts of its own devices.
+
     Raises:
       ValueError: for another number of parts than devices, parts on other devices, and a part of
         another shape.
     """
     where = "make_array_from_single_device_arrays"
     sharding = check_sharding(sharding, shape, where)
-    devices = list(sharding.devices_indices_map(tuple(shape)))
+    devices = list(sharding.addressable_devices_indices_map(tuple(shape)))
     if isinstance(arrays, Array) or len(arrays) != len(devices):
         raise ValueError(
             f"{where}: arrays must be a sequence of {len(devices)} arrays, one for each device of "
-            f"the sharding; got {arrays!r}"
+            f"the sharding that belongs to this process; got {arrays!r}"
         )
     parts = [_core.as_array(part) for part in arrays]
     by_device = {_core.devices.device_of(part): part for part in parts}
@@ -220,19 +223,64 @@ def _from_parts(
 def make_array_from_process_local_data(
     sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """The array of the data of all processes: here of the one.
+    """The array of the data of all processes, each of which gives what its devices have.
+
+    Args:
+      sharding: a Sharding.
+      local_data: the elements from the first to the last that devices of this process have, in
+        each dimension; all of them where it has the global size.
+      global_shape: of the array; by default the local sizes times the number of processes that the
+        sharding splits a dimension over.
 
     Raises:
-      ValueError: for another ``global_shape`` than the data has.
+      ValueError: for data of another shape.
     """
     where = "make_array_from_process_local_data"
     data = _core.as_array(local_data)
-    if global_shape is not None and data.shape != tuple(global_shape):
-        raise ValueError(
-            f"{where}: the data of the one process must have the shape {tuple(global_shape)}, got "
-            f"{data.shape}"
+    sharding = check_sharding(sharding, None, where)
+    # In parts of the smallest size that every dimension divides into.
+    parts = (sharding.num_devices,) * data.ndim
+    box = _box_of(sharding, parts)
+    if global_shape is None:
+        global_shape = tuple(
+            size * count // (stop - start)
+            for size, count, (start, stop) in zip(data.shape, parts, box, strict=True)
         )
-    return place(data, check_sharding(sharding, data.shape, where))
+    shape = tuple(global_shape)
+    sharding.check_rank(shape, where)
+    if len(shape) == data.ndim:
+        box = _box_of(sharding, shape)
+        starts = [
+            0 if size == whole else start
+            for size, whole, (start, _) in zip(data.shape, shape, box, strict=True)
+        ]
+        sizes = zip(data.shape, shape, box, strict=True)
+        if all(size in (whole, stop - start) for size, whole, (start, stop) in sizes):
+            return make_array_from_callback(
+                shape,
+                sharding,
+                lambda index: data[
+                    tuple(
+                        slice(part.indices(size)[0] - start, part.indices(size)[1] - start)
+                        for part, size, start in zip(index, shape, starts, strict=True)
+                    )
+                ],
+            )
+    raise ValueError(
+        f"{where}: of an array of the shape {shape} the data of process "
+        f"{_core.distributed.process_index()} must have the shape "
+        f"{tuple(stop - start for start, stop in _box_of(sharding, shape))}, got {data.shape}"
+    )
+
+
+def _box_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """For each dimension the first element that this process has, and the end of the last."""
+    own = sharding.addressable_devices_indices_map(shape).values()
+    boxes = []
+    for dimension, size in enumerate(shape):
+        bounds = [index[dimension].indices(size)[:2] for index in own]
+        boxes.append((min(start for start, _ in bounds), max(stop for _, stop in bounds)))
+    return boxes
 
 
 # ---- attributes of Array -------------------------------------------------------------------------
@@ -244,21 +292,26 @@ def _install() -> None:
         return sharding_of(self).device_set
 
     def addressable_shards(self: Array) -> list[Shard]:
-        """What each device has of this array."""
+        """What each device of this process has of this array."""
+        return [shard for shard in global_shards(self) if shard.data is not None]
+
+    def global_shards(self: Array) -> list[Shard]:
+        """What each device has of this array; without data those of other processes."""
         sharding = sharding_of(self)
         if isinstance(sharding, NamedSharding) and is_spread(sharding):
+            own = iter(_core.sharding.shards_of(self))
             rows = zip(
-                cast(Mesh, sharding.mesh).devices.flat,
-                sharding.shards(self.shape),
-                _core.sharding.shards_of(self),
-                strict=True,
+                cast(Mesh, sharding.mesh).devices.flat, sharding.shards(self.shape), strict=True
             )
-            return [Shard(device, *part, data) for device, part, data in rows]
+            return [
+                Shard(device, *part, next(own) if is_local(device) else None)
+                for device, part in rows
+            ]
         index = tuple(slice(None) for _ in self.shape)
         return [Shard(_core.devices.device_of(self), index, 0, self)]
 
     def addressable_data(self: Array, index: int) -> Array:
-        """The elements that the device of this number in the mesh has."""
+        """The elements that a device has, by its number among those of this process in the mesh."""
         return addressable_shards(self)[index].data
 
     def delete(self: Array) -> None:
@@ -297,7 +350,6 @@ def _install() -> None:
     for name, method in methods.items():
         method.__name__ = name
         setattr(Array, name, method)
-    shards = property(addressable_shards)
     properties = {
         "device": property(
             device, doc="The device that holds this array; its sharding where several do."
@@ -306,9 +358,12 @@ def _install() -> None:
             lambda self: _core.devices.device_of(self).platform, doc="The device's platform."
         ),
         "sharding": property(sharding_of, doc="How the elements are spread over devices."),
-        "addressable_shards": shards,
-        "global_shards": shards,
-        "is_fully_addressable": property(lambda self: True, doc="Whether one process has it all."),
+        "addressable_shards": property(addressable_shards),
+        "global_shards": property(global_shards),
+        "is_fully_addressable": property(
+            lambda self: self.is_traced or sharding_of(self).is_fully_addressable,
+            doc="Whether this process has it all.",
+        ),
         "is_fully_replicated": property(
             lambda self: sharding_of(self).is_fully_replicated,
             doc="Whether each device has it all.",

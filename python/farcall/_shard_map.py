@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core, tree
-from farcall._devices import Device, devices_of
+from farcall._devices import Device, devices_of, is_local
 from farcall._functions import as_tuple, check_callable, name_of, update_wrapper, wraps
 from farcall._jit import jit
 from farcall._placement import broadcast_prefix, sharding_of
@@ -173,7 +173,7 @@ def pmap(
     """
     check_callable(fun, "pmap")
     where = f"pmap({name_of(fun)})"
-    found = devices_of(backend, where) if devices is None else list(devices)
+    found = list(filter(is_local, devices_of(backend, where))) if devices is None else list(devices)
     statics = sorted(as_tuple(static_broadcasted_argnums))
     name = "pmap" if axis_name is None else axis_name
 

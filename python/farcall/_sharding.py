@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._devices import Device, devices
+from farcall._devices import Device, devices, is_local, local_devices
 
 
 class AxisType(enum.Enum):
@@ -257,18 +257,34 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
 
     @property
     def local_devices(self) -> list[Device]:
-        """The devices of this process: all."""
-        return list(self.devices.flat)
+        """The devices of this process."""
+        return list(filter(is_local, self.devices.flat))
 
     @property
     def local_mesh(self) -> Mesh:
-        """This mesh."""
-        return self
+        """The part of the mesh whose devices belong to this process.
+
+        Raises:
+          ValueError: where they are no smaller grid.
+        """
+        if not self.is_multi_process:
+            return self
+        places = np.argwhere(np.vectorize(is_local, otypes=[bool])(self.devices))
+        if len(places) == 0:
+            raise ValueError("local_mesh: no device of the mesh belongs to this process")
+        box = tuple(
+            slice(start, stop + 1)
+            for start, stop in zip(places.min(axis=0), places.max(axis=0), strict=True)
+        )
+        local = self.devices[box]
+        if local.size != len(places):
+            raise ValueError("local_mesh: the devices of this process are no grid in the mesh")
+        return Mesh(local, self.axis_names, self.axis_types)
 
     @property
     def is_multi_process(self) -> bool:
         """Whether devices belong to other processes."""
-        return False
+        return not all(map(is_local, self.devices.flat))
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -388,12 +404,12 @@ class Sharding:
     @property
     def device_set(self) -> set[Device]:
         """The devices."""
-        return set(_all_devices()[:1])
+        return set(local_devices()[:1])
 
     @property
     def addressable_devices(self) -> set[Device]:
         """The devices of this process."""
-        return self.device_set
+        return set(filter(is_local, self.device_set))
 
     @property
     def num_devices(self) -> int:
@@ -408,12 +424,12 @@ class Sharding:
     @property
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""
-        return True
+        return all(map(is_local, self.device_set))
 
     @property
     def has_addressable_devices(self) -> bool:
         """Whether a device belongs to this process."""
-        return True
+        return any(map(is_local, self.device_set))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of what a device has of an array of this shape.
@@ -434,7 +450,8 @@ class Sharding:
 
     def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
         """The same, for the devices of this process."""
-        return self.devices_indices_map(global_shape)
+        of_all = self.devices_indices_map(global_shape)
+        return {device: index for device, index in of_all.items() if is_local(device)}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether both place an array of this rank in the same way."""
@@ -636,7 +653,7 @@ def the_device(sharding: Sharding, where: str) -> Device:
       ValueError: for several devices.
     """
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
-        return _all_devices()[0]
+        return local_devices()[0]
     found = sorted(sharding.device_set, key=lambda device: device.id)
     if len(found) != 1:
         raise ValueError(f"{where}: {sharding!r} names {len(found)} devices, and this takes one")

@@ -8,6 +8,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/trace/placement.h>
 
 #include "convert.h"
 #include "errors.h"
@@ -278,6 +279,12 @@ PyObject* describe_keys(const Array& keys) {
                               std::string(dtype_name(keys.dtype())).c_str(), words.ptr());
 }
 
+// Whether other processes have some of the elements.
+bool is_partly_elsewhere(const Array& array) {
+  const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
+  return spread && !spread->is_fully_addressable() && !spread->partition().is_replicated();
+}
+
 PyObject* representation(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
@@ -288,6 +295,10 @@ PyObject* representation(PyObject* self) {
       return PyUnicode_FromFormat("Traced<%s>", array.type().to_string().c_str());
     }
     if (array.type().is_token()) return PyUnicode_FromString("Array(token)");
+    if (is_partly_elsewhere(array)) {
+      return PyUnicode_FromFormat("Array(shape=%S, dtype=%s)", to_tuple(array.shape()).ptr(),
+                                  std::string(dtype_name(array.dtype())).c_str());
+    }
     if (is_key(array.dtype())) return describe_keys(array);
     // numpy's own layout of the numbers, under our name.
     nb::object numpy = nb::module_::import_("numpy");
@@ -305,7 +316,8 @@ PyObject* representation(PyObject* self) {
 PyObject* string(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
-    if (!array.is_concrete() || array.type().is_token() || is_key(array.dtype())) {
+    if (!array.is_concrete() || array.type().is_token() || is_key(array.dtype()) ||
+        is_partly_elsewhere(array)) {
       return representation(self);
     }
     return PyObject_Str(nb::object(nb::steal(as_numpy(self))).ptr());

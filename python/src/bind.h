@@ -46,5 +46,6 @@ void bind_stats(nb::module_& module);             // distributions
 void bind_vmap(nb::module_& module);              // vmap
 // Device, and functions of devices and of where arrays lie.
 void bind_devices(nb::module_& module, nb::module_& functions);
+void bind_distributed(nanobind::module_& module);
 
 }  // namespace farcall::python

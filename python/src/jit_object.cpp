@@ -281,7 +281,8 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   const bool is_plain = !kwnames || PyTuple_GET_SIZE(kwnames) == 0;
   const auto& overwrites = executable->overwrites();
   const bool is_fast = place.device->is_host() && !place.is_committed && !checks_results() &&
-                       std::ranges::find(overwrites, true) == overwrites.end();
+                       std::ranges::find(overwrites, true) == overwrites.end() &&
+                       !executable->has_output_shardings();
   if (is_fast && is_plain && are_arrays(args, nargs)) {
     remember_fast(state, args, nargs, signature.config, cached, *executable);
   } else if (is_fast) {

@@ -95,6 +95,8 @@ NB_MODULE(_core, module) {
   nanobind::module_ callbacks = module.def_submodule("callbacks");
   bind_callbacks(callbacks);
   bind_ffi_call(ffi);
+  nanobind::module_ distributed = module.def_submodule("distributed");
+  bind_distributed(distributed);
   bind_location(module);
   explain_argument_errors(module);
 }

@@ -56,10 +56,12 @@ bool poll_interrupt_and_keep() noexcept {
     poll_interrupt();
     return false;
   } catch (...) {
-    kept = std::current_exception();
+    keep_interrupt();
     return true;
   }
 }
+
+void keep_interrupt() noexcept { kept = std::current_exception(); }
 
 void rethrow_kept_interrupt() {
   if (kept) std::rethrow_exception(std::exchange(kept, nullptr));

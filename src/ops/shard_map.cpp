@@ -67,6 +67,11 @@ std::vector<ShapeDtype> shard_map_rule(std::span<const ShapeDtype> inputs, const
   check_operand_count(inputs, p.in_specs.size());
   if (p.mesh.empty()) type_error("the mesh has no axes");
   const std::vector<MeshAxis> axes = p.axes();
+  const size_t num_places = Partition(ShapeDtype(DType::kBool, {}), {}, axes, "mesh").count();
+  if (!p.devices.empty() && p.devices.size() != num_places) {
+    type_error(fmt::format("the mesh has {} places, and devices has {}", num_places,
+                           p.devices.size()));
+  }
   std::vector<ShapeDtype> shards, results;
   for (size_t i = 0; i < inputs.size(); ++i) {
     shards.push_back(
@@ -239,14 +244,14 @@ std::vector<Array> shard_map_partial(const PartialCall& call) {
   PartitionSpec all_axes(1);
   for (const auto& [name, size] : p.mesh) all_axes[0].push_back(name);
   const Specs residuals(split.num_residuals, all_axes);
-  ShardMapParams known{with_stacked_residuals(split), p.mesh,
+  ShardMapParams known{p.devices, with_stacked_residuals(split), p.mesh,
                        selected(p.in_specs, call.is_unknown, false),
                        selected(p.out_specs, split.is_unknown, false)};
   append(known.out_specs, residuals);
   const std::vector<Array> found =
       bind_shard_map(std::move(known), select(call.inputs, call.is_unknown, false));
   const size_t num_known = found.size() - split.num_residuals;
-  ShardMapParams unknown{from_stacked_residuals(split), p.mesh, residuals,
+  ShardMapParams unknown{p.devices, from_stacked_residuals(split), p.mesh, residuals,
                          selected(p.out_specs, split.is_unknown)};
   append(unknown.in_specs, selected(p.in_specs, call.is_unknown));
   std::vector<Array> operands(found.begin() + static_cast<int64_t>(num_known), found.end());
@@ -296,7 +301,8 @@ std::vector<Array> shard_map_transpose(const TransposeCall& call) {
   const ProgramTranspose derived = transpose_program(p.jaxpr, is_linear, has_cotangent);
   const Specs known = selected(p.in_specs, is_linear, false);
   const Specs cotangents = selected(p.out_specs, has_cotangent);
-  ShardMapParams params{nullptr, p.mesh, known, selected(p.in_specs, derived.has_cotangent)};
+  ShardMapParams params{p.devices, nullptr, p.mesh, known,
+                        selected(p.in_specs, derived.has_cotangent)};
   append(params.in_specs, cotangents);
   params.jaxpr = with_shares(derived, p, known.size(), cotangents, params.out_specs);
   std::vector<Array> operands = select<Array>(call.inputs, is_linear, false);
@@ -337,6 +343,24 @@ std::vector<MeshAxis> bound_axes(const std::string& where, const ShardMapOptions
   return bound;
 }
 
+// The numbers of the mesh's devices where they belong to several processes.
+std::vector<int64_t> shared_devices(const std::string& where, const ShardMapOptions& options,
+                                    std::span<const MeshAxis> bound) {
+  const auto devices = options.mesh.devices();
+  if (std::ranges::all_of(devices, &Device::is_addressable)) return {};
+  if (bound.size() != options.mesh.axes().size()) {
+    invalid_argument(where + ": axis_names must be all axes of a mesh over several processes");
+  }
+  if (std::ranges::none_of(devices, &Device::is_addressable)) {
+    invalid_argument(fmt::format("{}: no device of {} belongs to this process ({})", where,
+                                 options.mesh.to_string(),
+                                 host_device().description().process_index));
+  }
+  std::vector<int64_t> numbers;
+  for (const Device* device : devices) numbers.push_back(device->description().id);
+  return numbers;
+}
+
 void check_replication(const std::string& where, const ShardMapParams& params,
                        const detail::LeafCall& call) {
   const std::vector<MeshAxis> axes = params.axes();
@@ -363,6 +387,7 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
   const std::vector<MeshAxis> axes = bound_axes(call.where(), options);
   ShardMapParams params;
   for (const MeshAxis& axis : axes) params.mesh.emplace_back(axis.name, axis.size);
+  params.devices = shared_devices(call.where(), options, axes);
   std::vector<ShapeDtype> shards;
   for (size_t i = 0; i < call.leaves().size(); ++i) {
     shards.push_back(Partition(call.leaves()[i].type(), options.in_specs[i], axes,

@@ -14,6 +14,7 @@ struct CpuDevices {
   std::mutex mutex;
   int wanted = 0;  // 0: not known yet
   int used = 0;    // by an engine
+  bool is_fixed = false;
 
   static CpuDevices& instance() {
     static auto* devices = new CpuDevices;
@@ -58,6 +59,12 @@ void set_num_cpu_devices(int count) {
                             "process ends; set {} before the first use",
                             devices.used, count));
   }
+  if (devices.is_fixed && count != devices.used) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("num_cpu_devices: there are {} devices in this process, which the other "
+                            "processes know by number; set {} before distributed.initialize()",
+                            devices.used, count));
+  }
   devices.wanted = count;
 }
 
@@ -65,6 +72,14 @@ int detail::use_cpu_devices() {
   CpuDevices& devices = CpuDevices::instance();
   const std::lock_guard lock(devices.mutex);
   return devices.used = devices.resolve();
+}
+
+int detail::fix_cpu_devices() {
+  const int count = use_cpu_devices();
+  CpuDevices& devices = CpuDevices::instance();
+  const std::lock_guard lock(devices.mutex);
+  devices.is_fixed = true;
+  return count;
 }
 
 }  // namespace farcall

@@ -47,6 +47,15 @@ Device::Device(const Engine& engine, Description description, Host)
     : engine_(engine), description_(std::move(description)), number_(0) {}
 Device::~Device() = default;
 
+void Device::renumber(int id, int process_index) {
+  description_.id = id;
+  description_.process_index = process_index;
+}
+
+bool Device::is_addressable() const {
+  return description_.process_index == host_device().description().process_index;
+}
+
 std::string Device::to_string() const {
   // Devices of another engine may have the host's platform.
   const bool is_native = engine_.name() == "native";

@@ -11,6 +11,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/processes.h>
 
 namespace farcall {
 namespace {
@@ -48,7 +49,10 @@ size_t num_places(std::span<const MeshAxis> axes) {
 }
 
 std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
-  const std::span<const Device* const> all = default_engine().devices();
+  const std::span<const Device* const> known = default_engine().devices();
+  std::vector<const Device*> all(known.begin(), known.end());
+  // In all processes the same.
+  std::ranges::sort(all, {}, [](const Device* device) { return device->description().id; });
   const size_t count = num_places(axes);
   if (count > all.size()) {
     invalid_argument(
@@ -202,18 +206,105 @@ void Partition::put(size_t number, const void* shard, void* whole) const {
   });
 }
 
+size_t Partition::first_alike(size_t number) const {
+  size_t first = 0;
+  while (shards_[first].starts != shards_[number].starts) ++first;
+  return first;
+}
+
 // ---- the memory of sharded arrays ----
+
+bool places_alike(const NamedSharding& a, const NamedSharding& b) {
+  const auto trimmed = [](PartitionSpec spec) {
+    while (!spec.empty() && spec.back().empty()) spec.pop_back();
+    return spec;
+  };
+  const auto is_same = [](const MeshAxis& x, const MeshAxis& y) {
+    return x.name == y.name && x.size == y.size;
+  };
+  return std::ranges::equal(a.mesh.devices(), b.mesh.devices()) &&
+         std::ranges::equal(a.mesh.axes(), b.mesh.axes(), is_same) &&
+         trimmed(a.spec) == trimmed(b.spec);
+}
+
+std::vector<int> processes_of(std::span<const Device* const> devices) {
+  std::vector<int> processes;
+  for (const Device* device : devices) {
+    processes.push_back(device->description().process_index);
+  }
+  return processes;
+}
+
+void complete(const Partition& partition, std::span<const int> processes, void* whole) {
+  Processes& job = processes_for("an array that is spread over several processes");
+  const auto at = [&](size_t number) {
+    return static_cast<std::byte*>(whole) + partition.offset(number);
+  };
+  const size_t nbytes = partition.shard().nbytes();
+  std::vector<Processes::Message> sends, receives;
+  std::vector<std::pair<size_t, Storage>> arriving;  // that do not lie in one piece
+  std::vector<Storage> packed;
+  for (size_t number = 0; number < partition.count(); ++number) {
+    if (partition.first_alike(number) != number) continue;
+    std::vector<bool> has(static_cast<size_t>(job.count()), false);
+    for (size_t other = number; other < partition.count(); ++other) {
+      if (partition.first_alike(other) == number) has[static_cast<size_t>(processes[other])] = true;
+    }
+    const int owner = processes[number], tag = static_cast<int>(number);
+    for (int process = 0; process < job.count(); ++process) {
+      if (has[static_cast<size_t>(process)]) continue;
+      void* data = at(number);
+      if (owner == job.index()) {
+        if (!partition.is_contiguous()) {
+          data = packed.emplace_back(Storage::allocate(nbytes)).data();
+          partition.cut(number, whole, data);
+        }
+        sends.push_back({process, tag, data, nbytes});
+      } else if (process == job.index()) {
+        if (!partition.is_contiguous()) {
+          data = arriving.emplace_back(number, Storage::allocate(nbytes)).second.data();
+        }
+        receives.push_back({owner, tag, data, nbytes});
+      }
+    }
+  }
+  job.exchange("gathering the shards of " + partition.whole().to_string(), sends, receives);
+  for (const auto& [number, shard] : arriving) partition.put(number, shard.data(), whole);
+}
 
 ShardedBuffer::ShardedBuffer(ShapeDtype type, NamedSharding sharding)
     : sharding_(std::move(sharding)),
       partition_(type, sharding_.spec, sharding_.mesh.axes(), "sharding") {
-  if (sharding_.mesh.devices().empty()) invalid_argument("sharding: the mesh has no devices");
+  const auto devices = sharding_.mesh.devices();
+  if (devices.empty()) invalid_argument("sharding: the mesh has no devices");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i]->is_addressable()) places_.push_back(i);
+  }
+  if (places_.empty()) {
+    invalid_argument(fmt::format("sharding: no device of {} belongs to process {}",
+                                 sharding_.mesh.to_string(),
+                                 host_device().description().process_index));
+  }
+  check_has_all_processes(sharding_.mesh);
+}
+
+void check_has_all_processes(const Mesh& mesh) {
+  const Processes* job = processes();
+  if (!job || std::ranges::all_of(mesh.devices(), &Device::is_addressable)) return;
+  const std::vector<int> found = processes_of(mesh.devices());
+  for (int process = 0; process < job->count(); ++process) {
+    if (std::ranges::find(found, process) != found.end()) continue;
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("{} has devices of several processes, but none of process {}; give it "
+                            "some of each, or those of one process alone",
+                            mesh.to_string(), process));
+  }
 }
 
 Storage ShardedBuffer::from_shards(ShapeDtype type, NamedSharding sharding,
                                    std::vector<Storage> shards) {
   std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(type, std::move(sharding)));
-  FARCALL_ASSERT(shards.size() == buffer->partition_.count());
+  FARCALL_ASSERT(shards.size() == buffer->places_.size());
   buffer->shards_ = std::move(shards);
   return Storage::adopt(std::move(buffer), type.nbytes());
 }
@@ -224,8 +315,21 @@ Storage ShardedBuffer::keep_whole(ShapeDtype type, NamedSharding sharding, Stora
   return Storage::adopt(std::move(buffer), type.nbytes());
 }
 
+Storage ShardedBuffer::keep_parts(ShapeDtype type, NamedSharding sharding, Storage host) {
+  std::unique_ptr<ShardedBuffer> buffer(new ShardedBuffer(type, std::move(sharding)));
+  buffer->whole_ = std::move(host);
+  buffer->is_complete_ = buffer->partition_.is_replicated() || buffer->is_fully_addressable();
+  return Storage::adopt(std::move(buffer), type.nbytes());
+}
+
+Storage ShardedBuffer::with_sharding(NamedSharding sharding) const {
+  return keep_parts(partition_.whole(), std::move(sharding), parts());
+}
+
 Storage ShardedBuffer::cut(ShapeDtype type, NamedSharding sharding, const Storage& memory) {
-  Storage made = keep_whole(type, std::move(sharding), farcall::to_host(memory));
+  const ShardedBuffer* spread = of(memory);
+  Storage made = keep_whole(type, std::move(sharding),
+                            spread ? spread->gather() : farcall::to_host(memory));
   const auto* buffer = static_cast<const ShardedBuffer*>(made.buffer());
   buffer->shards();
   buffer->whole_ = Storage();
@@ -245,7 +349,7 @@ const std::vector<Storage>& ShardedBuffer::shards() const {
   if (!shards_.empty()) return shards_;
   const ShapeDtype type = partition_.shard();
   std::vector<Storage> shards;
-  for (size_t i = 0; i < partition_.count(); ++i) {
+  for (const size_t i : places_) {
     const Device& device = *sharding_.mesh.devices()[i];
     if (partition_.is_replicated() && !device.is_host()) {
       shards.push_back(device.from_host(type, whole_));
@@ -273,16 +377,46 @@ void ShardedBuffer::wait() const {
 }
 
 Storage ShardedBuffer::to_host() const {
+  if (!is_fully_addressable() && !partition_.is_replicated()) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("{} is spread over devices of several processes, and its values are not "
+                            "all here. Read its addressable_shards, or get all of it on every "
+                            "process with experimental.multihost_utils.process_allgather",
+                            partition_.whole().to_string()));
+  }
+  return parts();
+}
+
+Storage ShardedBuffer::parts() const {
   const std::lock_guard lock(mutex_);
+  return parts_under_lock();
+}
+
+Storage ShardedBuffer::parts_under_lock() const {
   if (whole_) return whole_;
   Storage whole = Storage::allocate(partition_.whole().nbytes());
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (partition_.replica(i) == 0) {
-      partition_.put(i, farcall::to_host(shards_[i]).data(), whole.data());
-    }
+    const auto is_alike = [&](size_t place) {
+      return partition_.first_alike(place) == partition_.first_alike(places_[i]);
+    };
+    if (*std::ranges::find_if(places_, is_alike) != places_[i]) continue;
+    partition_.put(places_[i], farcall::to_host(shards_[i]).data(), whole.data());
   }
   whole_ = std::move(whole);
+  is_complete_ = partition_.is_replicated() || is_fully_addressable();
   return whole_;
+}
+
+Storage ShardedBuffer::gather() const {
+  const std::lock_guard lock(mutex_);
+  Storage whole = parts_under_lock();
+  if (is_complete_) return whole;
+  const std::string what = fmt::format("gathering {} over {}", partition_.whole().to_string(),
+                                       to_string(sharding_.spec));
+  processes_for("an array").agree(std::hash<std::string>()(what), what);
+  complete(partition_, processes_of(sharding_.mesh.devices()), whole.data());
+  is_complete_ = true;
+  return whole;
 }
 
 }  // namespace farcall

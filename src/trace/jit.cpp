@@ -171,15 +171,30 @@ class Outputs {
   std::span<Storage> span_;
 };
 
-// The memory of the inputs on the device; `moved` holds what lay elsewhere.
-std::vector<const Storage*> memory_on(const Device& device, std::span<const Array> inputs,
+// What the executable reads of its input, on its device. All of an array over several processes is
+// gathered, unless only this process's parts are read.
+Storage memory_for(const Executable& executable, size_t number, const Array& input) {
+  const Storage& own = memory_of(input);
+  const ShardedBuffer* spread = ShardedBuffer::of(own);
+  if (!spread || spread->is_fully_addressable()) {
+    return to_device(executable.device(), input.type(), own);
+  }
+  const NamedSharding* wanted = executable.input_sharding(number);
+  const bool are_parts_enough = wanted && places_alike(*wanted, spread->sharding());
+  return to_device(executable.device(), input.type(),
+                   are_parts_enough ? spread->parts() : spread->gather());
+}
+
+// The memory of the inputs on the executable's device; `moved` holds what lay elsewhere.
+std::vector<const Storage*> memory_on(const Executable& executable, std::span<const Array> inputs,
                                       std::vector<Storage>& moved) {
   std::vector<const Storage*> memory;
   moved.reserve(inputs.size());  // addresses must stay
-  for (const Array& input : inputs) {
-    const Storage& own = memory_of(input);
-    const bool is_there = is_on(device, own);
-    memory.push_back(is_there ? &own : &moved.emplace_back(to_device(device, input.type(), own)));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& own = memory_of(inputs[i]);
+    const bool is_there = is_on(executable.device(), own);
+    memory.push_back(is_there ? &own
+                              : &moved.emplace_back(memory_for(executable, i, inputs[i])));
   }
   return memory;
 }
@@ -197,7 +212,13 @@ std::vector<Array> execute(const Executable& executable, std::span<const Storage
   std::vector<Array> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
-    results.push_back(placed_array(types[i], std::move(outputs.span()[i]), is_committed));
+    Storage& output = outputs.span()[i];
+    if (const NamedSharding* sharding = executable.output_sharding(i)) [[unlikely]] {
+      output = ShardedBuffer::keep_parts(types[i], *sharding, to_host(output));
+      results.push_back(placed_array(types[i], std::move(output), true));
+      continue;
+    }
+    results.push_back(placed_array(types[i], std::move(output), is_committed));
   }
   return results;
 }
@@ -213,7 +234,7 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
     if (i == inputs.size()) return execute(executable, {few, i}, options, false);
   }
   std::vector<Storage> moved;
-  return execute(executable, memory_on(executable.device(), inputs, moved), options,
+  return execute(executable, memory_on(executable, inputs, moved), options,
                  is_committed || is_any_committed(inputs));
 }
 
@@ -250,7 +271,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   const auto spread = find_spread(executable, inputs);
   if (spread && spread->divided) return run(executable, inputs, {}, is_committed);
   std::vector<Storage> moved;
-  const auto memory = memory_on(executable.device(), inputs, moved);
+  const auto memory = memory_on(executable, inputs, moved);
   const std::vector<bool> consumed = consumed_inputs(executable, memory);
   std::vector<Array> results =
       execute(executable, memory, {}, is_committed || is_any_committed(inputs));

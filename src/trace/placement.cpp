@@ -50,6 +50,10 @@ Array with_type(const Array& array, ShapeDtype type) {
 
 Array device_put(const Array& array, const Device& device) {
   if (device.is_host() && !has_other_devices() && !array.node().placed()) return array;
+  const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
+  if (spread && !spread->is_fully_addressable() && device.is_addressable()) {
+    return placed_array(array.type(), to_device(device, array.type(), spread->gather()), true);
+  }
   return placed_array(array.type(), to_device(device, array.type(), memory_of(array)), true);
 }
 
@@ -89,7 +93,7 @@ const NamedSharding* sharding_of(const Array& array) {
 Array device_put(const Array& array, const NamedSharding& sharding) {
   const NamedSharding* before = sharding_of(array);
   if (before && *before == sharding) return array;
-  array.storage();  // raises for one that is traced
+  if (!array.is_concrete()) array.storage();  // raises
   return placed_array(array.type(), ShardedBuffer::cut(array.type(), sharding, memory_of(array)),
                       true);
 }
@@ -108,10 +112,12 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                         std::span<const Array> shards) {
   const Partition partition(type, sharding.spec, sharding.mesh.axes(), "array_from_shards");
   const auto devices = sharding.mesh.devices();
-  if (shards.size() != devices.size()) {
+  std::vector<const Device*> own;
+  std::ranges::copy_if(devices, std::back_inserter(own), &Device::is_addressable);
+  if (shards.size() != own.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("array_from_shards: {} has {} devices, got {} shards",
-                            sharding.mesh.to_string(), devices.size(), shards.size()));
+                fmt::format("array_from_shards: {} has {} devices of this process, got {} shards",
+                            sharding.mesh.to_string(), own.size(), shards.size()));
   }
   std::vector<Storage> memory;
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -122,13 +128,18 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                       partition.shard().to_string(), shards[i].type().to_string()));
     }
     shards[i].storage();  // raises for one that is traced
-    memory.push_back(to_device(*devices[i], shards[i].type(), memory_of(shards[i])));
+    memory.push_back(to_device(*own[i], shards[i].type(), memory_of(shards[i])));
   }
   return placed_array(type, ShardedBuffer::from_shards(type, sharding, std::move(memory)), true);
 }
 
 Array spread_result(const Array& array, const NamedSharding& sharding) {
   if (!array.is_concrete()) return array;
+  if (const NamedSharding* own = sharding_of(array)) {
+    if (!places_alike(*own, sharding)) return device_put(array, sharding);
+    return placed_array(array.type(),
+                        ShardedBuffer::of(memory_of(array))->with_sharding(sharding), true);
+  }
   return placed_array(array.type(),
                       ShardedBuffer::keep_whole(array.type(), sharding, array.storage()), true);
 }
@@ -152,7 +163,9 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                       where, first, names_of(committed), i, names_of(devices)));
     }
   }
-  return committed.empty() ? CallPlace{&default_device(), false} : CallPlace{committed[0], true};
+  if (committed.empty()) return {&default_device(), false};
+  // Arrays over several processes have a device of each.
+  return {*std::ranges::find_if(committed, &Device::is_addressable), true};
 }
 
 void block_until_ready(const Array& array) {

@@ -94,20 +94,22 @@ Atom Recorder::atom_of(const Array& array) {
 
 Atom Recorder::foreign(const Array& array) {
   const ShapeDtype type = array.type();
-  const Storage* storage = array.is_concrete() ? &array.storage() : nullptr;
-  if (storage && type.rank() == 0 && !type.is_token()) {
+  const bool is_concrete = array.is_concrete();
+  if (is_concrete && type.rank() == 0 && !type.is_token()) {
     Literal literal{type, {}};
-    std::memcpy(literal.bytes.data(), storage->data(), type.nbytes());
+    std::memcpy(literal.bytes.data(), array.data(), type.nbytes());
     return builder_.add_literal(literal);
   }
-  const bool is_captured = storage ? closure_ == Closure::kCapture
-                                   : closure_ != Closure::kConstants && belongs_below(array, *this);
+  // The values of an array over several processes may not be here, and are not asked for.
+  const bool is_captured = is_concrete
+                               ? closure_ == Closure::kCapture
+                               : closure_ != Closure::kConstants && belongs_below(array, *this);
   if (is_captured) {
     captured_.push_back(array);
     captured_variables_.push_back(builder_.add_variable(type));
     return Atom::variable(captured_variables_.back());
   }
-  if (storage) return Atom::variable(builder_.add_constant(type, *storage));
+  if (is_concrete) return Atom::variable(builder_.add_constant(type, array.storage()));
   leaked_array(array, fmt::format("while {} was recorded", name_.empty() ? "a function" : name_));
 }
 

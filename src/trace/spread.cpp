@@ -30,6 +30,12 @@ void spread_results(const Program& program, const Mesh& mesh, std::span<const Pa
   values.add_all();
   const std::vector<PartitionSpec> found = values.outputs();
   for (size_t i = 0; i < results.size(); ++i) {
+    if (const NamedSharding* made = sharding_of(results[i])) {
+      // By devices of several processes, and by the mesh that the user knows.
+      const NamedSharding known{mesh, made->spec};
+      if (places_alike(*made, known)) results[i] = spread_result(results[i], known);
+      continue;
+    }
     const bool is_kept = fits(results[i].type(), found[i], mesh.axes());
     results[i] = spread_result(results[i], {mesh, is_kept ? found[i] : PartitionSpec()});
   }

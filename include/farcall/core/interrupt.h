@@ -21,5 +21,7 @@ FARCALL_API void poll_interrupt();
 // thrown is kept until rethrow_kept_interrupt() on this thread, which does nothing otherwise.
 FARCALL_API bool poll_interrupt_and_keep() noexcept;
 FARCALL_API void rethrow_kept_interrupt();
+// Keeps what is being handled, in a catch block.
+FARCALL_API void keep_interrupt() noexcept;
 
 }  // namespace farcall

@@ -96,6 +96,7 @@ FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
 // A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION when it
 // has none.
 FARCALL_API std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
-                                            const Attributes& attributes = {});
+                                            const Attributes& attributes = {},
+                                            FfiCallOptions options = {});
 
 }  // namespace farcall

@@ -17,12 +17,15 @@ namespace farcall {
 // operands. Operands and results are whole arrays; `in_specs` and `out_specs`, one for each, say
 // how they are cut and put together. Collectives in the program know the axes.
 struct ShardMapParams {
+  // Over several processes the numbers of the devices (Device::Description::id), row-major; empty
+  // where all are this process's.
+  std::vector<int64_t> devices;
   ProgramPtr jaxpr;
   std::vector<std::pair<std::string, int64_t>> mesh;
   std::vector<PartitionSpec> in_specs, out_specs;
   static constexpr auto fields() {
-    return std::tuple(field("in_specs", &ShardMapParams::in_specs),
-                      field("jaxpr", &ShardMapParams::jaxpr), field("mesh", &ShardMapParams::mesh),
+    return std::tuple(field("devices", &ShardMapParams::devices),
+                      field("in_specs", &ShardMapParams::in_specs), field("jaxpr", &ShardMapParams::jaxpr), field("mesh", &ShardMapParams::mesh),
                       field("out_specs", &ShardMapParams::out_specs));
   }
   std::vector<MeshAxis> axes() const {

@@ -42,6 +42,9 @@ class FARCALL_API Device {
   unsigned number() const { return number_; }
   // Whether the host reads and writes its memory, and arrays need no transfer to or from it.
   bool is_host() const { return number_ == 0; }
+  // Whether it belongs to this process. Nothing lies or runs on another process's device; meshes
+  // name it.
+  bool is_addressable() const;
   // "cpu:0".
   std::string to_string() const;
 
@@ -59,6 +62,8 @@ class FARCALL_API Device {
   struct Host {};
   // The host's, of which there is one.
   Device(const Engine& engine, Description description, Host);
+  // When the process joins others, before it makes arrays over meshes.
+  void renumber(int id, int process_index);
 
  private:
   const Engine& engine_;

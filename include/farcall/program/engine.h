@@ -17,6 +17,8 @@
 
 namespace farcall {
 
+struct NamedSharding;
+
 struct CompileOptions {
   // Which inputs the caller gives away: their memory may be reused for results. By input; empty:
   // none.
@@ -92,6 +94,16 @@ class FARCALL_API Executable {
   virtual MemoryUse memory() const = 0;
   // In loops and branches too; none unless the engine says so.
   virtual Fusion fusion() const { return {}; }
+  // Of an input (output) that the program cuts over devices of several processes: how, where only
+  // the parts of this process's devices are read (set). Null where the whole is.
+  virtual const NamedSharding* input_sharding(size_t) const { return nullptr; }
+  virtual const NamedSharding* output_sharding(size_t) const { return nullptr; }
+  bool has_output_shardings() const {
+    for (size_t i = 0; i < output_types_.size(); ++i) {
+      if (output_sharding(i)) return true;
+    }
+    return false;
+  }
   // Each reference to a program that this executable holds, its own program's too.
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 

@@ -75,6 +75,8 @@ struct NamedSharding {
 
   friend bool operator==(const NamedSharding&, const NamedSharding&) = default;
 };
+// Whether both give each device the same elements, whatever the types of the axes.
+FARCALL_API bool places_alike(const NamedSharding& a, const NamedSharding& b);
 
 // An array of one type cut over a grid: one shard for each place, row-major.
 class FARCALL_API Partition {
@@ -99,6 +101,9 @@ class FARCALL_API Partition {
   // Bytes from the first element of the whole to the first one of the shard.
   size_t offset(size_t number) const { return shards_[number].offset; }
 
+  // The first place whose shard has these elements too.
+  size_t first_alike(size_t number) const;
+
   // Copies between dense, row-major memory of a shard and of the whole.
   void cut(size_t number, const void* whole, void* shard) const;
   void put(size_t number, const void* shard, void* whole) const;
@@ -118,37 +123,61 @@ class FARCALL_API Partition {
   size_t run_bytes_ = 0;
 };
 
-// The memory of an array that is spread over the devices of a mesh: one shard on each, the whole in
-// the host's memory, or both, of which one is made from the other when it is first asked for.
+// Fills memory of the whole of which each process has set the shards of its own places: every
+// process calls this. `processes` has one for each place. Raises as Processes::exchange does.
+FARCALL_API void complete(const Partition& partition, std::span<const int> processes, void* whole);
+// The process of each device.
+FARCALL_API std::vector<int> processes_of(std::span<const Device* const> devices);
+
+// The memory of an array that is spread over the devices of a mesh: one shard on each device of
+// this process, the whole in the host's memory, or both, of which one is made from the other when
+// it is first asked for. Of an array that is spread over several processes the memory of the whole
+// may have this process's parts alone.
 class FARCALL_API ShardedBuffer final : public DeviceBuffer {
  public:
-  // Of the mesh's devices in order, each on its device. Raises as Partition does, and
-  // INVALID_ARGUMENT for a mesh without devices.
+  // Of the mesh's devices that belong to this process, in order, each on its device. Raises as
+  // Partition does, and INVALID_ARGUMENT for a mesh without such devices.
   static Storage from_shards(ShapeDtype type, NamedSharding sharding, std::vector<Storage> shards);
   // From memory anywhere. The shards are made now, or when they are asked for.
   static Storage cut(ShapeDtype type, NamedSharding sharding, const Storage& memory);
   static Storage keep_whole(ShapeDtype type, NamedSharding sharding, Storage host);
+  // From memory of the whole in which the shards of this process are set.
+  static Storage keep_parts(ShapeDtype type, NamedSharding sharding, Storage host);
   // Null for memory that is not spread.
   static const ShardedBuffer* of(const Storage& storage);
 
   const NamedSharding& sharding() const { return sharding_; }
   const Partition& partition() const { return partition_; }
+  // The places of the mesh whose devices belong to this process, and their shards.
+  std::span<const size_t> places() const { return places_; }
   const std::vector<Storage>& shards() const;
+  bool is_fully_addressable() const { return places_.size() == partition_.count(); }
 
-  // The first of the mesh.
-  const Device& device() const override { return *sharding_.mesh.devices()[0]; }
+  // Memory of the whole on the host in which the shards of this process are set; in that of
+  // gather() all are, and every process calls it.
+  Storage parts() const;
+  Storage gather() const;
+  // The same elements, by a sharding that places them alike.
+  Storage with_sharding(NamedSharding sharding) const;
+
+  // The first of this process.
+  const Device& device() const override { return *sharding_.mesh.devices()[places_[0]]; }
   bool is_ready() const override;
   void wait() const override;
+  // Raises FAILED_PRECONDITION where the elements are not all on devices of this process.
   Storage to_host() const override;
 
  private:
   ShardedBuffer(ShapeDtype type, NamedSharding sharding);
+  Storage parts_under_lock() const;
 
   NamedSharding sharding_;
   Partition partition_;
+  std::vector<size_t> places_;
   mutable std::mutex mutex_;
-  mutable std::vector<Storage> shards_;  // by device; empty while there is only the whole
+  mutable std::vector<Storage> shards_;  // by place; empty while there is only the whole
   mutable Storage whole_;                // null while there are only the shards
+  mutable bool is_complete_ = true;      // whether all of `whole_` is set
 };
 
 // Whether the device has all of the memory.

@@ -63,15 +63,16 @@ FARCALL_API const NamedSharding* sharding_of(const Array& array);
 // The array spread over the mesh, to whose devices it is committed. Raises INVALID_ARGUMENT for a
 // sharding that does not fit (Partition), and for a traced array.
 FARCALL_API Array device_put(const Array& array, const NamedSharding& sharding);
-// What each device has of a concrete array, in the order of the mesh: the array itself where it
-// lies on one.
+// What each device of this process has of a concrete array, in the order of the mesh: the array
+// itself where it lies on one.
 FARCALL_API std::vector<Array> shards_of(const Array& array);
-// The array whose shards these are, of the mesh's devices in order; those that lie elsewhere are
-// moved there. Raises INVALID_ARGUMENT for another number of them and for one of another type than
+// The array whose shards these are, of the mesh's devices that belong to this process, in order;
+// those that lie elsewhere are moved there. Raises INVALID_ARGUMENT for another number of them and for one of another type than
 // the sharding gives it.
 FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                                     std::span<const Array> shards);
-// A concrete result that is kept whole until its shards are asked for; another one as it is.
+// A concrete result that is kept whole until its shards are asked for, or one that is spread by
+// this sharding then; a traced one as it is.
 FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
 
 // Where a call runs, and whether its results are committed there.

@@ -5,6 +5,11 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
 
 #include "engine/native/engine.h"
 
@@ -12,12 +17,28 @@ namespace farcall::native {
 
 namespace {
 
-class HostDevice final : public Device {
+class HostDevice final : public OwnDevice {
  public:
   explicit HostDevice(const Engine& engine)
-      : Device(engine, {.platform = kPlatform, .kind = "cpu"}, Host{}) {}
+      : OwnDevice(engine, {.platform = kPlatform, .kind = "cpu"}, Host{}) {}
   Storage allocate(ShapeDtype type) const override { return Storage::allocate(type.nbytes()); }
   Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
+};
+
+// Of another process.
+class RemoteDevice final : public Device {
+ public:
+  using Device::Device;
+  Storage allocate(ShapeDtype) const override { refuse(); }
+  Storage from_host(ShapeDtype, const Storage&) const override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const {
+    invalid_argument(fmt::format(
+        "{} belongs to process {}, and this is process {}: arrays and programs here cannot be put "
+        "there. Use a device of local_devices(), or a mesh over all processes",
+        to_string(), description().process_index, host_device().description().process_index));
+  }
 };
 
 Storage copy_of(const Storage& from) {
@@ -51,7 +72,7 @@ class LocalBuffer final : public DeviceBuffer {
 };
 
 LocalDevice::LocalDevice(const Engine& engine, int id)
-    : Device(engine, {.platform = kPlatform, .kind = "cpu", .id = id}) {}
+    : OwnDevice(engine, {.platform = kPlatform, .kind = "cpu", .id = id}) {}
 
 Storage LocalDevice::from_host(ShapeDtype, const Storage& host) const { return own(copy_of(host)); }
 
@@ -81,14 +102,56 @@ std::optional<DeviceMemory> LocalDevice::memory() const {
 
 Devices::Devices(const Engine& engine) : engine_(engine) { devices_[0] = new HostDevice(engine); }
 
-std::span<const Device* const> Devices::all() const {
-  const auto wanted = static_cast<size_t>(farcall::detail::use_cpu_devices());
-  const std::lock_guard lock(mutex_);
+void Devices::add_own(size_t wanted) const {
   while (count_ < wanted) {
     devices_[count_] = new LocalDevice(engine_, static_cast<int>(count_));
     ++count_;
   }
+}
+
+std::span<const Device* const> Devices::all() const {
+  const auto wanted = static_cast<size_t>(farcall::detail::use_cpu_devices());
+  const std::lock_guard lock(mutex_);
+  if (!is_shared_) add_own(wanted);
   return {devices_.data(), count_};
+}
+
+void Devices::share(Processes& processes) const {
+  const int64_t own = farcall::detail::fix_cpu_devices();
+  std::vector<int64_t> counts(static_cast<size_t>(processes.count()), own);
+  std::vector<Processes::Message> sends, receives;
+  for (int process = 0; process < processes.count(); ++process) {
+    if (process == processes.index()) continue;
+    int64_t& count = counts[static_cast<size_t>(process)];
+    sends.push_back({process, 0, const_cast<int64_t*>(&own), sizeof(own)});
+    receives.push_back({process, 0, &count, sizeof(count)});
+  }
+  processes.exchange("distributed.initialize", sends, receives);
+
+  const std::lock_guard lock(mutex_);
+  add_own(static_cast<size_t>(own));
+  size_t total = 0;
+  for (const int64_t count : counts) total += static_cast<size_t>(count);
+  if (total >= devices_.size()) {
+    throw Error(ErrorCode::kResourceExhausted,
+                fmt::format("distributed.initialize: the {} processes have {} devices together, and "
+                            "a mesh can have {}",
+                            processes.count(), total, devices_.size() - 1));
+  }
+  int id = 0;
+  for (int process = 0; process < processes.count(); ++process) {
+    for (int64_t i = 0; i < counts[static_cast<size_t>(process)]; ++i, ++id) {
+      if (process == processes.index()) {
+        auto& device = const_cast<Device&>(*devices_[static_cast<size_t>(i)]);
+        static_cast<OwnDevice&>(device).renumber(id, process);
+      } else {
+        devices_[count_++] = new RemoteDevice(
+            engine_,
+            {.platform = kPlatform, .kind = "cpu", .id = id, .process_index = process});
+      }
+    }
+  }
+  is_shared_ = true;
 }
 
 }  // namespace farcall::native

@@ -7,14 +7,23 @@
 #include <mutex>
 #include <span>
 
+#include <farcall/core/config.h>
 #include <farcall/core/storage.h>
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/device.h>
+#include <farcall/program/processes.h>
 
 namespace farcall::native {
 
+// A device that runs programs here.
+class OwnDevice : public Device {
+ public:
+  using Device::Device;
+  using Device::renumber;
+};
+
 // Memory that the kernels reach, but that belongs to one device and is counted there.
-class LocalDevice final : public Device {
+class LocalDevice final : public OwnDevice {
  public:
   LocalDevice(const Engine& engine, int id);
   Storage allocate(ShapeDtype type) const override { return own(Storage::allocate(type.nbytes())); }
@@ -35,15 +44,21 @@ class LocalDevice final : public Device {
 class Devices {
  public:
   explicit Devices(const Engine& engine);
-  // As many as num_cpu_devices() says; more than before where that has grown.
+  // As many as num_cpu_devices() says; more than before where that has grown. Then those of other
+  // processes.
   std::span<const Device* const> all() const;
   const Device& host() const { return *devices_[0]; }
+  // Numbers the devices of all processes, in their order, and makes those of the others known.
+  void share(Processes& processes) const;
 
  private:
+  void add_own(size_t wanted) const;
+
   const Engine& engine_;
   mutable std::mutex mutex_;
-  mutable std::array<const Device*, kMaxCpuDevices> devices_{};
+  mutable std::array<const Device*, kMaxDevices> devices_{};
   mutable size_t count_ = 1;
+  mutable bool is_shared_ = false;
 };
 
 }  // namespace farcall::native

@@ -34,6 +34,12 @@ class NativeExecutable final : public Executable {
         pool_(*plan_) {}
 
   const std::vector<bool>& overwrites() const override { return plan_->overwrites; }
+  const NamedSharding* input_sharding(size_t i) const override {
+    return sharding_in(plan_->input_shardings, i);
+  }
+  const NamedSharding* output_sharding(size_t i) const override {
+    return sharding_in(plan_->output_shardings, i);
+  }
   std::vector<ForeignCallReport> report() const override {
     std::vector<ForeignCallReport> reports;
     for (const PlannedCall& planned : plan_->reports) {
@@ -107,6 +113,10 @@ class NativeExecutable final : public Executable {
       for (Storage& output : outputs) output = Storage();
       throw;
     }
+  }
+
+  static const NamedSharding* sharding_in(const Shardings& all, size_t i) {
+    return i < all.size() && all[i] ? &*all[i] : nullptr;
   }
 
   static void visit_programs(const Plan& plan,
@@ -306,6 +316,7 @@ class NativeEngine final : public Engine {
   }
   std::string why_unavailable() const override { return {}; }
   std::span<const Device* const> devices() const override { return devices_.all(); }
+  void share_devices(Processes& processes) const { devices_.share(processes); }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
     check_expansion(*program, "compile");
@@ -337,11 +348,19 @@ class NativeEngine final : public Engine {
   Devices devices_{*this};
 };
 
-}  // namespace
-
-const Engine& engine() {
+const NativeEngine& native_engine() {
   static const auto* engine = new NativeEngine;
   return *engine;
 }
+
+const bool kSharesDevices = [] {
+  farcall::detail::set_device_sharing(
+      [](Processes& processes) { native_engine().share_devices(processes); });
+  return true;
+}();
+
+}  // namespace
+
+const Engine& engine() { return native_engine(); }
 
 }  // namespace farcall::native

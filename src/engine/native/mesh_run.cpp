@@ -19,6 +19,7 @@
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
 #include <farcall/core/stop.h>
+#include <farcall/program/processes.h>
 
 namespace farcall::native {
 namespace {
@@ -97,7 +98,11 @@ constexpr std::chrono::milliseconds kPollInterval(20);
 
 class MeshRun {
  public:
-  explicit MeshRun(size_t num_places) : num_places_(num_places), left_(num_places) {}
+  explicit MeshRun(const Places& places)
+      : places_(places), num_places_(places.own.size()), left_(places.own.size()) {}
+
+  const Places& places() const { return places_; }
+  size_t caller() const { return places_.own.front(); }
 
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
 
@@ -110,6 +115,8 @@ class MeshRun {
 
   std::vector<const void*> meet(size_t number, size_t position, Members members,
                                 const Collective& collective, const void* mine) {
+    const auto num_members = static_cast<size_t>(
+        std::ranges::count_if(members, [&](size_t place) { return places_.is_own(place); }));
     std::unique_lock lock(mutex_);
     check_stopped();
     Group& group = groups_[{collective.axes, members.front(), collective.is_parting}];
@@ -123,17 +130,17 @@ class MeshRun {
     group.name = collective.name;
     group.brought.resize(members.size());
     group.brought[position] = mine;
-    if (++group.arrived == members.size()) {
+    if (++group.arrived == num_members) {
       group.arrived = 0;
       ++group.generation;
-      num_waiting_ -= members.size() - 1;
+      num_waiting_ -= num_members - 1;
       changed_.notify_all();
       return group.brought;
     }
     ++num_waiting_;
     check_progress(collective.name);
     const uint64_t generation = group.generation;
-    wait(lock, number == 0, [&] { return group.generation != generation || is_stopped_; });
+    wait(lock, number == caller(), [&] { return group.generation != generation || is_stopped_; });
     if (group.generation == generation) throw StoppedError();
     return group.brought;
   }
@@ -148,7 +155,7 @@ class MeshRun {
       try {
         check_progress("a collective");
       } catch (...) {
-        fail(num_places_, std::current_exception());
+        fail(places_.count, std::current_exception());
       }
     }
     changed_.notify_all();
@@ -204,7 +211,7 @@ class MeshRun {
   [[noreturn]] void stop(std::string text) {
     auto error = std::make_exception_ptr(
         Error(ErrorCode::kFailedPrecondition, "shard_map: " + std::move(text)));
-    fail(num_places_, error);
+    fail(places_.count, error);
     throw StoppedError();
   }
 
@@ -220,7 +227,7 @@ class MeshRun {
 
   void fail(size_t number, std::exception_ptr failure) {
     // Places that were stopped count only where nothing else is to be told.
-    if (is_stop(failure)) number += 2 * num_places_;
+    if (is_stop(failure)) number += 2 * places_.count;
     if (!failure_ || number < failed_place_) {
       failure_ = std::move(failure);
       failed_place_ = number;
@@ -229,7 +236,8 @@ class MeshRun {
     changed_.notify_all();
   }
 
-  const size_t num_places_;
+  const Places& places_;
+  const size_t num_places_;  // of this process
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::tuple<uint64_t, size_t, bool>, Group> groups_;
@@ -244,17 +252,18 @@ class MeshRun {
 struct MeshPlace {
   MeshRun* run = nullptr;
   size_t number = 0;
+  std::vector<Storage> received = {};  // from other processes, until it parts
 };
 thread_local MeshPlace here;
 thread_local std::span<const MeshAxis> planned_axes;
 
 }  // namespace
 
-void run_on_mesh(size_t num_places, const std::function<void(size_t)>& work) {
-  const auto run = std::make_shared<MeshRun>(num_places);
+void run_on_mesh(const Places& places, const std::function<void(size_t)>& work) {
+  const auto run = std::make_shared<MeshRun>(places);
   const auto part = [](const std::shared_ptr<MeshRun>& shared,
                        const std::function<void(size_t)>& function, size_t number) {
-    const MeshPlace before = std::exchange(here, {shared.get(), number});
+    MeshPlace before = std::exchange(here, {shared.get(), number});
     std::exception_ptr failure;
     {
       const StopScope stop(shared->is_stopped());
@@ -264,20 +273,19 @@ void run_on_mesh(size_t num_places, const std::function<void(size_t)>& work) {
         failure = std::current_exception();
       }
     }
-    here = before;
+    here = std::move(before);
     shared->end(number, std::move(failure));
   };
-  for (size_t number = 1; number < num_places; ++number) {
+  for (size_t i = 1; i < places.own.size(); ++i) {
     try {
+      const size_t number = places.own[i];
       DeviceThreads::instance().start([run, part, &work, number] { part(run, work, number); });
     } catch (...) {  // no thread for this place and those after it
-      for (size_t rest = number; rest < num_places; ++rest) {
-        run->end(rest, std::current_exception());
-      }
+      for (; i < places.own.size(); ++i) run->end(places.own[i], std::current_exception());
       break;
     }
   }
-  part(run, work, 0);
+  part(run, work, run->caller());
   run->wait_for_all();
 }
 
@@ -332,13 +340,44 @@ Groups::Groups(std::string_view name, std::span<const std::string> axes) : name_
 
 size_t Groups::position() const { return position_[here.number]; }
 
-std::vector<const void*> Groups::meet(const void* mine) const {
+std::vector<const void*> Groups::meet(const void* mine, size_t nbytes, const Needs& needs) const {
   FARCALL_ASSERT(here.run);
-  return here.run->meet(here.number, position(), members_[here.number],
-                        {this, name_, axes_, /*is_parting=*/false}, mine);
+  std::vector<const void*> brought =
+      here.run->meet(here.number, position(), members_[here.number],
+                     {this, name_, axes_, /*is_parting=*/false}, mine);
+  if (!here.run->places().processes.empty()) fetch(brought, mine, nbytes, needs);
+  return brought;
+}
+
+// From and to the places of other processes.
+void Groups::fetch(std::span<const void*> brought, const void* mine, size_t nbytes,
+                   const Needs& needs) const {
+  const Places& places = here.run->places();
+  const std::vector<size_t>& members = members_[here.number];
+  // Places that run another collective do not take what this one sends: time is up for them.
+  const size_t kind = 1 + std::hash<std::string>()(name_ + std::to_string(axes_)) % 255;
+  const auto tag = [&](size_t from, size_t to) {
+    return static_cast<int>(kind << 16 | from << 8 | to);
+  };
+  std::vector<Processes::Message> sends, receives;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const size_t other = members[i];
+    if (places.is_own(other)) continue;
+    const int process = places.processes[other];
+    if (!needs || needs(position(), i)) {
+      sends.push_back({process, tag(here.number, other), const_cast<void*>(mine), nbytes});
+    }
+    if (!needs || needs(i, position())) {
+      void* data = here.received.emplace_back(Storage::allocate(nbytes)).data();
+      brought[i] = data;
+      receives.push_back({process, tag(other, here.number), data, nbytes});
+    }
+  }
+  processes_for("shard_map").exchange("shard_map: " + name_, sends, receives);
 }
 
 void Groups::part() const {
+  here.received.clear();
   here.run->meet(here.number, position(), members_[here.number],
                  {this, name_, axes_, /*is_parting=*/true}, nullptr);
 }

@@ -12,11 +12,20 @@
 
 namespace farcall::native {
 
-// Calls work(number) for each place of a grid, row-major, at the same time: for the first on the
+// The places of a grid, row-major, and to which process each belongs.
+struct Places {
+  size_t count = 1;
+  std::vector<int> processes;  // by place; empty where all are this one's
+  std::vector<size_t> own;     // those of this process
+  bool is_own(size_t place) const { return processes.empty() || processes[place] == process; }
+  int process = 0;  // this one
+};
+
+// Calls work(number) for each place of this process, at the same time: for the first on the
 // calling thread, for each other one on a thread of its own. The first error, by the number of the
 // place, is raised here when all have ended: where one place fails or the calling thread is
 // interrupted, the others stop at their next collective, loop or long kernel.
-void run_on_mesh(size_t num_places, const std::function<void(size_t number)>& work);
+void run_on_mesh(const Places& places, const std::function<void(size_t number)>& work);
 
 // The axes of the grid that the program which is compiled on this thread will run on.
 class PlannedAxes {
@@ -39,14 +48,21 @@ class Groups {
   size_t size() const { return size_; }
   // Of this thread's place in its group; the first axis counts slowest.
   size_t position() const;
+  // Whether a place needs what another one of its group brings, by their positions.
+  using Needs = std::function<bool(size_t from, size_t to)>;
   // Waits until all places of the group have called this for the same collective; returns what
-  // each brought, by position. Raises StoppedError when the run is stopped, FAILED_PRECONDITION
-  // when places wait for each other in vain.
-  std::vector<const void*> meet(const void* mine) const;
+  // each brought, by position: `nbytes` bytes, or where `needs` says that this place does not need
+  // them, perhaps null. What places of other processes bring is sent. Raises StoppedError when the
+  // run is stopped, FAILED_PRECONDITION when places wait for each other in vain, and as
+  // Processes::exchange does.
+  std::vector<const void*> meet(const void* mine, size_t nbytes, const Needs& needs = {}) const;
   // Waits until all places have called this: what they brought is no longer read.
   void part() const;
 
  private:
+  void fetch(std::span<const void*> brought, const void* mine, size_t nbytes,
+             const Needs& needs) const;
+
   std::string name_;
   size_t size_ = 1;
   uint64_t axes_ = 0;                         // a bit for each

@@ -12,6 +12,7 @@
 #include <farcall/program/program.h>
 
 #include "engine/native/kernel.h"
+#include "engine/native/plan/spread_values.h"
 
 namespace farcall::native {
 
@@ -95,6 +96,7 @@ struct Plan {
   int64_t cost = 0;  // of one run: the operations, or the bytes where these are more
   PlanStatistics statistics;
   std::vector<PlannedCall> reports;  // of calls here and in children, in program order
+  Shardings input_shardings, output_shardings;
 };
 
 // (input, output) pairs.

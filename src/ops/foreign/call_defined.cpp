@@ -51,7 +51,7 @@ std::vector<Array> TargetCall::operator()(ListOf<Array> operands) const {
 }
 
 std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
-                                const Attributes& attributes) {
+                                const Attributes& attributes, FfiCallOptions options) {
   const TargetDefinitionPtr definition = find_definition(target_name);
   if (!definition || !definition->shape) {
     throw Error(ErrorCode::kFailedPrecondition,
@@ -60,8 +60,8 @@ std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> op
                             target_name));
   }
   const Attributes all = complete_attributes(target_name, attributes);
-  return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all))(
-      operands, all);
+  return FfiCall(target_name, types_by_rule(target_name, *definition, types_of(operands), all),
+                 std::move(options))(operands, all);
 }
 
 }  // namespace farcall

@@ -84,7 +84,8 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2]", "_:f32[2] = ppermute[axis_name=i perm=((0, 1), (1, 0))] a"},
     {"", "_:i32[] = axis_index[axis_name=i]"},
     {"a:f32[8] b:f32[2]",
-     "_:f32[2] _:f32[2,4] = shard_map[in_specs=(((x,),), ()) jaxpr={ lambda ; a:f32[2] b:f32[2]. "
+     "_:f32[2] _:f32[2,4] = shard_map[devices=() in_specs=(((x,),), ()) jaxpr={ lambda ; "
+     "a:f32[2] b:f32[2]. "
      "let c:f32[2] = psum[axes=(x,)] a d:f32[2,1] = reshape[new_sizes=(2, 1)] b in (c, d) } "
      "mesh=((x, 4),) out_specs=((), ((), (x,)))] a b"},
     {"a:f32[2]",

@@ -42,7 +42,7 @@ struct Reduction {
 void run_reduction(const KernelCall& call) {
   const auto& reduction = *static_cast<const Reduction*>(call.data);
   void* stack = bytes_at(call.scratch, reduction.stack);
-  const std::vector<const void*> all = reduction.groups.meet(call.operands[0]);
+  const std::vector<const void*> all = reduction.groups.meet(call.operands[0], reduction.nbytes);
   for (size_t i = 0; i < all.size(); ++i) {
     copy_bytes(bytes_at(stack, i * reduction.nbytes), all[i], reduction.nbytes);
   }
@@ -84,7 +84,8 @@ struct Gather {
 
 void run_gather(const KernelCall& call) {
   const auto& gather = *static_cast<const Gather*>(call.data);
-  const std::vector<const void*> all = gather.groups.meet(call.operands[0]);
+  const std::vector<const void*> all =
+      gather.groups.meet(call.operands[0], gather.outer * gather.inner);
   for (size_t i = 0; i < gather.outer; ++i) {
     for (size_t j = 0; j < all.size(); ++j) {
       copy_bytes(bytes_at(call.operands[1], (i * all.size() + j) * gather.inner),
@@ -114,11 +115,12 @@ struct Exchange {
   Groups groups;
   StridedCopy copy;               // one slice
   size_t source = 0, target = 0;  // bytes from one slice to the next
+  size_t nbytes = 0;              // of the operand
 };
 
 void run_exchange(const KernelCall& call) {
   const auto& exchange = *static_cast<const Exchange*>(call.data);
-  const std::vector<const void*> all = exchange.groups.meet(call.operands[0]);
+  const std::vector<const void*> all = exchange.groups.meet(call.operands[0], exchange.nbytes);
   for (size_t i = 0; i < all.size(); ++i) {
     exchange.copy.run(bytes_at(all[i], exchange.groups.position() * exchange.source),
                       bytes_at(call.operands[1], i * exchange.target));
@@ -144,7 +146,8 @@ Kernel make_exchange(Types inputs, Types outputs, const Params* params) {
   to.erase(to.begin() + p.concat_axis);
   return {.run = run_exchange,
           .data = std::make_shared<const Exchange>(
-              Exchange{std::move(groups), StridedCopy(width, slice, from, to), source, target})};
+              Exchange{std::move(groups), StridedCopy(width, slice, from, to), source, target,
+                       inputs[0].nbytes()})};
 }
 
 // ---- ppermute ----
@@ -157,7 +160,10 @@ struct Permutation {
 
 void run_permutation(const KernelCall& call) {
   const auto& permutation = *static_cast<const Permutation*>(call.data);
-  const std::vector<const void*> all = permutation.groups.meet(call.operands[0]);
+  const std::vector<const void*> all = permutation.groups.meet(
+      call.operands[0], permutation.nbytes, [&](size_t from, size_t to) {
+        return permutation.sources[to] == static_cast<int64_t>(from);
+      });
   const int64_t source = permutation.sources[permutation.groups.position()];
   if (source >= 0) {
     copy_bytes(call.operands[1], all[static_cast<size_t>(source)], permutation.nbytes);

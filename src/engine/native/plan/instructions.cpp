@@ -20,6 +20,7 @@ Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Pla
       calls_(analysis.calls),
       layouts_(analysis.layouts),
       sharing_(analysis.sharing),
+      is_nested_(analysis.is_nested),
       allocation_(allocation),
       plan_(plan),
       row_major_copies_(program_.variable_types.size()),
@@ -49,7 +50,8 @@ Kernel Instructions::make_kernel(const Equation& equation, std::span<const Shape
     // Its threads may call code of the front end, whose lock this one must not have meanwhile.
     plan_.has_foreign_code = true;
     plan_.nested.push_back(compile_body(*map));
-    return make_shard_map(inputs, outputs, *map, plan_.nested.back());
+    return make_shard_map(inputs, outputs, *map, plan_.nested.back(),
+                          only_parts_read(program_, equation, is_nested_));
   }
   const FoundKernel factory = find_kernel(equation.primitive->name);
   return factory ? factory(inputs, outputs, equation.params.get()) : Kernel();

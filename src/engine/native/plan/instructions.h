@@ -26,6 +26,7 @@ struct Analysis {
   const ForeignCalls& calls;
   const Layouts& layouts;
   Sharing& sharing;  // its regions become the plan's
+  bool is_nested;
 };
 
 class Instructions {
@@ -79,6 +80,7 @@ class Instructions {
   const ForeignCalls& calls_;
   const Layouts& layouts_;
   Sharing& sharing_;
+  const bool is_nested_;
   Allocation& allocation_;
   Plan& plan_;
   // By variable: its row-major copy, which lives until the variable itself is read last.

@@ -22,7 +22,8 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   Allocation allocation(program, options, uses, sharing.sets);
 
   auto plan = std::make_unique<Plan>();
-  Instructions instructions({program, uses, calls, layouts, sharing}, allocation, *plan);
+  Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested},
+                            allocation, *plan);
   for (size_t i = 0; i < program.equations.size(); ++i) {
     poll_interrupt();
     with_location(program.equations[i], [&] { instructions.add_equation(i); });
@@ -33,6 +34,10 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
     if (use.place.kind == Place::Kind::kInput || use.place.kind == Place::Kind::kOutput) {
       plan->run_pointers.push_back(use);
     }
+  }
+  if (!options.is_nested) {
+    plan->input_shardings = input_shardings(program);
+    plan->output_shardings = output_shardings(program);
   }
   plan->constants = allocation.take_constants();
   plan->overwrites = allocation.overwrites();

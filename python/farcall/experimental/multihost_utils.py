@@ -1,0 +1,88 @@
+"""What programs of several processes do with values that they have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from farcall import _core, tree
+from farcall._public import show_names_of as _show_names_of
+
+__all__ = [
+    "assert_equal",
+    "broadcast_one_to_all",
+    "process_allgather",
+    "sync_global_devices",
+]
+
+
+def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
+    """All values of each array, on every process, as numpy arrays.
+
+    Args:
+      in_tree: a pytree. Of an array over several processes the result is all of it. Of another one
+        it is what all processes have, stacked along a new first dimension.
+      tiled: other arrays are put together along their first dimension instead.
+
+    Raises:
+      RuntimeError: when the processes differ, as ``distributed.initialize`` says.
+    """
+
+    def gather(leaf: Any) -> Any:
+        array = _core.as_array(leaf)
+        if not array.is_fully_addressable:
+            return np.asarray(_core.distributed.gather(array))
+        if _core.distributed.process_count() == 1:
+            stacked = np.asarray(array)[None]
+        else:
+            stacked = np.asarray(_core.distributed.call("mpi.allgather", array))
+        return np.concatenate(stacked) if tiled and array.ndim > 0 else stacked
+
+    return tree.map(gather, in_tree)
+
+
+def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
+    """The arrays of one process, on every process, as numpy arrays.
+
+    Args:
+      in_tree: a pytree of arrays, of the same shapes and dtypes everywhere.
+      is_source: whether this process is that one; process 0 by default.
+
+    Raises:
+      ValueError: unless one process is the source.
+    """
+    index, count = _core.distributed.process_index(), _core.distributed.process_count()
+    if count == 1:
+        return tree.map(np.asarray, in_tree)
+    given = index == 0 if is_source is None else bool(is_source)
+    flags = np.asarray(_core.distributed.call("mpi.allgather", np.array(given)))
+    if flags.sum() != 1:
+        raise ValueError(
+            f"broadcast_one_to_all: one process must be the source; {int(flags.sum())} are"
+        )
+    root = int(np.argmax(flags))
+    return tree.map(
+        lambda leaf: np.asarray(_core.distributed.call("mpi.bcast", leaf, root=root)), in_tree
+    )
+
+
+def sync_global_devices(name: str) -> None:
+    """Waits until all processes have called this with the same name.
+
+    Raises:
+      RuntimeError: where they give different names.
+    """
+    if _core.distributed.process_count() > 1:
+        _core.distributed.agree(f"sync_global_devices({name!r})")
+
+
+def assert_equal(in_tree: Any, fail_message: str = "") -> None:
+    """Raises AssertionError where the arrays of the processes differ."""
+    for leaf in tree.leaves(process_allgather(in_tree)):
+        for other in leaf[1:]:
+            if not np.array_equal(leaf[0], other, equal_nan=leaf.dtype.kind in "fc"):
+                raise AssertionError(fail_message or "the processes have different values")
+
+
+_show_names_of(__name__)

@@ -1,0 +1,69 @@
+// Several processes: joining a job, and its operations.
+#include "bind.h"
+
+#include <nanobind/stl/string.h>
+
+#include <string>
+#include <vector>
+
+#include <farcall/ops/define.h>
+#include <farcall/program/processes.h>
+#include <farcall/trace/placement.h>
+
+#include "array_object.h"
+#include "attributes.h"
+#include "convert.h"
+
+namespace farcall::python {
+namespace {
+
+void open(const std::string& library, double timeout, bool checks_agreement) {
+  const nb::gil_scoped_release released;
+  open_processes(library, {.timeout_seconds = timeout, .checks_agreement = checks_agreement});
+}
+
+void close(const std::string& why) {
+  const nb::gil_scoped_release released;
+  close_processes(why);
+}
+
+// The results of an operation, which runs even when nobody reads them.
+nb::object call(const std::string& name, nb::args args, nb::kwargs kwargs) {
+  processes_for(name);
+  std::vector<Array> operands;
+  for (nb::handle arg : args) operands.push_back(to_array(arg, name + ": x"));
+  const std::vector<Array> results = call_defined(
+      "farcall." + name, operands, to_attributes(kwargs, {}), {.has_side_effect = true});
+  return results.empty() ? nb::none() : wrap_object(results[0]);
+}
+
+// The array with all its values on this process; every process calls it.
+nb::object gather(nb::handle array) {
+  const Array x = to_array(array, "process_allgather: x");
+  const nb::gil_scoped_release released;
+  const ShardedBuffer* spread = ShardedBuffer::of(memory_of(x));
+  Array whole = spread ? Array(x.type(), spread->gather()) : x;
+  const nb::gil_scoped_acquire held;
+  return wrap_object(std::move(whole));
+}
+
+void agree(const std::string& what) {
+  Processes& job = processes_for("sync_global_devices");
+  const nb::gil_scoped_release released;
+  job.agree(std::hash<std::string>()(what), what);
+}
+
+}  // namespace
+
+void bind_distributed(nb::module_& module) {
+  module.def("open", open);
+  module.def("close", close);
+  module.def("is_open", [] { return processes() != nullptr; });
+  module.def("process_index", [] { return processes() ? processes()->index() : 0; });
+  module.def("process_count", [] { return processes() ? processes()->count() : 1; });
+  module.def("call", call);
+  module.def("gather", gather);
+  module.def("agree", agree);
+}
+
+}  // namespace farcall::python

@@ -1,0 +1,467 @@
+#include "job.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/core/error.h>
+#include <farcall/core/interrupt.h>
+#include <farcall/core/stop.h>
+
+namespace farcall::mpi {
+namespace {
+
+using Lock = std::lock_guard<std::mutex>;
+
+constexpr size_t kLargestMessage = size_t{1} << 30;  // MPI counts in int
+// What a process that ended had sent before arrives within this time.
+constexpr std::chrono::milliseconds kGrace(500);
+// Processes that wait answer a question within this time.
+constexpr std::chrono::seconds kAnswer(1);
+// How long a process that ends with an error waits for the others to end too.
+constexpr std::chrono::seconds kPatience(5);
+
+// Launchers set one of these: Open MPI, PMIx, MPICH and Intel MPI.
+bool has_launcher() {
+  constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
+                                        "PMI_SIZE"};
+  return std::ranges::any_of(kVariables, [](const char* name) { return std::getenv(name); });
+}
+
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) return fmt::format("error {}", code);
+  return {text, static_cast<size_t>(length)};
+}
+
+std::string names_of(const std::vector<int>& processes) {
+  return fmt::format("process{} {}", processes.size() == 1 ? "" : "es", fmt::join(processes, ", "));
+}
+
+// The last line of a traceback.
+std::string_view brief(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const bool is_traceback = text.starts_with("Traceback");
+  return is_traceback ? text.substr(text.find_last_of('\n') + 1) : text;
+}
+
+[[noreturn]] void aborted(std::string message) {
+  throw Error(ErrorCode::kAborted, std::move(message));
+}
+
+}  // namespace
+
+// ---- beginning and end ----
+
+std::unique_ptr<Job> Job::open(const ProcessOptions& options) {
+  int is_initialized = 0, is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  if (is_finalized) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                "distributed.initialize: MPI has been finalized in this process, which cannot be "
+                "undone");
+  }
+  if (!is_initialized && !has_launcher()) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                "distributed.initialize: this process was not started by mpirun. Start the program "
+                "with it, as in `mpirun -n 4 python program.py`; a program of one process needs no "
+                "initialize()");
+  }
+  return std::unique_ptr<Job>(new Job(options, !is_initialized));
+}
+
+Job::Job(const ProcessOptions& options, bool is_ours)
+    : timeout_(options.timeout_seconds),
+      checks_agreement_(options.checks_agreement),
+      is_ours_(is_ours) {
+  constexpr const char* kWho = "distributed.initialize";
+  int level = 0;
+  if (is_ours) {
+    check(kWho, MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level));
+  } else {
+    check(kWho, MPI_Query_thread(&level));
+  }
+  if (level < MPI_THREAD_SERIALIZED) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                "distributed.initialize: MPI was initialised for one thread alone; initialise it "
+                "with MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it "
+                "to farcall");
+  }
+  check(kWho, MPI_Comm_rank(MPI_COMM_WORLD, &index_));
+  check(kWho, MPI_Comm_size(MPI_COMM_WORLD, &count_));
+  peers_.resize(static_cast<size_t>(count_));
+  for (MPI_Comm* comm : {&notices_, &checks_, &data_, &users_}) *comm = duplicate();
+}
+
+MPI_Comm Job::duplicate() {
+  constexpr const char* kWho = "distributed.initialize";
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(kWho, MPI_Comm_idup(MPI_COMM_WORLD, &made, &request));
+  const auto begin = Clock::now();
+  for (int is_there = 0; !is_there; sched_yield()) {
+    check(kWho, MPI_Test(&request, &is_there, MPI_STATUS_IGNORE));
+    check_interrupt();
+    if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_) {
+      throw Error(ErrorCode::kDeadlineExceeded,
+                  fmt::format("distributed.initialize: of the {} processes of the job not all have "
+                              "called initialize() within {} s",
+                              count_, timeout_));
+    }
+  }
+  MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  return made;
+}
+
+void Job::close(std::string_view why) noexcept {
+  int is_finalized = 0;
+  MPI_Finalized(&is_finalized);
+  if (is_finalized) return;
+  const Lock lock(mpi_);
+  const bool has_failed = !why.empty() || !failure_.empty();
+  if (!has_told_) tell_all(why.empty() ? Kind::kEnded : Kind::kFailed, brief(why));
+  has_told_ = true;
+  failure_ = "the processes have been closed";
+  // Otherwise the user, or another library, ends it. Operations that failed may still hold the
+  // communicators, which then stay.
+  if (!is_ours_) return;
+  // The last one lets all go. After a failure some may never come, and nobody waits for them.
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(notices_, &request);
+  const auto begin = Clock::now();
+  for (int are_there = 0; !are_there; usleep(500)) {
+    MPI_Test(&request, &are_there, MPI_STATUS_IGNORE);
+    if (has_failed && !are_there && Clock::now() - begin > kPatience) {
+      MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+  }
+  MPI_Finalize();
+}
+
+// ---- notices ----
+
+void Job::send_notice(int process, Kind kind, std::string_view text) noexcept {
+  try {
+    SentNotice& sent = sent_.emplace_back();
+    sent.notice.kind = kind;
+    sent.notice.agreement = agreement_;
+    std::memcpy(sent.notice.text, text.data(), std::min(text.size(), sizeof(Notice::text) - 1));
+    MPI_Isend(&sent.notice, sizeof(Notice), MPI_BYTE, process, 0, notices_, &sent.request);
+    // Those that have gone are no longer needed; the small ones go at once.
+    sent_.remove_if([](SentNotice& each) {
+      int is_gone = 0;
+      MPI_Test(&each.request, &is_gone, MPI_STATUS_IGNORE);
+      return is_gone != 0;
+    });
+  } catch (const std::bad_alloc&) {  // the others will notice when time is up
+  }
+}
+
+void Job::tell_all(Kind kind, std::string_view text) noexcept {
+  for (int process = 0; process < count_; ++process) {
+    if (process != index_) send_notice(process, kind, text);
+  }
+}
+
+void Job::read_notices() {
+  for (;;) {
+    int is_there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, notices_, &is_there, &status);
+    if (!is_there) return;
+    Notice notice;
+    const int from = status.MPI_SOURCE;
+    MPI_Recv(&notice, sizeof(notice), MPI_BYTE, from, 0, notices_, MPI_STATUS_IGNORE);
+    notice.text[sizeof(notice.text) - 1] = '\0';
+    Peer& peer = peers_[static_cast<size_t>(from)];
+    switch (notice.kind) {
+      case Kind::kFailed:
+        if (failure_.empty()) failure_ = fmt::format("process {} failed: {}", from, notice.text);
+        break;
+      case Kind::kEnded:
+        peer.has_ended = true;
+        peer.ended_at = Clock::now();
+        break;
+      case Kind::kAsks:  // only those who wait come here
+        if (agreement_ >= notice.agreement) send_notice(from, Kind::kIsHere, {});
+        break;
+      case Kind::kIsHere:
+        peer.is_here = true;
+    }
+  }
+}
+
+void Job::fail(std::string_view why) noexcept {
+  const Lock lock(mpi_);
+  if (std::exchange(has_told_, true)) return;
+  try {
+    if (failure_.empty()) {
+      tell_all(Kind::kFailed, brief(why));
+      failure_ = fmt::format("this process ({}) failed before: {}", index_, brief(why));
+    }
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Job::check_failed(std::string_view what) {
+  if (failure_.empty()) return;
+  aborted(fmt::format("{}: {}. What the processes had in common has ended with that; start the "
+                      "program again",
+                      what, failure_));
+}
+
+// ---- waiting ----
+
+void Job::check(std::string_view what, int code) const {
+  if (code == MPI_SUCCESS) return;
+  throw Error(ErrorCode::kUnavailable, fmt::format("{}: MPI says: {}", what, text_of(code)));
+}
+
+std::vector<int> Job::missing(const Awaited& awaited) const {
+  std::vector<int> found;
+  for (size_t i = 0; i < awaited.sources.size(); ++i) {
+    if (awaited.requests[i] != MPI_REQUEST_NULL) found.push_back(awaited.sources[i]);
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+bool Job::is_done(std::string_view what, Awaited& awaited) {
+  // One by one, so that those that are missing can be told.
+  bool are_all = true;
+  for (size_t i = 0; i < awaited.requests.size(); ++i) {
+    MPI_Request& request = awaited.requests[i];
+    if (request == MPI_REQUEST_NULL) continue;
+    int is_there = 0, nbytes = 0;
+    MPI_Status status;
+    check(what, MPI_Test(&request, &is_there, &status));
+    are_all = are_all && is_there;
+    if (!is_there || i >= awaited.sizes.size()) continue;
+    MPI_Get_count(&status, MPI_BYTE, &nbytes);
+    if (nbytes == awaited.sizes[i]) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: process {} has sent {} bytes, and process {} expects {}", what,
+                            awaited.sources[i], nbytes, index_, awaited.sizes[i]));
+  }
+  return are_all;
+}
+
+// Raises where a process that is waited for has failed or ended.
+void Job::check_peers(std::string_view what, const Awaited& awaited) {
+  read_notices();
+  check_failed(what);
+  const std::vector<int> of_messages = missing(awaited);
+  for (int process = 0; process < count_; ++process) {
+    const Peer& peer = peers_[static_cast<size_t>(process)];
+    if (!peer.has_ended || Clock::now() - peer.ended_at < kGrace) continue;
+    if (!awaited.sources.empty() && std::ranges::find(of_messages, process) == of_messages.end()) {
+      continue;
+    }
+    aborted(fmt::format("{}: process {} has ended, and process {} waits for it. All processes have "
+                        "to run the same programs, equally often",
+                        what, process, index_));
+  }
+}
+
+void Job::time_is_up(std::string_view what, const Awaited& awaited) {
+  std::vector<int> late = missing(awaited);
+  if (late.empty()) {  // of an operation of all, those who wait too say so
+    for (Peer& peer : peers_) peer.is_here = false;
+    peers_[static_cast<size_t>(index_)].is_here = true;
+    tell_all(Kind::kAsks, {});
+    for (const auto begin = Clock::now(); Clock::now() - begin < kAnswer; usleep(1000)) {
+      read_notices();
+      check_failed(what);
+    }
+    for (int process = 0; process < count_; ++process) {
+      if (!peers_[static_cast<size_t>(process)].is_here) late.push_back(process);
+    }
+  }
+  throw Error(ErrorCode::kDeadlineExceeded,
+              fmt::format("{}: process {} has waited {} s for {}. All processes have to run the "
+                          "same programs, equally often; if they only take longer, give "
+                          "distributed.initialize() a longer timeout",
+                          what, index_, timeout_,
+                          late.empty() ? std::string("others") : names_of(late)));
+}
+
+void Job::wait(std::string_view what, Awaited& awaited) {
+  constexpr int kBusy = 2000;  // rounds before it sleeps
+  const auto begin = Clock::now();
+  try {
+    for (int round = 1;; ++round) {
+      {
+        const Lock lock(mpi_);
+        if (is_done(what, awaited)) return;
+        if (round % 64 == 0 || round > kBusy) {
+          check_peers(what, awaited);
+          if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_) {
+            time_is_up(what, awaited);
+          }
+        }
+      }
+      poll_interrupt();
+      if (round > kBusy) {
+        usleep(50);
+      } else {
+        sched_yield();
+      }
+    }
+  } catch (const StoppedError&) {  // whoever stopped it tells why
+    abandon(awaited);
+    throw;
+  } catch (const std::exception& error) {
+    abandon(awaited);
+    fail(error.what());
+    throw;
+  } catch (...) {
+    abandon(awaited);
+    fail("it was interrupted");
+    throw;
+  }
+}
+
+// Nothing is to be written to memory that the caller may free.
+void Job::abandon(Awaited& awaited) noexcept {
+  const Lock lock(mpi_);
+  for (size_t i = 0; i < awaited.sources.size(); ++i) {
+    if (awaited.requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&awaited.requests[i]);
+  }
+  const auto begin = Clock::now();
+  for (bool are_all = false; !are_all && Clock::now() - begin < kGrace; sched_yield()) {
+    are_all = true;
+    for (size_t i = 0; i < awaited.sources.size(); ++i) {
+      int is_there = 1;
+      if (awaited.requests[i] != MPI_REQUEST_NULL) {
+        MPI_Test(&awaited.requests[i], &is_there, MPI_STATUS_IGNORE);
+      }
+      are_all = are_all && is_there;
+    }
+  }
+}
+
+// ---- operations ----
+
+void Job::agree(uint64_t fingerprint, std::string_view what) {
+  struct Line {
+    uint64_t fingerprint = 0;
+    char what[120] = {};
+  };
+  // Outlives this call where another process never comes.
+  struct Lines {
+    Line own;
+    std::vector<Line> all;
+  };
+  auto lines = std::make_unique<Lines>();
+  lines->own.fingerprint = fingerprint;
+  std::memcpy(lines->own.what, what.data(), std::min(what.size(), sizeof(Line::what) - 1));
+  lines->all.resize(static_cast<size_t>(count_));
+  Awaited awaited;
+  {
+    const Lock lock(mpi_);
+    check_failed(what);
+    ++agreement_;
+    check(what, MPI_Iallgather(&lines->own, sizeof(Line), MPI_BYTE, lines->all.data(), sizeof(Line),
+                               MPI_BYTE, checks_, &awaited.requests.emplace_back()));
+  }
+  try {
+    wait(what, awaited);
+  } catch (...) {
+    static_cast<void>(lines.release());
+    throw;
+  }
+  std::vector<std::pair<const Line*, std::vector<int>>> kinds;
+  for (int process = 0; process < count_; ++process) {
+    const Line& line = lines->all[static_cast<size_t>(process)];
+    const auto found = std::ranges::find_if(
+        kinds, [&](const auto& kind) { return kind.first->fingerprint == line.fingerprint; });
+    if (found == kinds.end()) {
+      kinds.push_back({&line, {process}});
+    } else {
+      found->second.push_back(process);
+    }
+  }
+  if (kinds.size() == 1) return;
+  std::string text;
+  for (const auto& [line, processes] : kinds) {
+    text += fmt::format("{}{} run{} {}", text.empty() ? "" : "; ", names_of(processes),
+                        processes.size() == 1 ? "s" : "", line->what);
+  }
+  throw Error(ErrorCode::kFailedPrecondition,
+              fmt::format("the processes run different programs: {}. All of them have to run the "
+                          "same ones, in the same order",
+                          text));
+}
+
+void Job::begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
+                std::span<const Message> receives) {
+  Awaited awaited;
+  const auto for_each_part = [](const Message& message, const auto& part) {
+    size_t done = 0;
+    do {
+      const size_t nbytes = std::min(message.nbytes - done, kLargestMessage);
+      part(static_cast<char*>(message.data) + done, static_cast<int>(nbytes));
+      done += nbytes;
+    } while (done < message.nbytes);
+  };
+  {
+    const Lock lock(mpi_);
+    check_failed(what);
+    for (const Message& message : receives) {
+      for_each_part(message, [&](void* data, int nbytes) {
+        awaited.sources.push_back(message.process);
+        awaited.sizes.push_back(nbytes);
+        check(what, MPI_Irecv(data, nbytes, MPI_BYTE, message.process, message.tag, comm,
+                              &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
+      });
+    }
+    for (const Message& message : sends) {
+      for_each_part(message, [&](const void* data, int nbytes) {
+        check(what, MPI_Isend(data, nbytes, MPI_BYTE, message.process, message.tag, comm,
+                              &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
+      });
+    }
+  }
+  wait(what, awaited);
+}
+
+void Job::exchange(std::string_view what, std::span<const Message> sends,
+                   std::span<const Message> receives) {
+  begin(data_, what, sends, receives);
+}
+
+void Job::transfer(std::string_view what, std::span<const Message> sends,
+                   std::span<const Message> receives) {
+  begin(users_, what, sends, receives);
+}
+
+void Job::collective(std::string_view what,
+                     const std::function<int(MPI_Comm, MPI_Request*)>& start) {
+  if (checks_agreement_) agree(std::hash<std::string_view>()(what), what);
+  Awaited awaited;
+  {
+    const Lock lock(mpi_);
+    check_failed(what);
+    check(what, start(users_, &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
+  }
+  wait(what, awaited);
+}
+
+Job& job(std::string_view who) { return static_cast<Job&>(processes_for(who)); }
+
+}  // namespace farcall::mpi
+
+extern "C" __attribute__((visibility("default"))) farcall::Processes* farcall_open_processes(
+    const farcall::ProcessOptions& options) {
+  return farcall::mpi::Job::open(options).release();
+}

@@ -1,0 +1,102 @@
+// The processes that mpirun has started, over MPI. Everything here is nonblocking underneath, so that
+// whoever waits notices interrupts, failures of other processes, and that time is up.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <farcall/program/processes.h>
+
+namespace farcall::mpi {
+
+class Job final : public Processes {
+ public:
+  // Raises FAILED_PRECONDITION for a process that no launcher of MPI has started, DEADLINE_EXCEEDED
+  // when the others do not come.
+  static std::unique_ptr<Job> open(const ProcessOptions& options);
+
+  int index() const override { return index_; }
+  int count() const override { return count_; }
+  void agree(uint64_t fingerprint, std::string_view what) override;
+  void exchange(std::string_view what, std::span<const Message> sends,
+                std::span<const Message> receives) override;
+  void fail(std::string_view why) noexcept override;
+  void close(std::string_view why) noexcept override;
+
+  // One operation over all processes: the check that they run the same, unless that is off, then
+  // what `start` begins on the communicator.
+  void collective(std::string_view what,
+                  const std::function<int(MPI_Comm, MPI_Request*)>& start);
+  // Messages of users, whose tags are kept apart from the others.
+  void transfer(std::string_view what, std::span<const Message> sends,
+                std::span<const Message> receives);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Kind : int32_t { kFailed, kEnded, kAsks, kIsHere };
+  // Between processes, outside of what they compute.
+  struct Notice {
+    Kind kind = Kind::kFailed;
+    int32_t padding = 0;
+    int64_t agreement = 0;
+    char text[240] = {};
+  };
+  struct SentNotice {
+    Notice notice;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  struct Awaited {
+    std::vector<MPI_Request> requests;
+    std::vector<int> sources, sizes;  // of the first requests, which are receives
+  };
+  struct Peer {
+    Clock::time_point ended_at;  // when it said so
+    bool has_ended = false, is_here = false;
+  };
+
+  Job(const ProcessOptions& options, bool is_ours);
+  MPI_Comm duplicate();
+  void begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
+             std::span<const Message> receives);
+  // Without sources it is an operation of all processes.
+  void wait(std::string_view what, Awaited& awaited);
+  bool is_done(std::string_view what, Awaited& awaited);
+  void abandon(Awaited& awaited) noexcept;
+  void check(std::string_view what, int code) const;
+  void check_peers(std::string_view what, const Awaited& awaited);
+  [[noreturn]] void time_is_up(std::string_view what, const Awaited& awaited);
+  std::vector<int> missing(const Awaited& awaited) const;
+
+  void read_notices();
+  void send_notice(int process, Kind kind, std::string_view text) noexcept;
+  void tell_all(Kind kind, std::string_view text) noexcept;
+  void check_failed(std::string_view what);
+
+  const double timeout_;
+  const bool checks_agreement_;
+  const bool is_ours_;  // MPI was initialised here
+  int index_ = 0, count_ = 1;
+  std::mutex mpi_;  // around each call of MPI
+  MPI_Comm data_ = MPI_COMM_NULL, users_ = MPI_COMM_NULL, checks_ = MPI_COMM_NULL,
+           notices_ = MPI_COMM_NULL;
+  std::atomic<int64_t> agreement_{0};
+  std::list<SentNotice> sent_;
+  std::vector<Peer> peers_;
+  std::string failure_;  // empty while all is well
+  bool has_told_ = false;
+};
+
+// The job of this process. Raises FAILED_PRECONDITION without one.
+Job& job(std::string_view who);
+
+}  // namespace farcall::mpi

@@ -1,0 +1,160 @@
+"""Several processes under mpirun: tables of checks that run in all of them, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import farcall as fc
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parent / "several_processes"
+HAS_MPI = shutil.which("mpirun") is not None and fc.distributed._LIBRARY.exists()
+pytestmark = pytest.mark.skipif(
+    not HAS_MPI and os.environ.get("CI") != "true",
+    reason="needs mpirun, and farcall built with MPI (Debian: libopenmpi-dev openmpi-bin)",
+)
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+
+
+def mpirun(
+    count: int, *arguments: str | Path, devices: int = 1, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    path = [str(FOLDER), str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.run(
+        [*MPIRUN, "-n", str(count), sys.executable, *map(str, arguments)],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(path),
+            "FARCALL_NUM_CPU_DEVICES": str(devices),
+            "OPENBLAS_NUM_THREADS": "1",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize(("count", "devices"), [(2, 1), (3, 1)])
+def test_operations(count: int, devices: int) -> None:
+    assert "10 checks ran" in succeeded(
+        mpirun(count, FOLDER / "run.py", "operations", devices=devices)
+    )
+
+
+@pytest.mark.parametrize(("count", "devices"), [(4, 1), (2, 2)])
+def test_meshes(count: int, devices: int) -> None:
+    out = succeeded(mpirun(count, FOLDER / "run.py", "meshes", devices=devices))
+    assert "checks ran" in out
+
+
+@pytest.mark.parametrize(("count", "devices"), [(4, 1), (2, 2)])
+def test_programs_are_those_of_four_devices(count: int, devices: int) -> None:
+    """The table of ``four_devices``, with the devices in several processes."""
+    tests = FOLDER.parent / "four_devices" / "test_programs.py"
+    out = succeeded(
+        mpirun(
+            count,
+            *("-m", "pytest", "-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", tests),
+            devices=devices,
+            FARCALL_TEST_PROCESSES=str(count),
+        )
+    )
+    assert out.count(" passed") == count
+
+
+def test_arrays_are_saved_by_some_and_loaded_by_others(tmp_path: Path) -> None:
+    for count, devices, what in ((4, 1, "save"), (2, 2, "load"), (2, 1, "load"), (2, 1, "save")):
+        succeeded(mpirun(count, FOLDER / "run.py", "checkpoints", tmp_path, what, devices=devices))
+    # And by one process alone.
+    like = {
+        "w": np.zeros((12, 8), np.float32),
+        "columns": [np.zeros((12, 8), np.float16)],
+        "scale": np.float32(0),
+        "steps": np.zeros(4, np.int32),
+    }
+    loaded = fc.distributed.load(tmp_path / "state", fc.tree.map(fc.numpy.asarray, like))
+    np.testing.assert_array_equal(loaded["w"], np.arange(96).reshape(12, 8))
+    fc.distributed.save(tmp_path / "own", loaded)
+    again = fc.distributed.load(tmp_path / "own", loaded)
+    assert all(fc.tree.leaves(fc.tree.map(lambda a, b: bool((a == b).all()), again, loaded)))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", ["process 1 failed: LookupError: a file is missing here"]),
+        ("ends", ["process 1 has ended, and process 0 waits for it"]),
+        ("raises_in_a_callback", ["process 1 failed", "a file is missing here"]),
+        ("is_late", ["process 0 has waited 4.0 s for process 1"]),
+        ("branches_alone", ["RuntimeError"]),
+        ("is_interrupted", ["KeyboardInterrupt", "process 1 failed"]),
+        ("is_killed", ["process rank 1", "signal 9"]),
+    ],
+)
+def test_a_fault_of_one_process_ends_the_others(name: str, words: list[str]) -> None:
+    start = time.monotonic()
+    done = mpirun(2, FOLDER / "faults.py", name)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0, output
+    for word in words:
+        assert word in output, output
+    assert time.monotonic() - start < 55 + 60 * (name == "is_late"), output
+
+
+def run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import farcall as fc\n" + code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("fc.distributed.initialize()", "not started by mpirun. Start the program with it, as in"),
+        ("fc.mpi.allreduce(1.0)", "call distributed.initialize() first"),
+        ("fc.distributed.initialize(timeout=0)", "timeout must be a positive number of seconds"),
+        (
+            "fc.distributed._LIBRARY = '/nowhere/libfarcall_mpi.so'; fc.distributed.initialize()",
+            "apt-get install libopenmpi-dev openmpi-bin",
+        ),
+    ],
+)
+def test_without_mpirun(code: str, words: str) -> None:
+    done = run(code)
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+def test_a_process_of_its_own() -> None:
+    code = (
+        "fc.distributed.shutdown()\n"
+        "assert (fc.process_index(), fc.process_count()) == (0, 1)\n"
+        "assert not fc.distributed.is_initialized()\n"
+    )
+    assert run(code).returncode == 0
+
+
+def test_farcall_itself_links_no_mpi() -> None:
+    libraries = Path(fc.__file__).parent.glob("*.so")
+    for library in libraries:
+        linked = subprocess.run(
+            ["objdump", "-p", library], capture_output=True, text=True, check=True
+        ).stdout
+        assert ("libmpi" in linked) == (library.name == "libfarcall_mpi.so"), library
