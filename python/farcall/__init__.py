@@ -43,6 +43,7 @@ from farcall._checkpoint import remat as remat
 from farcall._closures import closure_convert as closure_convert
 from farcall._closures import custom_gradient as custom_gradient
 from farcall._compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from farcall._config import check_foreign_calls as check_foreign_calls
 from farcall._config import check_tracer_leaks as check_tracer_leaks
 from farcall._config import checking_leaks as checking_leaks
 from farcall._config import config as config
@@ -108,6 +109,8 @@ from farcall._placement import (
     make_array_from_single_device_arrays as make_array_from_single_device_arrays,
 )
 from farcall._placement import reshard as reshard
+from farcall._profile import Profile as Profile
+from farcall._profile import profile as profile
 from farcall._program import Exported as Exported
 from farcall._program import deserialize as deserialize
 from farcall._program import export as export

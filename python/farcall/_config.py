@@ -139,6 +139,9 @@ _ACTIVE = (
     Flag("enable_x64", False, _switch, "numpy's 64-bit data and default dtypes stay 64-bit"),
     Flag("debug_nans", False, _switch, "a result with a nan is a FloatingPointError"),
     Flag("debug_infs", False, _switch, "a result with an infinity is a FloatingPointError"),
+    Flag(
+        "check_foreign_calls", False, _switch, "foreign calls run between guards, and are checked"
+    ),
     Flag("disable_jit", False, _switch, "jitted functions, loops and branches run in Python"),
     Flag("log_compiles", False, _switch, "programs that are compiled are logged as warnings"),
     Flag(
@@ -395,6 +398,20 @@ def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
 def debug_infs(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Within the block a result that holds an infinity is a FloatingPointError."""
     return overridden("debug_infs", new_val)
+
+
+def check_foreign_calls(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block foreign calls and callbacks are checked as they run.
+
+    Every operand and result is a copy between guard bytes, results hold NaN or random numbers
+    before the call, and scratch holds NaN. A call that writes outside of its buffers
+    (``oob-write``) or to an argument that no result aliases (``input-write``), or leaves a result
+    or part of one unwritten (``unwritten-result``), raises :class:`farcall.FfiError`, which names
+    the target, the operand, the byte offset, the types and your line; the program's own memory
+    stays as it was. Programs that were compiled outside of the block are not checked, and those
+    of jitted functions are compiled anew within it.
+    """
+    return overridden("check_foreign_calls", new_val)
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:

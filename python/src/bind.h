@@ -38,6 +38,7 @@ void bind_numpy_ranges(nb::module_& module);      // ranges, quantiles, lines
 void bind_numpy_reductions(nb::module_& module);  // reductions
 void bind_program(nb::module_& module);           // Program and its text
 void bind_random(nb::module_& module);            // random numbers
+void bind_profile(nb::module_& module);           // what ran, and for how long
 void bind_report(nb::module_& module);            // what was done for foreign calls
 void bind_segments(nb::module_& module);          // segments, trees as vectors
 void bind_shape_dtype(nb::module_& module);       // ShapeDtypeStruct

@@ -65,13 +65,40 @@ void bind_report(nb::module_& module) {
       .def("__repr__", [](const ForeignCallReport& self) {
         return to_text({&self, 1});
       });
+  nb::class_<Fusion::Cluster>(module, "ClusterReport", "Equations that run together.")
+      .def_ro("operations", &Fusion::Cluster::operations)
+      .def_prop_ro("location",
+                   [](const Fusion::Cluster& self) { return location_tuple(self.where); })
+      .def("__repr__", [](const Fusion::Cluster& self) {
+        Fusion one;
+        one.groups.push_back(self);
+        return to_text(one);
+      });
+  nb::class_<Fusion::Break>(module, "UnfusedReport",
+                            "An operation that is not in the cluster of what it reads.")
+      .def_ro("operation", &Fusion::Break::operation)
+      .def_ro("operand", &Fusion::Break::operand)
+      .def_ro("why", &Fusion::Break::why)
+      .def_prop_ro("location", [](const Fusion::Break& self) { return location_tuple(self.where); })
+      .def("__repr__", [](const Fusion::Break& self) {
+        Fusion one;
+        one.breaks.push_back(self);
+        return to_text(one);
+      });
   nb::class_<Report>(module, "Report", "What was done for the foreign calls of a program.")
       .def_prop_ro("num_clusters", [](const Report& self) { return self.fusion.clusters; })
       .def_prop_ro("num_clustered_equations",
                    [](const Report& self) { return self.fusion.equations; })
+      .def_prop_ro(
+          "clusters", [](const Report& self) { return self.fusion.groups; },
+          "The groups of equations that run together, in order.")
+      .def_prop_ro(
+          "unfused", [](const Report& self) { return self.fusion.breaks; },
+          "The neighbours that do not run together, and why.")
       .def("__len__", [](const Report& self) { return self.calls.size(); })
       .def("__getitem__", call_at, nb::rv_policy::reference_internal)
-      .def("__repr__", [](const Report& self) { return to_text(self.calls); });
+      .def("__repr__",
+           [](const Report& self) { return to_text(self.calls) + to_text(self.fusion); });
 }
 
 }  // namespace farcall::python

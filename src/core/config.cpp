@@ -1,5 +1,10 @@
 #include <farcall/core/config.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -50,6 +55,15 @@ void check(Flag flag, unsigned value) {
                           count, value));
 }
 
+// Whether the environment switches a flag on, as FARCALL_DEBUG_NANS=1 does.
+bool is_on_in_environment(std::string_view flag) {
+  std::string name = fmt::format("FARCALL_{}", flag);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  const char* value = std::getenv(name.c_str());
+  constexpr std::string_view kOn[] = {"1", "true", "t", "yes", "y", "on"};
+  return value != nullptr && std::ranges::find(kOn, std::string_view(value)) != std::end(kOn);
+}
+
 }  // namespace
 
 const std::array<FlagInfo, kNumFlags>& all_flags() {
@@ -61,6 +75,7 @@ const std::array<FlagInfo, kNumFlags>& all_flags() {
       {Flag::kLogCompiles, "log_compiles", {"false", "true"}},
       {Flag::kNumpyDtypePromotion, "numpy_dtype_promotion", {"standard", "strict"}},
       {Flag::kNumpyRankPromotion, "numpy_rank_promotion", {"allow", "warn", "raise"}},
+      {Flag::kCheckForeignCalls, "check_foreign_calls", {"false", "true"}},
   }};
   return table;
 }
@@ -76,6 +91,18 @@ uint64_t flags_of_thread() {
 }
 
 }  // namespace detail
+
+namespace {
+
+// The flags that find defects: nothing that a program computes depends on them.
+[[maybe_unused]] const bool kEnvironmentIsRead = [] {
+  for (const Flag flag : {Flag::kDebugNans, Flag::kDebugInfs, Flag::kCheckForeignCalls}) {
+    if (is_on_in_environment(all_flags()[static_cast<size_t>(flag)].name)) set_flag(flag, 1);
+  }
+  return true;
+}();
+
+}  // namespace
 
 void set_flag(Flag flag, unsigned value) {
   check(flag, value);

@@ -7,6 +7,7 @@
 
 #include "ffi/attribute_frame.h"
 #include "ffi/check_spec.h"
+#include "ffi/checked_call.h"
 #include "ffi/error_value.h"
 #include "ffi/future.h"
 #include "ffi/metadata.h"
@@ -108,6 +109,12 @@ Invocation::Invocation(const ForeignCall& call)
     context_.untyped.opaque = call.spec().legacy_backend_config;
     context_.untyped.pointers.resize(num_arguments_ + call.spec().results.size());
   }
+  if (call.spec().is_checked) {
+    checks_ = std::make_unique<runtime::CheckedCall>(call.spec(), execute_);
+    execute_ = runtime::CheckedCall::execute;
+    context_.checks = checks_.get();
+    context_.scratch.guard();
+  }
   build_frame();
 }
 
@@ -140,6 +147,7 @@ void Invocation::build_frame() {
 
 Invocation::Invocation(Invocation&& other) noexcept
     : execute_(other.execute_),
+      checks_(std::move(other.checks_)),
       call_(other.call_),
       num_arguments_(other.num_arguments_),
       num_leaked_(other.num_leaked_),
@@ -184,6 +192,10 @@ void Invocation::end() noexcept {
   context_.initialize_state.reset();
   context_.prepare_state.reset();
   context_.options = &default_options();
+}
+
+void Invocation::add_memory(std::vector<Storage>& all) const {
+  if (checks_) checks_->add_memory(all);
 }
 
 void Invocation::finish(FARCALL_FFI_Error* error) {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include <farcall/core/storage.h>
 #include <farcall/ffi/call_context.h>
+
+#include "ffi/checked_call.h"
 
 namespace farcall::runtime {
 
@@ -19,8 +22,6 @@ struct ScratchBlock {
 
 namespace {
 
-void* data_of(ScratchBlock* block) { return block + 1; }
-
 uintptr_t round_up(uintptr_t address, size_t alignment) {
   return (address + alignment - 1) & ~(alignment - 1);
 }
@@ -32,6 +33,21 @@ void raise_to(std::atomic<size_t>& peak, size_t value) {
 }
 
 }  // namespace
+
+// Behind the guard, where there is one.
+std::byte* Scratch::data_of(ScratchBlock* block) const {
+  return reinterpret_cast<std::byte*>(block + 1) + (is_guarded_ ? guard_bytes(block->nbytes) : 0);
+}
+
+void Scratch::inspect(ScratchBlock* block) {
+  if (is_guarded_ && !damage_) damage_ = find_damage(data_of(block), block->nbytes);
+}
+
+std::optional<GuardDamage> Scratch::take_damage() {
+  const std::lock_guard lock(mutex_);
+  for (ScratchBlock* block = first_; block != nullptr; block = block->next) inspect(block);
+  return std::exchange(damage_, std::nullopt);
+}
 
 void* Scratch::allocate(size_t size, size_t alignment) {
   alignment = std::max(alignment, kAlignment);
@@ -46,7 +62,7 @@ void* Scratch::allocate(size_t size, size_t alignment) {
 
 // Blocks are handed out one behind the other, and taken back in the opposite order.
 void* Scratch::allocate_planned(size_t size, size_t alignment) {
-  if (planned_size_ == 0) return nullptr;
+  if (planned_size_ == 0 || is_guarded_) return nullptr;
   const auto base = reinterpret_cast<uintptr_t>(planned_);
   const size_t begin = round_up(base + top_, alignment) - base;
   if (size > planned_size_ || begin > planned_size_ - size) return nullptr;
@@ -59,15 +75,21 @@ void* Scratch::allocate_planned(size_t size, size_t alignment) {
 
 void* Scratch::allocate_on_heap(size_t size, size_t alignment) {
   size_t total;
-  if (__builtin_add_overflow(size, alignment + sizeof(ScratchBlock), &total)) return nullptr;
+  const size_t guard = is_guarded_ ? guard_bytes(size) : 0;
+  const size_t besides = alignment + sizeof(ScratchBlock) + 2 * guard;
+  if (__builtin_add_overflow(size, besides, &total)) return nullptr;
   void* allocation = std::malloc(total);
   if (allocation == nullptr) return nullptr;
-  const uintptr_t lowest = reinterpret_cast<uintptr_t>(allocation) + sizeof(ScratchBlock);
-  auto* data = reinterpret_cast<ScratchBlock*>(round_up(lowest, alignment));
-  ScratchBlock* block = data - 1;
+  const uintptr_t lowest = reinterpret_cast<uintptr_t>(allocation) + sizeof(ScratchBlock) + guard;
+  auto* data = reinterpret_cast<std::byte*>(round_up(lowest, alignment));
+  ScratchBlock* block = reinterpret_cast<ScratchBlock*>(data - guard) - 1;
   *block = {first_, nullptr, allocation, size};
   if (first_ != nullptr) first_->previous = block;
   first_ = block;
+  if (is_guarded_) {
+    fill_guards(data, size);
+    std::memset(data, 0xff, size);  // nan in every float
+  }
   return data;
 }
 
@@ -84,6 +106,7 @@ bool Scratch::free(void* data) {
   ScratchBlock* block = first_;
   while (block != nullptr && data_of(block) != data) block = block->next;
   if (block == nullptr) return false;
+  inspect(block);
   (block->previous ? block->previous->next : first_) = block->next;
   if (block->next != nullptr) block->next->previous = block->previous;
   nbytes_ -= block->nbytes;
@@ -97,6 +120,7 @@ size_t Scratch::clear() {
   blocks_.clear();
   top_ = 0;
   nbytes_ = 0;
+  damage_.reset();
   for (; first_ != nullptr; ++count) std::free(std::exchange(first_, first_->next)->allocation);
   return count;
 }

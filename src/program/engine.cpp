@@ -151,4 +151,20 @@ std::string to_text(std::span<const ForeignCallReport> reports) {
   return text;
 }
 
+std::string to_text(const Fusion& fusion) {
+  const auto at = [](const SourceLocationPtr& where) {
+    return where ? " at " + to_text(*where) : std::string();
+  };
+  std::string text;
+  for (const Fusion::Cluster& cluster : fusion.groups) {
+    text += fmt::format("cluster of {} equations{}: {}\n", cluster.operations.size(),
+                        at(cluster.where), fmt::join(cluster.operations, ", "));
+  }
+  for (const Fusion::Break& each : fusion.breaks) {
+    text += fmt::format("{}{} is not in the cluster of {}, which it reads: {}\n", each.operation,
+                        at(each.where), each.operand, each.why);
+  }
+  return text;
+}
+
 }  // namespace farcall

@@ -7,6 +7,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
+#include <farcall/program/profile.h>
 #include <farcall/trace/interpreter.h>
 
 #include "trace/custom.h"
@@ -117,6 +118,7 @@ namespace {
 
 Recording record_with(const FlatFunction& function, std::span<const ShapeDtype> inputs,
                       std::string name, Recorder::Closure closure) {
+  const ProfileScope profiled("trace", name);
   Recorder recorder(std::move(name), closure);
   recorder.tracing()->began_at = current_location();
   std::vector<Array> arguments;

@@ -195,6 +195,24 @@ ffi::Error TakesScratch(ffi::ScratchAllocator scratch, int64_t size, Count out) 
 }
 FARCALL_DEFINE_HANDLER(takes_scratch, TakesScratch, "size");
 
+// ---- memory ----
+
+// Copies all elements but the last `skip`, and changes the byte at `offset` of an operand; "" is
+// none.
+ffi::Error Misbehaves(F32 x, F32Out y, ffi::ScratchAllocator scratch, std::string_view where,
+                      int64_t offset, int64_t skip) {
+  ffi::ErrorOr<void*> block = scratch.try_allocate(64);
+  if (block.has_error()) return std::move(block).error();
+  const size_t kept = x.element_count() - static_cast<size_t>(skip);
+  std::memmove(y->typed_data(), x.typed_data(), kept * sizeof(float));
+  auto* memory = static_cast<unsigned char*>(where == "argument" ? x.untyped_data()
+                                             : where == "result" ? y->untyped_data()
+                                                                 : *block);
+  if (!where.empty()) memory[offset] ^= 1;
+  return {};
+}
+FARCALL_DEFINE_HANDLER(misbehaves, Misbehaves, "where", "offset", "skip");
+
 // ---- tokens ----
 
 ffi::Error TokenIn(ffi::Token, F32 x, F32Out y) {

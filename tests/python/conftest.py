@@ -66,6 +66,7 @@ def handlers(handler_library: ctypes.CDLL) -> SimpleNamespace:
         "throws_number",
         "not_negative",
         "sleep_for",
+        "misbehaves",
     ]
     for name in names:
         ffi.register_ffi_target(name, ffi.pycapsule(getattr(handler_library, name)))

@@ -1,6 +1,7 @@
 // Flags that change what functions do: default dtypes, checks of results, strictness of promotion.
 // Each has a value for the process, and may have another one on a thread for the life of a scope.
-// The defaults are those that C++ programs see unless they set a flag.
+// The defaults are those that C++ programs see unless they set a flag; debug_nans, debug_infs and
+// check_foreign_calls can be switched on from outside, by FARCALL_DEBUG_NANS=1 and so on.
 #pragma once
 
 #include <array>
@@ -21,8 +22,10 @@ enum class Flag : uint8_t {
   kLogCompiles,          // each program that is compiled is reported
   kNumpyDtypePromotion,  // a DtypePromotion
   kNumpyRankPromotion,   // a RankPromotion
+  kCheckForeignCalls,    // foreign calls that are compiled run between guard bytes
+                         // (ffi/checked_call.h)
 };
-inline constexpr size_t kNumFlags = 7;
+inline constexpr size_t kNumFlags = 8;
 
 // Whether arrays of different dtypes may meet: kStrict allows numbers of the host language only.
 enum class DtypePromotion : uint8_t { kStandard, kStrict };
@@ -89,7 +92,7 @@ FARCALL_API void set_thread_override(Flag flag, int value);
 inline constexpr unsigned kMaxDevices = 1U << 8;
 inline constexpr unsigned kUnresolvedDevice = kMaxDevices - 1;  // before the engine is asked
 namespace detail {
-inline constexpr unsigned kDeviceShift = 28;
+inline constexpr unsigned kDeviceShift = 32;
 inline constexpr uint64_t kDeviceMask = uint64_t{kMaxDevices - 1} << kDeviceShift;
 static_assert(kNumFlags * kFlagBits <= kDeviceShift && kDeviceShift + 8 <= kThreadsShift);
 }  // namespace detail

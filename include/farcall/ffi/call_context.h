@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -52,6 +53,8 @@ struct ExecutionOptions {
 
 namespace runtime {
 
+class CheckedCall;
+
 // An object that a handler gave into our keeping.
 class FARCALL_API StateSlot {
  public:
@@ -88,6 +91,12 @@ class FARCALL_API StateSlot {
 
 struct ScratchBlock;
 
+// Bytes that changed beside a block of memory.
+struct GuardDamage {
+  int64_t offset;  // of the one nearest to the block, from its beginning
+  size_t nbytes;   // of the block
+};
+
 // Memory that a handler asked for and has not given back. Handlers may use it from several threads
 // at once; `is_used()` is for the thread that made the call, when the call is over.
 class FARCALL_API Scratch {
@@ -101,7 +110,8 @@ class FARCALL_API Scratch {
         planned_size_(other.planned_size_),
         first_(std::exchange(other.first_, nullptr)),
         nbytes_(std::exchange(other.nbytes_, 0)),
-        peak_(other.peak_) {}
+        peak_(other.peak_),
+        is_guarded_(other.is_guarded_) {}
   ~Scratch() { clear(); }
 
   // Memory that is taken before any other: aligned to kAlignment, of the caller, and to be had as
@@ -110,6 +120,11 @@ class FARCALL_API Scratch {
     planned_ = static_cast<std::byte*>(data);
     planned_size_ = size;
   }
+
+  // From now on blocks lie between guards, filled with nan, and none in the planned memory.
+  void guard() { is_guarded_ = true; }
+  // Of guarded blocks since the last call: what was written outside of one.
+  std::optional<GuardDamage> take_damage();
 
   // Null when there is no memory. The alignment is a power of two.
   void* allocate(size_t size, size_t alignment);
@@ -128,6 +143,8 @@ class FARCALL_API Scratch {
 
   void* allocate_planned(size_t size, size_t alignment);
   void* allocate_on_heap(size_t size, size_t alignment);
+  std::byte* data_of(ScratchBlock* block) const;
+  void inspect(ScratchBlock* block);
 
   std::mutex mutex_;
   std::byte* planned_ = nullptr;
@@ -137,6 +154,8 @@ class FARCALL_API Scratch {
   ScratchBlock* first_ = nullptr;     // on the heap
   size_t nbytes_ = 0;                 // in use, as asked for
   std::atomic<size_t>* peak_ = nullptr;
+  bool is_guarded_ = false;
+  std::optional<GuardDamage> damage_;
 };
 
 // How an untyped function is called at one call site.
@@ -162,4 +181,5 @@ struct FARCALL_FFI_ExecutionContext {
   farcall::runtime::StateSlot initialize_state;
   farcall::runtime::Scratch scratch;
   farcall::runtime::UntypedCall untyped;
+  farcall::runtime::CheckedCall* checks = nullptr;
 };

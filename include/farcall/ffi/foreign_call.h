@@ -14,9 +14,11 @@
 #include <vector>
 
 #include <farcall/abi.h>
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/core/export.h>
 #include <farcall/core/shape_dtype.h>
+#include <farcall/core/storage.h>
 #include <farcall/ffi/attribute.h>
 #include <farcall/ffi/call_context.h>
 #include <farcall/ffi/registry.h>
@@ -32,6 +34,8 @@ struct ForeignCallSpec {
   std::string legacy_backend_config;  // of untyped targets
   size_t workspace_bytes = 0;         // that Invocation::set_workspace will give
   std::string where;                  // the user's line, for errors; may be empty
+  bool is_checked =
+      is_on(Flag::kCheckForeignCalls);  // calls run between guards (ffi/checked_call.h)
 };
 
 // One call site. Immutable once made, shared by threads; owns the state of its instantiate stage.
@@ -82,7 +86,7 @@ class FARCALL_API Invocation {
   void set_workspace(void* data) {
     context_.scratch.set_planned(data, call_->spec().workspace_bytes);
   }
-  // Where the first two write, valid until the invocation is moved.
+  // Where set_argument() and set_result() write, valid until the invocation is moved.
   void** argument_slot(size_t index) { return &buffers_[index].data; }
   void** result_slot(size_t index) { return &buffers_[num_arguments_ + index].data; }
   size_t num_arguments() const { return num_arguments_; }
@@ -113,6 +117,10 @@ class FARCALL_API Invocation {
   // Destroys the states of the initialize and the prepare stage.
   void end() noexcept;
 
+  // Adds the memory that the handler sees in place of what was set, which is some where calls are
+  // checked: what a MemoryKeeper has to keep besides its own.
+  void add_memory(std::vector<Storage>& all) const;
+
   // Blocks of scratch memory that handlers did not give back before their call ended; they are
   // freed then. Handlers built with the header of version 0.0 never give any back.
   size_t num_leaked_scratch_blocks() const { return num_leaked_; }
@@ -124,6 +132,7 @@ class FARCALL_API Invocation {
   [[noreturn]] void handler_threw();
 
   FARCALL_FFI_Handler* execute_;
+  std::unique_ptr<runtime::CheckedCall> checks_;  // null unless calls are checked
   const ForeignCall* call_;
   size_t num_arguments_;
   size_t num_leaked_ = 0;

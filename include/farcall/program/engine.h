@@ -54,12 +54,30 @@ struct Fusion {
   int64_t clusters = 0;
   int64_t equations = 0;  // in all of them
 
+  struct Cluster {
+    std::vector<std::string> operations;  // in order
+    SourceLocationPtr where;              // of the first; may be null
+  };
+  // An elementwise operation, or one that goes with them, that reads another's result and is not in
+  // its group.
+  struct Break {
+    std::string operation, operand;  // what reads, and what made the value
+    std::string why;
+    SourceLocationPtr where;  // of the reader; may be null
+  };
+  std::vector<Cluster> groups;
+  std::vector<Break> breaks;
+
   Fusion& operator+=(const Fusion& other) {
     clusters += other.clusters;
     equations += other.equations;
+    groups.insert(groups.end(), other.groups.begin(), other.groups.end());
+    breaks.insert(breaks.end(), other.breaks.begin(), other.breaks.end());
     return *this;
   }
 };
+// A line for each group and each break, as users read them.
+FARCALL_API std::string to_text(const Fusion& fusion);
 // A paragraph for each call, as users read it.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
 // The bytes that one execution takes.
@@ -92,7 +110,7 @@ class FARCALL_API Executable {
   // In program order, calls inside loops and branches too.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;
-  // In loops and branches too; none unless the engine says so.
+  // In loops and branches too; none unless the engine says so. Worked out anew each time.
   virtual Fusion fusion() const { return {}; }
   // Of an input (output) that the program cuts over devices of several processes: how, where only
   // the parts of this process's devices are read (set). Null where the whole is.

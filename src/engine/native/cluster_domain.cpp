@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
 
@@ -225,6 +227,22 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
   }
   if (found) domain = grown;
   return found;
+}
+
+std::string misfit(const Program& program, const Equation& equation, Role role,
+                   const Domain& domain) {
+  if (role == Role::kMove) return "it reads elements of other tiles than it writes";
+  const ShapeDtype in = program.type_of(equation.inputs[0]);
+  const ShapeDtype out = program.variable_types[equation.outputs[0]];
+  if (role == Role::kReduction && in.size() / out.size() > kMaxReducedColumns) {
+    return fmt::format("its rows of {} elements are longer than the {} that a cluster reduces",
+                       in.size() / out.size(), kMaxReducedColumns);
+  }
+  const std::string lie =
+      domain.columns == 0 ? fmt::format("{} elements", domain.size)
+                          : fmt::format("{} rows of {} elements", domain.rows(), domain.columns);
+  return fmt::format("that cluster goes over {}, which {} does not fit", lie,
+                     (role == Role::kReduction ? in : out).to_string());
 }
 
 Extent extent_outside(ShapeDtype type, const Domain& domain) {

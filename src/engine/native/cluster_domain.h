@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <farcall/program/program.h>
 
@@ -47,6 +48,10 @@ class Extents {
 // Nothing where the equation does not fit; the domain then stays as it is.
 std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
                                 const Extents& extents, Domain& domain);
+
+// Why an equation does not fit, in words.
+std::string misfit(const Program& program, const Equation& equation, Role role,
+                   const Domain& domain);
 
 // The extent of an operand from outside of an equation that fits; not of a broadcast.
 Extent extent_outside(ShapeDtype type, const Domain& domain);

@@ -13,10 +13,12 @@
 #include <farcall/program/cost.h>
 #include <farcall/program/donation.h>
 #include <farcall/program/engine.h>
+#include <farcall/program/profile.h>
 #include <farcall/program/walk.h>
 
 #include "engine/native/devices.h"
 #include "engine/native/engine.h"
+#include "engine/native/form_clusters.h"
 #include "engine/native/pipeline.h"
 #include "engine/native/plan.h"
 #include "engine/native/region.h"
@@ -27,8 +29,11 @@ namespace {
 
 class NativeExecutable final : public Executable {
  public:
-  NativeExecutable(const Device& device, ProgramPtr program, std::unique_ptr<const Plan> plan)
+  // `unfused`: the program of the plan before clusters were formed.
+  NativeExecutable(const Device& device, ProgramPtr program, ProgramPtr unfused,
+                   std::unique_ptr<const Plan> plan)
       : Executable(device, std::move(program), is_brief(*plan)),
+        unfused_(std::move(unfused)),
         plan_(std::move(plan)),
         overwrites_(std::ranges::find(plan_->overwrites, true) != plan_->overwrites.end()),
         pool_(*plan_) {}
@@ -52,7 +57,12 @@ class NativeExecutable final : public Executable {
     return reports;
   }
 
-  Fusion fusion() const override { return plan_->statistics.fusion; }
+  Fusion fusion() const override {
+    // Where fusion is off, the plan has no clusters to tell of.
+    Fusion fusion = is_fusion_on() ? explain_clusters(*unfused_) : Fusion();
+    for_each_nested(*plan_, [&](const Executable& nested) { fusion += nested.fusion(); });
+    return fusion;
+  }
 
   MemoryUse memory() const override {
     MemoryUse use;
@@ -68,6 +78,7 @@ class NativeExecutable final : public Executable {
 
   void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const override {
     visit(program_ptr());
+    visit(unfused_);
     visit_programs(*plan_, visit);
     for_each_nested(*plan_, [&](const Executable& nested) { nested.for_each_program(visit); });
   }
@@ -95,6 +106,7 @@ class NativeExecutable final : public Executable {
                        const ExecutionOptions& options) const {
     const StatePool::Lease state = pool_.take();
     state->options.run_id = state->run_id_base + ++state->num_runs;
+    const Profiling profiling(*this, *state);
     try {
       state->lease_arenas();
       const Binding binding(*plan_, *state, options);
@@ -118,6 +130,31 @@ class NativeExecutable final : public Executable {
   static const NamedSharding* sharding_in(const Shardings& all, size_t i) {
     return i < all.size() && all[i] ? &*all[i] : nullptr;
   }
+
+  // Where a profile records, the run tells it what it does.
+  class Profiling {
+   public:
+    Profiling(const NativeExecutable& executable, State& state) {
+      if (is_profiling()) [[unlikely]]
+        begin(executable, state);
+    }
+    ~Profiling() {
+      if (state_) [[unlikely]]
+        state_->end_profile();
+    }
+    Profiling(const Profiling&) = delete;
+    Profiling& operator=(const Profiling&) = delete;
+
+   private:
+    void begin(const NativeExecutable& executable, State& state) {
+      run_ = std::make_unique<detail::ProfiledRun>(executable.device(), executable.program_ptr());
+      state_ = &state;
+      state.begin_profile(*run_);
+    }
+
+    std::unique_ptr<detail::ProfiledRun> run_;
+    State* state_ = nullptr;
+  };
 
   static void visit_programs(const Plan& plan,
                              const std::function<void(const ProgramPtr&)>& visit) {
@@ -290,6 +327,7 @@ class NativeExecutable final : public Executable {
     return own;
   }
 
+  ProgramPtr unfused_;
   std::unique_ptr<const Plan> plan_;
   bool overwrites_;
   mutable StatePool pool_;
@@ -331,18 +369,21 @@ class NativeEngine final : public Engine {
  private:
   std::vector<Storage> evaluate_known(const ProgramPtr& program) const {
     std::vector<Storage> results(program->outputs.size());
-    NativeExecutable(devices_.host(), program, make_plan(program, {})).execute({}, results, {});
+    NativeExecutable(devices_.host(), program, program, make_plan(program, {}))
+        .execute({}, results, {});
     return results;
   }
   std::shared_ptr<const Executable> plan_and_make(ProgramPtr program,
                                                   const CompileOptions& options) const {
-    ProgramPtr live =
+    const ProfileScope profiled("compile", program->name);
+    Passed passed =
         run_passes(program, [this](const ProgramPtr& known) { return evaluate_known(known); });
     PlanOptions plan{.donated_inputs = options.donated_inputs};
-    plan.in_place = donation_pairs(*live, options.donated_inputs);
+    plan.in_place = donation_pairs(*passed.program, options.donated_inputs);
     const Device& device = options.device ? *options.device : devices_.host();
-    return std::make_shared<NativeExecutable>(device, std::move(program),
-                                              make_plan(std::move(live), std::move(plan)));
+    return std::make_shared<NativeExecutable>(
+        device, std::move(program), std::move(passed.unfused),
+        make_plan(std::move(passed.program), std::move(plan)));
   }
 
   Devices devices_{*this};

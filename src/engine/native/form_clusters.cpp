@@ -1,16 +1,21 @@
 #include "engine/native/form_clusters.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <farcall/core/error.h>
 #include <farcall/core/interrupt.h>
 #include <farcall/primitives/cluster.h>
+#include <farcall/program/walk.h>
 
 #include "engine/native/cluster_domain.h"
 #include "engine/native/kernel.h"
+#include "engine/native/kernels/rows.h"
 #include "passes/foreign.h"
 #include "passes/nested.h"
 
@@ -27,14 +32,18 @@ struct Group {
   Domain domain;
   std::vector<uint32_t> members;   // equations
   std::vector<uint32_t> left_out;  // views and broadcasts of what the cluster gives
-  bool is_open = true;
+  uint32_t closed_by = kNone;      // the equation; kNone as long as the group is open
   uint32_t merged_into = kNone;
+
+  bool is_open() const { return closed_by == kNone; }
 };
 
 class Former {
  public:
-  explicit Former(const Program& program)
+  // `explains`: reasons are kept for fusion().
+  explicit Former(const Program& program, bool explains = false)
       : program_(program),
+        explains_(explains),
         roles_(program.equations.size(), Role::kNone),
         group_of_(program.variable_types.size(), kNone),
         extents_(program.variable_types.size()),
@@ -50,6 +59,40 @@ class Former {
 
   // Null where there is no cluster.
   ProgramPtr run() {
+    form_groups();
+    return has_clusters_ ? rewritten() : nullptr;
+  }
+
+  Fusion fusion() {
+    form_groups();
+    Fusion fusion;
+    for (const Group& group : groups_) {
+      if (group.members.empty()) continue;
+      Fusion::Cluster cluster{{}, program_.equations[group.members.front()].where};
+      for (const uint32_t member : group.members) {
+        cluster.operations.emplace_back(program_.equations[member].primitive->name);
+      }
+      ++fusion.clusters;
+      fusion.equations += std::ssize(group.members);
+      fusion.groups.push_back(std::move(cluster));
+    }
+    for (auto& [reader, operand, why] : refusals_) {
+      const Equation& equation = program_.equations[reader];
+      fusion.breaks.push_back({std::string(equation.primitive->name),
+                               std::string(program_.equations[operand].primitive->name),
+                               std::move(why), equation.where});
+    }
+    return fusion;
+  }
+
+ private:
+  // An equation that reads what another one computes and is not in its group.
+  struct Refusal {
+    uint32_t reader, operand;  // equations
+    std::string why;
+  };
+
+  void form_groups() {
     for (uint32_t i = 0; i < program_.equations.size(); ++i) {
       poll_interrupt();
       place(i);
@@ -57,10 +100,8 @@ class Former {
     for (Group& group : groups_) {
       if (group.merged_into == kNone) close_up(group);
     }
-    return has_clusters_ ? rewritten() : nullptr;
   }
 
- private:
   // The extents in the groups that an equation may join.
   class InGroups final : public Extents {
    public:
@@ -97,7 +138,7 @@ class Former {
   void place(uint32_t index) {
     const Equation& equation = program_.equations[index];
     if (is_boundary(equation)) {
-      for (; first_open_ < groups_.size(); ++first_open_) groups_[first_open_].is_open = false;
+      for (; first_open_ < groups_.size(); ++first_open_) close(first_open_, index);
       return;
     }
     const Role role = roles_[index] = role_of(program_, equation);
@@ -105,12 +146,18 @@ class Former {
     for (const Atom atom : equation.inputs) {
       if (!atom.is_variable()) continue;
       const uint32_t group = group_of(atom.index);
-      if (group != kNone && groups_[group].is_open &&
+      if (group != kNone && groups_[group].is_open() &&
           std::ranges::find(read, group) == read.end()) {
         read.push_back(group);
       }
     }
-    if (role == Role::kNone) return close(read);
+    if (explains_) [[unlikely]]
+      return place_and_explain(index, role, read);
+    join_or_begin(index, role, read);
+  }
+
+  void join_or_begin(uint32_t index, Role role, std::vector<uint32_t> read) {
+    if (role == Role::kNone) return close(read, index);
     if (join(index, role, read)) return;
     // The largest one that it fits, alone.
     std::ranges::sort(read, std::greater<>(),
@@ -118,16 +165,85 @@ class Former {
     for (size_t i = 0; i < read.size() && read.size() > 1; ++i) {
       if (!join(index, role, std::span(read).subspan(i, 1))) continue;
       read.erase(read.begin() + static_cast<int64_t>(i));
-      return close(read);
+      return close(read, index);
     }
-    close(read);
+    close(read, index);
     groups_.push_back({});
     const auto added = static_cast<uint32_t>(groups_.size() - 1);
     if (!join(index, role, {&added, 1})) groups_.pop_back();
   }
 
-  void close(std::span<const uint32_t> groups) {
-    for (const uint32_t group : groups) groups_[group].is_open = false;
+  void close(uint32_t group, uint32_t by) {
+    if (groups_[group].is_open()) groups_[group].closed_by = by;
+  }
+  void close(std::span<const uint32_t> groups, uint32_t by) {
+    for (const uint32_t group : groups) close(group, by);
+  }
+
+  // ---- why equations do not go together
+
+  std::string_view name_of(uint32_t equation) const {
+    return program_.equations[equation].primitive->name;
+  }
+  ShapeDtype result_type(uint32_t equation) const {
+    return program_.variable_types[program_.equations[equation].outputs[0]];
+  }
+
+  void place_and_explain(uint32_t index, Role role, const std::vector<uint32_t>& read) {
+    struct Operand {
+      uint32_t maker, group;
+      std::string why;
+    };
+    std::vector<Operand> operands;
+    for (const Atom atom : program_.equations[index].inputs) {
+      const uint32_t group = atom.is_variable() ? group_of(atom.index) : kNone;
+      if (group == kNone) continue;
+      const std::vector<uint32_t>& members = groups_[group].members;
+      const auto maker = std::ranges::find_if(members, [&](uint32_t member) {
+        return program_.equations[member].outputs[0] == atom.index;
+      });
+      operands.push_back({*maker, group, why_apart(index, role, group)});
+    }
+    join_or_begin(index, role, read);
+    const uint32_t own =
+        role == Role::kNone ? kNone : group_of(program_.equations[index].outputs[0]);
+    for (Operand& operand : operands) {
+      uint32_t group = operand.group;
+      while (groups_[group].merged_into != kNone) group = groups_[group].merged_into;
+      // Views cost nothing, wherever they are.
+      if (group == own || operand.why.empty() || role == Role::kView) continue;
+      refusals_.push_back({index, operand.maker, std::move(operand.why)});
+    }
+  }
+
+  // As far as it depends on this group alone. Empty for operations of another nature, such as
+  // products and sorts.
+  std::string why_apart(uint32_t index, Role role, uint32_t group) const {
+    const Group& other = groups_[group];
+    const Equation& equation = program_.equations[index];
+    if (role == Role::kNone) {
+      if (equation.primitive->name.starts_with("reduce_")) {
+        return "a cluster reduces along the last dimensions only";
+      }
+      return find_elementwise(equation.primitive->name)
+                 ? fmt::format("it has no loop over tiles for {}", result_type(index).to_string())
+                 : "";
+    }
+    if (!other.is_open()) {
+      const Equation& closing = program_.equations[other.closed_by];
+      return is_boundary(closing)
+                 ? fmt::format("{} stands between them", closing.primitive->name)
+                 : fmt::format("{} reads a value of that cluster before, which ends it",
+                               closing.primitive->name);
+    }
+    if (other.members.size() >= kMaxMembers) {
+      return fmt::format("a cluster has at most {} equations", kMaxMembers);
+    }
+    Domain domain = other.domain;
+    if (!extent_in(program_, equation, role, InGroups(*this, {&group, 1}), domain)) {
+      return misfit(program_, equation, role, other.domain);
+    }
+    return "it is in the cluster of another operand, which goes over other elements";
   }
 
   // Adds the equation to the groups, which become one; false where it does not fit.
@@ -266,6 +382,8 @@ class Former {
   }
 
   const Program& program_;
+  bool explains_;
+  std::vector<Refusal> refusals_;   // where reasons are kept
   std::vector<Role> roles_;         // by equation
   std::vector<uint32_t> group_of_;  // by variable
   std::vector<Extent> extents_;     // by variable, in its group
@@ -282,6 +400,17 @@ ProgramPtr form_clusters(ProgramPtr program) {
   if (program->equations.size() < 2) return program;
   ProgramPtr changed = Former(*program).run();
   return changed ? changed : program;
+}
+
+Fusion explain_clusters(const Program& program) {
+  Fusion fusion = Former(program, /*explains=*/true).fusion();
+  for (const Equation& equation : program.equations) {
+    if (!has_regions(equation)) continue;
+    for (const NamedProgram& nested : nested_programs(equation)) {
+      fusion += explain_clusters(*nested.program);
+    }
+  }
+  return fusion;
 }
 
 }  // namespace farcall::native

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <farcall/passes/passes.h>
+#include <farcall/program/engine.h>
 
 namespace farcall::native {
 
@@ -10,5 +11,9 @@ namespace farcall::native {
 // is in one cluster at most, so that nothing is computed twice, and the results are the same, bit
 // by bit. Nothing moves past a foreign call, a loop, a branch or an update in place.
 ProgramPtr form_clusters(ProgramPtr program);
+
+// The clusters that it makes of this program and of those inside loops and branches, and why
+// neighbours are not in one.
+Fusion explain_clusters(const Program& program);
 
 }  // namespace farcall::native

@@ -11,9 +11,7 @@
 #include "engine/native/form_clusters.h"
 
 namespace farcall::native {
-namespace {
 
-// For tests and for finding errors; read once.
 bool is_fusion_on() {
   static const bool is_on = [] {
     const char* value = std::getenv("FARCALL_FUSION");
@@ -22,9 +20,7 @@ bool is_fusion_on() {
   return is_on;
 }
 
-}  // namespace
-
-ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
+Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = inline_calls(std::move(program));
   program = choose_platform(std::move(program), kPlatform);
   program = remove_dead_code(std::move(program));
@@ -37,7 +33,7 @@ ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate)
   }
   program = remove_barriers(std::move(program));
   program = remove_dead_code(std::move(program));
-  return is_fusion_on() ? form_clusters(std::move(program)) : program;
+  return {program, is_fusion_on() ? form_clusters(program) : program};
 }
 
 }  // namespace farcall::native

@@ -6,7 +6,16 @@
 
 namespace farcall::native {
 
+struct Passed {
+  ProgramPtr unfused;  // as it is before the last pass, which forms clusters
+  ProgramPtr program;
+};
+
 // With the programs in loops and branches treated too. Raises what choose_platform raises.
-ProgramPtr run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate);
+Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate);
+
+// Whether clusters are formed: unless the environment has FARCALL_FUSION=0, for tests and for
+// finding errors.
+bool is_fusion_on();
 
 }  // namespace farcall::native

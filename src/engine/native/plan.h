@@ -27,8 +27,10 @@ struct Place {
 struct Instruction {
   enum class Kind : uint8_t { kKernel, kForeignCall, kScan, kWhile, kCond };
   Kind kind;
+  bool is_copy = false;        // one that the equation needs
   uint32_t first_operand = 0;  // its pointers in State::operands; not for kForeignCall
   uint32_t call = 0;           // kForeignCall: its number
+  uint32_t equation = 0;       // that it is made of; one past the last: of the results
   void (*run)(const KernelCall&) = nullptr;
   const void* data = nullptr;  // of a kernel; ScanRegion, WhileRegion, CondRegion
 };
@@ -56,11 +58,10 @@ struct PlannedOutput {
   Place place;
 };
 
-// Copies that foreign calls needed, and what they were for; what runs in clusters.
+// Copies that foreign calls needed, and what they were for.
 struct PlanStatistics {
   int64_t alias_copies = 0;   // an aliased operand that somebody else still reads
   int64_t layout_copies = 0;  // an operand or result in another layout than row-major
-  Fusion fusion;
 };
 
 struct PlannedCall {

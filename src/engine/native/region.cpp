@@ -128,7 +128,7 @@ void ScanRegion::run(State& state, void* const* operands) const {
   carry.finish(true);
 }
 
-void WhileRegion::run(State& state, void* const* operands) const {
+int64_t WhileRegion::run(State& state, void* const* operands) const {
   State& test = *state.children[condition];
   State& step = *state.children[body];
   const size_t num_carry = carries.size();
@@ -142,9 +142,10 @@ void WhileRegion::run(State& state, void* const* operands) const {
   for (size_t i = 0; i < num_condition_consts; ++i) test.set_input(i, operands[i]);
   for (size_t i = 0; i < num_body_consts; ++i) step.set_input(i, body_consts[i]);
   carry.begin();
-  bool is_first = true;
+  int64_t num_steps = 0;
   InterruptWatch watch(brief_steps(std::max(step.plan.cost, test.plan.cost)));
-  for (;; is_first = false) {
+  for (;; ++num_steps) {
+    const bool is_first = num_steps == 0;
     for (size_t i = 0; i < num_carry; ++i) {
       if (!is_first && !carry.moves(i)) continue;
       void* const data = carry.read(i, is_first);
@@ -158,7 +159,8 @@ void WhileRegion::run(State& state, void* const* operands) const {
     carry.next();
     watch.step();
   }
-  carry.finish(!is_first);
+  carry.finish(num_steps > 0);
+  return num_steps;
 }
 
 void CondRegion::run(State& state, void* const* operands) const {

@@ -46,7 +46,8 @@ struct WhileRegion final : Region {
   size_t num_condition_consts = 0, num_body_consts = 0;
   std::vector<Carry> carries;
 
-  void run(State& state, void* const* operands) const;
+  // How many steps there were.
+  int64_t run(State& state, void* const* operands) const;
 };
 
 // Operands: the i32 number of the branch, the branches' operands; then the results.

@@ -38,14 +38,17 @@ int64_t next_run_id_base() {
 
 }  // namespace
 
-State::State(const Plan& plan) : plan(plan), run_id_base(next_run_id_base()) {
+State::State(const Plan& plan) : plan(plan), run_id_base(next_run_id_base()), mode_(usual_mode()) {
   options.run_id = run_id_base;
   options.keeper = this;
   build(options);
 }
 
 State::State(const Plan& plan, const ExecutionOptions& options)
-    : plan(plan), input_slots(plan.program->inputs.size()), output_slots(plan.outputs.size()) {
+    : plan(plan),
+      input_slots(plan.program->inputs.size()),
+      output_slots(plan.outputs.size()),
+      mode_(usual_mode()) {
   build(options);
   for (const PointerUse& use : plan.run_pointers) {
     void** const slot = use.call == PointerUse::kNoCall ? &operands[use.index]
@@ -112,7 +115,7 @@ void State::set_pointers(bool in_arena) {
   }
 }
 
-inline void State::run(const Instruction& instruction, void* scratch) {
+inline int64_t State::run(const Instruction& instruction, void* scratch) {
   switch (instruction.kind) {
     case Instruction::Kind::kForeignCall:
       invocations[instruction.call].execute();
@@ -123,29 +126,81 @@ inline void State::run(const Instruction& instruction, void* scratch) {
     case Instruction::Kind::kScan:
       static_cast<const ScanRegion*>(instruction.data)
           ->run(*this, &operands[instruction.first_operand]);
-      break;
+      return static_cast<const ScanRegion*>(instruction.data)->length;
     case Instruction::Kind::kWhile:
-      static_cast<const WhileRegion*>(instruction.data)
+      return static_cast<const WhileRegion*>(instruction.data)
           ->run(*this, &operands[instruction.first_operand]);
-      break;
     case Instruction::Kind::kCond:
       static_cast<const CondRegion*>(instruction.data)
           ->run(*this, &operands[instruction.first_operand]);
       break;
   }
+  return -1;
+}
+
+State::Mode State::usual_mode() const {
+  constexpr int64_t kLongCost = int64_t{1} << 24;
+  return plan.cost < kLongCost ? Mode::kShort : Mode::kLong;
 }
 
 void State::run() {
-  constexpr int64_t kLongCost = int64_t{1} << 24;
   void* const scratch = static_cast<std::byte*>(memory.data()) + plan.arena_bytes;
-  if (plan.cost < kLongCost) {
+  if (mode_ == Mode::kShort) [[likely]] {
     for (const Instruction& instruction : plan.instructions) run(instruction, scratch);
     return;
   }
+  if (mode_ == Mode::kProfiled) return run_profiled(scratch);
   InterruptWatch watch(1);
   for (const Instruction& instruction : plan.instructions) {
     run(instruction, scratch);
     watch.step();
+  }
+}
+
+// ---- profiles ----
+
+void State::begin_profile(detail::ProfiledRun& run) {
+  profiled_.reset(new Profiled{&run, {}});
+  for (const Instruction& instruction : plan.instructions) {
+    profiled_->totals.push_back({instruction.equation, instruction.is_copy});
+  }
+  mode_ = Mode::kProfiled;
+  for (const auto& child : children) child->begin_profile(run);
+}
+
+void State::end_profile() {
+  for (const auto& child : children) child->end_profile();
+  if (!profiled_) return;
+  profiled_->run->add_totals(plan.program, std::move(profiled_->totals));
+  profiled_.reset();
+  mode_ = usual_mode();
+}
+
+void State::run_profiled(void* scratch) {
+  constexpr int64_t kShownSteps = 8;
+  detail::ProfiledRun& profile = *profiled_->run;
+  const bool is_shown = profiled_->num_shown < kShownSteps;
+  ++profiled_->num_shown;
+  InterruptWatch watch(1);
+  int64_t begin = detail::ProfiledRun::now();
+  for (size_t i = 0; i < plan.instructions.size(); ++i) {
+    const Instruction& instruction = plan.instructions[i];
+    // Of each loop the first steps.
+    for (const auto& child : children) child->profiled_->num_shown = is_shown ? 0 : kShownSteps;
+    const int64_t inside_before = profile.inside;
+    const int64_t steps = run(instruction, scratch);
+    const int64_t end = detail::ProfiledRun::now();
+    detail::ProfiledRun::Total& total = profiled_->totals[i];
+    ++total.calls;
+    total.nanoseconds += end - begin;
+    total.self += end - begin - (profile.inside - inside_before);
+    profile.inside = inside_before + (end - begin);
+    if (is_shown) {
+      profile.add(
+          {plan.program.get(), instruction.equation, instruction.is_copy, begin, end, steps});
+    }
+    watch.step();
+    begin = end;
   }
 }
 
@@ -167,6 +222,7 @@ void State::add_memory(std::vector<Storage>& all) const {
   all.push_back(memory);
   all.insert(all.end(), private_inputs.begin(), private_inputs.end());
   all.insert(all.end(), plan.constants.begin(), plan.constants.end());
+  for (const Invocation& invocation : invocations) invocation.add_memory(all);
   for (const auto& child : children) child->add_memory(all);
 }
 

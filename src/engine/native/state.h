@@ -10,6 +10,7 @@
 
 #include <farcall/core/storage.h>
 #include <farcall/ffi/foreign_call.h>
+#include <farcall/program/profile.h>
 
 #include "engine/native/plan.h"
 
@@ -35,6 +36,11 @@ struct State final : MemoryKeeper {
 
   // Runs the instructions; the pointers are set.
   void run();
+
+  // From now on runs tell this profile what they do, those of children too.
+  void begin_profile(detail::ProfiledRun& run);
+  // Gives it the totals.
+  void end_profile();
 
   // What keep() keeps besides this state's own memory: the arrays of the run that begins.
   void set_memory_of_run(std::span<const Storage* const> inputs, std::span<const Storage> outputs) {
@@ -71,7 +77,9 @@ struct State final : MemoryKeeper {
   static void set(const std::vector<void**>& slots, void* data) {
     for (void** slot : slots) *slot = data;
   }
-  void run(const Instruction& instruction, void* scratch);
+  // The number of steps of a loop, -1 for other instructions.
+  int64_t run(const Instruction& instruction, void* scratch);
+  void run_profiled(void* scratch);
   void build(const ExecutionOptions& seen);
   bool is_leased() const;
   void lease();
@@ -80,11 +88,23 @@ struct State final : MemoryKeeper {
   void set_pointers(bool in_arena);
   void add_memory(std::vector<Storage>& all) const;
 
+  // How instructions are run: one after the other, with a look for interrupts between them, or
+  // each with its time.
+  enum class Mode : uint8_t { kShort, kLong, kProfiled };
+  Mode usual_mode() const;
+
+  Mode mode_;
   bool has_leases_ = false;       // here or in children
   const void* leased_ = nullptr;  // where pointers into a leased arena point
   std::span<const Storage* const> inputs_of_run_;
   std::span<const Storage> outputs_of_run_;
   std::shared_ptr<const std::vector<Storage>> kept_;
+  struct Profiled {
+    detail::ProfiledRun* run;
+    std::vector<detail::ProfiledRun::Total> totals;  // by instruction
+    int64_t num_shown = 0;                           // steps of which each equation was shown
+  };
+  std::unique_ptr<Profiled> profiled_;
 };
 
 // The states of an executable. Taking one is a single exchange on a slot that a thread comes back

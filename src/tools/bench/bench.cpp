@@ -143,7 +143,8 @@ class Run {
         call_({.target = std::move(target),
                .arguments = test.arguments,
                .results = test.results,
-               .attributes = std::move(attributes)}),
+               .attributes = std::move(attributes),
+               .is_checked = false}),
         invocation_(call_) {
     operands_.give_to(invocation_);
   }

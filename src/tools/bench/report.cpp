@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <farcall/core/quantity.h>
 #include <farcall/core/quote.h>
 
 #include "tools/bench/bench.h"
@@ -26,27 +27,6 @@ Json to_json(const Timing& timing) {
 }
 
 namespace {
-
-// With three digits and a prefix: "12.3 µs", "1.05 MB". The width counts characters.
-std::string with_prefix(double value, std::string_view unit, size_t width) {
-  struct Prefix {
-    double scale;
-    const char* text;
-  };
-  static constexpr Prefix kPrefixes[] = {{1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
-                                         {1, ""},     {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}};
-  const auto* prefix =
-      std::ranges::find_if(kPrefixes, [&](const Prefix& p) { return value >= 0.9995 * p.scale; });
-  if (prefix == std::end(kPrefixes)) --prefix;
-  const double shown = value / prefix->scale;
-  const int digits = unit == "B" && prefix->scale == 1 ? 0
-                     : shown < 9.995                   ? 2
-                     : shown < 99.95                   ? 1
-                                                       : 0;
-  const std::string text = fmt::format("{:.{}f} {}{}", shown, digits, prefix->text, unit);
-  const size_t length = text.size() - (prefix->scale == 1e-6);  // two bytes, one character
-  return fmt::format("{:{}}{}", "", length < width ? width - length : 0, text);
-}
 
 std::string sizes_text(const Sizes& sizes) {
   std::string text;
@@ -90,11 +70,11 @@ std::string table(const std::vector<BenchReport>& reports, const BenchReport& re
     }
     text +=
         fmt::format("  {:<{}} {} {} {:>5.1f} % {} {} {}", sizes_text(test.sizes), width,
-                    with_prefix(test.nbytes, "B", 9), with_prefix(test.warm.median, "s", 10),
-                    test.warm.noise * 100, with_prefix(test.nbytes / test.warm.median, "B/s", 10),
-                    with_prefix(test.cold.median, "s", 10),
-                    with_prefix(test.nbytes / test.cold.median, "B/s", 10));
-    if (has_flops) text += with_prefix(test.flops / test.warm.median, "FLOP/s", 13);
+                    quantity_text(test.nbytes, "B", 9), quantity_text(test.warm.median, "s", 10),
+                    test.warm.noise * 100, quantity_text(test.nbytes / test.warm.median, "B/s", 10),
+                    quantity_text(test.cold.median, "s", 10),
+                    quantity_text(test.nbytes / test.cold.median, "B/s", 10));
+    if (has_flops) text += quantity_text(test.flops / test.warm.median, "FLOP/s", 13);
     if (limits) text += fmt::format(" {:>7.1f} %", test.share(*limits) * 100);
     if (const BenchCase* first = reference_case(reports, report, test))
       text += fmt::format(" {:>11.2f}", test.warm.median / first->warm.median);
@@ -182,8 +162,8 @@ std::string to_text(const std::vector<BenchReport>& reports, const std::optional
   if (limits) {
     text += fmt::format("{} thread{}: memory {}, float32 {}\n", limits->num_threads,
                         limits->num_threads == 1 ? "" : "s",
-                        with_prefix(limits->bytes_per_second, "B/s", 0),
-                        with_prefix(limits->flops_per_second, "FLOP/s", 0));
+                        quantity_text(limits->bytes_per_second, "B/s", 0),
+                        quantity_text(limits->flops_per_second, "FLOP/s", 0));
   }
   for (const BenchReport& report : reports) {
     text += fmt::format("\n{}", styled(Style::kBold, report.spec.symbol));

@@ -108,7 +108,8 @@ Site::Site(const CheckSpec& spec, const Case& test, const LoadedHandler& handler
       call_({.target = handler.target,
              .arguments = test.arguments,
              .results = test.results,
-             .attributes = handler.attributes}) {
+             .attributes = handler.attributes,
+             .is_checked = false}) {
   release_scratch(t_context);
 }
 

@@ -6,7 +6,6 @@
 
 #include <farcall/core/error.h>
 #include <farcall/core/layout.h>
-#include <farcall/primitives/cluster.h>
 #include <farcall/primitives/shard_map.h>
 
 #include "engine/native/kernels/shard_map.h"
@@ -27,6 +26,7 @@ Instructions::Instructions(const Analysis& analysis, Allocation& allocation, Pla
       report_of_(program_.equations.size(), kNever) {}
 
 void Instructions::add_equation(size_t index) {
+  equation_ = static_cast<uint32_t>(index);
   const Equation& equation = program_.equations[index];
   const PrimitiveKind kind = equation.primitive->kind;
   // A view's result is its operand's memory, and a token has no bytes.
@@ -88,9 +88,6 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
   allocation_.reuse_operands(equation, index, layouts_, kernel);
   for (const uint32_t output : equation.outputs) operands.push_back(allocation_.define(output));
   add_kernel(std::move(kernel), operands);
-  if (const auto* cluster = try_params<ClusterParams>(equation.params.get())) {
-    plan_.statistics.fusion += {1, std::ssize(cluster->jaxpr->equations)};
-  }
 }
 
 uint32_t Instructions::add_operands(std::span<const Place> operands, bool needs_alignment) {
@@ -103,14 +100,20 @@ uint32_t Instructions::add_operands(std::span<const Place> operands, bool needs_
   return first;
 }
 
-void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands) {
+void Instructions::add(Instruction instruction) {
+  instruction.equation = equation_;
+  plan_.instructions.push_back(instruction);
+}
+
+void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy) {
   Instruction instruction{Instruction::Kind::kKernel};
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/false);
   instruction.run = kernel.run;
   instruction.data = kernel.data.get();
   plan_.scratch_bytes = std::max(plan_.scratch_bytes, kernel.scratch_bytes);
   plan_.kernels.push_back(std::move(kernel));
-  plan_.instructions.push_back(instruction);
+  instruction.is_copy = is_copy;
+  add(instruction);
 }
 
 // A copy of an array from one layout to another.
@@ -126,7 +129,7 @@ void Instructions::add_copy(ShapeDtype type, Place from, const MajorToMinor& fro
     static_cast<const StridedCopy*>(call.data)->run(call.operands[0], call.operands[1]);
   };
   const Place operands[] = {from, to};
-  add_kernel(std::move(kernel), operands);
+  add_kernel(std::move(kernel), operands, /*is_copy=*/true);
 }
 
 Place Instructions::Temporaries::add(size_t nbytes) {
@@ -194,7 +197,6 @@ void Instructions::add_child(std::unique_ptr<const Plan> child) {
   plan_.has_execution_stages |= child->has_execution_stages;
   plan_.statistics.alias_copies += child->statistics.alias_copies;
   plan_.statistics.layout_copies += child->statistics.layout_copies;
-  plan_.statistics.fusion += child->statistics.fusion;
   plan_.reports.insert(plan_.reports.end(), child->reports.begin(), child->reports.end());
   plan_.children.push_back(std::move(child));
 }
@@ -226,13 +228,14 @@ void Instructions::add_region(const Equation& equation, PlannedRegion region) {
   instruction.first_operand = add_operands(operands, /*needs_alignment=*/true);
   instruction.data = region.region.get();
   plan_.regions.push_back(std::move(region.region));
-  plan_.instructions.push_back(instruction);
+  add(instruction);
   temporaries.release();
 }
 
 // ---- the end ----
 
 void Instructions::add_outputs(const PlanOptions& options) {
+  equation_ = static_cast<uint32_t>(program_.equations.size());
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const ShapeDtype type = program_.type_of(program_.outputs[i]);
     const Place place = row_major_place(program_.outputs[i], "the caller");

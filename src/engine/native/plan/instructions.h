@@ -53,7 +53,8 @@ class Instructions {
   void add_kernel(const Equation& equation, size_t index);
   Kernel make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
                      std::span<const ShapeDtype> outputs);
-  void add_kernel(Kernel kernel, std::span<const Place> operands);
+  void add_kernel(Kernel kernel, std::span<const Place> operands, bool is_copy = false);
+  void add(Instruction instruction);
   void add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
                 const MajorToMinor& to_layout);
   uint32_t add_operands(std::span<const Place> operands, bool needs_alignment);
@@ -86,6 +87,7 @@ class Instructions {
   // By variable: its row-major copy, which lives until the variable itself is read last.
   std::vector<Place> row_major_copies_;
   std::vector<size_t> report_of_;  // by equation, of foreign calls
+  uint32_t equation_ = 0;          // that instructions are added for
 };
 
 }  // namespace farcall::native

@@ -144,7 +144,7 @@ void Instructions::add_call(ForeignCallSpec spec, std::span<const Place> argumen
                               .is_result = true,
                               .place = results[i]});
   }
-  plan_.instructions.push_back(instruction);
+  add(instruction);
 }
 
 }  // namespace farcall::native

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/error.h>
+#include <farcall/ffi/foreign_call.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/interpreter.h>
@@ -56,15 +58,19 @@ class OwnMemory final : public MemoryKeeper {
         all.push_back(input.storage());
         all.back().mark_exported();
       }
+      if (checked_) checked_->add_memory(all);
       kept_ = std::make_shared<const std::vector<Storage>>(std::move(all));
     }
     return kept_;
   }
   bool is_kept() const { return kept_ != nullptr; }
+  // What the callback sees in place of the memory, where calls are checked.
+  void set_checked(const Invocation& invocation) { checked_ = &invocation; }
 
  private:
   std::span<const Array> inputs_;
   std::span<const Storage> results_;
+  const Invocation* checked_ = nullptr;
   std::shared_ptr<const std::vector<Storage>> kept_;
 };
 
@@ -72,6 +78,21 @@ Storage copy_of(const Storage& from) {
   Storage copy = Storage::allocate(from.nbytes());
   if (from.nbytes() > 0) std::memcpy(copy.data(), from.data(), from.nbytes());
   return copy;
+}
+
+// As a program calls it: through a frame, which has the checks.
+void call_checked(const CallbackParams& params, std::span<Buffer> arguments,
+                  std::span<Buffer> results, ExecutionOptions& options, OwnMemory& own) {
+  ForeignCallSpec spec = {.target = params.callback->target, .results = params.result_types};
+  for (const Buffer& argument : arguments) spec.arguments.push_back(argument.type());
+  const ForeignCall call(std::move(spec));
+  Invocation invocation(call);
+  for (size_t i = 0; i < arguments.size(); ++i) invocation.set_argument(i, arguments[i].data());
+  for (size_t i = 0; i < results.size(); ++i) invocation.set_result(i, results[i].data());
+  own.set_checked(invocation);
+  options.keeper = &own;
+  invocation.begin(options);
+  invocation.execute();
 }
 
 std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Array> inputs) {
@@ -93,8 +114,12 @@ std::vector<Array> evaluate_callback(const ParamsPtr& params, std::span<const Ar
   OwnMemory own(inputs, memory);
   ExecutionOptions options;
   options.run_id = new_run_id();
-  p.callback->function(
-      {ExecutionContext(Stage::kExecute, options, options.run_id), results, arguments, &own});
+  if (is_on(Flag::kCheckForeignCalls)) {
+    call_checked(p, arguments, results, options, own);
+  } else {
+    p.callback->function(
+        {ExecutionContext(Stage::kExecute, options, options.run_id), results, arguments, &own});
+  }
   std::vector<Array> arrays;
   for (size_t i = 0; i < memory.size(); ++i) {
     arrays.emplace_back(p.result_types[i], own.is_kept() ? copy_of(memory[i]) : memory[i]);
