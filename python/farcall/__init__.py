@@ -125,6 +125,7 @@ from farcall._sharding import P as P
 from farcall._sharding import Shard as Shard
 from farcall._sharding import make_mesh as make_mesh
 from farcall._sharding import set_mesh as set_mesh
+from farcall._to_jax import to_jax as to_jax
 from farcall._types import typeof as typeof
 from farcall._vmap import vmap as vmap
 from farcall.dtypes import float0 as float0

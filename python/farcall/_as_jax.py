@@ -19,7 +19,7 @@ JAX_VERSION = "0.10.2"
 _OWN = ("farcall.testing",)
 
 
-class _Root(types.ModuleType):
+class StandIn(types.ModuleType):
     """The module ``jax``: what farcall has, and JAX's version."""
 
     def __getattr__(self, name: str) -> Any:
@@ -61,7 +61,7 @@ def _export_module() -> types.ModuleType:
 
 
 def _modules() -> dict[str, types.ModuleType]:
-    root = _Root("jax", farcall.__doc__)
+    root = StandIn("jax", farcall.__doc__)
     version: Any = types.ModuleType("jax.version")
     numbers = tuple(int(part) for part in JAX_VERSION.split("."))
     for module in (root, version):

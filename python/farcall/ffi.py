@@ -14,6 +14,7 @@ from farcall._core import FfiError as FfiError
 from farcall._define import Definition as Definition
 from farcall._define import define as define
 from farcall._environment import include_dir as include_dir
+from farcall._export_handler import export_handler as export_handler
 from farcall._inline import CompileError as CompileError
 from farcall._inline import HandlerLibrary as HandlerLibrary
 from farcall._inline import load_inline as load_inline
@@ -27,6 +28,7 @@ __all__ = [
     "HandlerLibrary",
     "abstract_token",
     "define",
+    "export_handler",
     "ffi_call",
     "include_dir",
     "is_batch_partitionable",

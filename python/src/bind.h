@@ -18,6 +18,7 @@ void bind_control_flow(nb::module_& module);  // loops and branches
 void bind_custom_rules(nb::module_& module);  // custom_jvp, custom_vjp, custom_vmap
 void bind_define(nb::module_& module);        // definitions of targets
 void bind_derivatives(nb::module_& module);   // jvp, vjp, linearize, grad
+void bind_exchange(nb::module_& module);      // programs for other libraries
 void bind_ffi(nb::module_& module);           // registration of targets and types
 void bind_fft(nb::module_& module);           // Fourier transforms
 void bind_image(nb::module_& module);         // images

@@ -65,7 +65,7 @@ void replace_file_or_raise(nb::bytes path, nb::bytes data) {
 }  // namespace
 
 void bind_program(nb::module_& module) {
-  nb::class_<Program> program(module, "Program",
+  nb::class_<Program> program(module, "Program", nb::is_weak_referenceable(),
                               "A typed list of equations, made by recording a function.");
   program
       .def("__str__",

@@ -93,6 +93,8 @@ NB_MODULE(_core, module) {
   nanobind::module_ ffi = module.def_submodule("ffi");
   bind_ffi(ffi);
   bind_define(ffi);
+  nanobind::module_ exchange = module.def_submodule("exchange");
+  bind_exchange(exchange);
   nanobind::module_ callbacks = module.def_submodule("callbacks");
   bind_callbacks(callbacks);
   bind_ffi_call(ffi);

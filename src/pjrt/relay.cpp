@@ -63,13 +63,6 @@ ProgramPtr program_of(const Program& program, const Equation& equation) {
   return builder.build(outputs);
 }
 
-Storage borrowed(void* data, size_t nbytes, bool is_copied) {
-  if (!is_copied || nbytes == 0) return Storage::adopt(data, nbytes, nullptr, nullptr);
-  Storage copy = Storage::allocate(nbytes);
-  std::memcpy(copy.data(), data, nbytes);
-  return copy;
-}
-
 ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets rets) {
   const auto buffer_of = [&](size_t i) { return args.get<ffi::AnyBuffer>(i).value(); };
   const auto result_of = [&](size_t i) { return *rets.get<ffi::AnyBuffer>(i).value(); };
@@ -79,7 +72,8 @@ ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets re
   const Relay* relay = relays().find(static_cast<uint64_t>(id));
   if (!run || !relay) return ffi::Error::Internal("farcall.relay: the run has ended");
   if (run->has_failed()) return ffi::Error::Aborted("farcall.relay: an earlier call failed");
-  std::vector<void*> arguments, results;
+  std::vector<const void*> arguments;
+  std::vector<void*> results;
   for (size_t i = 1; i < args.size(); ++i) arguments.push_back(buffer_of(i).untyped_data());
   for (size_t i = 0; i < rets.size(); ++i) results.push_back(result_of(i).untyped_data());
   if (results.size() > relay->executable().output_types().size()) {
@@ -87,7 +81,7 @@ ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets re
     results.pop_back();
   }
   try {
-    relay->run(arguments, results, run->options());
+    run_on_memory(relay->executable(), arguments, results, run->options());
   } catch (...) {
     run->fail(std::current_exception());
     return ffi::Error::Aborted("farcall.relay: the call failed");
@@ -98,28 +92,10 @@ ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets re
 }  // namespace
 
 Relay::Relay(const Program& program, const Equation& equation)
-    : copies_arguments_(equation.primitive->is_callback()) {
-  executable_ = compile(program_of(program, equation), host_device());
-  id_ = static_cast<int64_t>(relays().add(this));
-}
+    : executable_(compile(program_of(program, equation), host_device())),
+      id_(static_cast<int64_t>(relays().add(this))) {}
 
 Relay::~Relay() { relays().remove(static_cast<uint64_t>(id_)); }
-
-void Relay::run(std::span<void* const> arguments, std::span<void* const> results,
-                const ExecutionOptions& options) const {
-  std::vector<Storage> inputs;
-  std::vector<const Storage*> pointers;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    inputs.push_back(
-        borrowed(arguments[i], executable_->input_types()[i].nbytes(), copies_arguments_));
-  }
-  for (const Storage& input : inputs) pointers.push_back(&input);
-  std::vector<Storage> outputs(results.size());
-  executable_->execute(pointers, outputs, options);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (outputs[i].nbytes() > 0) std::memcpy(results[i], outputs[i].data(), outputs[i].nbytes());
-  }
-}
 
 Run::Run(const ExecutionOptions& options) : number_(runs().add(this)), options_(options) {}
 Run::~Run() { runs().remove(number_); }

@@ -28,14 +28,10 @@ class Relay {
 
   int64_t id() const { return id_; }
   const Executable& executable() const { return *executable_; }
-  // Memory of the caller. Raises what the equation raises.
-  void run(std::span<void* const> arguments, std::span<void* const> results,
-           const ExecutionOptions& options) const;
 
  private:
-  int64_t id_;
-  bool copies_arguments_;  // somebody may keep views of them
   std::shared_ptr<const Executable> executable_;
+  int64_t id_;
 };
 
 // One execution of a program with relays; found by its number while it lasts.

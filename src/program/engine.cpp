@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -41,7 +42,61 @@ const char* engine_of_environment() {
   return true;
 }();
 
+struct Bytes {
+  const void* data;
+  size_t nbytes;
+
+  bool overlaps(const Bytes& other) const {
+    const auto begin = reinterpret_cast<uintptr_t>(data);
+    const auto other_begin = reinterpret_cast<uintptr_t>(other.data);
+    return begin < other_begin + other.nbytes && other_begin < begin + nbytes;
+  }
+};
+
+Storage borrowed(const void* data, size_t nbytes) {
+  // Only read: memory that is not owned is never written, but for results.
+  return Storage::adopt(const_cast<void*>(data), nbytes, nullptr, nullptr);
+}
+
+Storage copied(const void* data, size_t nbytes) {
+  Storage copy = Storage::allocate(nbytes);
+  if (nbytes > 0) std::memcpy(copy.data(), data, nbytes);
+  return copy;
+}
+
 }  // namespace
+
+void run_on_memory(const Executable& executable, std::span<const void* const> inputs,
+                   std::span<void* const> results, const ExecutionOptions& options) {
+  const auto input_types = executable.input_types();
+  const auto output_types = executable.output_types();
+  // Whoever keeps memory needs it to have an owner; a device has memory of its own.
+  const bool is_shared = executable.device().is_host() && !executable.program().holds_callback;
+  std::vector<Storage> held;
+  std::vector<const Storage*> pointers;
+  std::vector<Storage> outputs(results.size());
+  held.reserve(inputs.size());  // addresses must stay
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const size_t nbytes = input_types[i].nbytes();
+    pointers.push_back(
+        &held.emplace_back(is_shared ? borrowed(inputs[i], nbytes) : copied(inputs[i], nbytes)));
+  }
+  for (size_t i = 0; is_shared && i < results.size(); ++i) {
+    const Bytes result{results[i], output_types[i].nbytes()};
+    const auto overlaps = [&](const Storage& input) {
+      return result.overlaps({input.data(), input.nbytes()});
+    };
+    if (is_aligned(result.data) && std::ranges::none_of(held, overlaps)) {
+      outputs[i] = borrowed(result.data, result.nbytes);
+    }
+  }
+  executable.execute(pointers, outputs, options);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Storage made = outputs[i].buffer() ? outputs[i].buffer()->to_host() : outputs[i];
+    const size_t nbytes = output_types[i].nbytes();
+    if (nbytes > 0 && made.data() != results[i]) std::memcpy(results[i], made.data(), nbytes);
+  }
+}
 
 Executable::Executable(const Device& device, ProgramPtr program, bool is_brief)
     : device_(device),

@@ -126,10 +126,12 @@ class FARCALL_API Executable {
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 
   // `inputs` lie on the device and are dense, row-major and of the program's input types, in order;
-  // `outputs` are empty and receive memory of the device with the results. Inputs are only read,
-  // unless donated at compile time and unique. Raises FfiError for a handler that fails; outputs
-  // then stay empty and the executable usable. An engine may return before the results are there;
-  // their buffers' wait() then raises the error.
+  // `outputs` are empty and receive memory of the device with the results. One that is not empty
+  // holds memory of the host for its result, aligned to kAlignment and apart from all other memory
+  // of the call; the engine may put the result elsewhere all the same, and the storage says where.
+  // Inputs are only read, unless donated at compile time and unique. Raises FfiError for a handler
+  // that fails; outputs then stay empty and the executable usable. An engine may return before the
+  // results are there; their buffers' wait() then raises the error.
   virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const = 0;
 
@@ -165,6 +167,16 @@ class ExecutablesByDevice {
 inline bool may_overwrite(const Storage& storage) {
   return storage.is_owned() && storage.is_unique();
 }
+
+// Runs on memory of the host that the caller owns, dense and row-major: pointers to the elements of
+// each input and of each result, which may be null where there are none. Results are written where
+// they are to be, without a copy, by an engine that runs on the host; but for those in memory that
+// an input lies in too or that is not aligned to kAlignment, and for programs with callbacks, whose
+// functions may keep views of what they see. Raises what execute() raises; results are undefined
+// then.
+FARCALL_API void run_on_memory(const Executable& executable, std::span<const void* const> inputs,
+                               std::span<void* const> results,
+                               const ExecutionOptions& options = {});
 
 // By input: whether a run on these would write over it. Empty when it overwrites none. Memory that
 // two inputs share is not written.

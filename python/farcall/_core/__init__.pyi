@@ -9,6 +9,7 @@ from farcall._core import callbacks as callbacks
 from farcall._core import config as config
 from farcall._core import devices as devices
 from farcall._core import distributed as distributed
+from farcall._core import exchange as exchange
 from farcall._core import ffi as ffi
 from farcall._core import fft as fft
 from farcall._core import image as image

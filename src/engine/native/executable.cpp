@@ -249,8 +249,11 @@ class NativeExecutable final : public Executable {
           outputs[i] = plan_->constants[planned.place.index];
           break;
         default:
-          outputs[i] = planned.place.index == i ? Storage::allocate(planned.nbytes)
-                                                : outputs[planned.place.index];
+          if (planned.place.index != i) {
+            outputs[i] = outputs[planned.place.index];
+          } else if (!outputs[i]) {
+            outputs[i] = Storage::allocate(planned.nbytes);
+          }
       }
     }
   }

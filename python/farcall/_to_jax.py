@@ -1,0 +1,173 @@
+"""Functions of farcall as functions of JAX."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from farcall import _core
+from farcall._array import ShapeDtypeStruct
+from farcall._as_jax import StandIn
+from farcall._config import config
+from farcall._functions import check_callable, name_of, wraps
+
+_exchange = _core.exchange
+_TARGET = "farcall.program"
+
+
+def real_jax(where: str) -> Any:
+    """The module jax. Raises ImportError where it is not installed, or is farcall itself."""
+    try:
+        import jax
+    except ImportError as error:
+        raise ImportError(f"{where}: needs JAX, which cannot be imported ({error})") from error
+    if isinstance(jax, StandIn):
+        raise ImportError(f"{where}: jax is farcall here, made by farcall.as_jax()")
+    return jax
+
+
+def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of JAX that runs ``fun``, with all of its derivatives and batches.
+
+    It is recorded by farcall for the types of its arguments, and JAX calls the compiled program as
+    a foreign function. ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and all others go through it in any
+    order: the derivatives and batches are programs that farcall makes of its own, the rules of
+    ``define``, ``custom_jvp`` and ``custom_vjp`` included.
+
+    Args:
+      fun: takes and returns pytrees of arrays. It must not depend on the arrays' values in Python,
+        and may call Python by ``pure_callback`` and ``buffer_callback``. Arrays that it closes over
+        are kept as they were at the first call.
+
+    Returns:
+      A function of the same arguments, for arrays of JAX on the CPU, traced or not.
+
+    Raises:
+      ImportError: JAX is not installed.
+      ValueError: at a call, when the program has effects, which JAX would drop or repeat, or gives
+        64-bit results while JAX has these switched off (``jax_enable_x64``).
+    """
+    check_callable(fun, "to_jax")
+    jax = real_jax("to_jax")
+    name = name_of(fun)
+    where = f"to_jax({name})"
+
+    @functools.lru_cache(maxsize=_MAX_PROGRAMS)
+    def record(tree: Any, types: tuple[ShapeDtypeStruct, ...], x64: bool) -> Any:
+        del x64  # a key alone: the flag changes what is recorded
+
+        def flat(*leaves: Any) -> Any:
+            args, kwargs = jax.tree.unflatten(tree, leaves)
+            return fun(*args, **kwargs)
+
+        program, out_tree, captured = _core.transforms.trace_closure(flat, where, name, types)
+        if _exchange.has_effects(program):
+            raise ValueError(
+                f"{where}: the function has effects (has_side_effect, debug.print, io_callback), "
+                "which JAX would drop or repeat"
+            )
+        return program, out_tree, [numpy.asarray(array) for array in captured]
+
+    @wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        arrays = [jax.numpy.asarray(leaf) for leaf in leaves]
+        types = tuple(ShapeDtypeStruct(array.shape, array.dtype) for array in arrays)
+        program, out_tree, captured = record(tree, types, config.enable_x64)
+        if not jax.config.jax_enable_x64:
+            _refuse_64_bits(where, program)
+        results = _primitive().bind(*captured, *arrays, program=program)
+        return out_tree.unflatten(results)
+
+    return call
+
+
+# Of one function, for arguments of different types.
+_MAX_PROGRAMS = 256
+
+
+def _refuse_64_bits(where: str, program: _core.Program) -> None:
+    for number, type_ in enumerate(program.out_avals):
+        if type_.dtype.itemsize > (8 if type_.dtype.kind == "c" else 4):
+            raise ValueError(
+                f"{where}: result {number} is {type_.dtype}, which JAX makes 32 bits wide unless "
+                "jax_enable_x64 is on; switch it on, or convert the result"
+            )
+
+
+@functools.cache
+def _primitive() -> Any:
+    """JAX's primitive with the one parameter ``program``, which all derived programs are too."""
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, batching, mlir
+
+    jax = real_jax("to_jax")
+    jax.ffi.register_ffi_target(_TARGET, _exchange.program_handlers(), platform="cpu")
+    primitive = Primitive("farcall")
+    primitive.multiple_results = True
+
+    def types(*_: Any, program: Any) -> list[Any]:
+        return [jax.core.ShapedArray(t.shape, t.dtype) for t in program.out_avals]
+
+    primitive.def_abstract_eval(types)
+
+    @functools.lru_cache(maxsize=_MAX_PROGRAMS)
+    def compiled(program: Any) -> Any:
+        return jax.jit(lambda *arrays: primitive.bind(*arrays, program=program))
+
+    primitive.def_impl(lambda *arrays, program: compiled(program)(*arrays))
+
+    def lower(context: Any, *operands: Any, program: Any) -> Any:
+        context.module_context.add_keepalive(program)  # and the callbacks that it names
+        rule = jax.ffi.ffi_lowering(_TARGET)
+        return rule(context, *operands, program=program.to_text())
+
+    mlir.register_lowering(primitive, lower, platform="cpu")
+
+    def jvp(primals: Any, tangents: Any, *, program: Any) -> Any:
+        varies = [not _is_zero(ad, tangent) for tangent in tangents]
+        given = [t for t, it_varies in zip(tangents, varies, strict=True) if it_varies]
+        count = len(program.out_avals)
+        try:
+            known, linear, depends = _exchange.linearized(program, varies)
+            results = primitive.bind(*primals, program=known)
+            outputs, residuals = results[:count], results[count:]
+            moved = iter(primitive.bind(*residuals, *given, program=linear))
+        except NotImplementedError:
+            # A while loop: its values cannot be had apart from its derivative, which has forward
+            # mode alone.
+            whole, depends = _exchange.with_tangents(program, varies)
+            results = primitive.bind(*primals, *given, program=whole)
+            outputs, moved = results[:count], iter(results[count:])
+        return outputs, [
+            next(moved) if it_depends else ad.Zero(type_.to_tangent_aval())
+            for type_, it_depends in zip(types(program=program), depends, strict=True)
+        ]
+
+    def transpose(cotangents: Any, *inputs: Any, program: Any) -> list[Any]:
+        is_linear = [ad.is_undefined_primal(x) for x in inputs]
+        has_cotangent = [not _is_zero(ad, cotangent) for cotangent in cotangents]
+        backward = _exchange.transposed(program, is_linear, has_cotangent)
+        known = [x for x, linear in zip(inputs, is_linear, strict=True) if not linear]
+        given = [ct for ct, there in zip(cotangents, has_cotangent, strict=True) if there]
+        found = iter(primitive.bind(*known, *given, program=backward))
+        return [next(found) if linear else None for linear in is_linear]
+
+    def batch(inputs: Any, axes: Any, *, program: Any) -> Any:
+        size = next(x.shape[axis] for x, axis in zip(inputs, axes, strict=True) if axis is not None)
+        numbers = [-1 if axis is None else axis for axis in axes]
+        results = primitive.bind(*inputs, program=_exchange.batched(program, size, numbers))
+        return results, [0] * len(results)
+
+    ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = transpose
+    batching.primitive_batchers[primitive] = batch
+    return primitive
+
+
+def _is_zero(ad: Any, tangent: Any) -> bool:
+    # Integers have tangents of dtype float0, which are zero.
+    return isinstance(tangent, ad.Zero) or tangent.dtype.kind == "V"

@@ -1,0 +1,126 @@
+// Programs for other libraries: as handlers, and transformed as those libraries ask for it.
+#include "bind.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/exchange/export_handler.h>
+#include <farcall/trace/derive.h>
+
+#include "interpreter_lock.h"
+
+namespace farcall::python {
+namespace {
+
+using ProgramObject = std::shared_ptr<Program>;
+
+ProgramObject object_of(const ProgramPtr& program) {
+  return std::const_pointer_cast<Program>(program);
+}
+
+nb::object capsule_of(FARCALL_FFI_Handler* handler) {
+  return nb::steal(PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr));
+}
+
+// What a Python function raised, for callers that know no Python.
+[[noreturn]] void raise_as_error(const nb::python_error& error) {
+  const std::pair<PyObject*, ErrorCode> codes[] = {
+      {PyExc_NotImplementedError, ErrorCode::kUnimplemented},
+      {PyExc_ValueError, ErrorCode::kInvalidArgument},
+      {PyExc_TypeError, ErrorCode::kInvalidArgument},
+      {PyExc_MemoryError, ErrorCode::kResourceExhausted},
+  };
+  ErrorCode code = ErrorCode::kInternal;
+  for (const auto& [type, its_code] : codes) {
+    if (error.matches(type)) {
+      code = its_code;
+      break;
+    }
+  }
+  throw Error(code, fmt::format("{}: {}", nb::type_name(error.type()).c_str(),
+                                nb::str(error.value()).c_str()));
+}
+
+// `record` gives the Program for a list of ShapeDtypeStruct.
+nb::object export_recorded(const std::string& name, nb::callable record) {
+  const auto held = share(std::move(record));
+  const auto compile_for = [held](std::span<const ShapeDtype> operands) {
+    ProgramPtr program;
+    {
+      const WithLock lock;
+      try {
+        nb::list types;
+        for (const ShapeDtype& type : operands) types.append(nb::cast(type));
+        program = nb::cast<ProgramObject>((*held)(types));
+      } catch (const nb::python_error& error) {
+        raise_as_error(error);
+      }
+    }
+    return compile(program, host_device());
+  };
+  return capsule_of(export_compiled(name, compile_for));
+}
+
+nb::dict handlers_of_programs() {
+  const HandlerBundle bundle = program_handlers();
+  nb::dict stages;
+  stages["instantiate"] = capsule_of(bundle.instantiate);
+  stages["execute"] = capsule_of(bundle.execute);
+  return stages;
+}
+
+// The program with residuals behind its outputs; the program from the residuals and the tangents of
+// the inputs that vary to those of the outputs that do; which outputs these are.
+nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& varies) {
+  const ProgramJvp jvp = jvp_program(program, varies);
+  std::vector<bool> is_unknown(program->inputs.size(), false),
+      force(program->outputs.size(), false);
+  is_unknown.resize(jvp.program->inputs.size(), true);
+  force.resize(jvp.program->outputs.size(), true);
+  const ProgramSplit split = split_program(jvp.program, is_unknown, force);
+  return nb::make_tuple(object_of(split.known), object_of(split.unknown), jvp.varies);
+}
+
+// The outputs, then the tangents of those that vary; which outputs these are.
+nb::tuple with_tangents(const ProgramObject& program, const std::vector<bool>& varies) {
+  const ProgramJvp jvp = jvp_program(program, varies);
+  return nb::make_tuple(object_of(jvp.program), jvp.varies);
+}
+
+// From the inputs that are not linear and the cotangents that there are to those of all linear
+// inputs.
+ProgramObject transposed(const ProgramObject& program, const std::vector<bool>& is_linear,
+                         const std::vector<bool>& has_cotangent) {
+  return object_of(transpose_program(program, is_linear, has_cotangent, /*all=*/true).program);
+}
+
+// Axes of -1 are those of inputs without a batch; all outputs have theirs in front.
+ProgramObject batched(const ProgramObject& program, int64_t size, std::vector<int64_t> axes) {
+  const std::vector<bool> all(program->outputs.size(), true);
+  return object_of(batch_program(program, {size, ""}, std::move(axes), all).program);
+}
+
+}  // namespace
+
+void bind_exchange(nb::module_& module) {
+  module.def("export_program", [](const std::string& name, const ProgramObject& program) {
+    return capsule_of(export_handler(name, ProgramPtr(program)));
+  });
+  module.def("export_recorded", export_recorded);
+  module.def("program_handlers", handlers_of_programs);
+  module.def("linearized", linearized);
+  module.def("with_tangents", with_tangents);
+  module.def("transposed", transposed);
+  module.def("batched", batched);
+  module.def("has_effects",
+             [](const ProgramObject& program) { return program->effects() != Effects::kNone; });
+}
+
+}  // namespace farcall::python
