@@ -19,9 +19,11 @@
 #include <farcall/nn/image.h>
 #include <farcall/nn/initializers.h>
 #include <farcall/nn/normalization.h>
+#include <farcall/numpy/linalg.h>
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/norms.h>
 #include <farcall/numpy/polynomials.h>
+#include <farcall/numpy/products.h>
 #include <farcall/numpy/reductions.h>
 #include <farcall/numpy/windows.h>
 #include <farcall/ops/callback.h>

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
+from farcall.lax._precision import canonicalize_precision
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -170,8 +171,10 @@ def conv_general_dilated(
       feature_group_count, batch_group_count: features, or the batch, are split into so many groups
         that do not see one another.
       preferred_element_type: the dtype to compute in.
-      precision, out_sharding: for programs written for JAX; without effect.
+      precision: is checked; without effect on the CPU.
+      out_sharding: for programs written for JAX; without effect.
     """
+    canonicalize_precision(precision)
     x, y = _same_dtype(lhs, rhs, preferred_element_type, "conv_general_dilated")
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     count = x.ndim - 2
@@ -204,7 +207,12 @@ def conv(
 ) -> Array:
     """``conv_general_dilated`` without dilations, groups and another order of dimensions."""
     return conv_general_dilated(
-        lhs, rhs, window_strides, padding, preferred_element_type=preferred_element_type
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
     )
 
 
@@ -226,6 +234,7 @@ def conv_with_general_padding(
         padding,
         lhs_dilation,
         rhs_dilation,
+        precision=precision,
         preferred_element_type=preferred_element_type,
     )
 
@@ -283,7 +292,9 @@ def conv_transpose(
     if transpose_kernel:
         y = _lax.rev(y, sorted(numbers.rhs_spec[2:]))
         y = _core.numpy.swapaxes(y, numbers.rhs_spec[0], numbers.rhs_spec[1])
-    return conv_general_dilated(x, y, [1] * count, pads, strides, dilations, numbers)
+    return conv_general_dilated(
+        x, y, [1] * count, pads, strides, dilations, numbers, precision=precision
+    )
 
 
 # ---- windows -------------------------------------------------------------------------------------

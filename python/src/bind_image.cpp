@@ -33,12 +33,12 @@ void bind_image(nb::module_& module) {
   def_function(
       module, "resize",
       [](const Array& image, const Sizes& shape, image::ResizeMethod method, bool antialias,
-         nb::handle) { return image::resize(image, shape, method, antialias); },
+         AnyPrecision) { return image::resize(image, shape, method, antialias); },
       {"image", "shape", "method", antialias, precision});
   def_function(
       module, "scale_and_translate",
       [](const Array& image, const Sizes& shape, const Sizes& spatial_dims, const Array& scale,
-         const Array& translation, image::ResizeMethod method, bool antialias, nb::handle) {
+         const Array& translation, image::ResizeMethod method, bool antialias, AnyPrecision) {
         return image::scale_and_translate(image, shape, spatial_dims, scale, translation, method,
                                           antialias);
       },

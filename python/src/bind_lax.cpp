@@ -12,6 +12,7 @@
 #include <farcall/ops/promotion.h>
 
 #include "array_object.h"
+#include "bound_function.h"
 #include "convert.h"
 
 namespace farcall::python {
@@ -224,8 +225,9 @@ void bind_others(nb::module_& module) {
       nb::arg("min").none(), nb::arg("x").none(), nb::arg("max").none());
   module.def(
       "dot_general",
-      [](nb::handle lhs, nb::handle rhs, nb::sequence dimension_numbers, nb::handle,
+      [](nb::handle lhs, nb::handle rhs, nb::sequence dimension_numbers, nb::handle precision,
          nb::handle preferred_element_type) {
+        check_precision(precision);
         std::optional<DType> preferred;
         if (!preferred_element_type.is_none()) preferred = to_dtype(preferred_element_type);
         const auto part = [&](size_t i, size_t j) {

@@ -106,9 +106,6 @@ void bind_elementwise(nb::module_& module) {
       {"logical_xor", numpy::logical_xor},
       {"left_shift", numpy::left_shift},
       {"right_shift", numpy::right_shift},
-      {"matmul", numpy::matmul},
-      {"dot", numpy::dot},
-      {"outer", numpy::outer},
   };
   for (const auto& [name, function] : binary) def_binary(module, name, function);
   const std::pair<const char*, Binary> numbered[] = {

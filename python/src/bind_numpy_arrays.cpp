@@ -1,4 +1,4 @@
-// farcall.numpy: order, parts of arrays, products. Names with an underscore are for farcall's own
+// farcall.numpy: order and parts of arrays. Names with an underscore are for farcall's own
 // Python.
 #include "bind.h"
 
@@ -89,37 +89,11 @@ void bind_parts(nb::module_& module) {
       nb::arg("a").none(), nb::arg("offset") = 0, nb::arg("axis1") = 0, nb::arg("axis2") = 1);
 }
 
-void bind_products(nb::module_& module) {
-  module.def(
-      "_einsum",
-      [](const std::string& subscripts, nb::handle operands,
-         const std::optional<numpy::EinsumPath>& path) {
-        const std::vector<Array> arrays = to_arrays(operands, "einsum: argument operands");
-        return wrap_object(numpy::einsum(subscripts, arrays, path));
-      },
-      nb::arg("subscripts"), nb::arg("operands").none(), nb::arg("path").none());
-  module.def(
-      "_tensordot",
-      [](nb::handle x, nb::handle y, nb::handle axes_x, nb::handle axes_y) {
-        return wrap_object(numpy::tensordot(
-            argument(x, "tensordot", "a"), argument(y, "tensordot", "b"),
-            to_sizes(axes_x, "tensordot: axes"), to_sizes(axes_y, "tensordot: axes")));
-      },
-      nb::arg("a").none(), nb::arg("b").none(), nb::arg("axes_a"), nb::arg("axes_b"));
-  module.def(
-      "_widened",
-      [](nb::handle x, nb::handle preferred) {
-        return wrap_object(widened(argument(x, "product", "operand"), to_dtype(preferred)));
-      },
-      nb::arg("x").none(), nb::arg("preferred"));
-}
-
 }  // namespace
 
 void bind_numpy_arrays(nb::module_& module) {
   bind_order(module);
   bind_parts(module);
-  bind_products(module);
 }
 
 }  // namespace farcall::python

@@ -21,6 +21,22 @@ std::string place_of(ArgumentPlace place) {
 
 }  // namespace
 
+size_t index_of_word(nb::handle object, ArgumentPlace place,
+                     std::initializer_list<const char*> words) {
+  std::string all;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const char* word = words.begin()[i];
+    if (PyUnicode_Check(object.ptr()) &&
+        PyUnicode_CompareWithASCIIString(object.ptr(), word) == 0) {
+      return i;
+    }
+    if (i > 0) all += i + 1 == words.size() ? " or " : ", ";
+    all += fmt::format("'{}'", word);
+  }
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} must be {}, got {}", place.function,
+                                                       place.name, all, repr_of(object)));
+}
+
 Array Argument<Array>::from(nb::handle object, ArgumentPlace place) {
   Array array = to_array(object, place_of(place));
   if (array.type().is_token()) {
@@ -74,10 +90,20 @@ ListedArray Argument<ListedArray>::from(nb::handle object, ArgumentPlace place) 
   return {array_of(made.ptr())};
 }
 
+std::pair<nb::object, nb::object> pair_of(nb::handle object, ArgumentPlace place) {
+  if (!PySequence_Check(object.ptr()) || nb::len(object) != 2) refuse(object, place, "a pair");
+  return {nb::object(object[0]), nb::object(object[1])};
+}
+
 NoOut Argument<NoOut>::from(nb::handle object, ArgumentPlace place) {
   if (object.is_none()) return {};
   throw Error(ErrorCode::kUnimplemented,
               fmt::format("{}: arrays are immutable; argument out must be None", place.function));
+}
+
+void check_precision(nb::handle precision) {
+  if (precision.is_none()) return;
+  nb::module_::import_("farcall.lax._precision").attr("canonicalize_precision")(precision);
 }
 
 DType Argument<DType>::from(nb::handle object, ArgumentPlace) { return to_dtype(object); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -39,6 +40,10 @@ struct ArgumentPlace {
   const std::string& function;
   const char* name;
 };
+
+// Which of these words the argument is. Raises ValueError that names them.
+size_t index_of_word(nb::handle object, ArgumentPlace place,
+                     std::initializer_list<const char*> words);
 
 // An argument of C++ from one of Python. Raises TypeError naming the place.
 template <class T>
@@ -77,11 +82,31 @@ template <>
 struct Argument<ListedArray> {
   static ListedArray from(nb::handle object, ArgumentPlace place);
 };
+// Two arguments in one: a sequence of both.
+std::pair<nb::object, nb::object> pair_of(nb::handle object, ArgumentPlace place);
+template <class A, class B>
+struct Argument<std::pair<A, B>> {
+  static std::pair<A, B> from(nb::handle object, ArgumentPlace place) {
+    const auto [first, second] = pair_of(object, place);
+    return {Argument<A>::from(first, place), Argument<B>::from(second, place)};
+  }
+};
 // For the argument `out` of numpy, which must be None.
 struct NoOut {};
 template <>
 struct Argument<NoOut> {
   static NoOut from(nb::handle object, ArgumentPlace place);
+};
+// The argument `precision` of JAX: on the CPU products are as exact as their dtype, so it is only
+// checked. Raises ValueError.
+void check_precision(nb::handle precision);
+struct AnyPrecision {};
+template <>
+struct Argument<AnyPrecision> {
+  static AnyPrecision from(nb::handle object, ArgumentPlace) {
+    check_precision(object);
+    return {};
+  }
 };
 template <>
 struct Argument<nb::handle> {
@@ -147,8 +172,8 @@ void def_typed(nb::module_& module, const char* name, Function function,
   for (size_t i = 0; i < kSize; ++i) names[i] = parameters[i].name;
   std::string attribute = name;
   std::ranges::replace(attribute, '.', '_');
-  AnyFunction<kSize> any = [function, names,
-                            where = std::string(name)](const std::array<nb::handle, kSize>& args) {
+  AnyFunction<kSize> any = [function, names, where = std::string(*name == '_' ? name + 1 : name)](
+                               const std::array<nb::handle, kSize>& args) {
     return [&]<size_t... i>(std::index_sequence<i...>) {
       // In braces, so that arguments are converted from the first to the last.
       std::tuple<std::decay_t<P>...> converted{
@@ -183,8 +208,8 @@ constexpr size_t kNumParameters = decltype(count_parameters(signature<F>()))::va
 
 }  // namespace detail
 
-// `name` is what errors say. Functions of a distribution are named "norm.pdf", and found in the
-// module as norm_pdf.
+// `name` is what errors say, without an underscore in front. Functions of a distribution are named
+// "norm.pdf", and found in the module as norm_pdf.
 template <size_t num_keywords = 0, class Function>
 void def_function(nb::module_& module, const char* name, Function function,
                   const std::array<Parameter, detail::kNumParameters<Function>>& parameters) {

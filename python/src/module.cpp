@@ -68,7 +68,6 @@ NB_MODULE(_core, module) {
   bind_lax_arrays(lax);
   nanobind::module_ linalg = module.def_submodule("linalg");
   bind_linalg(linalg);
-  bind_matrices(linalg);
   bind_lax_indexing(lax);
   nanobind::module_ random = module.def_submodule("random");
   bind_random(random);
@@ -77,8 +76,15 @@ NB_MODULE(_core, module) {
   bind_numpy_arrays(numpy);
   bind_numpy_indexing(numpy);
   bind_numpy_made(numpy);
+  bind_numpy_products(numpy);
   bind_numpy_ranges(numpy);
   bind_numpy_reductions(numpy);
+  nanobind::module_ numpy_linalg = module.def_submodule("numpy_linalg");
+  bind_numpy_linalg(numpy_linalg);
+  nanobind::module_ scipy_linalg = module.def_submodule("scipy_linalg");
+  bind_scipy_linalg(scipy_linalg);
+  nanobind::module_ signal = module.def_submodule("signal");
+  bind_signal(signal);
   nanobind::module_ fft = module.def_submodule("fft");
   bind_fft(fft);
   nanobind::module_ special = module.def_submodule("special");

@@ -7,14 +7,10 @@
 #include <farcall/trace/differentiate.h>
 
 #include "linalg/arrays.h"
+#include "linalg/epsilon.h"
 
 namespace farcall::linalg {
 namespace {
-
-double epsilon(DType dtype) {
-  return real_dtype(dtype) == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
-                                              : std::numeric_limits<double>::epsilon();
-}
 
 // Factors with x = u diag(s) vh, s descending in modulus.
 Svd factors_of(const Array& x, bool hermitian) {
@@ -46,6 +42,11 @@ Array tangent_of(const Array& a, const Array& p, const Array& da) {
 }
 
 }  // namespace
+
+double epsilon(DType dtype) {
+  return real_dtype(dtype) == DType::kFloat32 ? std::numeric_limits<float>::epsilon()
+                                              : std::numeric_limits<double>::epsilon();
+}
 
 Array pinv(const Array& a, const std::optional<Array>& rcond, bool hermitian) {
   check_matrices("pinv", a);

@@ -12,6 +12,7 @@
 #include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 
+#include "numpy/linalg_support.h"
 #include "ops/numpy_support.h"
 
 namespace farcall::numpy::linalg {
@@ -62,10 +63,6 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
                     text_of(order)));
   }
   return keepdims ? result : squeeze(result, both);
-}
-
-Array strong_inexact(const Array& x, std::string_view function) {
-  return strengthen(promote_inexact(x, function));
 }
 
 // In the order in which they were given: rows come before columns.

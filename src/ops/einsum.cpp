@@ -274,6 +274,15 @@ void follow_path(std::string_view subscripts, std::vector<Term>& terms, const Ei
   }
 }
 
+// The first two, then always what was made, which stands last, with the one that is first.
+EinsumPath path_in_order(size_t count) {
+  EinsumPath path;
+  for (size_t i = 1; i < count; ++i) {
+    path.push_back({0, i == 1 ? 1 : static_cast<int64_t>(count - i)});
+  }
+  return path;
+}
+
 std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
                              std::span<const Array> operands, std::map<int, int64_t>& sizes) {
   std::vector<ShapeDtype> types;
@@ -302,13 +311,23 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
 
 }  // namespace
 
-Array einsum(std::string_view subscripts, ListOf<Array> operands,
-             const std::optional<EinsumPath>& path) {
+Array einsum(std::string_view subscripts, ListOf<Array> operands, const EinsumOptions& options) {
+  if (options.preferred) {
+    std::vector<Array> wide;
+    for (const Array& operand : operands) wide.push_back(widened(operand, *options.preferred));
+    const Array product =
+        einsum(subscripts, wide, {.path = options.path, .in_order = options.in_order});
+    return astype(product, *options.preferred);
+  }
   if (operands.empty()) fail_einsum(subscripts, "needs at least one operand");
   const Parsed parsed = parse_subscripts(subscripts, operands);
   std::map<int, int64_t> sizes;
   std::vector<Term> terms = make_terms(subscripts, parsed, operands, sizes);
-  if (path) follow_path(subscripts, terms, *path, parsed.output);
+  if (options.in_order) {
+    follow_path(subscripts, terms, path_in_order(terms.size()), parsed.output);
+  } else if (options.path) {
+    follow_path(subscripts, terms, *options.path, parsed.output);
+  }
   while (terms.size() > 1) {
     const auto [i, j] = cheapest_pair(terms, parsed.output, sizes);
     Term product = multiply_terms(terms[i], terms[j], needed_by(terms, i, j, parsed.output));
@@ -320,7 +339,12 @@ Array einsum(std::string_view subscripts, ListOf<Array> operands,
   return transpose(result.array, result.positions(parsed.output));
 }
 
-Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x, ListOf<int64_t> axes_y) {
+Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x, ListOf<int64_t> axes_y,
+                std::optional<DType> preferred) {
+  if (preferred) {
+    return astype(tensordot(widened(x, *preferred), widened(y, *preferred), axes_x, axes_y),
+                  *preferred);
+  }
   const ShapeDtype types[] = {x.type(), y.type()};
   return with_error_prefix("tensordot", [&] {
     const PromotedDType to = promote_types(types);

@@ -144,8 +144,12 @@ Array diagonal(const Array& x, int64_t offset, int64_t axis1, int64_t axis2) {
   return lax::slice(elements, Shape(flat.size(), 0), flat, strides);
 }
 
-Array trace(const Array& x, int64_t offset, int64_t axis1, int64_t axis2) {
-  return sum(diagonal(x, offset, axis1, axis2), Axes{{-1}});
+Array trace(const Array& x, int64_t offset, int64_t axis1, int64_t axis2,
+            std::optional<DType> dtype) {
+  for (const int64_t axis : {axis1, axis2}) normalize_axis(axis, x.rank(), "trace");
+  const Array values = diagonal(x, offset, axis1, axis2);
+  if (!dtype) return sum(values, Axes{{-1}});
+  return astype(sum(astype(values, *dtype), Axes{{-1}}), *dtype);
 }
 
 }  // namespace farcall::numpy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import farcall as fc
 import numpy as np
 import pytest
@@ -58,3 +60,65 @@ def test_products_with_a_preferred_dtype_are_differentiated_and_mapped_as_in_jax
         np.testing.assert_allclose(
             np.asarray(got, "float32"), np.asarray(wanted, "float32"), rtol=2**-6, atol=2**-6
         )
+
+
+X, V = np.ones((2, 2), "float32"), np.ones(2, "float32")
+IMAGE, FILTER = np.ones((1, 1, 3, 3), "float32"), np.ones((1, 1, 2, 2), "float32")
+NCHW = ("NCHW", "OIHW", "NCHW")
+WITH_PRECISION = {
+    "numpy.matmul": lambda m, **k: m.numpy.matmul(X, X, **k),
+    "numpy.dot": lambda m, **k: m.numpy.dot(X, X, **k),
+    "numpy.inner": lambda m, **k: m.numpy.inner(X, X, **k),
+    "numpy.vdot": lambda m, **k: m.numpy.vdot(X, X, **k),
+    "numpy.vecdot": lambda m, **k: m.numpy.vecdot(X, X, **k),
+    "numpy.tensordot": lambda m, **k: m.numpy.tensordot(X, X, **k),
+    "numpy.einsum": lambda m, **k: m.numpy.einsum("ij,jk", X, X, **k),
+    "numpy.convolve": lambda m, **k: m.numpy.convolve(V, V, **k),
+    "numpy.correlate": lambda m, **k: m.numpy.correlate(V, V, **k),
+    "numpy.linalg.matmul": lambda m, **k: m.numpy.linalg.matmul(X, X, **k),
+    "numpy.linalg.multi_dot": lambda m, **k: m.numpy.linalg.multi_dot([X, X], **k),
+    "numpy.linalg.tensordot": lambda m, **k: m.numpy.linalg.tensordot(X, X, **k),
+    "numpy.linalg.vecdot": lambda m, **k: m.numpy.linalg.vecdot(X, X, **k),
+    "lax.dot": lambda m, **k: m.lax.dot(X, X, **k),
+    "lax.dot_general": lambda m, **k: m.lax.dot_general(X, X, (([1], [0]), ([], [])), **k),
+    "lax.batch_matmul": lambda m, **k: m.lax.batch_matmul(X, X, **k),
+    "lax.ragged_dot": lambda m, **k: m.lax.ragged_dot(X, X[None], np.array([2], "int32"), **k),
+    "lax.conv": lambda m, **k: m.lax.conv(IMAGE, FILTER, (1, 1), "SAME", **k),
+    "lax.conv_general_dilated": lambda m, **k: m.lax.conv_general_dilated(
+        IMAGE, FILTER, (1, 1), "SAME", **k
+    ),
+    "lax.conv_with_general_padding": lambda m, **k: m.lax.conv_with_general_padding(
+        IMAGE, FILTER, (1, 1), "SAME", (1, 1), (1, 1), **k
+    ),
+    "lax.conv_transpose": lambda m, **k: m.lax.conv_transpose(
+        IMAGE, FILTER, (1, 1), "SAME", dimension_numbers=NCHW, **k
+    ),
+    "lax.conv_general_dilated_patches": lambda m, **k: m.lax.conv_general_dilated_patches(
+        IMAGE, (2, 2), (1, 1), "SAME", **k
+    ),
+    "lax.conv_general_dilated_local": lambda m, **k: m.lax.conv_general_dilated_local(
+        IMAGE, np.ones((1, 4, 3, 3), "float32"), (1, 1), "SAME", (2, 2), **k
+    ),
+    "scipy.signal.convolve": lambda m, **k: _signal(m).convolve(V, V, **k),
+    "scipy.signal.correlate": lambda m, **k: _signal(m).correlate(V, V, **k),
+    "scipy.signal.convolve2d": lambda m, **k: _signal(m).convolve2d(X, X, **k),
+    "scipy.signal.correlate2d": lambda m, **k: _signal(m).correlate2d(X, X, **k),
+    "image.resize": lambda m, **k: m.image.resize(X, (3, 3), "linear", **k),
+}
+
+
+def _signal(module):
+    return importlib.import_module(module.__name__ + ".scipy.signal")
+
+
+@pytest.mark.parametrize("name", WITH_PRECISION)
+def test_precision_is_checked_and_changes_nothing(name):
+    call = WITH_PRECISION[name]
+    plain = np.asarray(call(fc))
+    for precision in ("highest", fc.lax.Precision.HIGH, ("float32", "default")):
+        np.testing.assert_array_equal(call(fc, precision=precision), plain)
+    np.testing.assert_allclose(call(jax, precision=jax.lax.Precision.HIGHEST), plain)
+    with pytest.raises(ValueError, match=r"precision must be None, a Precision.*got 'exact'"):
+        call(fc, precision="exact")
+    with pytest.raises(ValueError, match=r"(?i)precision"):
+        call(jax, precision="exact")

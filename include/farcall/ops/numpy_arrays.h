@@ -74,16 +74,26 @@ FARCALL_API Array triu(const Array& x, int64_t k = 0);
 // The diagonals become the last dimension.
 FARCALL_API Array diagonal(const Array& x, int64_t offset = 0, int64_t axis1 = 0,
                            int64_t axis2 = 1);
-FARCALL_API Array trace(const Array& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
+// The sums of the diagonals, in this dtype if one is given.
+FARCALL_API Array trace(const Array& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1,
+                        std::optional<DType> dtype = {});
 
-// ---- products ----
+// ---- products; with `preferred` the result has this dtype, and so have wider sums ----
 FARCALL_API Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x,
-                            ListOf<int64_t> axes_y);
-// Einstein's summation: "ij,jk->ik"; "..." stands for dimensions without a letter. Operands are
-// multiplied pair by pair: those that `path` names, as numpy.einsum_path gives it, or else always
-// the pair with the smallest product.
+                            ListOf<int64_t> axes_y, std::optional<DType> preferred = {});
+
+// Which operands are multiplied in turn; a product takes its place behind those that are left. As
+// numpy.einsum_path gives it.
 using EinsumPath = std::vector<std::vector<int64_t>>;
+struct EinsumOptions {
+  // Left out: always the pair with the smallest product.
+  std::optional<EinsumPath> path = {};
+  bool in_order = false;  // from the first operand to the last; else as `path` says
+  std::optional<DType> preferred = {};
+};
+// Einstein's summation: "ij,jk->ik"; "..." stands for dimensions without a letter. Operands are
+// multiplied pair by pair.
 FARCALL_API Array einsum(std::string_view subscripts, ListOf<Array> operands,
-                         const std::optional<EinsumPath>& path = {});
+                         const EinsumOptions& options = {});
 
 }  // namespace farcall::numpy

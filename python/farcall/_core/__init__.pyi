@@ -17,8 +17,11 @@ from farcall._core import lax as lax
 from farcall._core import linalg as linalg
 from farcall._core import nn as nn
 from farcall._core import numpy as numpy
+from farcall._core import numpy_linalg as numpy_linalg
 from farcall._core import random as random
+from farcall._core import scipy_linalg as scipy_linalg
 from farcall._core import sharding as sharding
+from farcall._core import signal as signal
 from farcall._core import special as special
 from farcall._core import stats as stats
 from farcall._core import transforms as transforms

@@ -73,9 +73,6 @@ def logical_or(x: ArrayLike, y: ArrayLike) -> Array: ...
 def logical_xor(x: ArrayLike, y: ArrayLike) -> Array: ...
 def left_shift(x: ArrayLike, y: ArrayLike) -> Array: ...
 def right_shift(x: ArrayLike, y: ArrayLike) -> Array: ...
-def matmul(x: ArrayLike, y: ArrayLike) -> Array: ...
-def dot(x: ArrayLike, y: ArrayLike) -> Array: ...
-def outer(x: ArrayLike, y: ArrayLike) -> Array: ...
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array: ...
 def clip(arr: ArrayLike, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array: ...
 def argmax(a: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Array: ...
@@ -152,10 +149,13 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 # For farcall's own Python.
 def _repeat(a: ArrayLike, repeats: int, axis: int | None) -> Array: ...
 def _einsum(
-    subscripts: str, operands: Sequence[ArrayLike], path: Sequence[Sequence[int]] | None
+    subscripts: str,
+    operands: Sequence[ArrayLike],
+    path: Sequence[Sequence[int]] | None,
+    in_order: bool,
+    precision: Any,
+    preferred_element_type: DTypeLike | None,
 ) -> Array: ...
-def _tensordot(a: ArrayLike, b: ArrayLike, axes_a: _Sizes, axes_b: _Sizes) -> Array: ...
-def _widened(x: ArrayLike, preferred: DTypeLike) -> Array: ...
 def _median(a: ArrayLike, axis: _Sizes | None, keepdims: bool) -> Array: ...
 def _nanmedian(a: ArrayLike, axis: _Sizes | None, keepdims: bool) -> Array: ...
 def _quantile(
@@ -385,3 +385,86 @@ def polysub(a1: Any, a2: Any) -> Array: ...
 def polyder(p: Any, m: int = 1) -> Array: ...
 def polyint(p: Any, m: int = 1, k: Any = None) -> Array: ...
 def poly(seq_of_zeros: Any) -> Array: ...
+
+# ---- products
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def dot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def inner(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def vdot(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array: ...
+def tensordot(
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def vecdot(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def matvec(x1: ArrayLike, x2: ArrayLike) -> Array: ...
+def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array: ...
+def kron(a: ArrayLike, b: ArrayLike) -> Array: ...
+def cross(
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array: ...
+def trace(
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+) -> Array: ...
+def convolve(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...
+def correlate(
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array: ...

@@ -11,6 +11,7 @@ from farcall._docs import distributions as distributions
 from farcall._docs import factorisations as factorisations
 from farcall._docs import fourier as fourier
 from farcall._docs import images as images
+from farcall._docs import linear_algebra as linear_algebra
 from farcall._docs import made_arrays as made_arrays
 from farcall._docs import networks as networks
 from farcall._docs import primitives as primitives

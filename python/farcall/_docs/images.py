@@ -18,7 +18,7 @@ _RESIZING = {
           scale, translation: a number for each of these.
           method: ``linear``, ``cubic``, ``lanczos3``, ``lanczos5`` or a ResizeMethod.
           antialias: whether the kernel grows where the image shrinks.
-          precision: for programs written for JAX; without effect.
+          precision: is checked; without effect on the CPU.
 
         Raises:
           ValueError: for a shape of another rank, and for ``nearest``.
@@ -31,7 +31,7 @@ _RESIZING = {
           method: ``nearest``, ``linear``, ``cubic`` (Keys, a = -0.5), ``lanczos3``, ``lanczos5``,
             other names of these, or a ResizeMethod.
           antialias: whether the kernel grows where the image shrinks.
-          precision: for programs written for JAX; without effect.
+          precision: is checked; without effect on the CPU.
 
         Returns:
           An array of this shape; integers become float32, but for ``nearest``.

@@ -1,4 +1,4 @@
-"""The docstrings of what farcall.numpy makes of few numbers, and of covariances and norms."""
+"""The docstrings of what farcall.numpy makes of few numbers, and of covariances."""
 
 from __future__ import annotations
 
@@ -59,49 +59,6 @@ _COVARIANCES = {
         """,
     "corrcoef": "Covariances divided by the standard deviations; the arguments are as for ``cov``.",
 }
-_NORMS = {
-    "vector_norm": """The norm of vectors along ``axis``, all axes if left out.
-
-        Args:
-          x: the array.
-          axis: a number or several.
-          keepdims: whether the axes stay, with size 1.
-          ord: a number p for the pth root of the sum of pth powers; ±inf for the extreme modulus; 0
-            for the number of elements that are not zero.
-        """,
-    "matrix_norm": "The norm of the matrices in the last two dimensions; ``ord`` as for ``norm``.",
-    "norm": """The norm of vectors (one axis) or matrices (two axes).
-
-        Args:
-          x: the array; without ``axis`` and ``ord`` it counts as one vector.
-          ord: for vectors as for ``vector_norm``; for matrices "fro", "nuc" (sum of singular
-            values), ±1 and ±inf (extreme column and row sum), ±2 (extreme singular value).
-          axis: a number, or two.
-          keepdims: whether the axes stay, with size 1.
-        """,
-}
-_SPECIAL_MATRICES = {
-    "toeplitz": """The matrix of first column ``c`` and first row ``r``, constant along diagonals.
-
-        ``r`` is the conjugate of ``c`` if left out; its first element is not used.
-        """,
-    "hankel": """The matrix of first column ``c`` and last row ``r``, constant along antidiagonals.
-
-        ``r`` is zeros if left out; its first element is not used.
-        """,
-    "circulant": "The matrix of first column ``c``; each other is the last one moved down.",
-    "companion": "The matrix whose characteristic polynomial is ``a``, highest power first.",
-    "hilbert": "The matrix of ``1 / (i + j + 1)``.",
-    "hadamard": "The matrix of Hadamard by Sylvester; ``n`` is a power of two.",
-    "dft": """The matrix of the discrete Fourier transform; ``scale`` is "sqrtn", "n" or None.""",
-    "polar": """``u, p``, orthonormal and positive semidefinite, with ``a = u @ p`` or ``p @ u``.
-
-        Args:
-          a: the matrices; for "right" with no more columns than rows, for "left" with no more rows.
-          side: of ``p``, "right" or "left".
-          method, eps, max_iterations: for programs written for JAX; without effect.
-        """,
-}
 _POLYNOMIALS = {
     "polyval": """The polynomial at ``x``; ``p`` may be stacked along further dimensions.
 
@@ -121,5 +78,3 @@ _POLYNOMIALS = {
 }
 
 document(_core.numpy, "farcall.numpy", _CREATION | _WINDOWS | _COVARIANCES | _POLYNOMIALS)
-document(_core.linalg, "farcall.numpy.linalg", _NORMS)
-document(_core.linalg, "farcall.scipy.linalg", _SPECIAL_MATRICES)

@@ -253,7 +253,7 @@ _OTHERS = {
           lhs, rhs: arrays.
           dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``,
             sequences of dimensions that belong together in order.
-          precision: for programs written for JAX; without effect.
+          precision: is checked; without effect on the CPU.
           preferred_element_type: the dtype of the result; None for the promoted one.
 
         Returns:

@@ -21,6 +21,8 @@ from farcall._lax_arrays import (
     padtype_to_pads,
 )
 from farcall._placement import with_sharding_constraint as with_sharding_constraint
+from farcall.lax._precision import canonicalize_precision
+from farcall.numpy._einsum import einsum
 
 __all__ = [
     "ConvGeneralDilatedDimensionNumbers",
@@ -184,7 +186,7 @@ def ragged_dot(
       lhs: [m, k].
       rhs: [g, k, n].
       group_sizes: integers [g]: how many rows each group has. Rows behind the last group give 0.
-      precision: for programs written for JAX; without effect.
+      precision: is checked; without effect on the CPU.
       preferred_element_type: the dtype of the result.
       group_offset: must be None.
 
@@ -194,7 +196,7 @@ def ragged_dot(
     Raises:
       ValueError: for other shapes.
     """
-    del precision
+    canonicalize_precision(precision)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset must be None")
     x = _f.as_array(lhs, "ragged_dot: argument lhs")
@@ -211,7 +213,7 @@ def ragged_dot(
     row = _lax.broadcasted_iota("int32", (x.shape[0], 1), 0)
     is_in = _f.logical_and(_f.less(row, ends), _f.greater_equal(row, ends - sizes))
     parts = _f.where(_f.expand_dims(is_in, 2), _f.expand_dims(x, 1), _f.zeros((), x.dtype))
-    return _f._tensordot(parts, y, (1, 2), (0, 1))
+    return _f.tensordot(parts, y, ((1, 2), (0, 1)))
 
 
 # ---- shapes of windows and convolutions ----------------------------------------------------------
@@ -338,7 +340,6 @@ def conv_general_dilated_patches(
     Returns:
       An array in which features are (feature of lhs, places in the patch), the former slowest.
     """
-    del precision
     x = _f.as_array(lhs, "conv_general_dilated_patches: argument lhs")
     shape = _core.to_sizes(filter_shape, "conv_general_dilated_patches: filter_shape")
     if len(shape) != x.ndim - 2:
@@ -360,6 +361,7 @@ def conv_general_dilated_patches(
         rhs_dilation,
         numbers,
         feature_group_count=features,
+        precision=precision,
         preferred_element_type=preferred_element_type,
     )
 
@@ -393,5 +395,5 @@ def conv_general_dilated_local(
     patches = _f.transpose(patches, numbers.out_spec)
     weights = _f.transpose(weights, numbers.rhs_spec)
     spatial = "".join(chr(ord("p") + i) for i in range(x.ndim - 2))
-    made = _f._einsum(f"nf{spatial},of{spatial}->no{spatial}", [patches, weights], None)
+    made = einsum(f"nf{spatial},of{spatial}->no{spatial}", patches, weights, precision=precision)
     return _f.transpose(made, tuple(int(i) for i in np.argsort(numbers.out_spec)))

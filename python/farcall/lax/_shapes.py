@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
+from farcall.lax._precision import canonicalize_precision
 from farcall.numpy._shapes import broadcast_shapes as broadcast_shapes
 
 __all__ = [
@@ -95,7 +96,7 @@ def reciprocal(x: Any) -> _core.Array:
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> _core.Array:
     """Products of matrices stacked along the same dimensions in front."""
-    del precision
+    canonicalize_precision(precision)
     lhs, rhs = _array(lhs, "batch_matmul", "lhs"), _array(rhs, "batch_matmul", "rhs")
     if min(lhs.ndim, rhs.ndim) < 2 or lhs.ndim != rhs.ndim:
         raise ValueError(
@@ -116,7 +117,7 @@ def dot(
 ) -> _core.Array:
     """The product of vectors and matrices, or ``dot_general`` where dimensions are given.
 
-    ``precision`` is for programs written for JAX and has no effect; ``preferred_element_type`` is
+    ``precision`` is checked and has no effect on the CPU; ``preferred_element_type`` is
     as for ``dot_general``.
     """
     lhs, rhs = _array(lhs, "dot", "lhs"), _array(rhs, "dot", "rhs")

@@ -17,11 +17,11 @@ from farcall.numpy._apply import *  # noqa: F403
 from farcall.numpy._bits import *  # noqa: F403
 from farcall.numpy._creation import *  # noqa: F403
 from farcall.numpy._differences import *  # noqa: F403
+from farcall.numpy._einsum import *  # noqa: F403
 from farcall.numpy._elementwise import *  # noqa: F403
 from farcall.numpy._files import *  # noqa: F403
 from farcall.numpy._index_tricks import *  # noqa: F403
 from farcall.numpy._integers import *  # noqa: F403
-from farcall.numpy._linear import *  # noqa: F403
 from farcall.numpy._order import *  # noqa: F403
 from farcall.numpy._places import *  # noqa: F403
 from farcall.numpy._polynomials import *  # noqa: F403

@@ -12,7 +12,6 @@ import numpy as np
 from farcall import _core
 from farcall.numpy import (
     _elementwise,
-    _linear,
     _order,
     _places,
     _selection,
@@ -23,10 +22,9 @@ from farcall.numpy._common import Array, refuse_out
 _FAMILIES = {
     _order: "cumsum cumprod searchsorted argpartition",
     _elementwise: "round",
-    _linear: "dot trace",
     _shapes: "ravel repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
-    "swapaxes take nonzero sum prod max min any all mean var std ptp",
+    "swapaxes take nonzero sum prod max min any all mean var std ptp dot trace",
 }
 
 

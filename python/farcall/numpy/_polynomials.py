@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall._core.numpy import diag, vander
+from farcall._core.numpy import convolve, diag, vander
 from farcall.numpy import linalg as _linalg
 from farcall.numpy._common import Array, as_array, to_inexact
 from farcall.numpy._creation import asarray
-from farcall.numpy._linear import convolve
 
 __all__ = [
     "polydiv",

@@ -11,4 +11,4 @@ from farcall.numpy._creation import asarray
 
 def block_diag(*arrs: Any) -> Array:
     """Matrices along the diagonal of one, zeros elsewhere; vectors count as one row."""
-    return _core.linalg._block_diag([asarray(a) for a in arrs])
+    return _core.scipy_linalg._block_diag([asarray(a) for a in arrs])

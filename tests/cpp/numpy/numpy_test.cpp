@@ -13,47 +13,17 @@
 #include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/reductions.h>
 #include <farcall/numpy/windows.h>
-#include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+
+#include "rows.h"
 
 namespace farcall {
 namespace {
 
-using testing::DoubleNear;
 using testing::HasSubstr;
-using testing::Pointwise;
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInfinity = std::numeric_limits<double>::infinity();
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
-
-struct Row {
-  const char* name;
-  Array found;
-  std::vector<double> expected;
-};
-void check(const std::vector<Row>& rows, double tolerance = 1e-6) {
-  for (const Row& row : rows) {
-    EXPECT_THAT(doubles(row.found),
-                Pointwise(testing::NanSensitiveDoubleNear(tolerance), row.expected))
-        << row.name;
-  }
-}
 
 TEST(Reductions, TakeOptions) {
   const Array x = Array::of<double>({1, 2, 3, 4}, {2, 2});

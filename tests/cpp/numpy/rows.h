@@ -1,0 +1,45 @@
+// Tables of results and the numbers that they should be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/trace/array.h>
+
+namespace farcall {
+
+inline std::vector<double> doubles(const Array& x) {
+  const Array wide = lax::convert_element_type(x, DType::kFloat64);
+  const auto values = wide.values<double>();
+  return {values.begin(), values.end()};
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+struct Row {
+  const char* name;
+  Array found;
+  std::vector<double> expected;
+};
+inline void check(const std::vector<Row>& rows, double tolerance = 1e-6) {
+  for (const Row& row : rows) {
+    EXPECT_THAT(doubles(row.found),
+                testing::Pointwise(testing::NanSensitiveDoubleNear(tolerance), row.expected))
+        << row.name;
+  }
+}
+
+}  // namespace farcall
