@@ -73,6 +73,7 @@ TEST(Bench, TellsOfCallsThatFail) {
   EXPECT_THAT(parsed(refused)["handlers"][0]["cases"][0]["refusal"].get<std::string>(),
               HasSubstr("the size must be even"));
   EXPECT_EQ(bench_sound("refuses_odd", {"--size", "N=3,4"}).exit_code, 0);
+  SKIP_WITH_A_SANITIZER();
   const ChildResult crashed =
       run_farcall({"bench", checked_library("planted_own") + ":null_pointer", "--no-limits",
                    "--json", "--seconds", "0.02"});
