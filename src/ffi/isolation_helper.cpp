@@ -43,13 +43,16 @@ CrashReport* g_crash = nullptr;
     file = file ? file + 1 : info.dli_fname;
     // What called the handler is the runtime, which is not of interest.
     if (std::strncmp(file, "libfarcall", 10) == 0) break;
-    const auto offset =
-        reinterpret_cast<uintptr_t>(frames[i]) -
-        reinterpret_cast<uintptr_t>(info.dli_sname ? info.dli_saddr : info.dli_fbase);
+    const auto address = reinterpret_cast<uintptr_t>(frames[i]);
+    const size_t room = sizeof(report.stack) - 1 - length;
+    char* const end = report.stack + length;
     const auto written =
-        fmt::format_to_n(report.stack + length, sizeof(report.stack) - 1 - length,
-                         "\n    {}+{:#x} ({})", info.dli_sname ? info.dli_sname : "", offset, file);
-    length += std::min(written.size, sizeof(report.stack) - 1 - length);
+        info.dli_sname
+            ? fmt::format_to_n(end, room, "\n    {}+{:#x} ({})", info.dli_sname,
+                               address - reinterpret_cast<uintptr_t>(info.dli_saddr), file)
+            : fmt::format_to_n(end, room, "\n    {:#x} ({})",
+                               address - reinterpret_cast<uintptr_t>(info.dli_fbase), file);
+    length += std::min(written.size, room);
   }
   report.stack[length] = 0;
 }

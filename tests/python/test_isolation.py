@@ -242,37 +242,40 @@ def test_what_cannot_be_isolated(handler_library):
         ffi.register_ffi_target("early", scale_capsule, isolate=True, timeout=-1.0)
 
 
-def test_without_the_helper_the_error_says_what_is_missing():
-    code = (
+def run_script(text: str, **environment: str) -> str:
+    """What a process without JAX prints, which has the isolated target ``scale``."""
+    start = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "import farcall as fc, numpy as np\n"
+        "import os, farcall as fc, numpy as np\n"
         "from farcall import ffi\n"
         "from handler_library import load\n"
         "handler = ffi.pycapsule(load('python_handlers.cpp').scale)\n"
         "ffi.register_ffi_target('scale', handler, isolate=True)\n"
-        "try:\n"
-        "    call = ffi.ffi_call('scale', fc.ShapeDtypeStruct((1,), 'float32'))\n"
-        "    call(np.ones(1, 'f'), factor=np.float32(1))\n"
-        "except fc.FfiError as error:\n"
-        "    print(error.code, error)\n"
+        "call = ffi.ffi_call('scale', fc.ShapeDtypeStruct((1,), 'float32'))\n"
+        "twice = lambda: float(call(np.ones(1, 'f'), factor=np.float32(2))[0])\n"
     )
-    environment = {**os.environ, "FARCALL_RUN": "/nowhere/farcall-run"}
     ran = subprocess.run(
-        [sys.executable, "-c", code, os.path.dirname(__file__)],
-        env=environment,
+        [sys.executable, "-c", start + text, os.path.dirname(__file__)],
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "FAILED_PRECONDITION" in ran.stdout
-    assert "/nowhere/farcall-run does not start: No such file" in ran.stdout
+    return ran.stdout
+
+
+def test_without_the_helper_the_error_says_what_is_missing():
+    text = "try:\n    twice()\nexcept fc.FfiError as error:\n    print(error.code, error)\n"
+    printed = run_script(text, FARCALL_RUN="/nowhere/farcall-run")
+    assert printed.startswith("FAILED_PRECONDITION")
+    assert "/nowhere/farcall-run does not start: No such file" in printed
 
 
 def test_a_child_of_fork_has_helpers_of_its_own():
-    scale(fnp.asarray(X))
-    pid = os.fork()
-    if pid == 0:
-        fine = np.array_equal(scale(fnp.asarray(X)), 2 * X)
-        os._exit(0 if fine else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    np.testing.assert_array_equal(scale(fnp.asarray(X)), 2 * X)
+    printed = run_script(
+        "twice()\n"
+        "pid = os.fork()\n"
+        "if pid == 0: os._exit(int(twice()))\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), twice())\n"
+    )
+    assert printed == "2 2.0\n"
