@@ -20,6 +20,8 @@ Action add_new(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_check(CLI::App& app);
 Action add_bench(CLI::App& app);
+Action add_run(CLI::App& app);
+Action add_trace(CLI::App& app);
 Action add_env(CLI::App& app);
 Action add_doctor(CLI::App& app);
 Action add_completion(CLI::App& app);

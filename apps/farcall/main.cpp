@@ -14,7 +14,7 @@
 using namespace farcall;
 
 int main(int argc, char** argv) {
-  CLI::App app{"Looks at foreign functions and checks them, with no program that calls them.",
+  CLI::App app{"Looks at foreign functions, checks and times them, and runs programs that call them.",
                "farcall"};
   app.set_version_flag("--version", FARCALL_VERSION);
   app.require_subcommand(1);
@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
   actions["inspect"] = command::add_inspect(app);
   actions["check"] = command::add_check(app);
   actions["bench"] = command::add_bench(app);
+  actions["run"] = command::add_run(app);
+  actions["trace"] = command::add_trace(app);
   actions["env"] = command::add_env(app);
   actions["doctor"] = command::add_doctor(app);
   actions["completion"] = command::add_completion(app);

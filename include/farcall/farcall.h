@@ -12,6 +12,7 @@
 #include <farcall/core/message.h>
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ffi/foreign_call.h>
+#include <farcall/ffi/isolation.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/linalg/linalg.h>
 #include <farcall/nn/activations.h>
@@ -55,6 +56,7 @@
 #include <farcall/ops/special_cases.h>
 #include <farcall/ops/special_functions.h>
 #include <farcall/program/draw.h>
+#include <farcall/program/profile.h>
 #include <farcall/program/save.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>

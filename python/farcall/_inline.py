@@ -190,7 +190,7 @@ def _loaded(
             f"{what}: no handler is exported; define one: FARCALL_DEFINE_HANDLER(name, function)"
         )
     for target, stages in handlers.items():
-        _core.ffi.register_target(target, stages, platform, 1, 0)
+        _core.ffi.register_target(target, stages, platform, 1, 0, False, None)
     return HandlerLibrary(path, platform, handlers)
 
 

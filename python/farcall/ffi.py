@@ -183,7 +183,14 @@ FfiCall.__reduce__ = lambda self: (
 
 
 def register_ffi_target(
-    name: str, fn: Any, platform: str = "cpu", api_version: int = 1, **kwargs: Any
+    name: str,
+    fn: Any,
+    platform: str = "cpu",
+    api_version: int = 1,
+    *,
+    isolate: bool = False,
+    timeout: float | None = None,
+    **kwargs: Any,
 ) -> None:
     """Registers a handler under ``name``.
 
@@ -192,6 +199,11 @@ def register_ffi_target(
         ``instantiate``, ``prepare``, ``initialize``, ``execute``, ``record``.
       platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both of these), ``tpu``; in any case.
       api_version: 1 for handlers; 0 for untyped functions.
+      isolate: run the handler in a process of its own, over shared memory. A crash is then a
+        :class:`farcall.FfiError` of the call, with the code ``ABORTED``, the signal and the stack,
+        and the next call has a new process. For handlers in shared libraries, on the CPU.
+      timeout: of an isolated call, in seconds, after which its process is ended and the call fails
+        with ``DEADLINE_EXCEEDED``; None: none.
       traits: bit 0 marks a handler that may be recorded into a command buffer.
 
     Raises:
@@ -205,7 +217,9 @@ def register_ffi_target(
         raise TypeError(
             f"register_ffi_target() got an unexpected keyword argument {next(iter(kwargs))!r}"
         )
-    _functions.register_target(name, fn, platform, api_version, traits)
+    if timeout is not None and not isolate:
+        raise TypeError(f'register_ffi_target("{name}"): a timeout is for isolate=True')
+    _functions.register_target(name, fn, platform, api_version, traits, bool(isolate), timeout)
 
 
 def register_ffi_type(

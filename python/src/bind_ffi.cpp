@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ffi/isolation.h>
 #include <farcall/ffi/registry.h>
 
 #include "convert.h"
@@ -64,13 +65,26 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
 }
 
 void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_object,
-                     nb::handle api_version_object, nb::handle traits_object) {
+                     nb::handle api_version_object, nb::handle traits_object, bool is_isolated,
+                     nb::handle timeout_object) {
   const auto name = to_option<std::string>(name_object, "register_ffi_target: name", "a string");
   const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
   const auto platform = to_option<std::string>(platform_object, who + ": platform", "a string");
   const auto api_version =
       to_option<int>(api_version_object, who + ": api_version", "a whole number");
   const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "a whole number");
+  if (is_isolated) {
+    if (api_version != 1 || parse_platform(platform) != std::vector<std::string>{"cpu"}) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  who + ": isolate=True is for handlers (api_version=1) on platform \"cpu\"");
+    }
+    IsolationOptions options;
+    if (!timeout_object.is_none()) {
+      options.timeout_seconds =
+          to_option<double>(timeout_object, who + ": timeout", "a number of seconds");
+    }
+    return register_isolated_ffi_target(name, to_bundle(name, fn), options, traits);
+  }
   if (api_version == 0) {
     register_legacy_target(name, capsule_pointer(fn, who + ": fn"), platform, traits);
     return;
@@ -90,7 +104,8 @@ void register_type(nb::handle name_object, nb::handle type_id, nb::handle type_i
 
 void bind_ffi(nb::module_& module) {
   module.def("register_target", register_target, nb::arg("name").none(), nb::arg("fn").none(),
-             nb::arg("platform").none(), nb::arg("api_version").none(), nb::arg("traits").none());
+             nb::arg("platform").none(), nb::arg("api_version").none(), nb::arg("traits").none(),
+             nb::arg("isolate"), nb::arg("timeout").none());
   module.def("register_type", register_type, nb::arg("name").none(), nb::arg("type_id").none(),
              nb::arg("type_info").none());
   module.def("register_batch_partitionable",

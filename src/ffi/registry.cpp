@@ -46,8 +46,9 @@ void check_name(std::string_view name) {
   }
 }
 
-// All platforms of an alias or none.
-void insert(std::vector<std::shared_ptr<Target>> wanted) {
+}  // namespace
+
+void insert_targets(std::vector<std::shared_ptr<Target>> wanted) {
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
   for (const auto& target : wanted) {
@@ -68,12 +69,14 @@ void insert(std::vector<std::shared_ptr<Target>> wanted) {
   all.version.fetch_add(1, std::memory_order_release);
 }
 
+namespace {
+
 template <typename Make>
 void register_on(std::string_view name, std::string_view platform, Make make) {
   check_name(name);
   std::vector<std::shared_ptr<Target>> targets;
   for (const auto& canonical : parse_platform(platform)) targets.push_back(make(canonical));
-  insert(std::move(targets));
+  insert_targets(std::move(targets));
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -97,6 +97,12 @@ std::shared_ptr<Target> TargetBuilder::untyped(std::string_view name, std::strin
   return target;
 }
 
+void TargetBuilder::describe_as(Target& target, const Target& called) {
+  target.traits_ = called.traits_;
+  std::call_once(target.has_attribute_types_,
+                 [&] { target.attribute_types_ = called.attribute_types(); });
+}
+
 std::string TargetBuilder::differences(const Target& existing, const Target& wanted) {
   std::vector<std::string> found;
   if (existing.callable_ || wanted.callable_) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <farcall/ffi/registry.h>
 
@@ -21,11 +22,17 @@ class TargetBuilder {
   static std::shared_ptr<Target> untyped(std::string_view name, std::string_view platform,
                                          void* function, FARCALL_FFI_Handler_Traits traits);
 
+  // Gives a callable the description of the handlers that it calls: traits, types of attributes.
+  static void describe_as(Target& target, const Target& called);
+
   // What `wanted` has that `existing` has not, for a message: "another execute handler and other
   // traits"; empty when they are the same.
   static std::string differences(const Target& existing, const Target& wanted);
   // FAILED_PRECONDITION when a handler needs a newer runtime than this one.
   static void check_versions(const Target& target);
 };
+
+// Registers all of them or none. Raises ALREADY_EXISTS.
+void insert_targets(std::vector<std::shared_ptr<Target>> wanted);
 
 }  // namespace farcall

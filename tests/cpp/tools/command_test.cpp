@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST(Command, TellsItsSubcommandsWithAnExampleEach) {
   EXPECT_THAT(run_farcall({"--help"}).output, HasSubstr("Example"));
-  for (const char* name : {"new", "inspect", "check", "bench", "env", "doctor"}) {
+  for (const char* name : {"new", "inspect", "check", "bench", "run", "trace", "env", "doctor"}) {
     const auto help = run_farcall({name, "--help"});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.output, HasSubstr("Example")) << name;

@@ -1,0 +1,31 @@
+// The options of run and trace. The command farcall has them for its help, its manual page and its
+// completion; farcall-run, which it starts, reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace farcall::command {
+
+struct RunOptions {
+  std::string program;  // a file, "-", or LIBRARY:SYMBOL
+  std::vector<std::string> arguments, libraries;
+  std::vector<std::string> results, attributes;  // of a handler
+  std::string save;                              // of run
+  std::string output = "trace.json";             // of trace
+  int num_runs = 10;                             // of trace
+  uint64_t seed = 0;
+  double timeout = 0;  // seconds; 0: none
+  bool is_checked = false, is_json = false;
+};
+
+// Add the subcommands, which fill in the options.
+CLI::App* add_run_options(CLI::App& app, RunOptions& options);
+CLI::App* add_trace_options(CLI::App& app, RunOptions& options);
+
+}  // namespace farcall::command

@@ -1,0 +1,158 @@
+// farcall-run: runs programs for `farcall run` and `farcall trace`.
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <farcall/core/config.h>
+#include <farcall/core/element_text.h>
+#include <farcall/core/error.h>
+#include <farcall/ffi/isolation.h>
+#include <farcall/program/profile.h>
+#include <farcall/trace/jit.h>
+
+#include "farcall/run_options.h"
+#include "farcall_run/job.h"
+#include "farcall_run/npy.h"
+#include "tools/failure.h"
+
+using namespace farcall;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+void limit_time(double seconds) {
+  if (seconds <= 0) return;
+  std::signal(SIGALRM, [](int) {
+    constexpr std::string_view text = "farcall: the time limit has passed\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    _exit(tools::kTimeLimit);
+  });
+  const auto whole = static_cast<time_t>(seconds);
+  const auto rest = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
+  const itimerval timer = {{0, 0}, {whole, whole == 0 ? std::max<suseconds_t>(rest, 1) : rest}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+// ---- results ----
+
+// A number where JSON has one; "nan", "inf" and complex numbers are strings.
+Json json_of(DType dtype, const std::byte* element) {
+  const std::string text = format_element(dtype, element);
+  if (text == "True" || text == "False") return text == "True";
+  Json number = Json::parse(text, nullptr, false);
+  return number.is_number() ? number : Json(text);
+}
+
+Json json_of(const Array& array) {
+  const size_t width = byte_width(array.dtype());
+  const auto* data = static_cast<const std::byte*>(array.data());
+  Json values = Json::array();
+  for (int64_t i = 0; i < array.size(); ++i) {
+    values.push_back(json_of(array.dtype(), data + static_cast<size_t>(i) * width));
+  }
+  return {{"dtype", dtype_name(array.dtype())}, {"shape", array.shape()}, {"values", values}};
+}
+
+void save(const std::string& path, const std::vector<Array>& results) {
+  if (results.size() == 1) return runner::write_npy(path, results[0]);
+  const std::string stem = path.substr(0, path.size() - 4);
+  for (size_t i = 0; i < results.size(); ++i) {
+    runner::write_npy(fmt::format("{}.{}.npy", stem, i), results[i]);
+  }
+}
+
+// ---- the subcommands ----
+
+int run(const command::RunOptions& options) {
+  if (!options.save.empty() && !options.save.ends_with(".npy")) {
+    throw tools::Failure(tools::kUsage, "--save: the name of the file ends with .npy.");
+  }
+  const runner::Job job = runner::make_job(options);
+  const auto executable = compile(job.program, host_device());
+  const std::vector<Array> results = run(*executable, job.arguments, {}, false);
+  if (!options.save.empty()) save(options.save, results);
+  if (options.is_json) {
+    Json json = {{"program", options.program}, {"results", Json::array()}};
+    for (const Array& result : results) json["results"].push_back(json_of(result));
+    fmt::print("{}\n", json.dump());  // a line for each number is nothing to read
+    return tools::kFine;
+  }
+  for (const Array& result : results) {
+    fmt::print("{} = {}\n", result.type().to_string(), result.to_string());
+  }
+  return tools::kFine;
+}
+
+int trace(const command::RunOptions& options) {
+  const runner::Job job = runner::make_job(options);
+  Profile profile(options.output);
+  const auto executable = compile(job.program, host_device());
+  for (int i = 0; i < options.num_runs; ++i) run(*executable, job.arguments, {}, false);
+  profile.stop();
+  if (!options.is_json) {
+    fmt::print("{}\nThe trace of {} runs is in {}: open it in https://ui.perfetto.dev\n",
+               profile.to_text(), options.num_runs, options.output);
+    return tools::kFine;
+  }
+  Json json = {{"program", options.program},
+               {"runs", options.num_runs},
+               {"trace", options.output},
+               {"rows", Json::array()}};
+  for (const ProfileRow& row : profile.rows()) {
+    json["rows"].push_back({{"name", row.name},
+                            {"category", row.category},
+                            {"calls", row.calls},
+                            {"seconds", row.seconds},
+                            {"self_seconds", row.self_seconds},
+                            {"bytes", row.bytes}});
+  }
+  fmt::print("{}\n", json.dump(2));
+  return tools::kFine;
+}
+
+// What a call did wrong, as far as calls are checked, is a finding; other errors of handlers are
+// not.
+int failed(const FfiError& error) {
+  fmt::print(stderr, "farcall: {}\n", error.what());
+  return error.detail().starts_with("check_foreign_calls: ") ? tools::kFindings
+                                                             : tools::kCouldNotRun;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // How the library starts it for an isolated target (farcall/ffi/isolation.h).
+  if (argc == 2 && std::string_view(argv[1]) == "--isolated") {
+    return detail::serve_isolated_calls(3, 4);
+  }
+  CLI::App app{"Runs programs for the command farcall.", "farcall"};
+  app.require_subcommand(1);
+  command::RunOptions options;
+  const CLI::App* const run_command = command::add_run_options(app, options);
+  command::add_trace_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? tools::kFine : tools::kUsage;
+  }
+  try {
+    limit_time(options.timeout);
+    if (options.is_checked) set_flag(Flag::kCheckForeignCalls, 1);
+    return run_command->parsed() ? run(options) : trace(options);
+  } catch (const tools::Failure& failure) {
+    fmt::print(stderr, "farcall: {}\n", failure.what());
+    return failure.code();
+  } catch (const FfiError& error) {
+    return failed(error);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "farcall: {}\n", error.what());
+    return tools::kCouldNotRun;
+  }
+}

@@ -1,0 +1,222 @@
+// The process in which isolated handlers run.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ffi/foreign_call.h>
+#include <farcall/ffi/isolation.h>
+
+#include "ffi/isolation_protocol.h"
+
+namespace farcall::runtime {
+namespace {
+
+// ---- what a crash leaves behind ----
+
+CrashReport* g_crash = nullptr;
+
+// Not for use in a signal handler as such; the process is broken anyway, and has an alarm set.
+[[gnu::noinline]] void write_stack(CrashReport& report) {
+  void* frames[64];
+  const int count = backtrace(frames, 64);
+  size_t length = 0;
+  // The first are this function, the caller, and what the kernel returns to.
+  for (int i = 3; i < count && length < sizeof(report.stack) - 1; ++i) {
+    Dl_info info = {};
+    if (dladdr(frames[i], &info) == 0 || info.dli_fname == nullptr) continue;
+    const char* file = std::strrchr(info.dli_fname, '/');
+    file = file ? file + 1 : info.dli_fname;
+    // What called the handler is the runtime, which is not of interest.
+    if (std::strncmp(file, "libfarcall", 10) == 0) break;
+    const auto address = reinterpret_cast<uintptr_t>(frames[i]);
+    const size_t room = sizeof(report.stack) - 1 - length;
+    char* const end = report.stack + length;
+    const auto written =
+        info.dli_sname
+            ? fmt::format_to_n(end, room, "\n    {}+{:#x} ({})", info.dli_sname,
+                               address - reinterpret_cast<uintptr_t>(info.dli_saddr), file)
+            : fmt::format_to_n(end, room, "\n    {:#x} ({})",
+                               address - reinterpret_cast<uintptr_t>(info.dli_fbase), file);
+    length += std::min(written.size, room);
+  }
+  report.stack[length] = 0;
+}
+
+void on_signal(int signal, siginfo_t* info, void*) {
+  alarm(2);
+  g_crash->address = reinterpret_cast<uint64_t>(info->si_addr);
+  g_crash->signal = signal;
+  write_stack(*g_crash);
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void catch_signals() {
+  // A stack of its own, for one that has overflowed.
+  constexpr size_t kBytes = size_t{1} << 17;
+  stack_t stack = {.ss_sp = std::malloc(kBytes), .ss_flags = 0, .ss_size = kBytes};
+  sigaltstack(&stack, nullptr);
+  void* warm_up[1];
+  backtrace(warm_up, 1);  // the first call loads a library
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
+    sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGINT, SIG_IGN);  // the other process ends this one where it wants that
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+// A handler that never returns does not outlive the process that called it.
+void end_with_the_other_side(int socket) {
+  std::thread([socket] {
+    pollfd state = {.fd = socket, .events = 0, .revents = 0};
+    while (poll(&state, 1, -1) <= 0) {
+    }
+    _exit(0);
+  }).detach();
+}
+
+// ---- calls ----
+
+FARCALL_FFI_Handler* find_handler(const HandlerPlace& place) {
+  if (place.library.empty()) return nullptr;
+  void* const library = dlopen(place.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw Error(ErrorCode::kFailedPrecondition,
+                fmt::format("the helper process cannot load {}: {}", place.library, dlerror()));
+  }
+  link_map* map = nullptr;
+  FARCALL_ASSERT(dlinfo(library, RTLD_DI_LINKMAP, &map) == 0);
+  return reinterpret_cast<FARCALL_FFI_Handler*>(map->l_addr + place.offset);
+}
+
+class Server {
+ public:
+  Server(int socket, int memory) : socket_(socket), memory_file_(memory) {}
+
+  // Until the other end is closed.
+  void run() {
+    Request request;
+    while (recv(socket_, &request, sizeof(request), 0) == sizeof(request)) {
+      Reply reply = {0};
+      std::string message;
+      try {
+        map_memory(request.memory_bytes);
+        answer(Reader({memory_ + kRequestBegin, request.request_bytes}));
+      } catch (const FfiError& error) {
+        reply.code = static_cast<int32_t>(error.code());
+        message = error.detail();
+      } catch (const Error& error) {
+        reply.code = static_cast<int32_t>(error.code());
+        message = error.message();
+      } catch (const std::exception& error) {
+        reply.code = static_cast<int32_t>(ErrorCode::kInternal);
+        message = error.what();
+      }
+      message.resize(std::min(message.size(), kMostReplyBytes - sizeof(reply)));
+      message.insert(0, reinterpret_cast<const char*>(&reply), sizeof(reply));
+      if (send(socket_, message.data(), message.size(), 0) < 0) return;
+    }
+  }
+
+ private:
+  // One call site.
+  struct Site {
+    explicit Site(ForeignCallSpec spec) : call(std::move(spec)), invocation(call) {}
+    ForeignCall call;
+    Invocation invocation;
+  };
+
+  void map_memory(size_t nbytes) {
+    if (nbytes == mapped_) return;
+    if (memory_) munmap(memory_, mapped_);
+    void* const map = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_file_, 0);
+    FARCALL_ASSERT(map != MAP_FAILED);
+    memory_ = static_cast<char*>(map);
+    mapped_ = nbytes;
+    g_crash = reinterpret_cast<CrashReport*>(memory_);
+  }
+
+  void answer(Reader request) {
+    if (request.number<RequestKind>() == RequestKind::kLoad) return load(request);
+    call(request);
+  }
+
+  void load(Reader& request) {
+    const std::string name(request.text());
+    FARCALL_FFI_Handler* handlers[kNumStages];
+    for (FARCALL_FFI_Handler*& handler : handlers) {
+      HandlerPlace place{std::string(request.text())};
+      place.offset = request.number<uint64_t>();
+      handler = find_handler(place);
+    }
+    target_ = make_target(
+        name, HandlerBundle{handlers[0], handlers[1], handlers[2], handlers[3], handlers[4]});
+  }
+
+  void call(Reader& request) {
+    const auto number = request.number<uint64_t>();
+    if (request.number<bool>()) {
+      ForeignCallSpec spec = {.target = target_};
+      for (auto* types : {&spec.arguments, &spec.results}) {
+        for (auto count = request.number<uint64_t>(); count > 0; --count) {
+          types->push_back(request.type());
+        }
+      }
+      spec.attributes = request.attributes();
+      spec.is_checked = request.number<bool>();
+      sites_[number] = std::make_unique<Site>(std::move(spec));
+    }
+    Invocation& invocation = sites_.at(number)->invocation;
+    ExecutionOptions options;
+    options.run_id = request.number<int64_t>();
+    options.device_ordinal = request.number<int32_t>();
+    const auto operand = [&]() -> void* {
+      const auto offset = request.number<uint64_t>();
+      return offset == 0 ? nullptr : memory_ + offset;
+    };
+    for (size_t i = 0; i < invocation.num_arguments(); ++i) invocation.set_argument(i, operand());
+    for (size_t i = 0; i < invocation.num_results(); ++i) invocation.set_result(i, operand());
+    struct End {
+      Invocation& invocation;
+      ~End() { invocation.end(); }
+    } const end{invocation};
+    invocation.begin(options);
+    invocation.prepare();
+    invocation.initialize();
+    invocation.execute();
+  }
+
+  int socket_, memory_file_;
+  char* memory_ = nullptr;
+  size_t mapped_ = 0;
+  std::shared_ptr<const Target> target_;
+  std::map<uint64_t, std::unique_ptr<Site>> sites_;
+};
+
+}  // namespace
+}  // namespace farcall::runtime
+
+int farcall::detail::serve_isolated_calls(int socket, int memory) {
+  runtime::catch_signals();
+  runtime::end_with_the_other_side(socket);
+  runtime::Server(socket, memory).run();
+  _exit(0);  // destructors of handlers' libraries have nothing to say to anybody
+}
