@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,22 +41,23 @@ nb::object call(const std::string& name, nb::args args, nb::kwargs kwargs) {
 // The array with all its values on this process; every process calls it.
 nb::object gather(nb::handle array) {
   const Array x = to_array(array, "process_allgather: x");
-  const nb::gil_scoped_release released;
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(x));
-  Array whole = spread ? Array(x.type(), spread->gather()) : x;
-  const nb::gil_scoped_acquire held;
-  return wrap_object(std::move(whole));
+  return wrap_object(spread ? Array(x.type(), spread->gather()) : x);
 }
 
 void agree(const std::string& what) {
   Processes& job = processes_for("sync_global_devices");
-  const nb::gil_scoped_release released;
-  job.agree(std::hash<std::string>()(what), what);
+  wait_for_processes([&] { job.agree(std::hash<std::string>()(what), what); });
 }
 
 }  // namespace
 
 void bind_distributed(nb::module_& module) {
+  set_waiter([](const std::function<void()>& work) {
+    if (!PyGILState_Check()) return work();
+    const nb::gil_scoped_release released;
+    work();
+  });
   module.def("open", open);
   module.def("close", close);
   module.def("is_open", [] { return processes() != nullptr; });

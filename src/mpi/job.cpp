@@ -22,7 +22,9 @@ using Lock = std::lock_guard<std::mutex>;
 
 constexpr size_t kLargestMessage = size_t{1} << 30;  // MPI counts in int
 // What a process that ended had sent before arrives within this time.
-constexpr std::chrono::milliseconds kGrace(500);
+constexpr std::chrono::seconds kGrace(2);
+// How long a receive may take to be cancelled.
+constexpr std::chrono::milliseconds kCancelling(500);
 // Processes that wait answer a question within this time.
 constexpr std::chrono::seconds kAnswer(1);
 // How long a process that ends with an error waits for the others to end too.
@@ -214,9 +216,10 @@ void Job::fail(std::string_view why) noexcept {
 
 void Job::check_failed(std::string_view what) {
   if (failure_.empty()) return;
-  aborted(fmt::format("{}: {}. What the processes had in common has ended with that; start the "
-                      "program again",
-                      what, failure_));
+  aborted(
+      fmt::format("{}: {}. What the processes had in common has ended with that; start the "
+                  "program again",
+                  what, failure_));
 }
 
 // ---- waiting ----
@@ -228,8 +231,8 @@ void Job::check(std::string_view what, int code) const {
 
 std::vector<int> Job::missing(const Awaited& awaited) const {
   std::vector<int> found;
-  for (size_t i = 0; i < awaited.sources.size(); ++i) {
-    if (awaited.requests[i] != MPI_REQUEST_NULL) found.push_back(awaited.sources[i]);
+  for (size_t i = 0; i < awaited.processes.size(); ++i) {
+    if (awaited.requests[i] != MPI_REQUEST_NULL) found.push_back(awaited.processes[i]);
   }
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());
@@ -251,7 +254,7 @@ bool Job::is_done(std::string_view what, Awaited& awaited) {
     if (nbytes == awaited.sizes[i]) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: process {} has sent {} bytes, and process {} expects {}", what,
-                            awaited.sources[i], nbytes, index_, awaited.sizes[i]));
+                            awaited.processes[i], nbytes, index_, awaited.sizes[i]));
   }
   return are_all;
 }
@@ -264,12 +267,13 @@ void Job::check_peers(std::string_view what, const Awaited& awaited) {
   for (int process = 0; process < count_; ++process) {
     const Peer& peer = peers_[static_cast<size_t>(process)];
     if (!peer.has_ended || Clock::now() - peer.ended_at < kGrace) continue;
-    if (!awaited.sources.empty() && std::ranges::find(of_messages, process) == of_messages.end()) {
-      continue;
-    }
-    aborted(fmt::format("{}: process {} has ended, and process {} waits for it. All processes have "
-                        "to run the same programs, equally often",
-                        what, process, index_));
+    const bool is_awaited =
+        awaited.processes.empty() || std::ranges::find(of_messages, process) != of_messages.end();
+    if (!is_awaited) continue;
+    aborted(
+        fmt::format("{}: process {} has ended, and process {} waits for it. All processes have "
+                    "to run the same programs, equally often",
+                    what, process, index_));
   }
 }
 
@@ -287,12 +291,12 @@ void Job::time_is_up(std::string_view what, const Awaited& awaited) {
       if (!peers_[static_cast<size_t>(process)].is_here) late.push_back(process);
     }
   }
-  throw Error(ErrorCode::kDeadlineExceeded,
-              fmt::format("{}: process {} has waited {} s for {}. All processes have to run the "
-                          "same programs, equally often; if they only take longer, give "
-                          "distributed.initialize() a longer timeout",
-                          what, index_, timeout_,
-                          late.empty() ? std::string("others") : names_of(late)));
+  throw Error(
+      ErrorCode::kDeadlineExceeded,
+      fmt::format("{}: process {} has waited {} s for {}. All processes have to run the "
+                  "same programs, equally often; if they only take longer, give "
+                  "distributed.initialize() a longer timeout",
+                  what, index_, timeout_, late.empty() ? std::string("others") : names_of(late)));
 }
 
 void Job::wait(std::string_view what, Awaited& awaited) {
@@ -334,13 +338,13 @@ void Job::wait(std::string_view what, Awaited& awaited) {
 // Nothing is to be written to memory that the caller may free.
 void Job::abandon(Awaited& awaited) noexcept {
   const Lock lock(mpi_);
-  for (size_t i = 0; i < awaited.sources.size(); ++i) {
+  for (size_t i = 0; i < awaited.sizes.size(); ++i) {
     if (awaited.requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&awaited.requests[i]);
   }
   const auto begin = Clock::now();
-  for (bool are_all = false; !are_all && Clock::now() - begin < kGrace; sched_yield()) {
+  for (bool are_all = false; !are_all && Clock::now() - begin < kCancelling; sched_yield()) {
     are_all = true;
-    for (size_t i = 0; i < awaited.sources.size(); ++i) {
+    for (size_t i = 0; i < awaited.sizes.size(); ++i) {
       int is_there = 1;
       if (awaited.requests[i] != MPI_REQUEST_NULL) {
         MPI_Test(&awaited.requests[i], &is_there, MPI_STATUS_IGNORE);
@@ -419,7 +423,7 @@ void Job::begin(MPI_Comm comm, std::string_view what, std::span<const Message> s
     check_failed(what);
     for (const Message& message : receives) {
       for_each_part(message, [&](void* data, int nbytes) {
-        awaited.sources.push_back(message.process);
+        awaited.processes.push_back(message.process);
         awaited.sizes.push_back(nbytes);
         check(what, MPI_Irecv(data, nbytes, MPI_BYTE, message.process, message.tag, comm,
                               &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
@@ -427,6 +431,7 @@ void Job::begin(MPI_Comm comm, std::string_view what, std::span<const Message> s
     }
     for (const Message& message : sends) {
       for_each_part(message, [&](const void* data, int nbytes) {
+        awaited.processes.push_back(message.process);
         check(what, MPI_Isend(data, nbytes, MPI_BYTE, message.process, message.tag, comm,
                               &awaited.requests.emplace_back(MPI_REQUEST_NULL)));
       });

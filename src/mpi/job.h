@@ -1,5 +1,5 @@
-// The processes that mpirun has started, over MPI. Everything here is nonblocking underneath, so that
-// whoever waits notices interrupts, failures of other processes, and that time is up.
+// The processes that mpirun has started, over MPI. Everything here is nonblocking underneath, so
+// that whoever waits notices interrupts, failures of other processes, and that time is up.
 #pragma once
 
 #include <mpi.h>
@@ -35,8 +35,7 @@ class Job final : public Processes {
 
   // One operation over all processes: the check that they run the same, unless that is off, then
   // what `start` begins on the communicator.
-  void collective(std::string_view what,
-                  const std::function<int(MPI_Comm, MPI_Request*)>& start);
+  void collective(std::string_view what, const std::function<int(MPI_Comm, MPI_Request*)>& start);
   // Messages of users, whose tags are kept apart from the others.
   void transfer(std::string_view what, std::span<const Message> sends,
                 std::span<const Message> receives);
@@ -57,7 +56,8 @@ class Job final : public Processes {
   };
   struct Awaited {
     std::vector<MPI_Request> requests;
-    std::vector<int> sources, sizes;  // of the first requests, which are receives
+    std::vector<int> processes;  // by request; empty for an operation of all
+    std::vector<int> sizes;      // of the first requests, which are receives
   };
   struct Peer {
     Clock::time_point ended_at;  // when it said so
@@ -68,7 +68,6 @@ class Job final : public Processes {
   MPI_Comm duplicate();
   void begin(MPI_Comm comm, std::string_view what, std::span<const Message> sends,
              std::span<const Message> receives);
-  // Without sources it is an operation of all processes.
   void wait(std::string_view what, Awaited& awaited);
   bool is_done(std::string_view what, Awaited& awaited);
   void abandon(Awaited& awaited) noexcept;

@@ -33,11 +33,11 @@ struct Reducer {
   bool takes_bool, takes_integers, takes_floats, takes_complex;
 };
 const Reducer kReducers[] = {
-    {"sum", MPI_SUM, false, true, true, true},    {"prod", MPI_PROD, false, true, true, true},
-    {"max", MPI_MAX, false, true, true, false},   {"min", MPI_MIN, false, true, true, false},
+    {"sum", MPI_SUM, false, true, true, true},     {"prod", MPI_PROD, false, true, true, true},
+    {"max", MPI_MAX, false, true, true, false},    {"min", MPI_MIN, false, true, true, false},
     {"land", MPI_LAND, true, false, false, false}, {"lor", MPI_LOR, true, false, false, false},
     {"lxor", MPI_LXOR, true, false, false, false}, {"band", MPI_BAND, false, true, false, false},
-    {"bor", MPI_BOR, false, true, false, false},  {"bxor", MPI_BXOR, false, true, false, false},
+    {"bor", MPI_BOR, false, true, false, false},   {"bxor", MPI_BXOR, false, true, false, false},
 };
 
 struct Element {
@@ -45,12 +45,18 @@ struct Element {
   MPI_Datatype type;
 };
 const Element kElements[] = {
-    {DType::kBool, MPI_C_BOOL},           {DType::kInt8, MPI_INT8_T},
-    {DType::kInt16, MPI_INT16_T},         {DType::kInt32, MPI_INT32_T},
-    {DType::kInt64, MPI_INT64_T},         {DType::kUInt8, MPI_UINT8_T},
-    {DType::kUInt16, MPI_UINT16_T},       {DType::kUInt32, MPI_UINT32_T},
-    {DType::kUInt64, MPI_UINT64_T},       {DType::kFloat32, MPI_FLOAT},
-    {DType::kFloat64, MPI_DOUBLE},        {DType::kComplex64, MPI_C_FLOAT_COMPLEX},
+    {DType::kBool, MPI_C_BOOL},
+    {DType::kInt8, MPI_INT8_T},
+    {DType::kInt16, MPI_INT16_T},
+    {DType::kInt32, MPI_INT32_T},
+    {DType::kInt64, MPI_INT64_T},
+    {DType::kUInt8, MPI_UINT8_T},
+    {DType::kUInt16, MPI_UINT16_T},
+    {DType::kUInt32, MPI_UINT32_T},
+    {DType::kUInt64, MPI_UINT64_T},
+    {DType::kFloat32, MPI_FLOAT},
+    {DType::kFloat64, MPI_DOUBLE},
+    {DType::kComplex64, MPI_C_FLOAT_COMPLEX},
     {DType::kComplex128, MPI_C_DOUBLE_COMPLEX},
 };
 
@@ -78,11 +84,9 @@ Reduce reduction(std::string_view name, DType dtype) {
                       (kind == DTypeKind::kComplex && reducer->takes_complex);
     if (fits) return {reducer->op, element.type};
   }
-  invalid_argument(fmt::format("op \"{}\" cannot reduce elements of type {}{}", name,
-                               dtype_name(dtype),
-                               dtype_info(dtype).kind == DTypeKind::kFloat
-                                   ? "; convert them to float32 first"
-                                   : ""));
+  invalid_argument(fmt::format(
+      "op \"{}\" cannot reduce elements of type {}{}", name, dtype_name(dtype),
+      dtype_info(dtype).kind == DTypeKind::kFloat ? "; convert them to float32 first" : ""));
 }
 
 // ---- handlers ----
@@ -111,8 +115,8 @@ int count_of(std::string_view what, size_t count) {
 
 int process_of(std::string_view what, const Job& job, int64_t process) {
   if (process >= 0 && process < job.count()) return static_cast<int>(process);
-  invalid_argument(fmt::format("{}: there is no process {}; there are 0 to {}", what, process,
-                               job.count() - 1));
+  invalid_argument(
+      fmt::format("{}: there is no process {}; there are 0 to {}", what, process, job.count() - 1));
 }
 
 int tag_of(std::string_view what, int64_t tag) {
@@ -345,9 +349,9 @@ std::vector<ShapeDtype> gathered(Types operands, const Attributes& attributes) {
 void check_first(std::string_view who, ShapeDtype type) {
   const int count = job(who).count();
   if (type.rank() > 0 && type.shape()[0] == count) return;
-  invalid_argument(fmt::format(
-      "{}: the first dimension of x must be {}, the number of processes; got {}", who, count,
-      type.to_string()));
+  invalid_argument(
+      fmt::format("{}: the first dimension of x must be {}, the number of processes; got {}", who,
+                  count, type.to_string()));
 }
 std::vector<ShapeDtype> scattered(Types operands, const Attributes& attributes) {
   like_root(operands, attributes);
@@ -521,8 +525,9 @@ int64_t wide(std::optional<int> value) { return value ? *value : kNobody; }
 // ---- functions ----
 
 void initialize(const ProcessOptions& options) {
-  open_processes([](const ProcessOptions& given) -> Processes* { return Job::open(given).release(); },
-                 options);
+  open_processes(
+      [](const ProcessOptions& given) -> Processes* { return Job::open(given).release(); },
+      options);
 }
 void shutdown() { close_processes(); }
 

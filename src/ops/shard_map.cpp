@@ -69,8 +69,8 @@ std::vector<ShapeDtype> shard_map_rule(std::span<const ShapeDtype> inputs, const
   const std::vector<MeshAxis> axes = p.axes();
   const size_t num_places = Partition(ShapeDtype(DType::kBool, {}), {}, axes, "mesh").count();
   if (!p.devices.empty() && p.devices.size() != num_places) {
-    type_error(fmt::format("the mesh has {} places, and devices has {}", num_places,
-                           p.devices.size()));
+    type_error(
+        fmt::format("the mesh has {} places, and devices has {}", num_places, p.devices.size()));
   }
   std::vector<ShapeDtype> shards, results;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -60,10 +60,11 @@ void set_num_cpu_devices(int count) {
                             devices.used, count));
   }
   if (devices.is_fixed && count != devices.used) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                fmt::format("num_cpu_devices: there are {} devices in this process, which the other "
-                            "processes know by number; set {} before distributed.initialize()",
-                            devices.used, count));
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        fmt::format("num_cpu_devices: there are {} devices in this process, which the other "
+                    "processes know by number; set {} before distributed.initialize()",
+                    devices.used, count));
   }
   devices.wanted = count;
 }

@@ -49,9 +49,9 @@ void open_processes(const std::function<OpenProcesses>& open, const ProcessOptio
                 "distributed.initialize: may be called once in a process, and was called before");
   }
   if (!(options.timeout_seconds > 0)) {
-    invalid_argument(fmt::format(
-        "distributed.initialize: timeout must be a positive number of seconds, got {}",
-        options.timeout_seconds));
+    invalid_argument(
+        fmt::format("distributed.initialize: timeout must be a positive number of seconds, got {}",
+                    options.timeout_seconds));
   }
   std::unique_ptr<Processes> opened(open(options));
   job.was_opened = true;
@@ -83,6 +83,21 @@ void close_processes(std::string_view why) noexcept {
   const std::lock_guard lock(job.mutex);
   // Kept: another thread may be inside.
   if (Processes* open = job.processes.exchange(nullptr)) open->close(why);
+}
+
+namespace {
+std::atomic<Waiter> installed_waiter{nullptr};
+}  // namespace
+
+void set_waiter(Waiter waiter) { installed_waiter.store(waiter, std::memory_order_release); }
+
+void wait_for_processes(const std::function<void()>& work) {
+  const Waiter waiter = installed_waiter.load(std::memory_order_acquire);
+  if (waiter) {
+    waiter(work);
+  } else {
+    work();
+  }
 }
 
 void detail::set_device_sharing(DeviceSharing share) { Job::instance().share = share; }

@@ -328,8 +328,8 @@ Storage ShardedBuffer::with_sharding(NamedSharding sharding) const {
 
 Storage ShardedBuffer::cut(ShapeDtype type, NamedSharding sharding, const Storage& memory) {
   const ShardedBuffer* spread = of(memory);
-  Storage made = keep_whole(type, std::move(sharding),
-                            spread ? spread->gather() : farcall::to_host(memory));
+  Storage made =
+      keep_whole(type, std::move(sharding), spread ? spread->gather() : farcall::to_host(memory));
   const auto* buffer = static_cast<const ShardedBuffer*>(made.buffer());
   buffer->shards();
   buffer->whole_ = Storage();
@@ -378,21 +378,18 @@ void ShardedBuffer::wait() const {
 
 Storage ShardedBuffer::to_host() const {
   if (!is_fully_addressable() && !partition_.is_replicated()) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                fmt::format("{} is spread over devices of several processes, and its values are not "
-                            "all here. Read its addressable_shards, or get all of it on every "
-                            "process with experimental.multihost_utils.process_allgather",
-                            partition_.whole().to_string()));
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        fmt::format("{} is spread over devices of several processes, and its values are not "
+                    "all here. Read its addressable_shards, or get all of it on every "
+                    "process with experimental.multihost_utils.process_allgather",
+                    partition_.whole().to_string()));
   }
   return parts();
 }
 
 Storage ShardedBuffer::parts() const {
   const std::lock_guard lock(mutex_);
-  return parts_under_lock();
-}
-
-Storage ShardedBuffer::parts_under_lock() const {
   if (whole_) return whole_;
   Storage whole = Storage::allocate(partition_.whole().nbytes());
   for (size_t i = 0; i < shards_.size(); ++i) {
@@ -408,13 +405,18 @@ Storage ShardedBuffer::parts_under_lock() const {
 }
 
 Storage ShardedBuffer::gather() const {
-  const std::lock_guard lock(mutex_);
-  Storage whole = parts_under_lock();
-  if (is_complete_) return whole;
+  Storage whole = parts();
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_complete_) return whole;
+  }
   const std::string what = fmt::format("gathering {} over {}", partition_.whole().to_string(),
                                        to_string(sharding_.spec));
-  processes_for("an array").agree(std::hash<std::string>()(what), what);
-  complete(partition_, processes_of(sharding_.mesh.devices()), whole.data());
+  wait_for_processes([&] {
+    processes_for("an array").agree(std::hash<std::string>()(what), what);
+    complete(partition_, processes_of(sharding_.mesh.devices()), whole.data());
+  });
+  const std::lock_guard lock(mutex_);
   is_complete_ = true;
   return whole;
 }

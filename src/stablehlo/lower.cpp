@@ -111,10 +111,14 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     Values values = rule->second(*this, call);
     if (!values.empty() || call.results.empty()) return values;
   }
+  const auto* map = try_params<ShardMapParams>(equation.params.get());
+  if (map && !map->devices.empty()) {
+    throw Error(ErrorCode::kUnimplemented,
+                "shard_map: over several processes it runs on the native engine alone");
+  }
   const bool is_never_run = !equation.primitive->never_run.empty();
   // The native engine has the threads and collectives of shard_map.
-  const bool is_whole = nested_programs(equation).empty() ||
-                        try_params<ShardMapParams>(equation.params.get()) != nullptr;
+  const bool is_whole = nested_programs(equation).empty() || map;
   if (options_.relay && !is_never_run && is_whole) {
     return relay(*this, call, options_.relay(program, equation));
   }

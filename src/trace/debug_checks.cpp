@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <farcall/core/element_text.h>
+#include <farcall/program/processes.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
 #include <farcall/trace/record.h>
 
 namespace farcall {
@@ -47,7 +49,22 @@ Found find_in_narrow(DType dtype, const void* data, size_t count) {
   return found;
 }
 
+Found find_in(const Array& x);
+
+// In what this process has of it.
+Found find_in_shards(const Array& x) {
+  Found found;
+  for (const Array& shard : shards_of(x)) {
+    const Found here = find_in(shard);
+    found.nan = found.nan || here.nan;
+    found.infinity = found.infinity || here.infinity;
+  }
+  return found;
+}
+
 Found find_in(const Array& x) {
+  const ShardedBuffer* spread = ShardedBuffer::of(memory_of(x));
+  if (spread && !spread->is_fully_addressable()) return find_in_shards(x);
   const auto count = static_cast<size_t>(x.size());
   switch (x.dtype()) {
     case DType::kFloat32:
@@ -164,7 +181,8 @@ void check_results(const Program& program, std::span<const Array> inputs,
     const SourceLocationPtr here = current_location();
     checks.raise(equation.primitive->name, results, *bad, here ? here : equation.where);
   }
-  Search().run(program, inputs);
+  // One of several processes alone would wait for the others.
+  if (!processes() || processes()->count() == 1) Search().run(program, inputs);
   // What was compiled has it, one equation after the other has not; or it was in the arguments.
   checks.raise(program.name.empty() ? "a program" : std::string_view(program.name), results, *bad,
                current_location());

@@ -193,8 +193,7 @@ std::vector<const Storage*> memory_on(const Executable& executable, std::span<co
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
     const bool is_there = is_on(executable.device(), own);
-    memory.push_back(is_there ? &own
-                              : &moved.emplace_back(memory_for(executable, i, inputs[i])));
+    memory.push_back(is_there ? &own : &moved.emplace_back(memory_for(executable, i, inputs[i])));
   }
   return memory;
 }

@@ -137,8 +137,8 @@ Array spread_result(const Array& array, const NamedSharding& sharding) {
   if (!array.is_concrete()) return array;
   if (const NamedSharding* own = sharding_of(array)) {
     if (!places_alike(*own, sharding)) return device_put(array, sharding);
-    return placed_array(array.type(),
-                        ShardedBuffer::of(memory_of(array))->with_sharding(sharding), true);
+    return placed_array(array.type(), ShardedBuffer::of(memory_of(array))->with_sharding(sharding),
+                        true);
   }
   return placed_array(array.type(),
                       ShardedBuffer::keep_whole(array.type(), sharding, array.storage()), true);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,26 @@ def test_programs_are_those_of_four_devices(count: int, devices: int) -> None:
     assert out.count(" passed") == count
 
 
+def test_the_classifier_of_digits_has_the_same_losses() -> None:
+    script = FOLDER.parents[2] / "examples" / "digits_over_processes.py"
+    handlers = sorted(FOLDER.parents[2].glob("build/*/examples/handlers/libdigits_handlers.so"))
+    if not handlers:
+        pytest.skip("needs the examples' handlers, which run-tests builds")
+    options = ("--handlers", str(handlers[-1]), "--epochs", "2")
+
+    def losses(output: str) -> list[float]:
+        return [float(each) for each in re.findall(r"^epoch \d: loss (\S+)$", output, re.MULTILINE)]
+
+    alone = subprocess.run(
+        [sys.executable, script, *options], capture_output=True, text=True, check=True
+    )
+    wanted = losses(alone.stdout)
+    assert len(wanted) == 2
+    assert wanted[1] < wanted[0] < 2.5
+    found = losses(succeeded(mpirun(4, script, *options)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
 def test_arrays_are_saved_by_some_and_loaded_by_others(tmp_path: Path) -> None:
     for count, devices, what in ((4, 1, "save"), (2, 2, "load"), (2, 1, "load"), (2, 1, "save")):
         succeeded(mpirun(count, FOLDER / "run.py", "checkpoints", tmp_path, what, devices=devices))
@@ -90,6 +111,10 @@ def test_arrays_are_saved_by_some_and_loaded_by_others(tmp_path: Path) -> None:
     fc.distributed.save(tmp_path / "own", loaded)
     again = fc.distributed.load(tmp_path / "own", loaded)
     assert all(fc.tree.leaves(fc.tree.map(lambda a, b: bool((a == b).all()), again, loaded)))
+
+
+def test_mpi_is_initialized_by_another_library() -> None:
+    succeeded(mpirun(2, FOLDER / "initialized.py"))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
-// Several processes over MPI: the job that mpirun has started, and operations between its processes.
-// In the library farcall_mpi, which is built where CMake finds MPI; libfarcall links no MPI.
+// Several processes over MPI: the job that mpirun has started, and operations between its
+// processes. In the library farcall_mpi, which is built where CMake finds MPI; libfarcall links no
+// MPI.
 //
 // The operations are foreign calls with a side effect: eager, in compiled programs, loops and
 // branches, in the order in which the program has them. All processes have to run the same
 // collective ones; their types and options are compared each time unless that is off, and errors
-// are FfiErrors (code FAILED_PRECONDITION where processes differ, DEADLINE_EXCEEDED when time is up,
-// ABORTED when another process has failed or ended). vmap makes one operation on the batch. Of
+// are FfiErrors (code FAILED_PRECONDITION where processes differ, DEADLINE_EXCEEDED when time is
+// up, ABORTED when another process has failed or ended). vmap makes one operation on the batch. Of
 // derivatives there are those of allreduce of sums, alltoall and sendrecv. Each raises
 // FAILED_PRECONDITION before initialize(), and INVALID_ARGUMENT for a process that is not there.
 #pragma once

@@ -25,7 +25,8 @@ struct ShardMapParams {
   std::vector<PartitionSpec> in_specs, out_specs;
   static constexpr auto fields() {
     return std::tuple(field("devices", &ShardMapParams::devices),
-                      field("in_specs", &ShardMapParams::in_specs), field("jaxpr", &ShardMapParams::jaxpr), field("mesh", &ShardMapParams::mesh),
+                      field("in_specs", &ShardMapParams::in_specs),
+                      field("jaxpr", &ShardMapParams::jaxpr), field("mesh", &ShardMapParams::mesh),
                       field("out_specs", &ShardMapParams::out_specs));
   }
   std::vector<MeshAxis> axes() const {

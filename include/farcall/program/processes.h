@@ -55,8 +55,8 @@ FARCALL_API Processes* processes();
 FARCALL_API Processes& processes_for(std::string_view who);
 
 class Mesh;
-// Every process takes part in what runs on several of them: raises UNIMPLEMENTED for a mesh that has
-// devices of some, but not of all.
+// Every process takes part in what runs on several of them: raises UNIMPLEMENTED for a mesh that
+// has devices of some, but not of all.
 FARCALL_API void check_has_all_processes(const Mesh& mesh);
 
 struct ProcessOptions {
@@ -78,6 +78,12 @@ FARCALL_API void open_processes(const std::function<OpenProcesses>& open,
 FARCALL_API void open_processes(const std::string& library, const ProcessOptions& options);
 // Does nothing without processes. Devices stay as they are.
 FARCALL_API void close_processes(std::string_view why = {}) noexcept;
+
+// Runs what waits for other processes outside of programs, with no lock of ours held. A front end
+// lets go of its own meanwhile, for which it says how.
+using Waiter = void (*)(const std::function<void()>& work);
+FARCALL_API void set_waiter(Waiter waiter);
+FARCALL_API void wait_for_processes(const std::function<void()>& work);
 
 namespace detail {
 // The engine whose devices are shared hands itself down: called with the processes, before any

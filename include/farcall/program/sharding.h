@@ -169,7 +169,6 @@ class FARCALL_API ShardedBuffer final : public DeviceBuffer {
 
  private:
   ShardedBuffer(ShapeDtype type, NamedSharding sharding);
-  Storage parts_under_lock() const;
 
   NamedSharding sharding_;
   Partition partition_;

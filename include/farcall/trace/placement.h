@@ -67,8 +67,8 @@ FARCALL_API Array device_put(const Array& array, const NamedSharding& sharding);
 // itself where it lies on one.
 FARCALL_API std::vector<Array> shards_of(const Array& array);
 // The array whose shards these are, of the mesh's devices that belong to this process, in order;
-// those that lie elsewhere are moved there. Raises INVALID_ARGUMENT for another number of them and for one of another type than
-// the sharding gives it.
+// those that lie elsewhere are moved there. Raises INVALID_ARGUMENT for another number of them and
+// for one of another type than the sharding gives it.
 FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                                     std::span<const Array> shards);
 // A concrete result that is kept whole until its shards are asked for, or one that is spread by

@@ -133,10 +133,11 @@ void Devices::share(Processes& processes) const {
   size_t total = 0;
   for (const int64_t count : counts) total += static_cast<size_t>(count);
   if (total >= devices_.size()) {
-    throw Error(ErrorCode::kResourceExhausted,
-                fmt::format("distributed.initialize: the {} processes have {} devices together, and "
-                            "a mesh can have {}",
-                            processes.count(), total, devices_.size() - 1));
+    throw Error(
+        ErrorCode::kResourceExhausted,
+        fmt::format("distributed.initialize: the {} processes have {} devices together, and "
+                    "a mesh can have {}",
+                    processes.count(), total, devices_.size() - 1));
   }
   int id = 0;
   for (int process = 0; process < processes.count(); ++process) {
@@ -146,8 +147,7 @@ void Devices::share(Processes& processes) const {
         static_cast<OwnDevice&>(device).renumber(id, process);
       } else {
         devices_[count_++] = new RemoteDevice(
-            engine_,
-            {.platform = kPlatform, .kind = "cpu", .id = id, .process_index = process});
+            engine_, {.platform = kPlatform, .kind = "cpu", .id = id, .process_index = process});
       }
     }
   }

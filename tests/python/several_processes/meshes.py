@@ -214,3 +214,14 @@ def check_programs_that_differ() -> None:
         RuntimeError, "processes run different programs", over(fnp.sin if ME == 1 else fnp.cos), x
     )
     same(process_allgather(over(fnp.sin)(x)), np.sin(WHOLE))
+
+
+def check_debug_nans() -> None:
+    """Every process looks at what it has."""
+    mesh, rows = mesh_and_sharding("x")
+    x = fc.device_put(WHOLE, rows)
+    with fc.debug_nans(True):
+        f = fc.shard_map(fnp.log, mesh=mesh, in_specs=fc.P("x"), out_specs=fc.P("x"))
+        f(x + 1)
+        refused(FloatingPointError, "invalid value (nan)", f, x - 1e6)
+        refused(FloatingPointError, "invalid value (nan)", fc.jit(fnp.log), x - 1e6)

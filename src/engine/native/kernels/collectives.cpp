@@ -145,9 +145,9 @@ Kernel make_exchange(Types inputs, Types outputs, const Params* params) {
   from.erase(from.begin() + p.split_axis);
   to.erase(to.begin() + p.concat_axis);
   return {.run = run_exchange,
-          .data = std::make_shared<const Exchange>(
-              Exchange{std::move(groups), StridedCopy(width, slice, from, to), source, target,
-                       inputs[0].nbytes()})};
+          .data = std::make_shared<const Exchange>(Exchange{std::move(groups),
+                                                            StridedCopy(width, slice, from, to),
+                                                            source, target, inputs[0].nbytes()})};
 }
 
 // ---- ppermute ----
@@ -160,8 +160,8 @@ struct Permutation {
 
 void run_permutation(const KernelCall& call) {
   const auto& permutation = *static_cast<const Permutation*>(call.data);
-  const std::vector<const void*> all = permutation.groups.meet(
-      call.operands[0], permutation.nbytes, [&](size_t from, size_t to) {
+  const std::vector<const void*> all =
+      permutation.groups.meet(call.operands[0], permutation.nbytes, [&](size_t from, size_t to) {
         return permutation.sources[to] == static_cast<int64_t>(from);
       });
   const int64_t source = permutation.sources[permutation.groups.position()];

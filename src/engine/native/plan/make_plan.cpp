@@ -22,8 +22,8 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   Allocation allocation(program, options, uses, sharing.sets);
 
   auto plan = std::make_unique<Plan>();
-  Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested},
-                            allocation, *plan);
+  Instructions instructions({program, uses, calls, layouts, sharing, options.is_nested}, allocation,
+                            *plan);
   for (size_t i = 0; i < program.equations.size(); ++i) {
     poll_interrupt();
     with_location(program.equations[i], [&] { instructions.add_equation(i); });

@@ -1,5 +1,5 @@
-// Values of a program that shard_map cuts over devices of several processes: where only the shards of
-// this process are read or set, nothing is fetched from the others.
+// Values of a program that shard_map cuts over devices of several processes: where only the shards
+// of this process are read or set, nothing is fetched from the others.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,118 @@
+// The operations of farcall/mpi/mpi.h, and programs over the devices of two processes.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include <farcall/core/error.h>
+#include <farcall/mpi/mpi.h>
+#include <farcall/ops/collectives.h>
+#include <farcall/ops/derivatives.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/shard_map.h>
+#include <farcall/trace/jit.h>
+#include <farcall/trace/placement.h>
+#include <farcall/trace/vmap.h>
+
+namespace farcall {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The processes of both tests and library are those of mpirun.
+class Job : public ::testing::Environment {
+  void SetUp() override { mpi::initialize({.timeout_seconds = 60}); }
+  void TearDown() override { mpi::shutdown(); }
+};
+const auto* const kJob = ::testing::AddGlobalTestEnvironment(new Job);
+
+int me() { return processes()->index(); }
+constexpr int kCount = 2;
+
+std::vector<float> values(const Array& x) {
+  const auto all = x.values<float>();
+  return {all.begin(), all.end()};
+}
+// {first, second} of process 0, ten times that of process 1.
+Array own(float first, float second) {
+  const float factor = me() == 0 ? 1 : 10;
+  return Array::of<float>({factor * first, factor * second});
+}
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "nothing was raised";
+}
+
+TEST(Mpi, CollectivesReachAllProcesses) {
+  ASSERT_EQ(processes()->count(), kCount);
+  const Array x = own(1, 2);
+  EXPECT_THAT(values(mpi::allreduce(x)), ElementsAre(11, 22));
+  EXPECT_THAT(values(mpi::allreduce(x, "max")), ElementsAre(10, 20));
+  EXPECT_THAT(values(mpi::allgather(x)), ElementsAre(1, 2, 10, 20));
+  EXPECT_THAT(values(mpi::bcast(x, 1)), ElementsAre(10, 20));
+  EXPECT_THAT(values(mpi::alltoall(x)), me() == 0 ? ElementsAre(1, 10) : ElementsAre(2, 20));
+  EXPECT_THAT(values(mpi::scan(x)), me() == 0 ? ElementsAre(1, 2) : ElementsAre(11, 22));
+  EXPECT_THAT(values(mpi::reduce(x, "sum", 1)),
+              me() == 0 ? ElementsAre(1, 2) : ElementsAre(11, 22));
+  EXPECT_EQ(mpi::gather(x, 0).size(), me() == 0 ? 4 : 2);
+  const Array parts =
+      me() == 0 ? Array::of<float>({3, 4}) : lax::reshape(Array::of<float>({0}), {});
+  EXPECT_EQ(mpi::scatter(parts, 0).item<float>(), me() == 0 ? 3 : 4);
+  mpi::barrier();
+}
+
+TEST(Mpi, MessagesGoFromProcessToProcess) {
+  const Array x = own(1, 2);
+  const int other = 1 - me();
+  EXPECT_THAT(values(mpi::sendrecv(x, x, other, other)),
+              me() == 0 ? ElementsAre(10, 20) : ElementsAre(1, 2));
+  EXPECT_THAT(values(mpi::sendrecv(x, x, std::nullopt, std::nullopt)), values(x));
+  if (me() == 0) {
+    mpi::send(x, 1, 5);
+  } else {
+    EXPECT_THAT(values(mpi::recv(x, 0, 5)), ElementsAre(1, 2));
+  }
+}
+
+TEST(Mpi, CompiledMappedAndDifferentiated) {
+  const auto total = [](const Array& x) { return lax::mul(mpi::allreduce(x), mpi::allreduce(x)); };
+  const auto sum = [&](const Array& x) { return lax::reduce_sum(total(x), {0}); };
+  const Array x = own(1, 2);
+  EXPECT_THAT(values(jit(total)(x)), ElementsAre(121, 484));
+  // Twice the sum, of which each process keeps its cotangent.
+  EXPECT_THAT(values(jit(grad(sum))(x)), ElementsAre(22, 44));
+  EXPECT_THAT(values(vmap([](const Array& v) { return mpi::allreduce(v); })(x)),
+              ElementsAre(11, 22));
+}
+
+TEST(Mpi, ErrorsSayWhatDiffers) {
+  const Array x = own(1, 2);
+  EXPECT_THAT(message_of([&] { mpi::allreduce(x, "mean"); }), HasSubstr("op must be one of sum"));
+  EXPECT_THAT(message_of([&] { mpi::bcast(x, 7); }), HasSubstr("there is no process 7"));
+  const std::string text = message_of([&] { me() == 0 ? mpi::allreduce(x) : mpi::allgather(x); });
+  EXPECT_THAT(text, HasSubstr("process 0 runs mpi.allreduce(f32[2], op=sum)"));
+  EXPECT_THAT(text, HasSubstr("process 1 runs mpi.allgather(f32[2])"));
+  EXPECT_THAT(message_of([] { mpi::initialize(); }), HasSubstr("was called before"));
+}
+
+TEST(Mpi, ShardMapRunsOnTheDevicesOfAllProcesses) {
+  const Mesh mesh = {{"x", kCount}};
+  const auto with_sum = shard_map([](const Array& v) { return lax::add(v, lax::psum(v, {"x"})); },
+                                  {.mesh = mesh, .in_specs = {{{"x"}}}, .out_specs = {{{"x"}}}});
+  const Array x = device_put(Array::of<float>({1, 2, 3, 4}), NamedSharding{mesh, {{"x"}}});
+  ASSERT_EQ(shards_of(x).size(), 1u);
+  const Array y = jit(with_sum)(x);
+  EXPECT_THAT(values(shards_of(y)[0]), me() == 0 ? ElementsAre(5, 8) : ElementsAre(7, 10));
+  EXPECT_THAT(message_of([&] { y.data(); }), HasSubstr("is spread over devices of several"));
+  // Other operations gather it.
+  EXPECT_EQ(lax::reduce_sum(y, {0}).item<float>(), 30);
+}
+
+}  // namespace
+}  // namespace farcall
