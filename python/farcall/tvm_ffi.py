@@ -27,7 +27,7 @@ def _tvm_ffi(where: str) -> Any:
         import tvm_ffi
     except ImportError as error:
         raise ImportError(
-            f"{where}: needs tvm-ffi, which cannot be imported ({error}): pip install apache-tvm-ffi"
+            f"{where}: needs tvm-ffi ({error}): pip install apache-tvm-ffi"
         ) from error
     _exchange.load_tvm_ffi(str(tvm_ffi.libinfo.find_libtvm_ffi()))
     return tvm_ffi
@@ -73,7 +73,7 @@ def function(fun: Any, *args: Any, num_results: int = 1, name: str | None = None
     RuntimeError.
 
     Args:
-      fun: a function, what jit made of it, or a program, as ``farcall.ffi.export_handler`` takes it.
+      fun: a function, what jit made of it, or a program, as ``ffi.export_handler`` takes it.
       args: for a function, arguments that tell the types of the operands; it then takes batches of
         them too. Without, it is recorded and compiled for the types of each call.
       num_results: of a function without ``args``.

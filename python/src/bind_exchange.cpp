@@ -73,6 +73,26 @@ CompileForTypes compile_recorded(nb::callable record) {
   };
 }
 
+// A compiled program that runs on memory by its addresses.
+class Runner {
+ public:
+  explicit Runner(const ProgramObject& program) : executable_(compile(program, host_device())) {}
+
+  void operator()(const std::vector<size_t>& inputs, const std::vector<size_t>& outputs) const {
+    FARCALL_ASSERT(inputs.size() == executable_->input_types().size());
+    FARCALL_ASSERT(outputs.size() == executable_->output_types().size());
+    std::vector<const void*> sources;
+    std::vector<void*> results;
+    for (const size_t input : inputs) sources.push_back(reinterpret_cast<const void*>(input));
+    for (const size_t output : outputs) results.push_back(reinterpret_cast<void*>(output));
+    const WithoutLock without;
+    run_on_memory(*executable_, sources, results);
+  }
+
+ private:
+  std::shared_ptr<const Executable> executable_;
+};
+
 nb::dict handlers_of_programs() {
   const HandlerBundle bundle = program_handlers();
   nb::dict stages;
@@ -122,6 +142,9 @@ void bind_exchange(nb::module_& module) {
     return capsule_of(export_compiled(name, compile_recorded(std::move(record))));
   });
   module.def("program_handlers", handlers_of_programs);
+  nb::class_<Runner>(module, "Runner")
+      .def(nb::init<const ProgramObject&>())
+      .def("__call__", &Runner::operator());
   module.def("linearized", linearized);
   module.def("transposed", transposed);
   module.def("batched", batched);
