@@ -16,7 +16,7 @@ import farcall
 JAX_VERSION = "0.10.2"
 
 # Modules of farcall that are no module of JAX.
-_OWN = ("farcall.testing",)
+_OWN = ("farcall.testing", "farcall.torch", "farcall.tvm_ffi")
 
 
 class StandIn(types.ModuleType):

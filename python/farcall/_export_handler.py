@@ -36,17 +36,27 @@ def export_handler(fun: Any, *args: Any, name: str | None = None, **kwargs: Any)
       ValueError: for arguments or results that are keys of random numbers.
       FfiError: when the process has no room for another handler.
     """
+    name, program, record = recorder_of("export_handler", fun, args, kwargs, name)
+    if program is not None:
+        return _exchange.export_program(name, program)
+    return _exchange.export_recorded(name, record)
+
+
+def recorder_of(
+    where: str, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
+) -> tuple[str, _core.Program | None, Any]:
+    """The name of a function, and its program or what records it for the types of operands."""
     program = fun if isinstance(fun, _core.Program) else None
     if isinstance(fun, (_core.Lowered, _core.Compiled, Exported)):
         program = fun.program
     if program is not None:
         if args or kwargs:
-            raise TypeError("export_handler: a program knows its types; give it without arguments")
-        return _exchange.export_program(name or "a program", program)
-    check_callable(fun, "export_handler")
+            raise TypeError(f"{where}: a program knows its types; give it without arguments")
+        return name or "a program", program, None
+    check_callable(fun, where)
     function: Any = fun
     name = name or name_of(function)
     jitted: Any = function if isinstance(function, _core.JitFunction) else jit(function)
     if args or kwargs:
-        return _exchange.export_program(name, jitted.lower(*args, **kwargs).program)
-    return _exchange.export_recorded(name, lambda types: jitted.lower(*types).program)
+        return name, jitted.lower(*args, **kwargs).program, None
+    return name, None, lambda types, _: jitted.lower(*types).program

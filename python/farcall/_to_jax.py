@@ -130,18 +130,10 @@ def _primitive() -> Any:
     def jvp(primals: Any, tangents: Any, *, program: Any) -> Any:
         varies = [not _is_zero(ad, tangent) for tangent in tangents]
         given = [t for t, it_varies in zip(tangents, varies, strict=True) if it_varies]
-        count = len(program.out_avals)
-        try:
-            known, linear, depends = _exchange.linearized(program, varies)
-            results = primitive.bind(*primals, program=known)
-            outputs, residuals = results[:count], results[count:]
-            moved = iter(primitive.bind(*residuals, *given, program=linear))
-        except NotImplementedError:
-            # A while loop: its values cannot be had apart from its derivative, which has forward
-            # mode alone.
-            whole, depends = _exchange.with_tangents(program, varies)
-            results = primitive.bind(*primals, *given, program=whole)
-            outputs, moved = results[:count], iter(results[count:])
+        known, linear, depends = _exchange.linearized(program, varies)
+        results = primitive.bind(*primals, program=known)
+        outputs, residuals = results[: len(depends)], results[len(depends) :]
+        moved = iter(primitive.bind(*residuals, *given, program=linear))
         return outputs, [
             next(moved) if it_depends else ad.Zero(type_.to_tangent_aval())
             for type_, it_depends in zip(types(program=program), depends, strict=True)

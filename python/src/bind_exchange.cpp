@@ -12,6 +12,7 @@
 
 #include <farcall/core/error.h>
 #include <farcall/exchange/export_handler.h>
+#include <farcall/exchange/tvm_ffi.h>
 #include <farcall/trace/derive.h>
 
 #include "interpreter_lock.h"
@@ -48,25 +49,49 @@ nb::object capsule_of(FARCALL_FFI_Handler* handler) {
                                 nb::str(error.value()).c_str()));
 }
 
-// `record` gives the Program for a list of ShapeDtypeStruct.
-nb::object export_recorded(const std::string& name, nb::callable record) {
+nb::list type_list(std::span<const ShapeDtype> types) {
+  nb::list list;
+  for (const ShapeDtype& type : types) list.append(nb::cast(type));
+  return list;
+}
+
+// `record` gives the Program for lists of ShapeDtypeStruct: of the operands and of the results that
+// the call wants.
+CompileForTypes compile_recorded(nb::callable record) {
   const auto held = share(std::move(record));
-  const auto compile_for = [held](std::span<const ShapeDtype> operands) {
+  return [held](std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results) {
     ProgramPtr program;
     {
       const WithLock lock;
       try {
-        nb::list types;
-        for (const ShapeDtype& type : operands) types.append(nb::cast(type));
-        program = nb::cast<ProgramObject>((*held)(types));
+        program = nb::cast<ProgramObject>((*held)(type_list(operands), type_list(results)));
       } catch (const nb::python_error& error) {
         raise_as_error(error);
       }
     }
     return compile(program, host_device());
   };
-  return capsule_of(export_compiled(name, compile_for));
 }
+
+// A compiled program that runs on memory by its addresses.
+class Runner {
+ public:
+  explicit Runner(const ProgramObject& program) : executable_(compile(program, host_device())) {}
+
+  void operator()(const std::vector<size_t>& inputs, const std::vector<size_t>& outputs) const {
+    FARCALL_ASSERT(inputs.size() == executable_->input_types().size());
+    FARCALL_ASSERT(outputs.size() == executable_->output_types().size());
+    std::vector<const void*> sources;
+    std::vector<void*> results;
+    for (const size_t input : inputs) sources.push_back(reinterpret_cast<const void*>(input));
+    for (const size_t output : outputs) results.push_back(reinterpret_cast<void*>(output));
+    const WithoutLock without;
+    run_on_memory(*executable_, sources, results);
+  }
+
+ private:
+  std::shared_ptr<const Executable> executable_;
+};
 
 nb::dict handlers_of_programs() {
   const HandlerBundle bundle = program_handlers();
@@ -85,13 +110,13 @@ nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& vari
   is_unknown.resize(jvp.program->inputs.size(), true);
   force.resize(jvp.program->outputs.size(), true);
   const ProgramSplit split = split_program(jvp.program, is_unknown, force);
+  for (size_t i = 0; i < program->outputs.size(); ++i) {
+    if (!split.is_unknown[i]) continue;
+    throw Error(ErrorCode::kUnimplemented,
+                fmt::format("{}: the values of result {} cannot be had apart from its derivative",
+                            program->name, i));
+  }
   return nb::make_tuple(object_of(split.known), object_of(split.unknown), jvp.varies);
-}
-
-// The outputs, then the tangents of those that vary; which outputs these are.
-nb::tuple with_tangents(const ProgramObject& program, const std::vector<bool>& varies) {
-  const ProgramJvp jvp = jvp_program(program, varies);
-  return nb::make_tuple(object_of(jvp.program), jvp.varies);
 }
 
 // From the inputs that are not linear and the cotangents that there are to those of all linear
@@ -113,12 +138,29 @@ void bind_exchange(nb::module_& module) {
   module.def("export_program", [](const std::string& name, const ProgramObject& program) {
     return capsule_of(export_handler(name, ProgramPtr(program)));
   });
-  module.def("export_recorded", export_recorded);
+  module.def("export_recorded", [](const std::string& name, nb::callable record) {
+    return capsule_of(export_compiled(name, compile_recorded(std::move(record))));
+  });
   module.def("program_handlers", handlers_of_programs);
+  nb::class_<Runner>(module, "Runner")
+      .def(nb::init<const ProgramObject&>())
+      .def("__call__", &Runner::operator());
   module.def("linearized", linearized);
-  module.def("with_tangents", with_tangents);
   module.def("transposed", transposed);
   module.def("batched", batched);
+  module.def("load_tvm_ffi", load_tvm_ffi);
+  module.def("register_tvm_function",
+             [](const std::string& name, size_t function, std::vector<std::string> arguments) {
+               register_tvm_function(name, reinterpret_cast<void*>(function), std::move(arguments));
+             });
+  module.def("export_program_to_tvm", [](const std::string& global_name, const std::string& name,
+                                         const ProgramObject& program) {
+    export_to_tvm(global_name, name, ProgramPtr(program));
+  });
+  module.def("export_recorded_to_tvm", [](const std::string& global_name, const std::string& name,
+                                          size_t num_results, nb::callable record) {
+    export_to_tvm(global_name, name, num_results, compile_recorded(std::move(record)));
+  });
   module.def("has_effects",
              [](const ProgramObject& program) { return program->effects() != Effects::kNone; });
 }

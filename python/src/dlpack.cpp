@@ -65,15 +65,6 @@ void destroy_unused(PyObject* capsule, const char* name) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("from_dlpack: {}", why));
 }
 
-DType dtype_of(DLDataType type) {
-  for (const DTypeInfo& info : all_dtypes()) {
-    const bool is_known = info.dlpack_code != kNoCode && info.dlpack_code == type.code;
-    if (is_known && info.bits == type.bits && type.lanes == 1) return info.dtype;
-  }
-  refuse(fmt::format("no dtype has DLPack code {}, {} bits and {} lanes", type.code, type.bits,
-                     type.lanes));
-}
-
 ShapeDtype type_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || static_cast<size_t>(tensor.ndim) > kMaxRank) {
     refuse(
@@ -83,6 +74,10 @@ ShapeDtype type_of(const DLTensor& tensor) {
     refuse(fmt::format("the tensor has {} dimensions but no shape", tensor.ndim));
   }
   const DType dtype = dtype_of(tensor.dtype);
+  if (dtype == DType::kInvalid) {
+    refuse(fmt::format("no dtype has DLPack code {}, {} bits and {} lanes", tensor.dtype.code,
+                       tensor.dtype.bits, tensor.dtype.lanes));
+  }
   try {
     return {dtype, std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim))};
   } catch (const Error& error) {

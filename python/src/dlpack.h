@@ -1,4 +1,4 @@
-// DLPack's structs, version 1.0 and before (facts of that interface), and tensors that we export.
+// DLPack's tensors that have an owner, and those that we export.
 #pragma once
 
 #include <Python.h>
@@ -7,27 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include <farcall/core/dlpack.h>
 #include <farcall/core/shape_dtype.h>
 
 namespace farcall::python {
 
-struct DLDevice {
-  int32_t device_type;
-  int32_t device_id;
-};
-struct DLDataType {
-  uint8_t code, bits;
-  uint16_t lanes;
-};
-struct DLTensor {
-  void* data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t* shape;
-  int64_t* strides;  // elements; null: dense
-  uint64_t byte_offset;
-};
 struct DLManagedTensor {
   DLTensor tensor;
   void* context;
@@ -40,7 +24,6 @@ struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor tensor;
 };
-inline constexpr int32_t kDLCPU = 1;
 inline constexpr uint32_t kDLMajorVersion = 1;
 inline constexpr uint64_t kDLReadOnly = 1;
 inline constexpr uint64_t kDLIsCopied = 2;

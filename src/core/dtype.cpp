@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <farcall/core/dlpack.h>
+
 namespace farcall {
 namespace {
 
@@ -84,6 +86,13 @@ std::optional<DType> parse_dtype(std::string_view name) {
     if (has_name && row.dtype != D::kInvalid) return row.dtype;
   }
   return std::nullopt;
+}
+
+DType dtype_of(DLDataType type) {
+  for (const DTypeInfo& row : all_dtypes()) {
+    if (row.dlpack_code == type.code && row.bits == type.bits && type.lanes == 1) return row.dtype;
+  }
+  return DType::kInvalid;
 }
 
 bool is_integer(DType dtype) {

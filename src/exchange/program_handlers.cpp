@@ -30,7 +30,8 @@ ffi::Error execute(ffi::State<CompiledProgram> compiled, ffi::RemainingArgs oper
   const Executable& executable = *compiled->executable;
   const auto types = executable.input_types();
   try {
-    check_operands(operands, types.size());
+    check_buffers(operands, results);
+    farcall::detail::check_operand_count(types.size(), operands.size());
     for (size_t i = 0; i < types.size(); ++i) {
       const ffi::AnyBuffer operand = *operands.get<ffi::AnyBuffer>(i);
       if (!is_of_type(operand, types[i])) refuse_operand(i, operand, types[i]);

@@ -26,14 +26,15 @@ void check_type(std::string_view what, size_t i, ShapeDtype type) {
 
 }  // namespace
 
-void check_operands(const ffi::RemainingArgs& operands, size_t wanted) {
-  if (operands.size() != wanted) {
-    invalid_argument(fmt::format("it takes {} operand{}, the call has {}", wanted,
-                                 wanted == 1 ? "" : "s", operands.size()));
-  }
-  for (size_t i = 0; i < wanted; ++i) {
+void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results) {
+  for (size_t i = 0; i < operands.size(); ++i) {
     if (!operands.isa<ffi::AnyBuffer>(i)) {
       invalid_argument(fmt::format("operand {} is not a buffer", i));
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results.isa<ffi::AnyBuffer>(i)) {
+      invalid_argument(fmt::format("result {} is not a buffer", i));
     }
   }
 }
@@ -80,9 +81,6 @@ void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
     inputs.push_back(operands.get<ffi::AnyBuffer>(i)->untyped_data());
   }
   for (size_t i = 0; i < types.size(); ++i) {
-    if (!results.isa<ffi::AnyBuffer>(i)) {
-      invalid_argument(fmt::format("result {} is not a buffer", i));
-    }
     const ffi::AnyBuffer result = **results.get<ffi::AnyBuffer>(i);
     if (!is_of_type(result, types[i])) {
       invalid_argument(

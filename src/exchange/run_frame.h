@@ -8,9 +8,8 @@
 
 namespace farcall::exchange {
 
-// Raises INVALID_ARGUMENT for a number of operands other than `wanted`, or an operand that is no
-// buffer.
-void check_operands(const ffi::RemainingArgs& operands, size_t wanted);
+// Raises INVALID_ARGUMENT for an operand or a result that is no buffer.
+void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
 
 bool is_of_type(const ffi::AnyBuffer& buffer, ShapeDtype type);
 // Raises INVALID_ARGUMENT for a number that is no dtype.
@@ -22,7 +21,7 @@ ShapeDtype type_of(const ffi::AnyBuffer& buffer);
 // has not.
 void check_types(const Program& program);
 
-// Runs on the buffers of a call whose operands are known to fit. Raises INVALID_ARGUMENT for
+// Runs on the buffers of a call, whose operands are known to fit. Raises INVALID_ARGUMENT for
 // results of other types than the executable's.
 void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
                const ffi::RemainingRets& results);

@@ -29,10 +29,11 @@ namespace farcall {
 // RESOURCE_EXHAUSTED where there is no room, and what compiling raises.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, ProgramPtr program);
 
-// What runs for operands of these types. Called from the thread that calls the handler, once for
-// each list of types while it is remembered (see cache_limit()); two threads may ask at once.
-using CompileForTypes =
-    std::function<std::shared_ptr<const Executable>(std::span<const ShapeDtype> operands)>;
+// What runs for operands of these types, in a call that wants results of these. Called from the
+// thread that calls the handler, once for each list of types while it is remembered (see
+// cache_limit()); two threads may ask at once.
+using CompileForTypes = std::function<std::shared_ptr<const Executable>(
+    std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results)>;
 FARCALL_API FARCALL_FFI_Handler* export_compiled(std::string name, CompileForTypes compile);
 
 // A handler that records and compiles the function for each list of types.

@@ -1,0 +1,50 @@
+// A function that outsiders call, with what it was compiled to for the types of their calls.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <farcall/core/lru_cache.h>
+#include <farcall/exchange/export_handler.h>
+#include <farcall/ffi.h>
+
+namespace farcall::exchange {
+
+// Any number of threads may run one.
+class Exported {
+ public:
+  // A program of fixed types, and batches of it. Raises what compiling raises.
+  Exported(std::string name, ProgramPtr program);
+  Exported(std::string name, CompileForTypes compile);
+  Exported(std::string name, FlatFunction function);
+
+  const std::string& name() const { return name_; }
+  bool is_of(std::string_view name, const ProgramPtr& program) const {
+    return program_ && program_ == program && name_ == name;
+  }
+
+  // Raises INVALID_ARGUMENT for buffers of types that the function does not take or give, and what
+  // compiling and running raises.
+  void run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
+
+ private:
+  struct Compiled {
+    std::vector<ShapeDtype> operands, results;
+    std::shared_ptr<const Executable> executable;
+  };
+
+  std::shared_ptr<const Executable> find_or_compile(const ffi::RemainingArgs& operands,
+                                                    const ffi::RemainingRets& results);
+
+  std::string name_;
+  ProgramPtr program_;                       // null where the types are open
+  std::shared_ptr<const Executable> first_;  // of the program
+  CompileForTypes compile_;
+  std::mutex mutex_;
+  LruCache<Compiled> others_;
+};
+
+}  // namespace farcall::exchange
