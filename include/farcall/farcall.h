@@ -20,9 +20,12 @@
 #include <farcall/nn/image.h>
 #include <farcall/nn/initializers.h>
 #include <farcall/nn/normalization.h>
+#include <farcall/numpy/elementwise.h>
+#include <farcall/numpy/histograms.h>
 #include <farcall/numpy/linalg.h>
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/norms.h>
+#include <farcall/numpy/order.h>
 #include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/products.h>
 #include <farcall/numpy/reductions.h>
@@ -62,7 +65,9 @@
 #include <farcall/program/verify.h>
 #include <farcall/program/walk.h>
 #include <farcall/random/random.h>
+#include <farcall/scipy/linalg.h>
 #include <farcall/scipy/ndimage.h>
+#include <farcall/scipy/signal.h>
 #include <farcall/scipy/special_matrices.h>
 #include <farcall/scipy/stats.h>
 #include <farcall/trace/array.h>

@@ -29,26 +29,28 @@ void bind_lax_indexing(nb::module_& module);  // gather, scatter and the like
 void bind_linalg(nb::module_& module);        // linear algebra
 void bind_closures(nb::module_& module);
 void bind_sharding(nb::module_& module);
-void bind_nn(nb::module_& module);                // functions of networks
-void bind_numpy(nb::module_& module);             // numpy's functions
-void bind_numpy_arrays(nb::module_& module);      // those of order, parts and products
-void bind_numpy_indexing(nb::module_& module);    // indexing with arrays
-void bind_numpy_made(nb::module_& module);        // those that are made of few numbers
-void bind_numpy_linalg(nb::module_& module);      // linear algebra that promotes
-void bind_numpy_products(nb::module_& module);    // products
-void bind_numpy_ranges(nb::module_& module);      // ranges, quantiles, lines
-void bind_numpy_reductions(nb::module_& module);  // reductions
-void bind_program(nb::module_& module);           // Program and its text
-void bind_random(nb::module_& module);            // random numbers
-void bind_profile(nb::module_& module);           // what ran, and for how long
-void bind_report(nb::module_& module);            // what was done for foreign calls
-void bind_segments(nb::module_& module);          // segments, trees as vectors
-void bind_shape_dtype(nb::module_& module);       // ShapeDtypeStruct
-void bind_scipy_linalg(nb::module_& module);      // linear algebra by scipy's names
-void bind_signal(nb::module_& module);            // convolutions of signals
-void bind_special(nb::module_& module);           // special functions
-void bind_stats(nb::module_& module);             // distributions
-void bind_vmap(nb::module_& module);              // vmap
+void bind_nn(nb::module_& module);                 // functions of networks
+void bind_numpy(nb::module_& module);              // numpy's functions
+void bind_numpy_arrays(nb::module_& module);       // those of order, parts and products
+void bind_numpy_elementwise(nb::module_& module);  // elementwise ones made of others
+void bind_numpy_indexing(nb::module_& module);     // indexing with arrays
+void bind_numpy_made(nb::module_& module);         // those that are made of few numbers
+void bind_numpy_linalg(nb::module_& module);       // linear algebra that promotes
+void bind_numpy_order(nb::module_& module);        // order, quantiles, neighbours
+void bind_numpy_products(nb::module_& module);     // products
+void bind_numpy_ranges(nb::module_& module);       // ranges
+void bind_numpy_reductions(nb::module_& module);   // reductions
+void bind_program(nb::module_& module);            // Program and its text
+void bind_random(nb::module_& module);             // random numbers
+void bind_profile(nb::module_& module);            // what ran, and for how long
+void bind_report(nb::module_& module);             // what was done for foreign calls
+void bind_segments(nb::module_& module);           // segments, trees as vectors
+void bind_shape_dtype(nb::module_& module);        // ShapeDtypeStruct
+void bind_scipy_linalg(nb::module_& module);       // linear algebra by scipy's names
+void bind_signal(nb::module_& module);             // convolutions of signals
+void bind_special(nb::module_& module);            // special functions
+void bind_stats(nb::module_& module);              // distributions
+void bind_vmap(nb::module_& module);               // vmap
 // Device, and functions of devices and of where arrays lie.
 void bind_devices(nb::module_& module, nb::module_& functions);
 void bind_distributed(nanobind::module_& module);

@@ -31,20 +31,6 @@ void bind_order(nb::module_& module) {
   };
   def_sort("sort", numpy::sort);
   def_sort("argsort", numpy::argsort);
-  const auto def_cumulative = [&](const char* name, auto function) {
-    module.def(
-        name,
-        [name = std::string(name), function](nb::handle x, std::optional<int64_t> axis,
-                                             nb::handle dtype) {
-          std::optional<DType> as;
-          if (!dtype.is_none()) as = to_dtype(dtype);
-          return wrap_object(function(argument(x, name, "a"), axis, as));
-        },
-        nb::arg("a").none(), nb::arg("axis").none() = nb::none(),
-        nb::arg("dtype").none() = nb::none());
-  };
-  def_cumulative("cumsum", numpy::cumsum);
-  def_cumulative("cumprod", numpy::cumprod);
 }
 
 void bind_parts(nb::module_& module) {

@@ -1,16 +1,110 @@
-// farcall.numpy: windows, matrices, grids and polynomials.
+// farcall.numpy: windows, matrices, grids, polynomials and histograms.
 #include "bind.h"
 
 #include <optional>
 #include <string>
 
+#include <farcall/core/error.h>
+#include <farcall/numpy/histograms.h>
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/windows.h>
 
+#include "array_object.h"
 #include "bound_function.h"
+#include "convert.h"
 
 namespace farcall::python {
+
+// A number of bins, or their edges.
+template <>
+struct Argument<numpy::Bins> {
+  static numpy::Bins from(nb::handle object, ArgumentPlace place) {
+    if (PyUnicode_Check(object.ptr())) {
+      throw Error(ErrorCode::kUnimplemented,
+                  fmt::format("{}: {} must be a number or edges, got {}", place.function,
+                              place.name, repr_of(object)));
+    }
+    if (!PySequence_Check(object.ptr())) return Argument<int64_t>::from(object, place);
+    const Array edges = Argument<ListedArray>::from(object, place);
+    if (edges.rank() == 0) return Argument<int64_t>::from(object, place);
+    return edges;
+  }
+};
+
+// The same for each axis, or once for all of them.
+struct AxisBins {
+  bool is_for_all;
+  std::vector<numpy::Bins> bins;
+
+  std::vector<numpy::Bins> of_axes(size_t rank) const {
+    return is_for_all ? std::vector<numpy::Bins>(rank, bins[0]) : bins;
+  }
+};
+template <>
+struct Argument<AxisBins> {
+  static AxisBins from(nb::handle object, ArgumentPlace place) {
+    AxisBins result = {.is_for_all = true};
+    const bool is_word = PyUnicode_Check(object.ptr());
+    if (is_word || !PySequence_Check(object.ptr()) ||
+        (is_array(object.ptr()) && array_of(object.ptr()).rank() == 0)) {
+      result.bins.push_back(Argument<numpy::Bins>::from(object, place));
+      return result;
+    }
+    result.is_for_all = false;
+    for (size_t i = 0; i < nb::len(object); ++i) {
+      result.bins.push_back(Argument<numpy::Bins>::from(nb::object(object[i]), place));
+    }
+    return result;
+  }
+};
+
+// Of histograms in the plane: as well the edges along both axes, unless there are two of them.
+struct PlaneBins {
+  std::vector<numpy::Bins> bins;
+};
+template <>
+struct Argument<PlaneBins> {
+  static PlaneBins from(nb::handle object, ArgumentPlace place) {
+    const bool is_list = PySequence_Check(object.ptr()) && !PyUnicode_Check(object.ptr()) &&
+                         !(is_array(object.ptr()) && array_of(object.ptr()).rank() == 0);
+    if (is_list && nb::len(object) > 2) {
+      return {std::vector<numpy::Bins>(2, Argument<numpy::Bins>::from(object, place))};
+    }
+    return {Argument<AxisBins>::from(object, place).of_axes(2)};
+  }
+};
+
+// None, or for each axis None or the first and the last edge.
+struct AxisRanges {
+  std::vector<numpy::BinRange> ranges;
+};
+template <>
+struct Argument<AxisRanges> {
+  static AxisRanges from(nb::handle object, ArgumentPlace place) {
+    AxisRanges result;
+    if (object.is_none()) return result;
+    if (!PySequence_Check(object.ptr())) {
+      throw TypeError(fmt::format("{}: {} must be a pair for each axis, got {}", place.function,
+                                  place.name, repr_of(object)));
+    }
+    for (size_t i = 0; i < nb::len(object); ++i) {
+      const nb::object each(object[i]);
+      result.ranges.push_back(Argument<numpy::BinRange>::from(each, place));
+    }
+    return result;
+  }
+};
+
+// False, true, or a word, which stands for "unscaled".
+template <>
+struct Argument<numpy::PolyfitCovariance> {
+  static numpy::PolyfitCovariance from(nb::handle object, ArgumentPlace place) {
+    if (PyUnicode_Check(object.ptr())) return numpy::PolyfitCovariance::kUnscaled;
+    return Argument<bool>::from(object, place) ? numpy::PolyfitCovariance::kScaled
+                                               : numpy::PolyfitCovariance::kNone;
+  }
+};
 
 namespace {
 
@@ -103,11 +197,84 @@ void bind_polynomials(nb::module_& module) {
                },
                {"p", {"m", 1}, {"k", nb::none()}});
   def_function(module, "poly", numpy::poly, {"seq_of_zeros"});
+  const Parameter trim = {"trim_leading_zeros", false};
+  def_function<1>(module, "polymul",
+                  [](const ListedArray& a1, const ListedArray& a2, bool trim) {
+                    return numpy::polymul(a1, a2, trim);
+                  },
+                  {"a1", "a2", trim});
+  def_function<1>(module, "polydiv",
+                  [](const ListedArray& u, const ListedArray& v, bool trim) {
+                    const auto [quotient, remainder] = numpy::polydiv(u, v, trim);
+                    return std::pair(quotient, remainder);
+                  },
+                  {"u", "v", trim});
+  def_function<1>(
+      module, "roots",
+      [](const ListedArray& p, bool strip_zeros) { return numpy::roots(p, strip_zeros); },
+      {"p", {"strip_zeros", true}});
+  def_function(
+      module, "polyfit",
+      [](const Array& x, const Array& y, int64_t degree, std::optional<double> rcond, bool full,
+         const OptionalArray& weights, numpy::PolyfitCovariance covariance) -> nb::object {
+        if (full) covariance = numpy::PolyfitCovariance::kNone;
+        const numpy::Polyfit fit = numpy::polyfit(x, y, degree, {rcond, weights, covariance});
+        if (full) {
+          return to_python(
+              std::tuple(fit.coefficients, fit.residuals, fit.rank, fit.singular, fit.rcond));
+        }
+        if (fit.covariance.is_null()) return to_python(fit.coefficients);
+        return to_python(std::pair(fit.coefficients, fit.covariance));
+      },
+      {"x", "y", "deg", {"rcond", nb::none()}, {"full", false}, {"w", nb::none()}, {"cov", false}});
+}
+
+void bind_histograms(nb::module_& module) {
+  const Parameter bins = {"bins", 10}, range = {"range", nb::none()},
+                  weights = {"weights", nb::none()}, density = {"density", nb::none()};
+  def_function<1>(
+      module, "bincount",
+      [](const Array& x, const OptionalArray& weights, int64_t minlength, OptionalSize length) {
+        return numpy::bincount(x, {weights, minlength, length});
+      },
+      {"x", weights, {"minlength", 0}, {"length", nb::none()}});
+  // The weights change nothing.
+  def_function(module, "histogram_bin_edges",
+               [](const Array& a, const numpy::Bins& bins, const numpy::BinRange& range,
+                  nb::handle) { return numpy::histogram_bin_edges(a, bins, range); },
+               {"a", bins, range, weights});
+  def_function(module, "histogram",
+               [](const Array& a, const numpy::Bins& bins, const numpy::BinRange& range,
+                  const OptionalArray& weights, bool density) {
+                 const auto [counts, edges] = numpy::histogram(a, bins, range, {weights, density});
+                 return std::pair(counts, edges[0]);
+               },
+               {"a", bins, range, weights, density});
+  def_function(module, "histogram2d",
+               [](const Array& x, const Array& y, const PlaneBins& bins, const AxisRanges& ranges,
+                  const OptionalArray& weights, bool density) {
+                 const Array points = numpy::stack({x, y}, 1);
+                 const auto [counts, edges] =
+                     numpy::histogramdd(points, bins.bins, ranges.ranges, {weights, density});
+                 return std::tuple(counts, edges[0], edges[1]);
+               },
+               {"x", "y", bins, range, weights, density});
+  def_function(module, "histogramdd",
+               [](const Array& sample, const AxisBins& bins, const AxisRanges& ranges,
+                  const OptionalArray& weights, bool density) {
+                 const size_t rank =
+                     sample.rank() == 2 ? static_cast<size_t>(sample.shape()[1]) : 0;
+                 const auto [counts, edges] = numpy::histogramdd(sample, bins.of_axes(rank),
+                                                                 ranges.ranges, {weights, density});
+                 return std::pair(counts, edges);
+               },
+               {"sample", bins, range, weights, density});
 }
 
 }  // namespace
 
 void bind_numpy_made(nb::module_& module) {
+  bind_histograms(module);
   bind_polynomials(module);
   bind_grids(module);
   bind_windows(module);

@@ -17,12 +17,12 @@ namespace {
 using random::OptionalShape;
 
 // An argument, by name for messages.
-struct Argument {
+struct NamedArgument {
   nb::handle value;
   const char* name;
 };
 
-Array argument_array(const char* function, const Argument& argument) {
+Array argument_array(const char* function, const NamedArgument& argument) {
   return python::to_array(argument.value, fmt::format("{}: argument {}", function, argument.name));
 }
 Array to_key(const char* function, nb::handle key) {
@@ -45,7 +45,7 @@ DType to_float(nb::handle dtype) { return to_dtype_or(dtype, default_float()); }
 DType to_integer(nb::handle dtype) { return to_dtype_or(dtype, default_int()); }
 DType to_unsigned(nb::handle dtype) { return to_dtype_or(dtype, default_uint()); }
 
-int64_t to_whole(const char* function, const Argument& argument) {
+int64_t to_whole(const char* function, const NamedArgument& argument) {
   return to_size(argument.value, fmt::format("{}: {}", function, argument.name));
 }
 

@@ -76,6 +76,8 @@ NB_MODULE(_core, module) {
   bind_numpy_arrays(numpy);
   bind_numpy_indexing(numpy);
   bind_numpy_made(numpy);
+  bind_numpy_elementwise(numpy);
+  bind_numpy_order(numpy);
   bind_numpy_products(numpy);
   bind_numpy_ranges(numpy);
   bind_numpy_reductions(numpy);

@@ -10,10 +10,16 @@
 #include <farcall/core/config.h>
 #include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
+#include <farcall/numpy/linalg.h>
+#include <farcall/numpy/matrices.h>
+#include <farcall/numpy/products.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/trace/compile_time.h>
+#include <farcall/trace/origin.h>
 
+#include "linalg/epsilon.h"
 #include "ops/numpy_support.h"
 
 namespace farcall::numpy {
@@ -45,6 +51,28 @@ std::pair<Array, Array> of_one_length(const Array& a, const Array& b) {
 // size, size - 1, …, 1.
 Array powers(int64_t size) {
   return astype(size - lax::iota(DType::kInt32, {size}, 0), DType::kFloat32);
+}
+
+// Whether each coefficient is other than zero.
+std::vector<bool> known_nonzeros(const Array& p, const char* function) {
+  if (!p.has_known_values()) {
+    throw ConcretizationError(
+        fmt::format("{}: which coefficients of a traced {} are zero is not known: {}. To mend it, "
+                    "leave zeros where they are, or {}",
+                    function, p.type().to_string(), why_unknown(p), how_to_know(p)));
+  }
+  const CompileTimeEval eval;
+  const Array flags = as_bool(Array(p.type(), p.storage()));
+  const std::span<const bool> values = flags.values<bool>();
+  return {values.begin(), values.end()};
+}
+
+// Without zeros in front; 0 stays.
+Array without_leading_zeros(const Array& p, const char* function) {
+  const std::vector<bool> flags = known_nonzeros(p, function);
+  const auto first = std::ranges::find(flags, true) - flags.begin();
+  const auto last = std::max<int64_t>(p.shape()[0] - 1, 0);
+  return take(p, {Slice{.start = std::min<int64_t>(first, last)}});
 }
 
 }  // namespace
@@ -113,6 +141,93 @@ Array poly(const Array& zeros_in) {
     result = padded(result, 0, 1) - padded(result, 1, 0) * take(roots, {i});
   }
   return result;
+}
+
+Array polymul(const Array& a1, const Array& a2, bool trim) {
+  Array a = coefficients(a1, "polymul", "a1"), b = coefficients(a2, "polymul", "a2");
+  if (trim) {
+    a = without_leading_zeros(a, "polymul");
+    b = without_leading_zeros(b, "polymul");
+  }
+  return convolve(a, b);
+}
+
+PolynomialQuotient polydiv(const Array& u, const Array& v, bool trim) {
+  Array a = promote_inexact(coefficients(u, "polydiv", "u"), "polydiv");
+  const Array b = promote_inexact(coefficients(v, "polydiv", "v"), "polydiv");
+  const int64_t size = b.shape()[0], count = a.shape()[0] - size + 1;
+  const ShapeDtype types[] = {a.type(), b.type()};
+  const DType dtype = with_error_prefix("polydiv", [&] { return promote_types(types).dtype; });
+  Array quotient = zeros({std::max<int64_t>(count, 1)}, dtype);
+  for (int64_t i = 0; i < count; ++i) {
+    const Array factor = take(a, {i}) / take(b, {0});
+    quotient = update(quotient, {i}, factor, Update::kSet);
+    a = update(a, {Slice{.start = i, .stop = i + size}}, negative(factor) * b, Update::kAdd);
+  }
+  return {quotient, trim ? without_leading_zeros(a, "polydiv") : a};
+}
+
+Array roots(const Array& p_in, bool strip_zeros) {
+  Array p = promote_inexact(coefficients(p_in, "roots"), "roots");
+  int64_t zeros_behind = 0;
+  if (strip_zeros) {
+    const std::vector<bool> flags = known_nonzeros(p, "roots");
+    const auto first = std::ranges::find(flags, true) - flags.begin();
+    if (first == std::ssize(flags)) return zeros({0}, DType::kComplex64);
+    zeros_behind = std::ranges::find(flags.rbegin(), flags.rend(), true) - flags.rbegin();
+    p = take(p, {Slice{.start = first, .stop = std::ssize(flags) - zeros_behind}});
+  }
+  const int64_t size = p.shape()[0] - 1;
+  Array found = zeros({0}, DType::kComplex64);
+  if (size > 0) {
+    const Array below =
+        size > 1 ? diag(ones({size - 1}, p.dtype()), -1) : zeros({size, size}, p.dtype());
+    const Array first_row = negative(take(p, {Slice{.start = 1}})) / take(p, {0});
+    found = linalg::eigvals(update(below, {0}, first_row, Update::kSet));
+  }
+  return concatenate({found, zeros({zeros_behind}, found.dtype())}, 0);
+}
+
+Polyfit polyfit(const Array& x_in, const Array& y_in, int64_t degree,
+                const PolyfitOptions& options) {
+  const Array x = promote_inexact(x_in, "polyfit"), y = promote_inexact(y_in, "polyfit");
+  if (degree < 0) {
+    invalid_argument(fmt::format("polyfit: the degree must not be negative, got {}", degree));
+  }
+  if (x.rank() != 1 || (y.rank() != 1 && y.rank() != 2) || x.shape()[0] != y.shape()[0] ||
+      x.shape()[0] == 0) {
+    throw TypeError(
+        fmt::format("polyfit: x must be a vector and y one or several of its length, got {} and {}",
+                    x.type().to_string(), y.type().to_string()));
+  }
+  const int64_t size = degree + 1, points = x.shape()[0];
+  Polyfit fit;
+  fit.rcond =
+      options.rcond.value_or(static_cast<double>(points) * farcall::linalg::epsilon(x.dtype()));
+  const auto as_column = [](const Array& vector) { return expand_dims(vector, {1}); };
+  Array rows = vander(x, size), values = y;
+  if (options.weights) {
+    const Array weights = promote_inexact(*options.weights, "polyfit");
+    rows = rows * as_column(weights);
+    values = y * (y.rank() == 1 ? weights : as_column(weights));
+  }
+  const Array scale = sqrt(sum(rows * rows, 0));
+  const linalg::Lstsq found = linalg::lstsq(rows / scale, values, {.rcond = fit.rcond});
+  fit.coefficients = transpose(transpose(found.x) / scale);
+  fit.residuals = found.residuals;
+  fit.rank = found.rank;
+  fit.singular = found.s;
+  if (options.covariance == PolyfitCovariance::kNone) return fit;
+  const Array scales = outer(scale, scale);
+  const Array base = linalg::inv(matmul(transpose(rows), rows) / scales) / scales;
+  fit.covariance = base;
+  if (options.covariance == PolyfitCovariance::kUnscaled) return fit;
+  if (points <= size) {
+    invalid_argument("polyfit: for covariances there must be more points than coefficients");
+  }
+  const Array factor = found.residuals / (points - size);
+  fit.covariance = (y.rank() == 1 ? base : expand_dims(base, {2})) * factor;
+  return fit;
 }
 
 }  // namespace farcall::numpy

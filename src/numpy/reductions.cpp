@@ -9,6 +9,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
+#include "numpy/kinds.h"
 #include "ops/numpy_support.h"
 
 namespace farcall::numpy {
@@ -63,8 +64,6 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
 }
 
 // ---- NaNs
-
-bool is_inexact(const Array& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
 
 // x with `value` in the place of NaNs.
 Array without_nans(const Array& x, double value) {

@@ -163,6 +163,7 @@ STUBS = {
         "farcall.numpy": "numpy",
         "farcall.numpy.fft": "fft",
         "farcall.numpy.linalg": "numpy_linalg",
+        "farcall.scipy.special": "special",
     }.items()
 }
 

@@ -22,4 +22,34 @@ FARCALL_API Array polyint(const Array& p, int64_t order = 1, const std::optional
 // The coefficients of the polynomial with these zeros, or of a matrix's characteristic one.
 FARCALL_API Array poly(const Array& zeros);
 
+// The product; first without zeros in front if `trim`, for which the values must be known
+// (ConcretizationError).
+FARCALL_API Array polymul(const Array& a1, const Array& a2, bool trim = false);
+// Quotient and remainder; the remainder keeps zeros in front unless `trim`.
+struct PolynomialQuotient {
+  Array quotient, remainder;
+};
+FARCALL_API PolynomialQuotient polydiv(const Array& u, const Array& v, bool trim = false);
+// The zeros, complex. Zeros at both ends are first taken away if `strip_zeros`, for which the
+// values must be known (ConcretizationError); else the first coefficient must not be zero.
+FARCALL_API Array roots(const Array& p, bool strip_zeros = true);
+
+// The polynomial of this degree that is nearest to points (x, y) in the sense of least squares.
+enum class PolyfitCovariance { kNone, kScaled, kUnscaled };  // scaled by the residuals
+struct PolyfitOptions {
+  // Singular values below this part of the largest count as 0; left out, points times eps.
+  std::optional<double> rcond = {};
+  std::optional<Array> weights = {};  // of the distance of each point
+  PolyfitCovariance covariance = PolyfitCovariance::kNone;
+};
+struct Polyfit {
+  Array coefficients;               // [degree + 1], or a column for each of those of y
+  Array residuals, rank, singular;  // of the system; see numpy::linalg::lstsq
+  double rcond;
+  Array covariance;  // of the coefficients; null unless asked for
+};
+// x has one dimension; y has one, or one and columns. Raises TypeError for other shapes.
+FARCALL_API Polyfit polyfit(const Array& x, const Array& y, int64_t degree,
+                            const PolyfitOptions& options = {});
+
 }  // namespace farcall::numpy

@@ -1,6 +1,5 @@
 """What farcall.lax.linalg and farcall.numpy.linalg are made of."""
 
-
 from farcall._core import Array
 from farcall._core.lax import ArrayLike
 

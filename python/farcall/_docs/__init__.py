@@ -14,6 +14,7 @@ from farcall._docs import images as images
 from farcall._docs import linear_algebra as linear_algebra
 from farcall._docs import made_arrays as made_arrays
 from farcall._docs import networks as networks
+from farcall._docs import order_and_elements as order_and_elements
 from farcall._docs import primitives as primitives
 from farcall._docs import reductions as reductions
 from farcall._docs import special_functions as special_functions

@@ -29,7 +29,7 @@ _PRODUCTS = {
 
         Args:
           a, b: the arrays.
-          axes: a number: the last ones of ``a`` and the first ones of ``b``; or those of both.{_OPTIONS}
+          axes: how many, last ones of ``a`` and first ones of ``b``; or those of both.{_OPTIONS}
         Raises:
           TypeError: for what is no array, and axes that are neither.
           ValueError: for axes and shapes that do not fit.

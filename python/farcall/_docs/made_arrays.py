@@ -1,4 +1,4 @@
-"""The docstrings of what farcall.numpy makes of few numbers, and of covariances."""
+"""The docstrings of what farcall.numpy makes of few numbers, of covariances and histograms."""
 
 from __future__ import annotations
 
@@ -75,6 +75,72 @@ _POLYNOMIALS = {
 
         Of a square matrix it is the characteristic polynomial.
         """,
+    "polymul": """The product of two polynomials.
+
+        With ``trim_leading_zeros`` first without zeros in front: the values must be known.
+        """,
+    "polydiv": """Quotient and remainder of two polynomials.
+
+        The remainder keeps zeros in front, unless ``trim_leading_zeros``, for which the values
+        must be known.
+        """,
+    "roots": """The zeros of a polynomial, complex.
+
+        Args:
+          p: the coefficients.
+          strip_zeros: first take away zeros at both ends, for which the values must be known.
+            Without, the first coefficient must not be zero.
+        """,
+    "polyfit": """The polynomial that is nearest to points, in the sense of least squares.
+
+        Args:
+          x: where the points are.
+          y: their values, or several columns of them.
+          deg: the degree.
+          rcond: singular values below this part of the largest one count as 0.
+          full: also return what ``linalg.lstsq`` does, and ``rcond``.
+          w: the weight of each point's distance.
+          cov: also return the covariances of the coefficients; "unscaled": not scaled by the
+            residuals.
+        """,
+}
+_HISTOGRAMS = {
+    "bincount": """How often each number from 0 on is among the elements of ``x``.
+
+        Args:
+          x: integers, in one dimension; negative ones count as 0.
+          weights: what each element counts, 1 if left out.
+          minlength: the least size of the result.
+          length: the size of the result, larger numbers being left out. If it is not given, the
+            values must be known: the size is one more than the largest.
+        """,
+    "histogram_bin_edges": """The edges between which ``histogram`` counts.
+
+        Args:
+          a: the values.
+          bins: how many bins of equal width, or the edges.
+          range: the first and the last edge; left out, the least and the largest value.
+          weights: changes nothing.
+        """,
+    "histogram": """How many values lie in each bin, and the edges of the bins.
+
+        Args:
+          a, bins, range: as for ``histogram_bin_edges``.
+          weights: what each value counts, 1 if left out.
+          density: divide by the number of values and the width of the bins.
+        """,
+    "histogram2d": "``histogramdd`` of points in the plane: counts, and the edges along both axes.",
+    "histogramdd": """How many points lie in each box, and the edges of the boxes along each axis.
+
+        Args:
+          sample: the points, one in each row.
+          bins: one number, or one or the edges for each axis.
+          range: the first and the last edge for each axis, or None.
+          weights: what each point counts, 1 if left out.
+          density: divide by the number of points and the size of the boxes.
+        """,
 }
 
-document(_core.numpy, "farcall.numpy", _CREATION | _WINDOWS | _COVARIANCES | _POLYNOMIALS)
+document(
+    _core.numpy, "farcall.numpy", _CREATION | _WINDOWS | _COVARIANCES | _POLYNOMIALS | _HISTOGRAMS
+)

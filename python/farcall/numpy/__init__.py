@@ -14,23 +14,19 @@ from farcall.numpy import _methods as _methods
 from farcall.numpy import fft as fft
 from farcall.numpy import linalg as linalg
 from farcall.numpy._apply import *  # noqa: F403
-from farcall.numpy._bits import *  # noqa: F403
 from farcall.numpy._creation import *  # noqa: F403
 from farcall.numpy._differences import *  # noqa: F403
 from farcall.numpy._einsum import *  # noqa: F403
-from farcall.numpy._elementwise import *  # noqa: F403
 from farcall.numpy._files import *  # noqa: F403
 from farcall.numpy._index_tricks import *  # noqa: F403
 from farcall.numpy._integers import *  # noqa: F403
-from farcall.numpy._order import *  # noqa: F403
+from farcall.numpy._kinds import *  # noqa: F403
 from farcall.numpy._places import *  # noqa: F403
-from farcall.numpy._polynomials import *  # noqa: F403
 from farcall.numpy._printing import *  # noqa: F403
 from farcall.numpy._scalar_types import *  # noqa: F403
 from farcall.numpy._selection import *  # noqa: F403
 from farcall.numpy._sets import *  # noqa: F403
 from farcall.numpy._shapes import *  # noqa: F403
-from farcall.numpy._statistics import *  # noqa: F403
 from farcall.numpy._types import *  # noqa: F403
 
 # What the core offers to the functions above only.

@@ -7,8 +7,8 @@ from typing import Any
 import ml_dtypes
 
 from farcall import _core
+from farcall._core.numpy import ldexp
 from farcall.numpy._common import Array, as_array, to_inexact
-from farcall.numpy._elementwise import ldexp
 
 __all__ = ["frexp", "gcd", "lcm"]
 

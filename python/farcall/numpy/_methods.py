@@ -11,8 +11,6 @@ import numpy as np
 
 from farcall import _core
 from farcall.numpy import (
-    _elementwise,
-    _order,
     _places,
     _selection,
     _shapes,
@@ -20,11 +18,10 @@ from farcall.numpy import (
 from farcall.numpy._common import Array, refuse_out
 
 _FAMILIES = {
-    _order: "cumsum cumprod searchsorted argpartition",
-    _elementwise: "round",
     _shapes: "ravel repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
-    "swapaxes take nonzero sum prod max min any all mean var std ptp dot trace",
+    "swapaxes take nonzero sum prod max min any all mean var std ptp dot trace "
+    "cumsum cumprod searchsorted argpartition round",
 }
 
 
@@ -189,7 +186,7 @@ def _compress(
 
 def _round_to(self: Array, ndigits: int | None = None) -> Array:
     """For Python's round(): rounded to so many decimals, to int32 without them."""
-    rounded = _elementwise.round(self, 0 if ndigits is None else ndigits)
+    rounded = _core.numpy.round(self, 0 if ndigits is None else ndigits)
     return rounded if ndigits is not None else _core.numpy.astype(rounded, "int32")
 
 

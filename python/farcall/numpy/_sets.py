@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
+from farcall._core.numpy import searchsorted
 from farcall.numpy._common import Array, default_int, known_values
 from farcall.numpy._creation import asarray
-from farcall.numpy._order import searchsorted
 from farcall.numpy._selection import unique
 from farcall.numpy._shapes import concatenate
 
