@@ -164,6 +164,9 @@ def test_callbacks(wrap):
     message = finding(lazy, fnp.asarray(X))
     assert "unwritten-result: it left 4 of 32 bytes of result 0" in message
     assert '(ffi target "leaves_the_last")' in message
+    nothing = wrap(lambda x: buffer_callback(lambda ctx, out, x: None, SPEC)(x))
+    message = finding(nothing, fnp.asarray(X))
+    assert "check_foreign_calls: unwritten-result: it wrote nothing to result 0, f32[8]" in message
     beyond = wrap(lambda x: buffer_callback(writes_behind, SPEC)(x))
     assert "oob-write: it wrote past the end of result 0, at byte offset 32" in finding(
         beyond, fnp.asarray(X)

@@ -279,3 +279,22 @@ def test_a_child_of_fork_has_helpers_of_its_own():
         "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), twice())\n"
     )
     assert printed == "2 2.0\n"
+
+
+def test_an_interrupt_ends_the_call_and_its_process():
+    printed = run_script(
+        "import signal, threading, time\n"
+        "from test_isolation import CRASHES\n"
+        "ffi.register_ffi_target('hangs', ffi.pycapsule(load(CRASHES).crashes), isolate=True)\n"
+        "f = fc.jit(lambda x, how: ffi.ffi_call('hangs', fc.ShapeDtypeStruct((1,), 'float32'))(\n"
+        "    x, how=how), static_argnums=1)\n"
+        "x = np.ones(1, 'f')\n"
+        "f(x, '')\n"
+        "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "begin = time.monotonic()\n"
+        "try:\n"
+        "    f(x, 'hang')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', time.monotonic() - begin < 50, float(f(x, '')[0]))\n"
+    )
+    assert printed == "interrupted True 1.0\n"

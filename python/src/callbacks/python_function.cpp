@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/config.h>
 #include <farcall/core/dtype.h>
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
@@ -213,6 +214,13 @@ void warn_of_unwritten(const PythonFunction& f, size_t result) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) nb::raise_python_error();
 }
 
+[[noreturn]] void raise_unwritten(const PythonFunction& f, size_t result, ShapeDtype type) {
+  throw FfiError(ErrorCode::kInternal, f.name,
+                 fmt::format("check_foreign_calls: unwritten-result: it wrote nothing to result "
+                             "{}, {}",
+                             result, type.to_string()));
+}
+
 void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   const WithLock lock;
   BufferArguments arguments(f, given);
@@ -225,6 +233,9 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
   }
   const std::optional<size_t> unwritten = arguments.poison_unwritten();
   const size_t num_views = arguments.close();
+  if (unwritten && is_on(Flag::kCheckForeignCalls)) {
+    raise_unwritten(f, *unwritten, given.results[*unwritten].type());
+  }
   if (unwritten) warn_of_unwritten(f, *unwritten);
   if (num_views > 0) warn_of_views(f, num_views);
 }

@@ -15,7 +15,6 @@ namespace farcall {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Array squares(const Array& x) { return numpy::add(numpy::multiply(x, x), 1); }
 
@@ -39,7 +38,8 @@ TEST(Profile, WritesATraceAndATable) {
     f(Array::of<float>({1, 2}));
     for (const ProfileRow& row : profile.rows()) EXPECT_EQ(row.calls, 1) << row.name;
   }
-  EXPECT_THAT(contents(path), HasSubstr(R"("name":"cluster(mul, add)","cat":"cluster","ph":"X")"));
+  EXPECT_THAT(contents(path),
+              HasSubstr(R"json("name":"cluster(mul, add)","cat":"cluster","ph":"X")json"));
   std::filesystem::remove(path);
 }
 
