@@ -4,9 +4,8 @@ They are eager on arrays, and inside ``jit``, ``grad``, ``vmap``, ``scan``, ``wh
 ``cond`` they run in the order in which the program has them. ``vmap`` makes one operation on the
 batch. Of derivatives there are those of ``allreduce`` of sums, ``alltoall`` and ``sendrecv``.
 
-Each raises RuntimeError before ``distributed.initialize()``, ValueError for a process that is not
-there and for elements that MPI cannot reduce, and ``FfiError`` when the operation fails: where the
-processes run different operations, where another one has failed or ended, or does not come in time.
+An operation fails, with an ``FfiError``, where the processes run different ones, where another
+process has failed or ended, does not come in time, or is not there.
 """
 
 from __future__ import annotations
@@ -56,27 +55,56 @@ def allreduce(x: Any, op: str = SUM) -> Array:
 
     The derivative of a sum in forward mode is the sum of the tangents. In reverse mode each process
     keeps its cotangent: the processes are taken to compute one and the same loss from the sum.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for another ``op``, and elements that MPI cannot reduce.
+      FfiError: when the operation fails.
     """
     return _call("allreduce", x, op=op)
 
 
 def reduce(x: Any, op: str = SUM, root: int = 0) -> Array:
-    """The same for process ``root``; the others get ``x``."""
+    """The same for process ``root``; the others get ``x``.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for another ``op``, elements that MPI cannot reduce, and a ``root`` that is
+        not there.
+      FfiError: when the operation fails.
+    """
     return _call("reduce", x, op=op, root=root)
 
 
 def scan(x: Any, op: str = SUM) -> Array:
-    """The ``x`` of the processes up to this one, reduced element by element."""
+    """The ``x`` of the processes up to this one, reduced element by element.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for another ``op``, and elements that MPI cannot reduce.
+      FfiError: when the operation fails.
+    """
     return _call("scan", x, op=op)
 
 
 def allgather(x: Any) -> Array:
-    """The ``x`` of all processes, stacked along a new first dimension."""
+    """The ``x`` of all processes, stacked along a new first dimension.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      FfiError: when the operation fails.
+    """
     return _call("allgather", x)
 
 
 def gather(x: Any, root: int = 0) -> Array:
-    """The same for process ``root``; the others get ``x``."""
+    """The same for process ``root``; the others get ``x``.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for a ``root`` that is not there.
+      FfiError: when the operation fails.
+    """
     return _call("gather", x, root=root)
 
 
@@ -85,6 +113,11 @@ def scatter(x: Any, root: int = 0) -> Array:
 
     On ``root`` the first dimension of ``x`` is the number of processes; the others give an array of
     the result's shape and dtype.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for a ``root`` that is not there, and another first dimension.
+      FfiError: when the operation fails.
     """
     return _call("scatter", x, root=root)
 
@@ -93,27 +126,53 @@ def alltoall(x: Any) -> Array:
     """``x[i]`` goes to process i; what comes from process i is ``result[i]``.
 
     The first dimension of ``x`` is the number of processes.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for another first dimension.
+      FfiError: when the operation fails.
     """
     return _call("alltoall", x)
 
 
 def bcast(x: Any, root: int = 0) -> Array:
-    """The ``x`` of process ``root``; the others give an array of its shape and dtype."""
+    """The ``x`` of process ``root``; the others give an array of its shape and dtype.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      ValueError: for a ``root`` that is not there.
+      FfiError: when the operation fails.
+    """
     return _call("bcast", x, root=root)
 
 
 def barrier() -> None:
-    """Waits until all processes have come here."""
+    """Waits until all processes have come here.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      FfiError: when the operation fails.
+    """
     _call("barrier")
 
 
 def send(x: Any, dest: int, tag: int = 0) -> None:
-    """Sends ``x`` to a process that receives with the same tag."""
+    """Sends ``x`` to a process that receives with the same tag.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      FfiError: when the operation fails.
+    """
     _call("send", x, destination=dest, tag=tag)
 
 
 def recv(x: Any, source: int, tag: int = 0) -> Array:
-    """What a process sends with this tag; ``x`` has its shape and dtype."""
+    """What a process sends with this tag; ``x`` has its shape and dtype.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      FfiError: when the operation fails.
+    """
     return _call("recv", x, source=source, tag=tag)
 
 
@@ -132,6 +191,10 @@ def sendrecv(
       recvbuf: has the shape and dtype of the result; it is the result without a source.
       source, dest: the processes; None for none, as at the ends of a line of processes.
       sendtag, recvtag: from 0 to 2**24 - 1.
+
+    Raises:
+      RuntimeError: before ``distributed.initialize()``.
+      FfiError: when the operation fails.
     """
     return _call(
         "sendrecv",

@@ -300,7 +300,8 @@ void Job::time_is_up(std::string_view what, const Awaited& awaited) {
 }
 
 void Job::wait(std::string_view what, Awaited& awaited) {
-  constexpr int kBusy = 2000;  // rounds before it sleeps
+  constexpr int kSpins = 100;  // rounds before others are let run
+  constexpr int kBusy = 2000;  // before it sleeps
   const auto begin = Clock::now();
   try {
     for (int round = 1;; ++round) {
@@ -317,7 +318,7 @@ void Job::wait(std::string_view what, Awaited& awaited) {
       poll_interrupt();
       if (round > kBusy) {
         usleep(50);
-      } else {
+      } else if (round > kSpins) {
         sched_yield();
       }
     }

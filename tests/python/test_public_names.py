@@ -28,7 +28,7 @@ def public_modules() -> list[str]:
     found = ["farcall"]
     for module in pkgutil.walk_packages(fc.__path__, "farcall."):
         parts = module.name.split(".")
-        if not any(part.startswith("_") for part in parts) and "libfarcall" not in parts:
+        if not any(part.startswith(("_", "libfarcall")) for part in parts):
             found.append(module.name)
     return found
 

@@ -12,7 +12,7 @@ import farcall as fc
 import numpy as np
 from farcall import lax, mpi
 
-fc.distributed.initialize(timeout=4)
+fc.distributed.initialize(timeout=100 if sys.argv[1] == "waits" else 4)
 ME, N = fc.process_index(), fc.process_count()
 X = np.ones((fc.device_count() * 2, 3), np.float32)
 
@@ -73,6 +73,13 @@ def is_interrupted() -> None:
         signal.alarm(1)
         mpi.recv(X, source=0)
     wait_for_others()
+
+
+def waits() -> None:
+    mpi.barrier()
+    if ME == 0:
+        print("ready", flush=True)
+    mpi.recv(X, source=1 - ME)
 
 
 def is_killed() -> None:
