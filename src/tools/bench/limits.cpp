@@ -63,14 +63,10 @@ double measure_bandwidth(int num_threads, size_t cache_bytes) {
 constexpr int kChains = 7, kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-#if defined(__x86_64__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "arch=haswell", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
-FOR_EACH_PROCESSOR float multiply_and_add(int64_t count) {
-  Lanes chains[kChains] = {};
+[[gnu::always_inline]] inline float multiply_and_add_lanes(int64_t count) {
+  // Of different values, so that none is computed for another one.
+  Lanes chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = Lanes{} + static_cast<float>(i + 2);
   const Lanes factor = Lanes{} + 0.999f, summand = Lanes{} + 0.001f;
   for (int64_t i = 0; i < count; ++i) {
 #pragma GCC unroll 7
@@ -79,6 +75,26 @@ FOR_EACH_PROCESSOR float multiply_and_add(int64_t count) {
   float sum = 0;
   for (const Lanes& chain : chains) sum += chain[0] + chain[kLanes - 1];
   return sum;
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] float multiply_and_add_avx512(int64_t count) {
+  return multiply_and_add_lanes(count);
+}
+[[gnu::target("avx2,fma")]] float multiply_and_add_avx2(int64_t count) {
+  return multiply_and_add_lanes(count);
+}
+#endif
+
+// With the widest vectors of this processor.
+float multiply_and_add(int64_t count) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return multiply_and_add_avx512(count);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return multiply_and_add_avx2(count);
+  }
+#endif
+  return multiply_and_add_lanes(count);
 }
 
 double measure_arithmetic(int num_threads) {
