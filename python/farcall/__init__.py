@@ -91,6 +91,7 @@ from farcall._devices import process_index as process_index
 from farcall._devices import process_indices as process_indices
 from farcall._environment import __version_info__ as __version_info__
 from farcall._environment import print_environment_info as print_environment_info
+from farcall._from_jax import from_jax as from_jax
 from farcall._jit import cache_info as cache_info
 from farcall._jit import clear_caches as clear_caches
 from farcall._jit import eval_shape as eval_shape

@@ -90,7 +90,8 @@ std::optional<DType> parse_dtype(std::string_view name) {
 
 DType dtype_of(DLDataType type) {
   for (const DTypeInfo& row : all_dtypes()) {
-    if (row.dlpack_code == type.code && row.bits == type.bits && type.lanes == 1) return row.dtype;
+    const bool is_known = row.dlpack_code != kDLNone && row.dlpack_code == type.code;
+    if (is_known && row.bits == type.bits && type.lanes == 1) return row.dtype;
   }
   return DType::kInvalid;
 }

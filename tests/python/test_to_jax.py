@@ -161,6 +161,13 @@ def test_what_it_closes_over_is_passed_on(x64: None) -> None:
     assert "farcall" in str(jax.make_jaxpr(f)(7))
 
 
+def test_what_jax_saves_holds_the_program(x64: None) -> None:
+    allowed = jax.export.DisabledSafetyCheck.custom_call("farcall.program")
+    exported = jax.export.export(jax.jit(theirs), disabled_checks=[allowed])(*arguments())
+    again = jax.export.deserialize(exported.serialize())
+    np.testing.assert_allclose(again.call(*arguments()), own(*arguments()), rtol=1e-12)
+
+
 def test_callbacks_live_as_long_as_what_jax_compiled(x64: None) -> None:
     def make() -> Any:
         def double(x: Any) -> Any:

@@ -1,0 +1,380 @@
+"""Functions of JAX as functions of farcall."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from farcall import lax, random
+from farcall import numpy as fnp
+from farcall._checkpoint import checkpoint
+from farcall._custom_rules import custom_jvp
+from farcall._functions import check_callable, name_of, wraps
+from farcall._to_jax import real_jax
+from farcall.tree import flatten
+
+Rule = Callable[..., Any]
+# What changes neither values nor shapes here.
+_IGNORED = frozenset({"accuracy", "sharding", "out_sharding", "out_dtype", "precision"})
+
+
+def from_jax(fun: Any) -> Callable[..., Any]:
+    """A function of farcall that computes what ``fun``, a function of JAX, computes.
+
+    JAX traces it for the types of the arguments, and its program's operations become farcall's, so
+    that farcall's transformations, engines and exports apply to it. Nothing of JAX runs afterwards.
+
+    Args:
+      fun: a function of JAX, or what ``jax.make_jaxpr(f)(…)`` gave, which becomes a function of the
+        flat list of its inputs that returns the list of its outputs.
+
+    Returns:
+      A function of arrays of farcall, in pytrees of dicts, lists and tuples. It is traced by JAX at
+      each call; ``farcall.jit`` of it traces it once for all arguments of equal types.
+
+    Raises:
+      ImportError: JAX is not installed.
+      NotImplementedError: at a call, for an operation of JAX that has no counterpart here, and for
+        ``jax.custom_vjp``, whose rule would be lost. The error names the operation.
+    """
+    jax = real_jax("from_jax")
+    if hasattr(fun, "jaxpr") and hasattr(fun, "consts"):
+
+        def run(*arrays: Any) -> list[Any]:
+            if len(arrays) != len(fun.in_avals):
+                raise TypeError(
+                    f"from_jax: the program takes {len(fun.in_avals)} arrays, got {len(arrays)}"
+                )
+            return _evaluate_closed(fun, [fnp.asarray(array) for array in arrays])
+
+        return run
+    check_callable(fun, "from_jax")
+
+    @wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = flatten((args, kwargs))
+        arrays = [fnp.asarray(leaf) for leaf in leaves]
+        types = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in arrays]
+        given, named = tree.unflatten(types)
+        program, result = jax.make_jaxpr(fun, return_shape=True)(*given, **named)
+        found = _evaluate_closed(program, arrays)
+        return jax.tree.unflatten(jax.tree.structure(result), found)
+
+    call.__name__ = name_of(fun)
+    return call
+
+
+def _evaluate_closed(program: Any, inputs: Sequence[Any]) -> list[Any]:
+    return _evaluate(program.jaxpr, [_constant(value) for value in program.consts], inputs)
+
+
+def _constant(value: Any, dtype: Any = None) -> Any:
+    return fnp.asarray(value, dtype=value.dtype if dtype is None else dtype)
+
+
+def _evaluate(program: Any, constants: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    values: dict[Any, Any] = dict(zip(program.constvars, constants, strict=True))
+    values.update(zip(program.invars, inputs, strict=True))
+
+    def read(atom: Any) -> Any:
+        return _constant(atom.val, atom.aval.dtype) if hasattr(atom, "val") else values[atom]
+
+    for equation in program.eqns:
+        outputs = _apply(equation, [read(atom) for atom in equation.invars])
+        values.update(zip(equation.outvars, outputs, strict=True))
+    return [read(atom) for atom in program.outvars]
+
+
+def _apply(equation: Any, inputs: list[Any]) -> Sequence[Any]:
+    name = equation.primitive.name
+    params = {key: value for key, value in equation.params.items() if key not in _IGNORED}
+    if equation.params.get("out_dtype") is not None:
+        raise _unknown(equation)
+    rule = _RULES.get(name)
+    if rule is None:
+        rule = getattr(lax, name, None)
+        if rule is None or params or name.startswith("custom"):
+            raise _unknown(equation)
+        # An elementwise operation, whose operands JAX stretches where a dimension is one.
+        shape = equation.outvars[0].aval.shape
+        inputs = [
+            fnp.broadcast_to(x, shape) if x.ndim == len(shape) and x.shape != shape else x
+            for x in inputs
+        ]
+    found = rule(*inputs, **params)
+    return found if equation.primitive.multiple_results else [found]
+
+
+def _unknown(equation: Any) -> NotImplementedError:
+    name, source = equation.primitive.name, str(equation).replace("\n", " ")
+    return NotImplementedError(
+        f'from_jax: farcall has no counterpart of JAX\'s operation "{name}" as it stands here: '
+        f"{source[:200]}"
+    )
+
+
+# ---- rules: from the operands and the parameters of JAX -----------------------------------------
+
+
+def _mode(mode: Any) -> str | None:
+    return None if mode is None else {"ONE_HOT": "clip"}.get(mode.name, mode.name.lower())
+
+
+def _gather(
+    x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, **options: Any
+) -> Any:
+    numbers = lax.GatherDimensionNumbers(**dimension_numbers._asdict())
+    return lax.gather(x, indices, numbers, slice_sizes, mode=_mode(mode), **options)
+
+
+def _scatter(function: Callable[..., Any]) -> Rule:
+    def rule(
+        *inputs: Any,
+        dimension_numbers: Any,
+        mode: Any,
+        update_jaxpr: Any,
+        update_consts: Any,
+        **flags: bool,
+    ) -> Any:
+        del update_jaxpr, update_consts  # the function's own
+        numbers = lax.ScatterDimensionNumbers(**dimension_numbers._asdict())
+        return function(*inputs, numbers, mode=_mode(mode), **flags)
+
+    return rule
+
+
+def _convolution(x: Any, kernel: Any, *, padding: Any, **options: Any) -> Any:
+    numbers = lax.ConvDimensionNumbers(**options.pop("dimension_numbers")._asdict())
+    strides = options.pop("window_strides")
+    return lax.conv_general_dilated(
+        x, kernel, strides, padding, dimension_numbers=numbers, **options
+    )
+
+
+def _call(*inputs: Any, jaxpr: Any = None, call_jaxpr: Any = None, **_: Any) -> list[Any]:
+    return _evaluate_closed(jaxpr if call_jaxpr is None else call_jaxpr, inputs)
+
+
+def _checkpoint(*inputs: Any, jaxpr: Any, **_: Any) -> list[Any]:
+    return checkpoint(lambda *arrays: _evaluate(jaxpr, [], arrays))(*inputs)
+
+
+def _custom_jvp(
+    *inputs: Any, call_jaxpr: Any, jvp_jaxpr_fun: Any, num_consts: int, symbolic_zeros: bool
+) -> list[Any]:
+    """The function with its rule, which JAX traces for tangents of all operands."""
+    if num_consts or symbolic_zeros:
+        raise NotImplementedError(
+            "from_jax: a custom_jvp with symbolic zeros has no counterpart in farcall"
+        )
+    function = custom_jvp(lambda *arrays: tuple(_evaluate_closed(call_jaxpr, arrays)))
+
+    @function.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        program, constants, out_zeros = jvp_jaxpr_fun.call_wrapped(*([False] * len(primals)))
+        found = _evaluate(program, [_constant(c) for c in constants], [*primals, *tangents])
+        outputs, moved = found[: len(out_zeros)], iter(found[len(out_zeros) :])
+        given = [
+            fnp.zeros_like(y) if is_zero else next(moved)
+            for y, is_zero in zip(outputs, out_zeros, strict=True)
+        ]
+        return tuple(outputs), tuple(given)
+
+    return list(function(*inputs))
+
+
+def _scan(
+    *inputs: Any,
+    jaxpr: Any,
+    num_consts: int,
+    num_carry: int,
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> list[Any]:
+    constants, carry = inputs[:num_consts], inputs[num_consts : num_consts + num_carry]
+
+    def step(carry: Any, x: Any) -> Any:
+        found = _evaluate_closed(jaxpr, [*constants, *carry, *x])
+        return tuple(found[:num_carry]), tuple(found[num_carry:])
+
+    last, ys = lax.scan(
+        step, tuple(carry), tuple(inputs[num_consts + num_carry :]), length, reverse, unroll
+    )
+    return [*last, *ys]
+
+
+def _while(
+    *inputs: Any, cond_jaxpr: Any, cond_nconsts: int, body_jaxpr: Any, body_nconsts: int
+) -> list[Any]:
+    of_cond = inputs[:cond_nconsts]
+    of_body = inputs[cond_nconsts : cond_nconsts + body_nconsts]
+    return lax.while_loop(
+        lambda carry: _evaluate_closed(cond_jaxpr, [*of_cond, *carry])[0],
+        lambda carry: _evaluate_closed(body_jaxpr, [*of_body, *carry]),
+        list(inputs[cond_nconsts + body_nconsts :]),
+    )
+
+
+def _cond(index: Any, *operands: Any, branches: Any, **_: Any) -> list[Any]:
+    functions = [functools.partial(_branch, branch) for branch in branches]
+    return lax.switch(index, functions, *operands)
+
+
+def _branch(program: Any, *operands: Any) -> list[Any]:
+    return _evaluate_closed(program, operands)
+
+
+def _linear_solve(*inputs: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
+    bodies: dict[str, Any] = {}
+    first = 0
+    for name, count in const_lengths._asdict().items():
+        bodies[name] = (getattr(jaxprs, name), inputs[first : first + count])
+        first += count
+
+    def function(name: str) -> Any:
+        program, constants = bodies[name]
+        if program is None:
+            return None
+        return lambda *args: _evaluate_closed(program, [*constants, *args[-1]])
+
+    return lax.custom_linear_solve(
+        function("matvec"),
+        list(inputs[first:]),
+        function("solve"),
+        function("transpose_solve"),
+    )
+
+
+def _before(x: Any, y: Any) -> Any:
+    """Whether x comes before y where -0 comes before 0, and what is no number last."""
+    if x.dtype.kind != "f":
+        return lax.lt(x, y)
+    is_smaller_zero = fnp.equal(x, y) & fnp.signbit(x) & ~fnp.signbit(y)
+    return fnp.less(x, y) | is_smaller_zero | (fnp.isnan(y) & ~fnp.isnan(x))
+
+
+def _svd(x: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, **_: Any) -> Any:
+    found = lax.linalg.svd(
+        x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index
+    )
+    return [found[1], found[0], found[2]] if compute_uv else [found]
+
+
+def _eigh(x: Any, *, algorithm: Any, **options: Any) -> Any:
+    del algorithm
+    return lax.linalg.eigh(x, symmetrize_input=False, **options)
+
+
+def _bits(key: Any, *, bit_width: int, shape: Any) -> Any:
+    if key.ndim:
+        raise NotImplementedError("from_jax: random bits of an array of keys")
+    return random.bits(key, shape, f"uint{bit_width}")
+
+
+def _key_of(make: Callable[[Any], Any]) -> Rule:
+    def rule(data: Any, *, impl: Any) -> Any:
+        if "fry" not in str(impl):
+            raise NotImplementedError(
+                f"from_jax: keys of kind {impl}; threefry2x32 is what there is"
+            )
+        return make(data)
+
+    return rule
+
+
+def _platform_index(*, platforms: Any) -> Any:
+    found = [i for i, names in enumerate(platforms) if names is None or "cpu" in names]
+    return fnp.asarray(found[0], "int32")
+
+
+def _least(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else fnp.iinfo(dtype).min
+
+
+def _window(init: Any, computation: Any) -> Rule:
+    def rule(x: Any, **options: Any) -> Any:
+        return lax.reduce_window(x, fnp.asarray(init(x.dtype), x.dtype), computation, **options)
+
+    return rule
+
+
+def _reduction(function: Callable[..., Any]) -> Rule:
+    return lambda x, *, axes: function(x, tuple(axes))
+
+
+# Parameters with the names of farcall's own.
+_SAME = (
+    *("integer_pow", "broadcast_in_dim", "transpose", "slice", "rev", "squeeze", "pad", "split"),
+    *("reduce_precision", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"),
+)
+_REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
+_SCATTERS = ("scatter", "scatter_add", "scatter_mul", "scatter_min", "scatter_max")
+
+_RULES: dict[str, Rule] = {
+    **{name: getattr(lax, name) for name in _SAME},
+    **{name: _reduction(getattr(lax, name)) for name in (*_REDUCTIONS, "reduce_xor")},
+    **{name.replace("_", "-"): _scatter(getattr(lax, name)) for name in _SCATTERS},
+    "add_any": lax.add,
+    "custom_linear_solve": _linear_solve,
+    "eigh": _eigh,
+    "fft": lambda x, *, fft_type, fft_lengths: lax.fft(x, lax.FftType(int(fft_type)), fft_lengths),
+    "le_to": lambda x, y: ~_before(y, x),
+    "lt_to": _before,
+    "lu": lax.linalg.lu,
+    "lu_pivots_to_permutation": lax.linalg.lu_pivots_to_permutation,
+    "cholesky": lambda x: lax.linalg.cholesky(x, symmetrize_input=False),
+    "platform_index": _platform_index,
+    "qr": lambda x, **options: lax.linalg.qr(x, **options),
+    "random_bits": _bits,
+    "random_fold_in": random.fold_in,
+    "random_seed": _key_of(random.key),
+    "random_split": lambda key, *, shape: random.split(key, shape),
+    "random_unwrap": random.key_data,
+    "random_wrap": _key_of(random.wrap_key_data),
+    "reduce_window_max": _window(_least, lax.max),
+    "reduce_window_sum": _window(lambda dtype: 0, lax.add),
+    "regularized_incomplete_beta": lax.betainc,
+    "round": lambda x, *, rounding_method: lax.round(x, int(rounding_method)),
+    "svd": _svd,
+    "top_k": lambda x, *, k, axis: lax.top_k(x, k, axis),
+    "triangular_solve": lax.linalg.triangular_solve,
+    "and": lax.bitwise_and,
+    "or": lax.bitwise_or,
+    "xor": lax.bitwise_xor,
+    "not": lax.bitwise_not,
+    "argmax": lambda x, *, axes, index_dtype: lax.argmax(x, axes[0], index_dtype),
+    "argmin": lambda x, *, axes, index_dtype: lax.argmin(x, axes[0], index_dtype),
+    "bitcast_convert_type": lambda x, *, new_dtype: lax.bitcast_convert_type(x, new_dtype),
+    "checkpoint": _checkpoint,
+    "closed_call": _call,
+    "concatenate": lambda *xs, dimension: lax.concatenate(xs, dimension),
+    "cond": _cond,
+    "conv_general_dilated": _convolution,
+    "convert_element_type": lambda x, *, new_dtype, weak_type: lax.convert_element_type(
+        x, new_dtype
+    ),
+    "conj": lambda x, *, input_dtype: lax.conj(x),
+    "copy": lambda x: x,
+    "copy_p": lambda x: x,
+    "custom_jvp_call": _custom_jvp,
+    "dot_general": lax.dot_general,
+    "dynamic_slice": lambda x, *starts, slice_sizes: lax.dynamic_slice(x, starts, slice_sizes),
+    "dynamic_update_slice": lambda x, y, *starts: lax.dynamic_update_slice(x, y, starts),
+    "gather": _gather,
+    "iota": lambda *, dtype, shape, dimension: lax.broadcasted_iota(dtype, shape, dimension),
+    "jit": _call,
+    "optimization_barrier": lambda *xs: xs,
+    "pjit": _call,
+    "remat2": _checkpoint,
+    "reshape": lambda x, *, new_sizes, dimensions: lax.reshape(x, new_sizes),
+    "scan": _scan,
+    "sort": lambda *xs, **options: lax.sort(xs, **options),
+    "stack": lambda *xs, axis: fnp.stack(xs, axis),
+    "stop_gradient": lax.stop_gradient,
+    "tile": lambda x, *, reps: fnp.tile(x, reps),
+    "while": _while,
+}
