@@ -29,6 +29,7 @@
 #include <farcall/numpy/polynomials.h>
 #include <farcall/numpy/products.h>
 #include <farcall/numpy/reductions.h>
+#include <farcall/numpy/shapes.h>
 #include <farcall/numpy/windows.h>
 #include <farcall/ops/callback.h>
 #include <farcall/ops/checks.h>

@@ -40,6 +40,7 @@ void bind_numpy_order(nb::module_& module);        // order, quantiles, neighbou
 void bind_numpy_products(nb::module_& module);     // products
 void bind_numpy_ranges(nb::module_& module);       // ranges
 void bind_numpy_reductions(nb::module_& module);   // reductions
+void bind_numpy_shapes(nb::module_& module);       // shapes, putting together
 void bind_program(nb::module_& module);            // Program and its text
 void bind_random(nb::module_& module);             // random numbers
 void bind_profile(nb::module_& module);            // what ran, and for how long

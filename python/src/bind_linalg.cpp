@@ -1,4 +1,4 @@
-// farcall.lax.linalg, and what farcall.numpy.linalg is made of.
+// farcall.lax.linalg.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <farcall/linalg/linalg.h>
-#include <farcall/ops/promotion.h>
 
 #include "array_object.h"
 #include "convert.h"
@@ -54,13 +53,6 @@ void bind_factorisations(nb::module_& module) {
   module.def(
       "qr_order",
       [](nb::handle x) { return wrap_object(linalg::qr_order(argument(x, "qr", "x"))); },
-      nb::arg("x").none());
-  module.def(
-      "geqrf",
-      [](nb::handle x) {
-        const auto [a, taus] = linalg::geqrf(argument(x, "geqrf", "x"));
-        return wrap_present({a, taus});
-      },
       nb::arg("x").none());
   module.def(
       "householder_product",
@@ -120,45 +112,6 @@ void bind_systems(nb::module_& module) {
       nb::arg("a").none(), nb::arg("b").none(), nb::kw_only(), nb::arg("left_side") = false,
       nb::arg("lower") = false, nb::arg("transpose_a") = false, nb::arg("conjugate_a") = false,
       nb::arg("unit_diagonal") = false);
-  module.def(
-      "lu_solve",
-      [](nb::handle lu, nb::handle pivots, nb::handle b, bool transpose) {
-        return wrap_object(linalg::lu_solve(argument(lu, "lu_solve", "lu"),
-                                            argument(pivots, "lu_solve", "pivots"),
-                                            argument(b, "lu_solve", "b"), transpose));
-      },
-      nb::arg("lu").none(), nb::arg("pivots").none(), nb::arg("b").none(), nb::arg("transpose"));
-  module.def(
-      "solve",
-      [](nb::handle a, nb::handle b) {
-        return wrap_object(linalg::solve(argument(a, "solve", "a"), argument(b, "solve", "b")));
-      },
-      nb::arg("a").none(), nb::arg("b").none());
-  const auto def_unary = [&](const char* name, Array (*function)(const Array&)) {
-    module.def(
-        name,
-        [name = std::string(name), function](nb::handle a) {
-          return wrap_object(function(argument(a, name, "a")));
-        },
-        nb::arg("a").none());
-  };
-  def_unary("inv", linalg::inv);
-  def_unary("det", linalg::det);
-  module.def(
-      "slogdet",
-      [](nb::handle a) {
-        const auto [sign, logabsdet] = linalg::slogdet(argument(a, "slogdet", "a"));
-        return wrap_present({sign, logabsdet});
-      },
-      nb::arg("a").none());
-  module.def(
-      "pinv",
-      [](nb::handle a, nb::handle rcond, bool hermitian) {
-        std::optional<Array> limit;
-        if (!rcond.is_none()) limit = argument(rcond, "pinv", "rtol");
-        return wrap_object(linalg::pinv(argument(a, "pinv", "a"), limit, hermitian));
-      },
-      nb::arg("a").none(), nb::arg("rcond").none(), nb::arg("hermitian"));
 }
 
 }  // namespace
@@ -167,19 +120,6 @@ void bind_linalg(nb::module_& module) {
   bind_factorisations(module);
   bind_spectra(module);
   bind_systems(module);
-  // Arrays in the float or complex dtype in which they meet.
-  module.def("promote_inexact", [](nb::args objects) {
-    std::vector<Array> arrays;
-    std::vector<ShapeDtype> types;
-    for (nb::handle object : objects) {
-      arrays.push_back(argument(object, "linalg", "a"));
-      types.push_back(arrays.back().type());
-    }
-    const PromotedDType to = {promote_to_inexact(types).dtype, false};
-    nb::list result;
-    for (const Array& array : arrays) result.append(wrap_object(convert(array, to)));
-    return nb::tuple(result);
-  });
 }
 
 }  // namespace farcall::python

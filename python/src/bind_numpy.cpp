@@ -145,13 +145,6 @@ Array cast(nb::handle object, DType dtype) {
 
 void bind_shapes(nb::module_& module) {
   module.def(
-      "reshape",
-      [](nb::handle x, nb::handle shape) {
-        return wrap_object(
-            numpy::reshape(argument(x, "reshape", "a"), to_sizes(shape, "reshape: shape")));
-      },
-      nb::arg("a").none(), nb::arg("shape").none());
-  module.def(
       "transpose",
       [](nb::handle x, nb::handle axes) {
         return wrap_object(
@@ -184,32 +177,12 @@ void bind_shapes(nb::module_& module) {
         return wrap_object(numpy::flip(argument(x, "flip", "m"), to_axes(axis, "flip")));
       },
       nb::arg("m").none(), nb::arg("axis").none() = nb::none());
-  def_unary(module, "ravel", numpy::ravel);
   module.def(
       "swapaxes",
       [](nb::handle x, int64_t a, int64_t b) {
         return wrap_object(numpy::swapaxes(argument(x, "swapaxes", "a"), a, b));
       },
       nb::arg("a").none(), nb::arg("axis1"), nb::arg("axis2"));
-  module.def(
-      "moveaxis",
-      [](nb::handle x, int64_t from, int64_t to) {
-        return wrap_object(numpy::moveaxis(argument(x, "moveaxis", "a"), from, to));
-      },
-      nb::arg("a").none(), nb::arg("source"), nb::arg("destination"));
-  module.def(
-      "concatenate",
-      [](nb::handle arrays, int64_t axis) {
-        return wrap_object(
-            numpy::concatenate(to_arrays(arrays, "concatenate: argument arrays"), axis));
-      },
-      nb::arg("arrays").none(), nb::arg("axis") = 0);
-  module.def(
-      "stack",
-      [](nb::handle arrays, int64_t axis) {
-        return wrap_object(numpy::stack(to_arrays(arrays, "stack: argument arrays"), axis));
-      },
-      nb::arg("arrays").none(), nb::arg("axis") = 0);
   module.def(
       "astype",
       [](nb::handle x, nb::handle dtype) { return wrap_object(cast(x, to_dtype(dtype))); },

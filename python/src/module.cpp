@@ -81,6 +81,7 @@ NB_MODULE(_core, module) {
   bind_numpy_products(numpy);
   bind_numpy_ranges(numpy);
   bind_numpy_reductions(numpy);
+  bind_numpy_shapes(numpy);
   nanobind::module_ numpy_linalg = module.def_submodule("numpy_linalg");
   bind_numpy_linalg(numpy_linalg);
   nanobind::module_ scipy_linalg = module.def_submodule("scipy_linalg");

@@ -7,8 +7,6 @@
 namespace farcall::numpy {
 
 // Of floats or complex numbers.
-inline bool is_inexact(const Array& x) {
-  return is_floating(x.dtype()) || is_complex(x.dtype());
-}
+inline bool is_inexact(const Array& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
 
 }  // namespace farcall::numpy

@@ -306,3 +306,29 @@ def test_a_wide_number_stays_wide_among_bools():
     result = fnp.array(2**40) + fnp.array([True])
     assert result.dtype == np.int64
     assert result[0] == 2**40 + 1
+
+
+def test_histograms_have_bins_of_different_numbers_of_edges():
+    points = np.stack([V, W], 1)
+    for bins in ([[0, 2, 9.5], [0, 3, 6, 9]], [3, [0, 3, 6, 9]]):
+        counts, edges = fnp.histogramdd(points, bins)
+        expected, expected_edges = np.histogramdd(points, bins)
+        np.testing.assert_array_equal(counts, expected)
+        for found, wanted in zip(edges, expected_edges, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda p: fnp.roots(p),
+        lambda p: fnp.polymul(p, p, trim_leading_zeros=True),
+        lambda p: fnp.polydiv(p, p, trim_leading_zeros=True)[1],
+        lambda p: fnp.bincount(p.astype("int32")),
+        lambda p: fnp.linalg.lstsq(fnp.stack([p, p]).T, p, numpy_resid=True)[1],
+    ],
+)
+def test_what_depends_on_traced_values_says_why_they_are_not_known(function):
+    with pytest.raises(fc.errors.ConcretizationTypeError, match=r"traced .* known.*jit"):
+        fc.jit(function)(V)
+    assert np.asarray(function(fnp.asarray(V))).size >= 0

@@ -17,6 +17,7 @@ from farcall._docs import networks as networks
 from farcall._docs import order_and_elements as order_and_elements
 from farcall._docs import primitives as primitives
 from farcall._docs import reductions as reductions
+from farcall._docs import shapes as shapes
 from farcall._docs import special_functions as special_functions
 from farcall._docs.document import document
 

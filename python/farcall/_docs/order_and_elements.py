@@ -6,7 +6,7 @@ from farcall import _core
 from farcall._docs.document import document
 
 _ORDER = {
-    "lexsort": "The positions that sort by the last of ``keys``, and where it ties by earlier ones.",
+    "lexsort": "The positions that sort by the last of ``keys``, where it ties by earlier ones.",
     "partition": "``a`` with element ``kth`` where it is when sorted, the smaller ones before it.",
     "argpartition": "The positions that ``partition`` takes the elements from.",
     "searchsorted": """Where elements of ``v`` would have to be inserted into a sorted ``a``.

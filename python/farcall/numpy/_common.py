@@ -89,8 +89,3 @@ def to_inexact(x: Array) -> Array:
         return x
     dtype = default_float() if x.dtype.itemsize == 8 else "float32"
     return x * 1.0 if x.weak_type else _core.numpy.astype(x, dtype)
-
-
-def like(a: Array, value: Any) -> Array:
-    """A scalar in the dtype of ``a``."""
-    return _core.numpy.astype(value, a.dtype)

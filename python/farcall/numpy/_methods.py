@@ -18,10 +18,10 @@ from farcall.numpy import (
 from farcall.numpy._common import Array, refuse_out
 
 _FAMILIES = {
-    _shapes: "ravel repeat",
+    _shapes: "repeat",
     _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
     "swapaxes take nonzero sum prod max min any all mean var std ptp dot trace "
-    "cumsum cumprod searchsorted argpartition round",
+    "cumsum cumprod searchsorted argpartition round ravel",
 }
 
 
@@ -38,7 +38,7 @@ def _method(name: str, function: Any) -> Any:
 
 def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
     """This array in another shape; one size may be -1."""
-    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+    return _core.numpy.reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
@@ -50,7 +50,7 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 def _flatten(self: Array, order: str = "C") -> Array:
     """The elements in one dimension."""
-    return _shapes.ravel(self, order)
+    return _core.numpy.ravel(self, order)
 
 
 _only_item = Array.item

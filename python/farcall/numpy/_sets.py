@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from farcall import _core
-from farcall._core.numpy import searchsorted
+from farcall._core.numpy import concatenate, searchsorted
 from farcall.numpy._common import Array, default_int, known_values
 from farcall.numpy._creation import asarray
 from farcall.numpy._selection import unique
-from farcall.numpy._shapes import concatenate
 
 __all__ = [
     "intersect1d",

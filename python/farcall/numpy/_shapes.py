@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -11,44 +10,26 @@ from farcall import _core
 from farcall.numpy._common import (
     Array,
     as_array,
-    as_arrays,
     normalize_axes,
     normalize_axis,
 )
 
 __all__ = [
-    "append",
-    "array_split",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
     "block",
     "broadcast_arrays",
     "broadcast_shapes",
-    "column_stack",
-    "concat",
-    "concatenate",
     "dsplit",
-    "dstack",
-    "fliplr",
-    "flipud",
     "hsplit",
-    "hstack",
     "matrix_transpose",
-    "moveaxis",
     "ndim",
-    "permute_dims",
-    "ravel",
     "repeat",
-    "reshape",
-    "rollaxis",
-    "rot90",
     "shape",
     "size",
-    "stack",
     "unstack",
     "vsplit",
-    "vstack",
 ]
 
 _f = _core.numpy
@@ -82,62 +63,6 @@ def broadcast_arrays(*args: Any) -> list[Array]:
     return [_f.broadcast_to(array, common) for array in arrays]
 
 
-# ---- order of dimensions -------------------------------------------------------------------------
-
-
-def _row_major(order: str, function: str) -> bool:
-    if order not in ("C", "F"):
-        raise NotImplementedError(f"{function}: order must be 'C' or 'F', got {order!r}")
-    return order == "C"
-
-
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
-    """The elements in another shape, of which one size may be -1.
-
-    Args:
-      order: ``C``: elements are taken and put with the last index running fastest; ``F``: with the
-        first.
-      copy: without effect.
-    """
-    if _row_major(order, "reshape"):
-        return _f.reshape(a, shape)
-    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    return _f.transpose(_f.reshape(_f.transpose(a), sizes[::-1]))
-
-
-def ravel(a: Any, order: str = "C") -> Array:
-    """The elements in one dimension; ``order`` as for ``reshape``."""
-    return _f.ravel(a if _row_major(order, "ravel") else _f.transpose(a))
-
-
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
-    """Dimensions ``source`` at the positions ``destination``, the others in their order."""
-    array = as_array(a, "moveaxis")
-    sources = normalize_axes(source, array.ndim, "moveaxis")
-    targets = normalize_axes(destination, array.ndim, "moveaxis")
-    if len(sources) != len(targets):
-        raise ValueError(
-            f"moveaxis: source and destination differ in number: {source} and {destination}"
-        )
-    order = [i for i in range(array.ndim) if i not in sources]
-    for target, origin in sorted(zip(targets, sources, strict=True)):
-        order.insert(target, origin)
-    return _f.transpose(array, order)
-
-
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
-    """Dimension ``axis`` before dimension ``start``."""
-    array = as_array(a, "rollaxis")
-    axis = normalize_axis(axis, array.ndim, "rollaxis")
-    start = normalize_axis(start, array.ndim + 1, "rollaxis", "start")
-    return _f.moveaxis(array, axis, start - (axis < start))
-
-
-def permute_dims(a: Any, /, axes: Any) -> Array:
-    """``transpose`` with axes."""
-    return _f.transpose(a, axes)
-
-
 def matrix_transpose(x: Any, /) -> Array:
     """Each matrix transposed."""
     array = as_array(x, "matrix_transpose", "x")
@@ -146,47 +71,7 @@ def matrix_transpose(x: Any, /) -> Array:
     return _f.swapaxes(array, -1, -2)
 
 
-def flipud(m: Any) -> Array:
-    """The order of rows turned round."""
-    return _f.flip(m, 0)
-
-
-def fliplr(m: Any) -> Array:
-    """The order of columns turned round."""
-    return _f.flip(m, 1)
-
-
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
-    """Turned by 90 degrees ``k`` times in the plane of ``axes``, from the first to the second."""
-    array = as_array(m, "rot90", "m")
-    first, second = normalize_axes(axes, array.ndim, "rot90")
-    if k % 4 == 0:
-        return array
-    if k % 4 == 1:
-        return _f.swapaxes(_f.flip(array, second), first, second)
-    if k % 4 == 2:
-        return _f.flip(array, (first, second))
-    return _f.flip(_f.swapaxes(array, first, second), second)
-
-
 # ---- putting together ----------------------------------------------------------------------------
-
-
-def _converted(array: Array, dtype: Any) -> Array:
-    return array if dtype is None else _f.astype(array, dtype)
-
-
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
-    """The arrays one after the other along ``axis``; flattened first where it is None."""
-    arrays = as_arrays(arrays, "concatenate")
-    if axis is None:
-        arrays, axis = [_f.ravel(each) for each in arrays], 0
-    return _converted(_f.concatenate(arrays, axis), dtype)
-
-
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
-    """``concatenate``, by the name of the array API."""
-    return concatenate(arrays, axis)
 
 
 def block(arrays: Any) -> Array:
@@ -215,16 +100,11 @@ def block(arrays: Any) -> Array:
 
     def joined(part: Any, level: int) -> Array:
         if level:
-            return concatenate([joined(each, level - 1) for each in part], -level)
+            return _f.concatenate([joined(each, level - 1) for each in part], -level)
         array = as_array(part, "block", "arrays")
         return _f.reshape(array, (1,) * (rank - array.ndim) + array.shape)
 
     return joined(arrays, levels)
-
-
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Array:
-    """The arrays, of one shape, along a new dimension at ``axis``."""
-    return _converted(_f.stack(as_arrays(arrays, "stack"), axis), dtype)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -235,36 +115,6 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(_f.squeeze(part, axis) for part in _f.split(array, array.shape[axis], axis))
 
 
-def vstack(tup: Any, dtype: Any = None) -> Array:
-    """Rows, or arrays along their first dimension, one below the other."""
-    return concatenate([atleast_2d(each) for each in as_arrays(tup, "vstack", "tup")], 0, dtype)
-
-
-def hstack(tup: Any, dtype: Any = None) -> Array:
-    """Arrays side by side: along the second dimension, vectors along their only one."""
-    arrays = [atleast_1d(each) for each in as_arrays(tup, "hstack", "tup")]
-    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype)
-
-
-def dstack(tup: Any, dtype: Any = None) -> Array:
-    """Arrays along their third dimension."""
-    return concatenate([atleast_3d(each) for each in as_arrays(tup, "dstack", "tup")], 2, dtype)
-
-
-def column_stack(tup: Any) -> Array:
-    """Vectors as columns, and matrices as they are, side by side."""
-    arrays = [
-        _f.transpose(atleast_2d(each)) if each.ndim < 2 else each
-        for each in as_arrays(tup, "column_stack", "tup")
-    ]
-    return concatenate(arrays, 1)
-
-
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """``values`` behind ``arr``; both flattened without an axis."""
-    return concatenate([arr, values], axis)
-
-
 def _at_least(function: str, widen: Any, arrays: tuple[Any, ...]) -> Any:
     results = [widen(as_array(each, function, f"arys[{i}]")) for i, each in enumerate(arrays)]
     return results[0] if len(results) == 1 else results
@@ -272,40 +122,20 @@ def _at_least(function: str, widen: Any, arrays: tuple[Any, ...]) -> Any:
 
 def atleast_1d(*arys: Any) -> Any:
     """Scalars as vectors; others as they are."""
-    return _at_least("atleast_1d", lambda x: x if x.ndim >= 1 else _f.reshape(x, (1,)), arys)
+    return _at_least("atleast_1d", _f._atleast_1d, arys)
 
 
 def atleast_2d(*arys: Any) -> Any:
     """Vectors as rows; matrices as they are."""
-    return _at_least("atleast_2d", lambda x: x if x.ndim >= 2 else _f.reshape(x, (1, -1)), arys)
+    return _at_least("atleast_2d", _f._atleast_2d, arys)
 
 
 def atleast_3d(*arys: Any) -> Any:
     """With a first dimension (vectors) and a last one (vectors, matrices) of size one added."""
-
-    def widen(x: Array) -> Array:
-        if x.ndim >= 3:
-            return x
-        return _f.expand_dims(x, 2) if x.ndim == 2 else _f.reshape(x, (1, -1, 1))
-
-    return _at_least("atleast_3d", widen, arys)
+    return _at_least("atleast_3d", _f._atleast_3d, arys)
 
 
 # ---- taking apart --------------------------------------------------------------------------------
-
-
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """``split``, with parts that may differ in size by one."""
-    array = as_array(ary, "array_split", "ary")
-    if not hasattr(indices_or_sections, "__index__"):
-        return _f.split(array, indices_or_sections, axis)
-    sections = operator.index(indices_or_sections)
-    if sections < 1:
-        raise ValueError(f"array_split: the number of parts must be positive, got {sections}")
-    length = array.shape[normalize_axis(axis, array.ndim, "array_split")]
-    small, num_large = divmod(length, sections)
-    ends = (i * small + min(i, num_large) for i in range(1, sections))
-    return _f.split(array, ends, axis)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:

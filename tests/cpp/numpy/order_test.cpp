@@ -8,6 +8,7 @@
 #include <farcall/numpy/histograms.h>
 #include <farcall/numpy/order.h>
 #include <farcall/numpy/polynomials.h>
+#include <farcall/numpy/shapes.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/trace/record.h>
@@ -110,6 +111,36 @@ TEST(Elements, AreBits) {
   });
   EXPECT_THAT(message_of([] { numpy::unpackbits(Array::of<int32_t>({1})); }),
               HasSubstr("unpackbits: expected uint8, got int32"));
+}
+
+TEST(Shapes, AreChangedAndPutTogether) {
+  using numpy::ElementOrder;
+  const Array m = Array::of<double>({1, 2, 3, 4, 5, 6}, {2, 3}), v = Array::of<double>({7, 8});
+  const auto shape_of = [](const Array& x) { return shape_to_string(x.shape()); };
+  check({
+      {"reshape", numpy::reshape(m, {3, 2}, ElementOrder::kFirstFastest), {1, 5, 4, 3, 2, 6}},
+      {"ravel", numpy::ravel(m, ElementOrder::kFirstFastest), {1, 4, 2, 5, 3, 6}},
+      {"rot90", numpy::rot90(m), {3, 6, 2, 5, 1, 4}},
+      {"back", numpy::rot90(m, -1), {4, 1, 5, 2, 6, 3}},
+      {"concatenate",
+       numpy::concatenate({m, v}, std::nullopt, DType::kInt32),
+       {1, 2, 3, 4, 5, 6, 7, 8}},
+      {"hstack", numpy::hstack({v, v}), {7, 8, 7, 8}},
+      {"vstack", numpy::vstack({v, v}), {7, 8, 7, 8}},
+      {"column_stack", numpy::column_stack({v, v}), {7, 7, 8, 8}},
+      {"second part", numpy::array_split(m, 2, 1)[1], {3, 6}},
+  });
+  const Array x = numpy::zeros({2, 3, 4, 5});
+  EXPECT_EQ(shape_of(numpy::moveaxis(x, {0, 1}, {-1, 0})), "[3,4,5,2]");
+  EXPECT_EQ(shape_of(numpy::rollaxis(x, 3, 1)), "[2,5,3,4]");
+  EXPECT_EQ(shape_of(numpy::dstack({v, v})), "[1,2,2]");
+  EXPECT_EQ(shape_of(numpy::atleast_3d(m)), "[2,3,1]");
+  EXPECT_THAT(message_of([&] {
+                numpy::moveaxis(x, {0, 1}, {2});
+              }),
+              HasSubstr("moveaxis: source and destination differ in number: [0,1] and [2]"));
+  EXPECT_THAT(message_of([&] { numpy::array_split(x, 0); }),
+              HasSubstr("array_split: the number of parts must be positive, got 0"));
 }
 
 TEST(Histograms, CountWhatLiesInBins) {
