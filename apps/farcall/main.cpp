@@ -14,8 +14,9 @@
 using namespace farcall;
 
 int main(int argc, char** argv) {
-  CLI::App app{"Looks at foreign functions, checks and times them, and runs programs that call them.",
-               "farcall"};
+  CLI::App app{
+      "Looks at foreign functions, checks and times them, and runs programs that call them.",
+      "farcall"};
   app.set_version_flag("--version", FARCALL_VERSION);
   app.require_subcommand(1);
   app.footer(
