@@ -111,7 +111,10 @@ Array vander(const Array& x, std::optional<int64_t> wanted, bool increasing) {
         fmt::format("vander: x must be a vector, its shape is {}", shape_to_string(x.shape())));
   }
   const int64_t count = wanted.value_or(x.shape()[0]);
-  if (count < 0) invalid_argument(fmt::format("vander: N must not be negative, got {}", count));
+  constexpr int64_t kMostColumns = int64_t{1} << 16;  // each is an operation of its own
+  if (count < 0 || count > kMostColumns) {
+    invalid_argument(fmt::format("vander: N must lie in [0, {}], got {}", kMostColumns, count));
+  }
   if (count == 0) return zeros({x.shape()[0], 0}, x.dtype());
   std::vector<Array> powers;
   for (int64_t i = 0; i < count; ++i) powers.push_back(power(x, i));

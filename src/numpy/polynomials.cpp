@@ -191,8 +191,10 @@ Array roots(const Array& p_in, bool strip_zeros) {
 Polyfit polyfit(const Array& x_in, const Array& y_in, int64_t degree,
                 const PolyfitOptions& options) {
   const Array x = promote_inexact(x_in, "polyfit"), y = promote_inexact(y_in, "polyfit");
-  if (degree < 0) {
-    invalid_argument(fmt::format("polyfit: the degree must not be negative, got {}", degree));
+  constexpr int64_t kMostDegree = int64_t{1} << 15;
+  if (degree < 0 || degree > kMostDegree) {
+    invalid_argument(
+        fmt::format("polyfit: the degree must lie in [0, {}], got {}", kMostDegree, degree));
   }
   if (x.rank() != 1 || (y.rank() != 1 && y.rank() != 2) || x.shape()[0] != y.shape()[0] ||
       x.shape()[0] == 0) {
