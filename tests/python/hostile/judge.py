@@ -42,8 +42,8 @@ CHECKS = re.compile("check_(batching|derivatives)")
 # What is no argument's fault: docs/errors.md.
 RUNTIME_ERRORS = re.compile(
     "was donated to a jitted function|used after the callback had returned|there is no platform|"
-    "(changed size|changed|mutated) during iteration|has no shape rule|changed while they were read|"
-    "needs the processes of a job|not started by mpirun"
+    "(changed size|changed|mutated) during iteration|has no shape rule|"
+    "changed while they were read|needs the processes of a job|not started by mpirun"
 )
 
 
