@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import farcall as fc
@@ -135,13 +134,11 @@ def test_mpi_is_initialized_by_another_library() -> None:
     ],
 )
 def test_a_fault_of_one_process_ends_the_others(name: str, words: list[str]) -> None:
-    start = time.monotonic()
     done = mpirun(2, FOLDER / "faults.py", name)
     output = done.stdout + done.stderr
     assert done.returncode != 0, output
     for word in words:
         assert word in output, output
-    assert time.monotonic() - start < 55 + 60 * (name == "is_late"), output
 
 
 def test_control_c_ends_all() -> None:
