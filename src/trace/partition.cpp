@@ -32,9 +32,7 @@ bool has_any_rule(const Program& program) {
 }
 
 bool is_any_split(std::span<const PartitionSpec> specs) {
-  return std::ranges::any_of(specs, [](const PartitionSpec& spec) {
-    return std::ranges::any_of(spec, [](const auto& axes) { return !axes.empty(); });
-  });
+  return !std::ranges::all_of(specs, &PartitionSpec::empty);
 }
 
 Specs part(const Specs& specs, int64_t first, int64_t count) {

@@ -9,10 +9,39 @@
 #include <farcall/program/walk.h>
 
 namespace farcall {
+namespace {
+
+// Without entries behind the last dimension that is split, so that specs are equal that say the
+// same.
+PartitionSpec shortened(PartitionSpec spec) {
+  while (!spec.empty() && spec.back().empty()) spec.pop_back();
+  return spec;
+}
+
+// A dimension that stays, or becomes the slowest part of a larger one, is split as before.
+PartitionSpec reshaped(const PartitionSpec& spec, std::span<const int64_t> from,
+                       std::span<const int64_t> to) {
+  PartitionSpec result(to.size());
+  int64_t before = 1;  // elements of the dimensions in front
+  for (size_t i = 0; i < from.size(); before *= from[i++]) {
+    const std::vector<std::string> axes = entry(spec, static_cast<int64_t>(i));
+    if (axes.empty() || from[i] == 0) continue;
+    int64_t to_before = 1;
+    for (size_t j = 0; j < to.size(); to_before *= to[j++]) {
+      if (to_before == before && to[j] > 1 && to[j] % from[i] == 0) {
+        result[j] = axes;
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 Propagation::Propagation(const Program& program, std::span<const PartitionSpec> inputs)
     : program_(program), specs_(program.variable_types.size()) {
-  for (size_t i = 0; i < inputs.size(); ++i) specs_[program.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) specs_[program.inputs[i]] = shortened(inputs[i]);
 }
 
 std::vector<PartitionSpec> Propagation::inputs_of(const Equation& equation) const {
@@ -28,7 +57,7 @@ std::vector<PartitionSpec> Propagation::outputs() const {
 }
 
 void Propagation::set_results(const Equation& equation, std::span<const PartitionSpec> specs) {
-  for (size_t i = 0; i < specs.size(); ++i) specs_[equation.outputs[i]] = specs[i];
+  for (size_t i = 0; i < specs.size(); ++i) specs_[equation.outputs[i]] = shortened(specs[i]);
 }
 
 std::vector<PartitionSpec> Propagation::results_of(const Equation& equation) const {
@@ -79,6 +108,19 @@ std::optional<PartitionSpec> Propagation::by_dimensions(
       const auto to = static_cast<size_t>(p->broadcast_dimensions[i]);
       const bool is_kept = shape_of(equation.inputs[0])[i] == p->shape[to];
       if (is_kept) result[to] = entry(inputs[0], static_cast<int64_t>(i));
+    }
+    return result;
+  }
+  if (try_params<ReshapeParams>(params)) {
+    return reshaped(inputs[0], shape_of(equation.inputs[0]),
+                    program_.variable_types[equation.outputs[0]].shape());
+  }
+  if (try_params<SliceParams>(params)) {
+    for (int64_t i = 0; i < std::ssize(shape_of(equation.inputs[0])); ++i) {
+      const auto d = static_cast<size_t>(i);
+      const bool is_whole = program_.variable_types[equation.outputs[0]].shape()[d] ==
+                            shape_of(equation.inputs[0])[d];
+      result.push_back(is_whole ? entry(inputs[0], i) : std::vector<std::string>());
     }
     return result;
   }

@@ -35,6 +35,7 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2,3]", "_:f32[3] = reduce_min[axes=(0,)] a"},
     {"a:bool[2,3]", "_:bool[2] = reduce_and[axes=(1,)] a"},
     {"a:i32[2,3]", "_:i32[2] = reduce_or[axes=(1,)] a"},
+    {"a:f32[2,3]", "_:f32[2,2] _:i32[2,2] = top_k[k=2 axis=1] a"},
     {"a:f32[2,3]", "_:i64[2] = argmax[axis=1 index_dtype=i64] a"},
     {"a:f32[2,3]", "_:u8[3] = argmin[axis=0 index_dtype=u8] a"},
     {"a:f32[3]", "_:f32[3] = cumsum[axis=0 reverse=True] a"},

@@ -20,7 +20,6 @@ SOURCE = r"""
 #include <farcall/ffi.h>
 
 namespace ffi = farcall::ffi;
-#define EXPORT extern "C" __attribute__((visibility("default")))
 
 // y = x * (its leading size).
 ffi::Error TimesSize(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::F32> y) {
@@ -28,9 +27,9 @@ ffi::Error TimesSize(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::F32> y) {
   for (size_t i = 0; i < y->element_count(); ++i) {
     y->typed_data()[i] = x.typed_data<float>()[i] * size;
   }
-  return ffi::Error::Success();
+  return {};
 }
-EXPORT FARCALL_FFI_HANDLER(times_size, TimesSize);
+FARCALL_DEFINE_HANDLER(times_size, TimesSize);
 
 // The scalar product, and 100 for each call.
 ffi::Error Product(ffi::Buffer<ffi::F32, 1> x, ffi::Buffer<ffi::F32, 1> w,
@@ -38,9 +37,9 @@ ffi::Error Product(ffi::Buffer<ffi::F32, 1> x, ffi::Buffer<ffi::F32, 1> w,
   float total = 100;
   for (size_t i = 0; i < x.element_count(); ++i) total += x.typed_data()[i] * w.typed_data()[i];
   *sum->typed_data() = total;
-  return ffi::Error::Success();
+  return {};
 }
-EXPORT FARCALL_FFI_HANDLER(product, Product);
+FARCALL_DEFINE_HANDLER(product, Product);
 """
 
 X = np.arange(16, dtype=np.float32).reshape(8, 2)
@@ -57,6 +56,7 @@ def targets() -> None:
     register("divided_product", "product")
     ffi.define("divided_by_rule", sharding="n d -> n d")
     ffi.define("divided_by_columns", sharding="... d -> ... d")
+    register("divided_with_derivatives", "times_size")
     ffi.define("divided_product", sharding="n, n -> ")
     ffi.register_ffi_target_as_batch_partitionable("divided_by_batch")
 
@@ -83,7 +83,7 @@ def rows() -> Any:
 def test_each_device_calls_the_handler_on_its_part(rows: Any, name: str, wrap: Any) -> None:
     result = wrap(call(name))(rows)
     np.testing.assert_array_equal(result, X * 2)  # of two rows each
-    assert result.sharding == over("x", None)
+    assert result.sharding.spec == fc.P("x")
     np.testing.assert_array_equal(wrap(call(name))(X), X * 8)
 
 
@@ -172,27 +172,35 @@ def test_a_carry_that_does_not_stay_divided_runs_whole(rows: Any) -> None:
 
 
 def test_derivatives_of_a_divided_call(rows: Any) -> None:
-    weighed = ffi.define("divided_by_rule", sharding="n d -> n d", linear_in=[0])
-
-    def loss(x: Any) -> Any:
-        return (weighed(x) ** 2).sum()
-
-    with pytest.raises(ValueError, match="shape"):
-        loss(rows)  # the definition has no shape rule
+    # The call is its own transpose, as a product with a number is.
     shaped = ffi.define(
-        "divided_by_rule", shape="[n, d] -> [n, d]", sharding="n d -> n d", linear_in=[0]
+        "divided_with_derivatives",
+        shape="[n, d] -> [n, d]",
+        sharding="n d -> n d",
+        linear_in=[0],
+        transpose=lambda call, cotangents, x: (call(cotangents[0]),),
     )
-    gradient = fc.jit(fc.grad(lambda x: shaped(x).sum()))(rows)
-    assert gradient.shape == X.shape
+    for wrap in (fc.jit, lambda f: f):
+        gradient = wrap(fc.grad(lambda x: (shaped(x) ** 2).sum() / 2))
+        np.testing.assert_array_equal(gradient(X), X * 64)
+        np.testing.assert_array_equal(gradient(rows), X * 4)
+        _, tangent = wrap(lambda x: fc.jvp(shaped, (x,), (x,)))(rows)
+        np.testing.assert_array_equal(tangent, X * 2)
 
 
 def test_linear_algebra_of_a_batch_is_divided() -> None:
     a = np.random.default_rng(0).normal(size=(8, 3, 3)).astype(np.float32)
     spread = fc.device_put(a, over("x"))
-    for function in (fnp.linalg.inv, fnp.linalg.det, lambda x: fnp.linalg.eigh(x @ x.mT)[0]):
-        result = fc.jit(function)(spread)
+    for function in (fnp.linalg.inv, lambda x: fnp.linalg.eigh(x @ x.mT)[0]):
+        jitted = fc.jit(function)
+        result = jitted(spread)
         np.testing.assert_allclose(result, function(a), rtol=2e-4, atol=1e-5)
-        assert result.sharding.spec[0] == "x"
+        assert result.sharding.spec == fc.P("x")
+        with fc.profile() as profile:
+            jitted(spread)
+        calls = [row.calls for row in profile.rows if row.name.startswith("ffi_call farcall_")]
+        assert calls
+        assert set(calls) == {4}
     gradient = fc.jit(fc.grad(lambda x: fnp.linalg.inv(x).sum()))(spread)
     np.testing.assert_allclose(gradient, fc.grad(lambda x: fnp.linalg.inv(x).sum())(a), rtol=1e-3)
 
