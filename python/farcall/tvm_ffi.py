@@ -25,11 +25,12 @@ def _tvm_ffi(where: str) -> Any:
     """The module tvm_ffi, with its library known to farcall."""
     try:
         import tvm_ffi
+        from tvm_ffi import libinfo
     except ImportError as error:
         raise ImportError(
             f"{where}: needs tvm-ffi ({error}): pip install apache-tvm-ffi"
         ) from error
-    _exchange.load_tvm_ffi(str(tvm_ffi.libinfo.find_libtvm_ffi()))
+    _exchange.load_tvm_ffi(str(libinfo.find_libtvm_ffi()))
     return tvm_ffi
 
 
