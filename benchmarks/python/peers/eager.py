@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from peers.common import CommonRows
 
-class Numpy:
+
+class Numpy(CommonRows):
     """The rows that numpy says in a line."""
 
     version = np.__version__
@@ -22,9 +24,6 @@ class Numpy:
 
     def tanh_chain(self, x):
         return np.tanh(x) * x + 1
-
-    def sum_chain(self, x, z):
-        return x * z + x - 2 * z
 
     def rms_norm(self, x):
         return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)
@@ -40,21 +39,6 @@ class Numpy:
         shifted = x - x.max(-1, keepdims=True)
         return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
-    def sum_all(self, x):
-        return x.sum()
-
-    def sum_row(self, x):
-        return x.sum(1)
-
-    def sum_column(self, x):
-        return x.sum(0)
-
-    def mean_row(self, x):
-        return x.mean(1)
-
-    def mean_column(self, x):
-        return x.mean(0)
-
     def var_row(self, x):
         return x.var(1)
 
@@ -66,15 +50,6 @@ class Numpy:
 
     def max_column(self, x):
         return x.max(0)
-
-    def argmax_row(self, x):
-        return x.argmax(1)
-
-    def cumsum_row(self, x):
-        return x.cumsum(1)
-
-    def cumsum_column(self, x):
-        return x.cumsum(0)
 
     def sort(self, x):
         return np.sort(x)
@@ -96,9 +71,6 @@ class Numpy:
     def transpose(self, x):
         return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
-    def transposed_sum(self, x):
-        return (x.T + x.T).T
-
     def reverse(self, x):
         return x[::-1].copy()
 
@@ -107,15 +79,6 @@ class Numpy:
 
     def join(self, x):
         return np.concatenate([x, x], 1)
-
-    def matmul(self, a, b):
-        return a @ b
-
-    def matmul_left(self, a, b):
-        return a.T @ b
-
-    def matmul_right(self, a, b):
-        return a @ b.T
 
     def fft(self, x):
         return np.fft.fft(x)
@@ -127,7 +90,7 @@ class Numpy:
         return x + np.float32(1)
 
 
-class Torch:
+class Torch(CommonRows):
     """The same of torch, without its compiler."""
 
     def __init__(self):
@@ -152,9 +115,6 @@ class Torch:
     def tanh_chain(self, x):
         return self.torch.tanh(x) * x + 1
 
-    def sum_chain(self, x, z):
-        return x * z + x - 2 * z
-
     def rms_norm(self, x):
         return x * self.torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)
 
@@ -170,21 +130,6 @@ class Torch:
     def log_softmax(self, x):
         return self.torch.log_softmax(x, -1)
 
-    def sum_all(self, x):
-        return x.sum()
-
-    def sum_row(self, x):
-        return x.sum(1)
-
-    def sum_column(self, x):
-        return x.sum(0)
-
-    def mean_row(self, x):
-        return x.mean(1)
-
-    def mean_column(self, x):
-        return x.mean(0)
-
     def var_row(self, x):
         return x.var(1, unbiased=False)
 
@@ -196,15 +141,6 @@ class Torch:
 
     def max_column(self, x):
         return x.amax(0)
-
-    def argmax_row(self, x):
-        return x.argmax(1)
-
-    def cumsum_row(self, x):
-        return x.cumsum(1)
-
-    def cumsum_column(self, x):
-        return x.cumsum(0)
 
     def sort(self, x):
         return self.torch.sort(x)[0]
@@ -227,9 +163,6 @@ class Torch:
     def transpose(self, x):
         return x.transpose(-1, -2).contiguous()
 
-    def transposed_sum(self, x):
-        return (x.T + x.T).T
-
     def reverse(self, x):
         return x.flip(0)
 
@@ -238,15 +171,6 @@ class Torch:
 
     def join(self, x):
         return self.torch.cat([x, x], 1)
-
-    def matmul(self, a, b):
-        return a @ b
-
-    def matmul_left(self, a, b):
-        return a.T @ b
-
-    def matmul_right(self, a, b):
-        return a @ b.T
 
     def convolution(self, x, weights):
         return self.torch.nn.functional.conv2d(x, weights, padding=1)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from peers.common import CommonRows
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
-class Traced:
+class Traced(CommonRows):
     """The functions of the rows, as methods named like them."""
 
     def __init__(self, name: str):
@@ -58,9 +60,6 @@ class Traced:
     def tanh_chain(self, x):
         return self.np.tanh(x) * x + 1
 
-    def sum_chain(self, x, z):
-        return x * z + x - 2 * z
-
     def rms_norm(self, x):
         return x * self.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
 
@@ -79,21 +78,6 @@ class Traced:
 
     # ---- reductions
 
-    def sum_all(self, x):
-        return x.sum()
-
-    def sum_row(self, x):
-        return x.sum(1)
-
-    def sum_column(self, x):
-        return x.sum(0)
-
-    def mean_row(self, x):
-        return x.mean(1)
-
-    def mean_column(self, x):
-        return x.mean(0)
-
     def var_row(self, x):
         return x.var(1)
 
@@ -105,15 +89,6 @@ class Traced:
 
     def max_column(self, x):
         return x.max(0)
-
-    def argmax_row(self, x):
-        return x.argmax(1)
-
-    def cumsum_row(self, x):
-        return x.cumsum(1)
-
-    def cumsum_column(self, x):
-        return x.cumsum(0)
 
     # ---- order, places, moves
 
@@ -141,9 +116,6 @@ class Traced:
     def transpose(self, x):
         return self.np.swapaxes(x, -1, -2) + 0
 
-    def transposed_sum(self, x):
-        return (x.T + x.T).T
-
     def reverse(self, x):
         return x[::-1] + 0
 
@@ -154,15 +126,6 @@ class Traced:
         return self.np.concatenate([x, x], 1) + 0
 
     # ---- products
-
-    def matmul(self, a, b):
-        return a @ b
-
-    def matmul_left(self, a, b):
-        return a.T @ b
-
-    def matmul_right(self, a, b):
-        return a @ b.T
 
     def convolution(self, x, weights):
         return self.lax.conv_general_dilated(x, weights, (1, 1), "SAME")

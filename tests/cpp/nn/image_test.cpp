@@ -9,6 +9,8 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
@@ -17,22 +19,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
 
 TEST(Resize, SamplesBetweenElements) {
   const Array x = Array::of<double>({0, 4});

@@ -15,6 +15,8 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/random/random.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
@@ -23,22 +25,6 @@ using testing::HasSubstr;
 using testing::Pointwise;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
 
 auto near(const std::vector<double>& expected, double tolerance = 1e-12) {
   return Pointwise(DoubleNear(tolerance), expected);

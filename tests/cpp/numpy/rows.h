@@ -11,23 +11,9 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/array.h>
 
+#include "array_testing.h"
+
 namespace farcall {
-
-inline std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
 
 struct Row {
   const char* name;

@@ -18,6 +18,8 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
@@ -35,16 +37,6 @@ Array word(uint32_t value) { return Array::scalar(value); }
 std::vector<uint32_t> values_of(const Array& x) {
   const auto values = x.values<uint32_t>();
   return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
 }
 
 // Of the Random123 library, whose authors published the hash.

@@ -18,26 +18,12 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
 using testing::HasSubstr;
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
 
 constexpr int64_t kMany = 20000;
 const Shape kShape = {kMany};

@@ -13,6 +13,8 @@
 #include <farcall/scipy/linalg.h>
 #include <farcall/scipy/signal.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
@@ -32,16 +34,6 @@ void check(const std::vector<Row>& rows, double tolerance = 1e-12) {
                 testing::Pointwise(testing::NanSensitiveDoubleNear(tolerance), row.expected))
         << row.name;
   }
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
 }
 
 TEST(ScipyLinalg, SolvesTriangularSystems) {

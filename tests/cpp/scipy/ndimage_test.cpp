@@ -7,14 +7,10 @@
 #include <farcall/ops/lax.h>
 #include <farcall/scipy/ndimage.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
 
 TEST(MapCoordinates, HasAModeForWhatLiesOutside) {
   const Array x = Array::of<double>({1, 2, 4});

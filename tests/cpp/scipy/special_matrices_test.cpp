@@ -11,26 +11,12 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/scipy/special_matrices.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
 using testing::HasSubstr;
-
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
 
 TEST(SpecialMatrices, HaveTheirForms) {
   const Array c = Array::of<double>({1, 2}), r = Array::of<double>({9, 3, 4});

@@ -12,6 +12,8 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/scipy/stats.h>
 
+#include "array_testing.h"
+
 namespace farcall {
 namespace {
 
@@ -23,22 +25,7 @@ constexpr double kPi = std::numbers::pi;
 double number(const Array& x) {
   return lax::convert_element_type(x, DType::kFloat64).values<double>()[0];
 }
-std::vector<double> doubles(const Array& x) {
-  const Array wide = lax::convert_element_type(x, DType::kFloat64);
-  const auto values = wide.values<double>();
-  return {values.begin(), values.end()};
-}
 Array f64(double value) { return Array::scalar(value); }
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
-}
 
 struct Row {
   const char* name;
