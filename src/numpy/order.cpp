@@ -46,7 +46,7 @@ Array cumulative(Array (*function)(const Array&, std::optional<int64_t>, std::op
     invalid_argument(fmt::format("{}: axis must be given for an array of rank {}", name, x.rank()));
   }
   const int64_t given = options.axis.value_or(0);
-  const Array result = function(x, given, options.dtype);
+  Array result = function(x, given, options.dtype);
   if (!options.include_initial) return result;
   const int64_t axis = normalize_axis(given, result.rank(), name);
   Shape shape(result.shape().begin(), result.shape().end());

@@ -119,7 +119,7 @@ Array cross(const Array& a, const Array& b, const CrossAxes& axes) {
   }
   const Array x0 = last_element(x, 0), x1 = last_element(x, 1);
   const Array y0 = last_element(y, 0), y1 = last_element(y, 1);
-  const Array last = x0 * y1 - x1 * y0;
+  Array last = x0 * y1 - x1 * y0;
   if (size_x == 2 && size_y == 2) return last;
   const Array x2 = size_x == 3 ? last_element(x, 2) : x0 * 0;
   const Array y2 = size_y == 3 ? last_element(y, 2) : y0 * 0;

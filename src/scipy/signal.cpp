@@ -126,7 +126,9 @@ Array correlate2d(const Array& x_in, const Array& y_in, Mode mode) {
 Array fftconvolve(const Array& x_in, const Array& y_in, Mode mode, const numpy::Axes& axes) {
   auto [x, y] = signals(x_in, y_in, "fftconvolve");
   const std::vector<int64_t> over = axes_in_order(axes, x.rank(), "fftconvolve");
-  const auto is_smaller = [&](int64_t axis) { return x.shape()[axis] < y.shape()[axis]; };
+  const auto is_smaller = [&x = x, &y = y](int64_t axis) {
+    return x.shape()[axis] < y.shape()[axis];
+  };
   if (mode == Mode::kValid && std::ranges::any_of(over, is_smaller)) {
     std::swap(x, y);
     if (std::ranges::any_of(over, is_smaller)) refuse_sizes(y, x, "fftconvolve");
@@ -140,7 +142,7 @@ Array fftconvolve(const Array& x_in, const Array& y_in, Mode mode, const numpy::
   const auto forward = is_complex_signal ? fft::fftn : fft::rfftn;
   const auto back = is_complex_signal ? fft::ifftn : fft::irfftn;
   const auto norm = fft::Norm::kBackward;
-  const Array full = numpy::astype(
+  Array full = numpy::astype(
       back(forward(x, sizes, over, norm) * forward(y, sizes, over, norm), sizes, over, norm),
       x.dtype());
   if (mode == Mode::kFull) return full;
@@ -154,7 +156,7 @@ Array fftconvolve(const Array& x_in, const Array& y_in, Mode mode, const numpy::
 }
 
 Array detrend(const Array& data, const DetrendOptions& options) {
-  const Array array = numpy::promote_inexact(data, "detrend");
+  Array array = numpy::promote_inexact(data, "detrend");
   const int64_t axis = numpy::normalize_axis(options.axis, array.rank(), "detrend");
   if (options.trend == Trend::kConstant) {
     return array - numpy::mean(array, axis, /*keepdims=*/true);

@@ -184,10 +184,12 @@ PartitionResults ffi_call_partition(const PartitionCall& call) {
   options.out_specs = results.specs;
   // Of what is divided and in no result, each call gives an addend.
   std::vector<std::string> summed;
-  for (const auto& [name, axes] : division.by_name()) {
+  for (const auto& divided : division.by_name()) {
     const bool is_in_results = std::ranges::any_of(
-        names.results, [&](const Names& result) { return has_name(result, name); });
-    if (!is_in_results) summed.insert(summed.end(), axes.begin(), axes.end());
+        names.results, [&](const Names& result) { return has_name(result, divided.first); });
+    if (!is_in_results) {
+      summed.insert(summed.end(), divided.second.begin(), divided.second.end());
+    }
   }
   const auto on_shards = [&](const std::vector<Array>& shards) {
     FfiCallParams local = p;
