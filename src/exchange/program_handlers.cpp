@@ -19,7 +19,7 @@ ffi::ErrorOr<std::unique_ptr<CompiledProgram>> instantiate(std::string_view text
   try {
     const ProgramPtr program = parse_program(text);
     check_types(*program);
-    return std::make_unique<CompiledProgram>(compile(program, host_device()));
+    return std::make_unique<CompiledProgram>(CompiledProgram{compile(program, host_device())});
   } catch (...) {
     return current_error("program");
   }

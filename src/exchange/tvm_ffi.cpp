@@ -430,7 +430,7 @@ void publish(const std::string& global_name, std::unique_ptr<ExportedToTvm> expo
   const auto destroy = [](void* self) { delete static_cast<ExportedToTvm*>(self); };
   check(tvm.make_function(exported.get(), call_exported, destroy, &function),
         "TVMFFIFunctionCreate");
-  exported.release();
+  static_cast<void>(exported.release());
   const TvmBytes name{global_name.data(), global_name.size()};
   const int status = tvm.set_global(&name, function, /*may_replace=*/1);
   tvm.decrease(function);
@@ -466,7 +466,7 @@ void load_tvm_ffi(const std::string& path) {
   find(made->make_tensor, "TVMFFITensorFromDLPack");
   find(made->set_global, "TVMFFIFunctionSetGlobal");
   const Library* none = nullptr;
-  if (loaded.compare_exchange_strong(none, made.get())) made.release();
+  if (loaded.compare_exchange_strong(none, made.get())) static_cast<void>(made.release());
 }
 
 void register_tvm_function(std::string_view name, void* function,

@@ -235,7 +235,7 @@ std::vector<int> Job::missing(const Awaited& awaited) const {
     if (awaited.requests[i] != MPI_REQUEST_NULL) found.push_back(awaited.processes[i]);
   }
   std::ranges::sort(found);
-  found.erase(std::ranges::unique(found).begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 

@@ -160,7 +160,7 @@ void State::run() {
 // ---- profiles ----
 
 void State::begin_profile(detail::ProfiledRun& run) {
-  profiled_.reset(new Profiled{&run, {}});
+  profiled_ = std::make_unique<Profiled>(Profiled{&run, {}});
   for (const Instruction& instruction : plan.instructions) {
     profiled_->totals.push_back({instruction.equation, instruction.is_copy});
   }
