@@ -63,7 +63,7 @@ void on_signal(int signal, siginfo_t* info, void*) {
   g_crash->signal = signal;
   write_stack(*g_crash);
   std::signal(signal, SIG_DFL);
-  raise(signal);
+  ::raise(signal);
 }
 
 void catch_signals() {

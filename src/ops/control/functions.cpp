@@ -21,7 +21,7 @@ namespace {
 
 using namespace control;
 
-std::vector<ShapeDtype> concat(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b) {
+std::vector<ShapeDtype> joined(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b) {
   std::vector<ShapeDtype> all(a.begin(), a.end());
   append(all, b);
   return all;
@@ -172,7 +172,7 @@ Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
                                    append<Array>(results.carry, results.ys);
                                    return std::move(results.carry);
                                  },
-                                 concat(types, x), "body");
+                                 joined(types, x), "body");
                            });
 }
 
