@@ -121,7 +121,9 @@ def _primitive() -> Any:
     primitive.def_impl(lambda *arrays, program: compiled(program)(*arrays))
 
     def lower(context: Any, *operands: Any, program: Any) -> Any:
-        context.module_context.add_keepalive(program)  # and the callbacks that it names
+        names = (str(equation.primitive) for equation, _ in program.walk())
+        if any(name.endswith("_callback") for name in names):
+            context.module_context.add_keepalive(program)  # with the functions that its text names
         rule = jax.ffi.ffi_lowering(_TARGET)
         return rule(context, *operands, program=program.to_text())
 
