@@ -108,14 +108,19 @@ def check_results(row: Row, folder: pathlib.Path, names: list[str]) -> list[str]
 
 def measure(row: Row, peers: list[Peer], blocks: int, block_ns: float, memory: bool) -> Any:
     """From a peer's name to its figures, and what differed."""
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         there = []
         for peer in peers:
             path = str(pathlib.Path(folder) / f"{peer.name}.npz")
-            if "missing" not in peer.ask("prepare", row=row.name, result=path):
+            answer = peer.ask("prepare", row=row.name, result=path)
+            if "missing" not in answer:
                 there.append(peer)
+            elif peer.name == "farcall":
+                wrong.append(f"{row.name}: {answer['missing']}")
         names = [peer.name for peer in there]
-        wrong = check_results(row, pathlib.Path(folder), names) if "farcall" in names else []
+        if "farcall" in names:
+            wrong += check_results(row, pathlib.Path(folder), names)
     times: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(blocks):
         for peer in random.sample(there, len(there)):

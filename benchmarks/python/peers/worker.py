@@ -65,8 +65,8 @@ class Worker:
             which = self.rows[row]
             self.call = self.peer.prepare(which.function, which.arguments(), which.is_call)
             value = self.call()
-        except (AttributeError, LookupError) as error:
-            return {"missing": str(error)}
+        except Exception as error:  # a peer need not have every function for every dtype
+            return {"missing": f"{type(error).__name__}: {error}"}
         leaves = [np.asarray(leaf) for leaf in self.peer.leaves(value)]
         wide = [
             leaf.astype("complex128" if leaf.dtype.kind == "c" else "float64") for leaf in leaves
