@@ -249,8 +249,7 @@ void CheckedCall::hand_out(FARCALL_FFI_CallFrame& frame) {
     if (argument.alias == SIZE_MAX) place(argument, /*is_filled=*/true);
   }
   for (size_t i = 0; i < results_.size(); ++i) {
-    const auto takes = [&](const Guarded& argument) { return argument.alias == i; };
-    const bool is_alias = std::ranges::any_of(arguments_, takes);
+    const bool is_alias = is_alias_of_argument(i);
     Guarded& result = results_[i];
     place(result, is_alias);
     buffer(frame.rets.rets, i).data = result.data;
@@ -265,6 +264,10 @@ void CheckedCall::hand_out(FARCALL_FFI_CallFrame& frame) {
     buffer(frame.args.args, i).data =
         argument.alias == SIZE_MAX ? argument.data : results_[argument.alias].data;
   }
+}
+
+bool CheckedCall::is_alias_of_argument(size_t result) const {
+  return std::ranges::find(arguments_, result, &Guarded::alias) != arguments_.end();
 }
 
 // A copy is aligned as the program's memory is and no better. Memory of no bytes has guards too,
@@ -354,8 +357,7 @@ std::string CheckedCall::written_input(const Guarded& argument, size_t index) co
 // does that less than once in 2^24 results.
 std::string CheckedCall::unwritten_result(Guarded& result, size_t index) const {
   const size_t nbytes = result.type.nbytes();
-  const auto takes = [&](const Guarded& argument) { return argument.alias == index; };
-  if (result.data == result.original || nbytes == 0 || std::ranges::any_of(arguments_, takes)) {
+  if (result.data == result.original || nbytes == 0 || is_alias_of_argument(index)) {
     return {};
   }
   const DType dtype = result.type.dtype();

@@ -59,6 +59,7 @@ class CheckedCall {
   void hand_out(FARCALL_FFI_CallFrame& frame);
   void take_back(FARCALL_FFI_CallFrame& frame, bool is_inspected);
   void place(Guarded& operand, bool is_filled);
+  bool is_alias_of_argument(size_t result) const;
   // The kind and what happened, of the first finding; empty where there is none.
   std::string finding(FARCALL_FFI_ExecutionContext& context, bool has_failed);
   std::string out_of_bounds(const std::string& name, const GuardDamage& damage) const;

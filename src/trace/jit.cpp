@@ -252,11 +252,10 @@ std::optional<SpreadInputs> find_spread(const Executable& executable,
   return found;
 }
 
-}  // namespace
-
-std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
-                       const ExecutionOptions& options, bool is_committed) {
-  const auto spread = find_spread(executable, inputs);
+// `spread` is what find_spread() gave.
+std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
+                                 const ExecutionOptions& options, bool is_committed,
+                                 const std::optional<SpreadInputs>& spread) {
   const Executable& chosen = spread && spread->divided ? *spread->divided : executable;
   std::vector<Array> results = execute_anywhere(chosen, inputs, options, is_committed);
   if (spread) spread_results(chosen.program(), spread->mesh, spread->specs, results);
@@ -264,11 +263,19 @@ std::vector<Array> run(const Executable& executable, std::span<const Array> inpu
   return results;
 }
 
+}  // namespace
+
+std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
+                       const ExecutionOptions& options, bool is_committed) {
+  return run_as_spread(executable, inputs, options, is_committed, find_spread(executable, inputs));
+}
+
 std::vector<Array> run_donating(const Executable& executable, std::span<const Array> inputs,
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   const auto spread = find_spread(executable, inputs);
-  if (spread && spread->divided) return run(executable, inputs, {}, is_committed);
+  // Nothing is donated to a program whose calls are divided.
+  if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);
   const std::vector<bool> consumed = consumed_inputs(executable, memory);

@@ -1,10 +1,7 @@
 #include "trace/partition.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include <farcall/primitives/control_flow.h>
 #include <farcall/program/walk.h>

@@ -22,6 +22,18 @@ class CommonRows:
     def mean_column(self, x):
         return x.mean(0)
 
+    def var_row(self, x):
+        return x.var(1)
+
+    def var_column(self, x):
+        return x.var(0)
+
+    def max_row(self, x):
+        return x.max(1)
+
+    def max_column(self, x):
+        return x.max(0)
+
     def argmax_row(self, x):
         return x.argmax(1)
 
@@ -30,6 +42,9 @@ class CommonRows:
 
     def cumsum_column(self, x):
         return x.cumsum(0)
+
+    def take(self, table, places):
+        return table[places]
 
     def transposed_sum(self, x):
         return (x.T + x.T).T

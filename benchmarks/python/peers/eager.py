@@ -41,26 +41,11 @@ class Numpy(CommonRows):
         shifted = x - x.max(-1, keepdims=True)
         return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
-    def var_row(self, x):
-        return x.var(1)
-
-    def var_column(self, x):
-        return x.var(0)
-
-    def max_row(self, x):
-        return x.max(1)
-
-    def max_column(self, x):
-        return x.max(0)
-
     def sort(self, x):
         return np.sort(x)
 
     def argsort(self, x):
         return np.argsort(x, stable=True)
-
-    def take(self, table, places):
-        return table[places]
 
     def add_at(self, table, places, values):
         result = table.copy()

@@ -78,18 +78,6 @@ class Traced(CommonRows):
 
     # ---- reductions
 
-    def var_row(self, x):
-        return x.var(1)
-
-    def var_column(self, x):
-        return x.var(0)
-
-    def max_row(self, x):
-        return x.max(1)
-
-    def max_column(self, x):
-        return x.max(0)
-
     # ---- order, places, moves
 
     def sort(self, x):
@@ -103,9 +91,6 @@ class Traced(CommonRows):
 
     def top_16(self, x):
         return self.lax.top_k(x, 16)
-
-    def take(self, table, places):
-        return table[places]
 
     def add_at(self, table, places, values):
         return table.at[places].add(values)

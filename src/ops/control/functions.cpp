@@ -21,12 +21,6 @@ namespace {
 
 using namespace control;
 
-std::vector<ShapeDtype> joined(std::span<const ShapeDtype> a, std::span<const ShapeDtype> b) {
-  std::vector<ShapeDtype> all(a.begin(), a.end());
-  append(all, b);
-  return all;
-}
-
 // One line for each array whose type is not as it should be; empty when all are.
 std::string differences(std::span<const ShapeDtype> in, std::span<const ShapeDtype> out,
                         const LeafName& name) {
@@ -172,7 +166,7 @@ Recording record_scan(const ScanBody& body, std::span<const ShapeDtype> carry,
                                    append<Array>(results.carry, results.ys);
                                    return std::move(results.carry);
                                  },
-                                 joined(types, x), "body");
+                                 concat<ShapeDtype>(types, x), "body");
                            });
 }
 

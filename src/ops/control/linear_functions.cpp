@@ -36,13 +36,6 @@ std::vector<Array> bind_linear_solve(LinearSolveParams params, std::span<const A
   return bind_primitive(kLinearSolve, make_params(std::move(params)), operands);
 }
 
-template <class T>
-std::vector<T> concat(std::span<const T> a, std::span<const T> b) {
-  std::vector<T> all(a.begin(), a.end());
-  append(all, b);
-  return all;
-}
-
 // ---- what both have in common ----
 
 // The number of constants, which program text may have wrong.

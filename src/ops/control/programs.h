@@ -27,6 +27,13 @@ void append(std::vector<T>& all, std::span<const T> more) {
 }
 
 template <class T>
+std::vector<T> concat(std::span<const T> a, std::span<const T> b) {
+  std::vector<T> all(a.begin(), a.end());
+  append(all, b);
+  return all;
+}
+
+template <class T>
 std::vector<T> in_order(std::span<const T> items, const Order& order) {
   std::vector<T> result;
   result.reserve(order.size());

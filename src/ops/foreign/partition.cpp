@@ -37,18 +37,18 @@ void add_names(const ShardingRule::Pattern& pattern, size_t first, Names& names)
   }
 }
 
-std::vector<ShapeDtype> without_leading(std::span<const ShapeDtype> types,
-                                        const std::vector<Names>& names) {
-  std::vector<ShapeDtype> inner;
-  for (size_t i = 0; i < types.size(); ++i) {
-    const auto first = std::ranges::find(names[i], std::string()) - names[i].begin();
-    inner.push_back(types[i].with_shape(types[i].shape().subspan(static_cast<size_t>(first))));
-  }
-  return inner;
-}
-
 size_t first_unnamed(const Names& names) {
   return static_cast<size_t>(std::ranges::find(names, std::string()) - names.begin());
+}
+
+// Of the dimensions behind those that have names already.
+std::vector<ShapeDtype> unnamed_types(std::span<const ShapeDtype> types,
+                                      const std::vector<Names>& names) {
+  std::vector<ShapeDtype> inner;
+  for (size_t i = 0; i < types.size(); ++i) {
+    inner.push_back(types[i].with_shape(types[i].shape().subspan(first_unnamed(names[i]))));
+  }
+  return inner;
 }
 
 NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> operands) {
@@ -69,8 +69,8 @@ NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> op
   }
   if (const auto definition = find_definition(p.target_name); definition && definition->sharding) {
     const ShardingRule& rule = *definition->sharding;
-    rule.check(without_leading(operands, names.operands),
-               without_leading(p.result_types, names.results));
+    rule.check(unnamed_types(operands, names.operands),
+               unnamed_types(p.result_types, names.results));
     for (size_t i = 0; i < operands.size(); ++i) {
       add_names(rule.operands()[i], first_unnamed(names.operands[i]), names.operands[i]);
     }
@@ -129,10 +129,6 @@ class Division {
   std::vector<std::string> used_;
 };
 
-bool has_name(const Names& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 Division divide(const PartitionCall& call, const NamedCall& names,
                 std::span<const ShapeDtype> types, std::span<const ShapeDtype> results) {
   Division division(call.mesh.axes());
@@ -185,8 +181,9 @@ PartitionResults ffi_call_partition(const PartitionCall& call) {
   // Of what is divided and in no result, each call gives an addend.
   std::vector<std::string> summed;
   for (const auto& divided : division.by_name()) {
-    const bool is_in_results = std::ranges::any_of(
-        names.results, [&](const Names& result) { return has_name(result, divided.first); });
+    const bool is_in_results = std::ranges::any_of(names.results, [&](const Names& result) {
+      return std::ranges::find(result, divided.first) != result.end();
+    });
     if (!is_in_results) {
       summed.insert(summed.end(), divided.second.begin(), divided.second.end());
     }

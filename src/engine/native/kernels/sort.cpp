@@ -157,7 +157,8 @@ void for_pieces(int64_t size, const Work& work) {
 template <class Key>
 class LaneSort {
  public:
-  using Word = std::conditional_t<sizeof(Key) == 4, uint64_t, hwy::uint128_t>;
+  using Positioned = PositionedKey<Key>;
+  using Word = typename Positioned::Word;
 
   LaneSort(const SortPlan& plan, void* const* operands, int64_t first, std::byte* scratch)
       : plan_(plan), operands_(operands), first_(first), scratch_(scratch) {}
@@ -200,21 +201,6 @@ class LaneSort {
       return plan.wide_values;
     }
   }
-  static Word word_of(Key key, int64_t position) {
-    if constexpr (sizeof(Key) == 4) {
-      return uint64_t{key} << 32 | static_cast<uint64_t>(position);
-    } else {
-      return {static_cast<uint64_t>(position), key};
-    }
-  }
-  static Key position_of(Word word) {
-    if constexpr (sizeof(Key) == 4) {
-      return static_cast<Key>(word);
-    } else {
-      return word.lo;
-    }
-  }
-
   template <class T>
   T* part(size_t offset) const {
     return reinterpret_cast<T*>(scratch_ + offset);
@@ -256,13 +242,13 @@ class LaneSort {
       Word* words = part<Word>(plan_.words);
       for_pieces(size, [&](int64_t first, int64_t count) {
         for (int64_t j = first; j < first + count; ++j) {
-          words[j] = word_of(column[positions ? positions[j] : j], j);
+          words[j] = Positioned::make(column[positions ? positions[j] : j], j);
         }
       });
       words = sort_words(words, part<Word>(plan_.other_words), size, plan_.by_vectors);
       for_pieces(size, [&](int64_t first, int64_t count) {
         for (int64_t j = first; j < first + count; ++j) {
-          const Key found = position_of(words[j]);
+          const Key found = Positioned::position(words[j]);
           next[j] = positions ? positions[found] : found;
         }
       });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 // Its two words of 64 bits are compared by the higher one first.
 #include <hwy/base.h>
@@ -18,6 +19,34 @@ bool sorts_by_vectors();
 // kSortedAtOnce words.
 template <class Word>
 Word* sort_words(Word* words, Word* other, int64_t size, bool by_vectors);
+
+// A key and the position of its element as one word, ordered by the key first.
+template <class Key>
+struct PositionedKey {
+  using Word = std::conditional_t<sizeof(Key) == 4, uint64_t, hwy::uint128_t>;
+
+  static Word make(Key key, int64_t position) {
+    if constexpr (sizeof(Key) == 4) {
+      return uint64_t{key} << 32 | static_cast<uint32_t>(position);
+    } else {
+      return {static_cast<uint64_t>(position), key};
+    }
+  }
+  static Key key(Word word) {
+    if constexpr (sizeof(Key) == 4) {
+      return static_cast<Key>(word >> 32);
+    } else {
+      return word.hi;
+    }
+  }
+  static Key position(Word word) {
+    if constexpr (sizeof(Key) == 4) {
+      return static_cast<Key>(word);
+    } else {
+      return word.lo;
+    }
+  }
+};
 
 // As many are sorted on the calling thread, in place and without looking for interrupts.
 inline constexpr int64_t kSortedAtOnce = int64_t{1} << 16;

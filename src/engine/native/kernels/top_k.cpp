@@ -51,8 +51,8 @@ struct TopKPlan {
   bool sorts_all = false;  // no word is dropped before all are sorted
   bool by_vectors = sorts_by_vectors();
   size_t words = 0, other_words = 0, scratch_bytes = 0;
-  bool (*run_lane)(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
-                   Tiles& tiles) = nullptr;
+  bool (*select_lane)(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
+                      Tiles& tiles) = nullptr;
   void (*write_lane)(const TopKPlan& plan, void* const* operands, int64_t lane,
                      std::byte* scratch) = nullptr;
 
@@ -62,7 +62,8 @@ struct TopKPlan {
 template <class Key>
 class LaneTopK {
  public:
-  using Word = std::conditional_t<sizeof(Key) == 4, uint64_t, hwy::uint128_t>;
+  using Positioned = PositionedKey<Key>;
+  using Word = typename Positioned::Word;
 
   // Brings the words of the lane that may be among the first k to the front of the scratch memory.
   // False where the program is to stop.
@@ -74,24 +75,24 @@ class LaneTopK {
         first_of(plan.lanes, plan.lanes.size, lane) * static_cast<int64_t>(plan.width);
     int64_t count = 0;
     Key limit_key = std::numeric_limits<Key>::max();
-    Word limit = word_of(limit_key, -1);
+    Word limit = Positioned::make(limit_key, -1);
     const auto thin_out = [&] {
       std::nth_element(words, words + plan.k - 1, words + count);
       count = plan.k;
       limit = words[plan.k - 1];
-      limit_key = key_of(limit);
+      limit_key = Positioned::key(limit);
     };
+    const auto width = static_cast<int64_t>(plan.load.target_width);  // as computed with
     const auto visit = [&](const std::byte* block, int64_t start, int64_t size) {
       alignas(64) Key keys[kStep];
       for (int64_t first = 0; first < size; first += kStep) {
         const int64_t some = std::min(size - first, kStep);
-        const auto source_width = static_cast<int64_t>(plan.load.target_width);
         Key least;
-        loop_of(plan)(block + first * source_width, some, keys, &least);
+        loop_of(plan)(block + first * width, some, keys, &least);
         if (least > limit_key) continue;
         if (!plan.sorts_all && count + some > plan.capacity) thin_out();
         for (int64_t i = 0; i < some; ++i) {
-          words[count] = word_of(keys[i], start + first + i);
+          words[count] = Positioned::make(keys[i], start + first + i);
           count += words[count] < limit;
         }
       }
@@ -118,7 +119,7 @@ class LaneTopK {
       T* values = static_cast<T*>(operands[1]) + to_first;
       auto* indices = static_cast<int32_t*>(operands[2]) + to_first;
       for (int64_t i = 0; i < plan.k; ++i) {
-        const int64_t position = position_of(words[i]);
+        const auto position = static_cast<int64_t>(Positioned::position(words[i]));
         values[i * stride] = from[position * stride];
         indices[i * stride] = static_cast<int32_t>(position);
       }
@@ -131,27 +132,6 @@ class LaneTopK {
       return plan.narrow;
     } else {
       return plan.wide;
-    }
-  }
-  static Word word_of(Key key, int64_t position) {
-    if constexpr (sizeof(Key) == 4) {
-      return uint64_t{key} << 32 | static_cast<uint32_t>(position);
-    } else {
-      return {static_cast<uint64_t>(position), key};
-    }
-  }
-  static Key key_of(Word word) {
-    if constexpr (sizeof(Key) == 4) {
-      return static_cast<Key>(word >> 32);
-    } else {
-      return word.hi;
-    }
-  }
-  static int64_t position_of(Word word) {
-    if constexpr (sizeof(Key) == 4) {
-      return static_cast<int64_t>(word & 0xffff'ffff);
-    } else {
-      return static_cast<int64_t>(word.lo);
     }
   }
   // The first element of a lane of `size` elements.
@@ -170,7 +150,7 @@ void run_top_k(const KernelCall& call) {
     for (int64_t lane = 0; lane < num_lanes; ++lane) {
       run_tiles(1, 1, [&](Tiles& tiles) {
         for (int64_t tile; tiles.next(tile);) {
-          plan.run_lane(plan, call.operands, lane, scratch, tiles);
+          plan.select_lane(plan, call.operands, lane, scratch, tiles);
         }
       });
       plan.write_lane(plan, call.operands, lane, scratch);
@@ -179,7 +159,7 @@ void run_top_k(const KernelCall& call) {
   }
   for_lanes(num_lanes, plan.lanes.size, plan.scratch_bytes, scratch,
             [&](int64_t lane, std::byte* memory, Tiles& tiles) {
-              if (!plan.run_lane(plan, call.operands, lane, memory, tiles)) return false;
+              if (!plan.select_lane(plan, call.operands, lane, memory, tiles)) return false;
               plan.write_lane(plan, call.operands, lane, memory);
               return true;
             });
@@ -188,7 +168,7 @@ void run_top_k(const KernelCall& call) {
 template <class Key>
 void place_top_k(TopKPlan& plan) {
   using Word = typename LaneTopK<Key>::Word;
-  plan.run_lane = LaneTopK<Key>::select;
+  plan.select_lane = LaneTopK<Key>::select;
   plan.write_lane = LaneTopK<Key>::write;
   ScratchParts scratch;
   plan.words = scratch.take(plan.capacity, sizeof(Word));
