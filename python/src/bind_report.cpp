@@ -17,6 +17,7 @@ namespace {
 struct Report {
   std::vector<ForeignCallReport> calls;
   Fusion fusion;
+  std::vector<LoopReport> loops;
 };
 
 const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
@@ -31,7 +32,7 @@ const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
 }  // namespace
 
 nb::object report_object(const Executable& executable) {
-  return nb::cast(Report{executable.report(), executable.fusion()});
+  return nb::cast(Report{executable.report(), executable.fusion(), executable.loops()});
 }
 
 void bind_report(nb::module_& module) {
@@ -85,6 +86,12 @@ void bind_report(nb::module_& module) {
         one.breaks.push_back(self);
         return to_text(one);
       });
+  nb::class_<LoopReport>(module, "LoopReport", "How a loop runs.")
+      .def_ro("operation", &LoopReport::operation)
+      .def_prop_ro("is_machine_code", [](const LoopReport& self) { return self.why_not.empty(); })
+      .def_ro("why_not", &LoopReport::why_not)
+      .def_prop_ro("location", [](const LoopReport& self) { return location_tuple(self.where); })
+      .def("__repr__", [](const LoopReport& self) { return to_text(std::span(&self, 1)); });
   nb::class_<Report>(module, "Report", "What was done for the foreign calls of a program.")
       .def_prop_ro("num_clusters", [](const Report& self) { return self.fusion.clusters; })
       .def_prop_ro("num_clustered_equations",
@@ -95,10 +102,12 @@ void bind_report(nb::module_& module) {
       .def_prop_ro(
           "unfused", [](const Report& self) { return self.fusion.breaks; },
           "The neighbours that do not run together, and why.")
+      .def_ro("loops", &Report::loops, "How each loop runs, in order.")
       .def("__len__", [](const Report& self) { return self.calls.size(); })
       .def("__getitem__", call_at, nb::rv_policy::reference_internal)
-      .def("__repr__",
-           [](const Report& self) { return to_text(self.calls) + to_text(self.fusion); });
+      .def("__repr__", [](const Report& self) {
+        return to_text(self.calls) + to_text(self.fusion) + to_text(self.loops);
+      });
 }
 
 }  // namespace farcall::python

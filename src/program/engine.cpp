@@ -206,6 +206,18 @@ std::string to_text(std::span<const ForeignCallReport> reports) {
   return text;
 }
 
+std::string to_text(std::span<const LoopReport> loops) {
+  std::string text;
+  for (const LoopReport& loop : loops) {
+    text +=
+        fmt::format("{} runs {}{}\n", loop.operation,
+                    loop.why_not.empty() ? "as machine code"
+                                         : fmt::format("equation by equation: {}", loop.why_not),
+                    loop.where ? " at " + to_text(*loop.where) : "");
+  }
+  return text;
+}
+
 std::string to_text(const Fusion& fusion) {
   const auto at = [](const SourceLocationPtr& where) {
     return where ? " at " + to_text(*where) : std::string();

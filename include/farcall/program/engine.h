@@ -78,6 +78,15 @@ struct Fusion {
 };
 // A line for each group and each break, as users read them.
 FARCALL_API std::string to_text(const Fusion& fusion);
+// How a loop runs: as machine code of its own, once its steps are many enough to pay for that, or
+// equation by equation. Loops inside one with machine code are part of it.
+struct LoopReport {
+  std::string operation;    // "scan", "while"
+  std::string why_not;      // why there is no machine code; empty where there is
+  SourceLocationPtr where;  // may be null
+};
+// A line for each.
+FARCALL_API std::string to_text(std::span<const LoopReport> loops);
 // A paragraph for each call, as users read it.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
 // The bytes that one execution takes.
@@ -112,6 +121,8 @@ class FARCALL_API Executable {
   virtual MemoryUse memory() const = 0;
   // In loops and branches too; none unless the engine says so. Worked out anew each time.
   virtual Fusion fusion() const { return {}; }
+  // In program order; none unless the engine says so. Makes the code of loops that have none yet.
+  virtual std::vector<LoopReport> loops() const { return {}; }
   // Of an input (output) that the program cuts over devices of several processes: how, where only
   // the parts of this process's devices are read (set). Null where the whole is.
   virtual const NamedSharding* input_sharding(size_t) const { return nullptr; }

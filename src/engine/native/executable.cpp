@@ -64,6 +64,15 @@ class NativeExecutable final : public Executable {
     return fusion;
   }
 
+  std::vector<LoopReport> loops() const override {
+    std::vector<LoopReport> loops;
+    add_loops(*plan_, loops);
+    for_each_nested(*plan_, [&](const Executable& nested) {
+      for (LoopReport& loop : nested.loops()) loops.push_back(std::move(loop));
+    });
+    return loops;
+  }
+
   MemoryUse memory() const override {
     MemoryUse use;
     for (const ShapeDtype& type : input_types()) use.argument_bytes += type.nbytes();
@@ -168,7 +177,41 @@ class NativeExecutable final : public Executable {
     for (const auto& child : plan.children) for_each_nested(*child, visit);
   }
 
+  // The machine code of a loop; null for other instructions, and where it is off.
+  static const jit::LoopCode* code_of(const Instruction& instruction) {
+    switch (instruction.kind) {
+      case Instruction::Kind::kScan:
+        return static_cast<const ScanRegion*>(instruction.data)->code.get();
+      case Instruction::Kind::kWhile:
+        return static_cast<const WhileRegion*>(instruction.data)->code.get();
+      default:
+        return nullptr;
+    }
+  }
+
+  static void add_loops(const Plan& plan, std::vector<LoopReport>& loops) {
+    size_t next_child = 0;  // children follow in the order of their instructions
+    for (const Instruction& instruction : plan.instructions) {
+      size_t num_children = 0;
+      if (instruction.kind == Instruction::Kind::kScan) num_children = 1;
+      if (instruction.kind == Instruction::Kind::kWhile) num_children = 2;
+      if (instruction.kind == Instruction::Kind::kCond) {
+        num_children = static_cast<const CondRegion*>(instruction.data)->branches.size();
+      }
+      const size_t first = std::exchange(next_child, next_child + num_children);
+      if (const jit::LoopCode* code = code_of(instruction)) {
+        loops.push_back(code->report());
+        if (loops.back().why_not.empty()) continue;
+      }
+      for (size_t i = first; i < next_child; ++i) add_loops(*plan.children[i], loops);
+    }
+  }
+
   static void add_memory(const Plan& plan, MemoryUse& use) {
+    for (const Instruction& instruction : plan.instructions) {
+      if (const jit::LoopCode* code = code_of(instruction))
+        use.generated_code_bytes += code->nbytes();
+    }
     use.temp_bytes += plan.arena_bytes + plan.scratch_bytes;
     for (const Storage& constant : plan.constants) use.constant_bytes += constant.nbytes();
     for (const auto& child : plan.children) add_memory(*child, use);

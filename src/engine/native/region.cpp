@@ -77,7 +77,27 @@ class CarryPointers {
 
 }  // namespace
 
+// The code takes the operands in the same order, and slices in the order of the steps.
+void ScanRegion::run_code(void* const* operands) const {
+  if (!is_reverse) {
+    code->run(operands, length);
+    return;
+  }
+  const size_t num_carry = carries.size(), num_xs = x_strides.size(), num_ys = y_strides.size();
+  const size_t first_x = num_consts + num_carry, first_y = first_x + num_xs + num_carry;
+  std::vector<void*> pointers(operands, operands + first_y + num_ys);
+  const auto begin_at_last = [&](size_t first, const std::vector<int64_t>& strides) {
+    for (size_t i = 0; i < strides.size(); ++i) {
+      pointers[first + i] = offset(pointers[first + i], (length - 1) * strides[i]);
+    }
+  };
+  begin_at_last(first_x, x_strides);
+  begin_at_last(first_y, y_strides);
+  code->run(pointers.data(), length);
+}
+
 void ScanRegion::run(State& state, void* const* operands) const {
+  if (code && length > 0 && code->is_ready(length)) return run_code(operands);
   State& step = *state.children[child];
   const size_t num_carry = carries.size(), num_xs = x_strides.size(), num_ys = y_strides.size();
   void* const* const initial = operands + num_consts;
@@ -137,6 +157,18 @@ int64_t WhileRegion::run(State& state, void* const* operands) const {
   void* const* const results = initial + num_carry;
   CarryPointers carry(carries, initial, results, results + num_carry, true);
 
+  // From the carry of step `num_steps` on.
+  const auto run_code = [&](int64_t num_steps) {
+    const auto first_carry = static_cast<size_t>(initial - operands);
+    std::vector<void*> pointers(operands, results + num_carry);
+    for (size_t i = 0; i < num_carry; ++i) {
+      pointers[first_carry + i] = carry.read(i, num_steps == 0);
+    }
+    return num_steps + code->run(pointers.data(), 0);
+  };
+  if (code && code->is_ready(0)) return code->run(operands, 0);
+  int64_t steps_to_code = code ? code->steps_until_worth() : INT64_MAX;
+
   bool holds = false;
   test.set_output(0, &holds);
   for (size_t i = 0; i < num_condition_consts; ++i) test.set_input(i, operands[i]);
@@ -153,12 +185,17 @@ int64_t WhileRegion::run(State& state, void* const* operands) const {
       step.set_input(num_body_consts + i, data);
       step.set_output(i, carry.written(i));
     }
+    if (num_steps == steps_to_code) {
+      if (code->is_ready(num_steps)) return run_code(num_steps);
+      steps_to_code = INT64_MAX;
+    }
     test.run();
     if (!holds) break;
     step.run();
     carry.next();
     watch.step();
   }
+  if (steps_to_code != INT64_MAX) code->is_ready(num_steps);  // which counts them
   carry.finish(num_steps > 0);
   return num_steps;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "engine/native/jit/loop_code.h"
 #include "engine/native/plan.h"
 
 namespace farcall::native {
@@ -35,8 +37,12 @@ struct ScanRegion final : Region {
   size_t num_consts = 0;
   std::vector<Carry> carries;
   std::vector<int64_t> x_strides, y_strides;  // bytes from slice to slice
+  std::unique_ptr<const jit::LoopCode> code;  // null where it is off
 
   void run(State& state, void* const* operands) const;
+
+ private:
+  void run_code(void* const* operands) const;
 };
 
 // Operands: the condition's constants, the body's, the initial carry; results: the carry; then one
@@ -45,6 +51,7 @@ struct WhileRegion final : Region {
   size_t condition = 0, body = 0;
   size_t num_condition_consts = 0, num_body_consts = 0;
   std::vector<Carry> carries;
+  std::unique_ptr<const jit::LoopCode> code;  // null where it is off
 
   // How many steps there were.
   int64_t run(State& state, void* const* operands) const;

@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include "engine/native/kernels/vector_exp-inl.h"
+#include "engine/native/kernels/vector_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {

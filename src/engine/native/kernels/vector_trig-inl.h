@@ -6,7 +6,7 @@
 #define FARCALL_VECTOR_TRIG_INL_H
 #endif
 
-#include "engine/native/kernels/vector_basics-inl.h"
+#include "engine/native/kernels/vector_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {

@@ -128,7 +128,8 @@ InPlace pairs_for(const std::vector<ProgramPtr>& branches, std::vector<bool> may
   return pairs;
 }
 
-PlannedRegion plan_scan(const ScanParams& p, size_t first_child) {
+PlannedRegion plan_scan(const Equation& equation, size_t first_child) {
+  const auto& p = params_as<ScanParams>(equation.params.get());
   const auto num_consts = static_cast<size_t>(p.num_consts);
   const auto num_carry = static_cast<size_t>(p.num_carry);
   PlannedRegion planned{.kind = Instruction::Kind::kScan};
@@ -144,11 +145,13 @@ PlannedRegion plan_scan(const ScanParams& p, size_t first_child) {
   const auto inputs = p.jaxpr->input_types(), outputs = p.jaxpr->output_types();
   scan->x_strides = slice_bytes(std::span(inputs).subspan(num_consts + num_carry));
   scan->y_strides = slice_bytes(std::span(outputs).subspan(num_carry));
+  if (jit::is_on()) scan->code = std::make_unique<jit::LoopCode>(equation);
   planned.region = std::move(scan);
   return planned;
 }
 
-PlannedRegion plan_while(const WhileParams& p, size_t first_child) {
+PlannedRegion plan_while(const Equation& equation, size_t first_child) {
+  const auto& p = params_as<WhileParams>(equation.params.get());
   auto loop = std::make_unique<WhileRegion>();
   loop->num_condition_consts = static_cast<size_t>(p.cond_nconsts);
   loop->num_body_consts = static_cast<size_t>(p.body_nconsts);
@@ -163,6 +166,7 @@ PlannedRegion plan_while(const WhileParams& p, size_t first_child) {
   loop->condition = first_child;
   loop->body = first_child + 1;
   loop->carries = planned.carries;
+  if (jit::is_on()) loop->code = std::make_unique<jit::LoopCode>(equation);
   planned.region = std::move(loop);
   return planned;
 }
@@ -212,12 +216,11 @@ PlannedRegion plan_cond(const Program& program, size_t index, const AliasSets& s
 
 PlannedRegion plan_region(const Program& program, size_t equation, const AliasSets& sets,
                           const Layouts& layouts, size_t first_child) {
-  const Params* params = program.equations[equation].params.get();
   switch (program.equations[equation].primitive->kind) {
     case PrimitiveKind::kScan:
-      return plan_scan(params_as<ScanParams>(params), first_child);
+      return plan_scan(program.equations[equation], first_child);
     case PrimitiveKind::kWhile:
-      return plan_while(params_as<WhileParams>(params), first_child);
+      return plan_while(program.equations[equation], first_child);
     case PrimitiveKind::kCond:
       return plan_cond(program, equation, sets, layouts, first_child);
     default:

@@ -1,0 +1,81 @@
+// Writes a Code. What depends on nothing that a loop changes is computed before that loop.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/native/jit/ir.h"
+
+namespace farcall::native::jit {
+
+class Builder {
+ public:
+  Builder() { blocks_.push_back({}); }
+
+  // A register that may change here, and one that may change in the loop that begins next.
+  Reg new_reg(RegType type) { return new_reg_at(type, level()); }
+  Reg new_carry(RegType type) { return new_reg_at(type, level() + 1); }
+  // From here on it does not change in the loop that has ended.
+  void settle(Reg reg) { levels_[reg] = level(); }
+
+  // The result of an instruction that does nothing else.
+  Arg add(Inst inst);
+  Arg add(Op op, RegType type, std::initializer_list<Arg> args, int64_t imm = 0);
+  // Into a register that may change.
+  void move(Reg to, RegType type, Arg from);
+  void store(Arg address, RegType type, int bytes, Arg value);
+  // An instruction without a result, here.
+  void effect(Inst inst) { blocks_.back().insts.push_back(inst); }
+
+  // ---- integers and bools; constants are folded
+  Arg compare(Cond cond, RegType source, Arg x, Arg y);
+  Arg select(RegType type, Arg condition, Arg if_false, Arg if_true);
+
+  // ---- floats and lanes
+  Arg float_compare(Cond cond, RegType type, Arg x, Arg y);
+  Arg blend(RegType type, Arg mask, Arg if_false, Arg if_true) {
+    return add(Op::kBlend, type, {mask, if_false, if_true});
+  }
+  // A bool from a mask of one lane, and the mask of a bool; the second undoes the first.
+  Arg bool_of_mask(int width, Arg mask);
+  Arg mask_of_bool(int width, Arg condition);
+
+  // ---- structure
+  uint32_t new_label() { return num_labels_++; }
+  void label(uint32_t label) { effect({.op = Op::kLabel, .imm = label}); }
+  void jump(uint32_t label) { effect({.op = Op::kJump, .imm = label}); }
+  void branch(Cond cond, RegType source, Arg x, Arg y, uint32_t label);
+  // If a bool is true.
+  void branch_if(Arg condition, uint32_t label);
+  // What is written between is run again and again.
+  void begin_loop();
+  void end_loop();
+
+  // Without instructions whose results nobody reads.
+  Code finish();
+
+ private:
+  // Instructions at one place: of a loop's body.
+  struct Block {
+    std::vector<Inst> insts;
+  };
+  struct Comparison {
+    Cond cond;
+    RegType source;
+    Arg x, y;
+  };
+
+  uint32_t level() const { return static_cast<uint32_t>(blocks_.size()) - 1; }
+  Reg new_reg_at(RegType type, uint32_t level);
+
+  std::vector<Block> blocks_;  // the function's, then those of the loops that are open
+  std::vector<RegType> regs_;
+  std::vector<uint32_t> levels_;                     // by register: the loop that it may change in
+  std::unordered_map<Reg, Comparison> comparisons_;  // by the bool
+  std::unordered_map<Reg, Reg> masks_;               // by the bool
+  uint32_t num_labels_ = 0;
+};
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,200 @@
+#include "engine/native/jit/elements.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <farcall/core/layout.h>
+#include <farcall/primitives/reduce.h>
+#include <farcall/primitives/structural.h>
+
+#include "engine/native/jit/elementwise.h"
+#include "engine/native/kernels/moves.h"
+
+namespace farcall::native::jit {
+namespace {
+
+std::vector<int64_t> dense_strides(ShapeDtype type) {
+  return strides_of(type.shape(), row_major(type.rank()));
+}
+
+// Calls visit(position) for each index of the shape, row by row, where position is the sum of the
+// indices times these strides.
+template <class Visit>
+void for_each_position(std::span<const int64_t> shape, std::span<const int64_t> strides,
+                       int64_t offset, Visit visit) {
+  if (shape.empty()) return visit(offset);
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    for_each_position(shape.subspan(1), strides.subspan(1), offset + i * strides[0], visit);
+  }
+}
+
+Value concatenated(ShapeDtype type, int64_t dimension, std::span<const Value> inputs) {
+  Value result{type, std::vector<Arg>(static_cast<size_t>(type.size()))};
+  const auto strides = dense_strides(type);
+  const auto along = static_cast<size_t>(dimension);
+  int64_t start = 0;
+  for (const Value& input : inputs) {
+    size_t next = 0;
+    if (input.type.size() > 0) {
+      for_each_position(input.type.shape(), strides, start * strides[along], [&](int64_t at) {
+        result.parts[static_cast<size_t>(at)] = input.parts[next++];
+      });
+    }
+    start += input.type.shape()[along];
+  }
+  return result;
+}
+
+Value counted(ShapeDtype type, int64_t dimension) {
+  Value result{type, {}};
+  std::vector<int64_t> strides(type.rank(), 0);
+  strides[static_cast<size_t>(dimension)] = 1;
+  for_each_position(type.shape(), strides, 0, [&](int64_t number) {
+    const auto bits =
+        type.dtype() == DType::kFloat64   ? std::bit_cast<uint64_t>(static_cast<double>(number))
+        : type.dtype() == DType::kFloat32 ? std::bit_cast<uint32_t>(static_cast<float>(number))
+        : type.dtype() == DType::kBool    ? uint64_t{number != 0}
+                                          : static_cast<uint64_t>(number);
+    result.parts.push_back(Arg::constant(bits));
+  });
+  return result;
+}
+
+// ---- reductions
+
+struct Reduction {
+  std::string_view name;
+  bool is_sum, is_product, is_max, is_min, is_and;
+};
+constexpr Reduction kReductions[] = {
+    {"reduce_sum", true, false, false, false, false},
+    {"reduce_prod", false, true, false, false, false},
+    {"reduce_max", false, false, true, false, false},
+    {"reduce_min", false, false, false, true, false},
+    {"reduce_and", false, false, false, false, true},
+    {"reduce_or", false, false, false, false, false},
+};
+
+// A sum or product of floats as the kernel works it out (kernels/accumulate.h): in double, one
+// after the other, and that once more with what it begins with.
+Arg reduce_floats(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> elements) {
+  const RegType wide = vector(8, 1), own = vector(static_cast<int>(byte_width(dtype)), 1);
+  const Op op = how.is_sum ? Op::kFloatAdd : Op::kFloatMul;
+  const Arg identity = Arg::constant(std::bit_cast<uint64_t>(how.is_sum ? 0.0 : 1.0));
+  Arg result = identity;
+  for (Arg element : elements) {
+    if (own.width == 4) {
+      element = b.add({.op = Op::kFloatOfFloat, .type = wide, .source = own, .args = {element}});
+    }
+    result = b.add(op, wide, {result, element});
+  }
+  result = b.add(op, wide, {identity, result});
+  if (own.width == 8) return result;
+  return b.add({.op = Op::kFloatOfFloat, .type = own, .source = wide, .args = {result}});
+}
+
+Arg reduce(Builder& b, const Reduction& how, DType dtype, std::span<const Arg> elements) {
+  const RegType type = reg_type(dtype, 1, 4);
+  const bool is_bool = dtype == DType::kBool;
+  if (is_floating(dtype) && (how.is_sum || how.is_product)) {
+    return reduce_floats(b, how, dtype, elements);
+  }
+  Arg result = elements[0];
+  for (const Arg& element : elements.subspan(1)) {
+    if (how.is_max || how.is_min) {
+      result = extreme(b, dtype, type, how.is_max, result, element);
+      continue;
+    }
+    const Op op = how.is_sum       ? (is_bool ? Op::kOr : Op::kAdd)
+                  : how.is_product ? (is_bool ? Op::kAnd : Op::kMul)
+                  : how.is_and     ? Op::kAnd
+                                   : Op::kOr;
+    result = b.add(op, type, {result, element});
+  }
+  return result;
+}
+
+// Whether a kernel reduces each result's elements in one run: all dimensions but the last ones are
+// kept, of those that count.
+bool is_one_run(ShapeDtype type, std::span<const int64_t> axes) {
+  bool seen = false;
+  for (size_t i = 0; i < type.rank(); ++i) {
+    if (type.shape()[i] == 1) continue;
+    const bool is_reduced = std::ranges::find(axes, static_cast<int64_t>(i)) != axes.end();
+    if (seen && !is_reduced) return false;
+    seen |= is_reduced;
+  }
+  return seen;
+}
+
+Value reduced(Builder& b, const Reduction& how, ShapeDtype type, const Value& operand,
+              std::span<const int64_t> axes) {
+  const DType dtype = type.dtype();
+  const bool is_ordered = is_floating(dtype) && (how.is_sum || how.is_product);
+  if (is_ordered && !is_one_run(operand.type, axes)) {
+    throw Refusal{fmt::format("{} of floats along other dimensions than the last", how.name)};
+  }
+  const auto dense = dense_strides(operand.type);
+  std::vector<int64_t> kept_shape, kept_strides, shape, strides;
+  for (size_t i = 0; i < operand.type.rank(); ++i) {
+    const bool is_reduced = std::ranges::find(axes, static_cast<int64_t>(i)) != axes.end();
+    (is_reduced ? shape : kept_shape).push_back(operand.type.shape()[i]);
+    (is_reduced ? strides : kept_strides).push_back(dense[i]);
+  }
+  Value result{type, {}};
+  for_each_position(kept_shape, kept_strides, 0, [&](int64_t first) {
+    std::vector<Arg> elements;
+    for_each_position(shape, strides, first, [&](int64_t at) {
+      elements.push_back(operand.parts[static_cast<size_t>(at)]);
+    });
+    result.parts.push_back(reduce(b, how, dtype, elements));
+  });
+  return result;
+}
+
+}  // namespace
+
+std::optional<Value> combined_elements(Builder& builder, const Program& program,
+                                       const Equation& equation, std::span<const Value> inputs) {
+  const std::string_view name = equation.primitive->name;
+  const Params* params = equation.params.get();
+  const ShapeDtype type = program.variable_types[equation.outputs[0]];
+  if (name == "reshape") return inputs[0];
+  if (name == "concatenate") {
+    return concatenated(type, params_as<ConcatenateParams>(params).dimension, inputs);
+  }
+  if (name == "iota") return counted(type, params_as<IotaParams>(params).dimension);
+  for (const Reduction& how : kReductions) {
+    if (how.name != name) continue;
+    return reduced(builder, how, type, inputs[0], params_as<ReduceParams>(params).axes);
+  }
+  if (inputs.size() != 1) return std::nullopt;
+  const auto source = element_source(name, inputs[0].type, type, params);
+  if (!source) return std::nullopt;
+  Value result{type, {}};
+  for_each_position(type.shape(), source->strides, source->offset, [&](int64_t at) {
+    result.parts.push_back(inputs[0].parts[static_cast<size_t>(at)]);
+  });
+  return result;
+}
+
+bool keeps_order(const Program& program, const Equation& equation) {
+  const ShapeDtype type = program.variable_types[equation.outputs[0]];
+  if (equation.primitive->kind == PrimitiveKind::kView) return true;
+  if (equation.inputs.size() != 1) return false;
+  const ShapeDtype operand = program.type_of(equation.inputs[0]);
+  const auto source =
+      element_source(equation.primitive->name, operand, type, equation.params.get());
+  if (!source || operand.size() != type.size() || source->offset != 0) return false;
+  const auto dense = dense_strides(type);
+  for (size_t i = 0; i < type.rank(); ++i) {
+    if (type.shape()[i] > 1 && source->strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,29 @@
+// Arrays in registers, and the equations that move or combine their elements.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <farcall/program/program.h>
+
+#include "engine/native/jit/builder.h"
+
+namespace farcall::native::jit {
+
+// An array, or a scalar, in registers: its elements in order, one or several in each. No parts: it
+// is not kept in registers.
+struct Value {
+  ShapeDtype type;
+  std::vector<Arg> parts;
+};
+
+// Slices, stacks, transposes and reductions where each element has a register of its own. Nothing
+// for other equations. Raises Refusal where a kernel would add in another order.
+std::optional<Value> combined_elements(Builder& builder, const Program& program,
+                                       const Equation& equation, std::span<const Value> inputs);
+
+// Whether the result has the elements of the one operand in the same order.
+bool keeps_order(const Program& program, const Equation& equation);
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,438 @@
+#include "engine/native/jit/elementwise.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <farcall/primitives/elementwise.h>
+
+#include "engine/native/jit/vector_functions.h"
+#include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/rows.h"
+
+namespace farcall::native::jit {
+namespace {
+
+bool has_sign(DType dtype) { return dtype_info(dtype).kind == DTypeKind::kSigned; }
+
+// One equation on one part of its operands.
+class Elementwise {
+ public:
+  Elementwise(Builder& builder, const Program& program, const Equation& equation,
+              std::span<const Arg> args, int lanes, int mask_width)
+      : b_(builder),
+        program_(program),
+        equation_(equation),
+        args_(args),
+        name_(equation.primitive->name),
+        dtype_(equation.inputs.empty() ? DType::kInvalid
+                                       : program.type_of(equation.inputs[0]).dtype()),
+        result_(program.variable_types[equation.outputs[0]].dtype()),
+        lanes_(lanes),
+        mask_width_(mask_width),
+        type_(reg_type(dtype_, lanes, mask_width)) {}
+
+  Arg run() {
+    if (const Cond* cond = comparison()) return compare(*cond);
+    if (name_ == "select_n") return select();
+    if (name_ == "convert_element_type") return convert(args_[0], dtype_, result_);
+    if (name_ == "bitcast_convert_type") return bitcast();
+    if (name_ == "copy" || name_ == "stop_gradient" || name_ == "name" || name_ == "reshape") {
+      return args_[0];
+    }
+    if (dtype_ == DType::kBool) return bools();
+    return is_floating(dtype_) ? floats() : type_.bank == Bank::kGeneral ? integers() : lanes();
+  }
+
+ private:
+  Arg x() const { return args_[0]; }
+  Arg y() const { return args_[1]; }
+  Arg add(Op op, std::initializer_list<Arg> args, int64_t imm = 0) {
+    return b_.add(op, type_, args, imm);
+  }
+  [[noreturn]] void refuse() const {
+    throw Refusal{fmt::format("{} of {}{}", name_, dtype_info(dtype_).short_name,
+                              lanes_ > 1 ? ", several at a time," : "")};
+  }
+
+  // ---- constants
+  Arg all_bits() const { return Arg::constant(type_.width == 4 ? UINT32_MAX : ~uint64_t{0}); }
+  Arg sign_bit() const { return Arg::constant(uint64_t{1} << (8 * type_.width - 1)); }
+  Arg number(double value) const { return number(value, type_.width); }
+  static Arg number(double value, int width) {
+    return Arg::constant(width == 8 ? std::bit_cast<uint64_t>(value)
+                                    : std::bit_cast<uint32_t>(static_cast<float>(value)));
+  }
+  double largest() const {
+    return type_.width == 8 ? std::numeric_limits<double>::max()
+                            : std::numeric_limits<float>::max();
+  }
+  double least_normal() const {
+    return type_.width == 8 ? std::numeric_limits<double>::min()
+                            : std::numeric_limits<float>::min();
+  }
+
+  // ---- comparisons and choices
+
+  const Cond* comparison() const {
+    static constexpr std::pair<std::string_view, Cond> kNames[] = {
+        {"eq", Cond::kEq}, {"ne", Cond::kNe}, {"lt", Cond::kLt},
+        {"le", Cond::kLe}, {"gt", Cond::kGt}, {"ge", Cond::kGe}};
+    for (const auto& [name, cond] : kNames) {
+      if (name == name_) return &cond;
+    }
+    return nullptr;
+  }
+
+  static Cond without_sign(Cond cond) {
+    switch (cond) {
+      case Cond::kLt:
+        return Cond::kBelow;
+      case Cond::kLe:
+        return Cond::kBelowOrEqual;
+      case Cond::kGt:
+        return Cond::kAbove;
+      case Cond::kGe:
+        return Cond::kAboveOrEqual;
+      default:
+        return cond;
+    }
+  }
+
+  // A mask becomes a bool where there is one lane.
+  Arg truth(Arg mask) { return lanes_ > 1 ? mask : b_.bool_of_mask(type_.width, mask); }
+
+  Arg compare(Cond cond) {
+    if (is_floating(dtype_)) return truth(b_.float_compare(cond, type_, x(), y()));
+    if (type_.bank == Bank::kGeneral) {
+      return b_.compare(has_sign(dtype_) ? cond : without_sign(cond), type_, x(), y());
+    }
+    const auto negated = [this](Arg mask) { return add(Op::kBitXor, {mask, all_bits()}); };
+    switch (cond) {
+      case Cond::kEq:
+        return add(Op::kLaneEqual, {x(), y()});
+      case Cond::kNe:
+        return negated(add(Op::kLaneEqual, {x(), y()}));
+      default:
+        break;
+    }
+    if (!has_sign(dtype_)) refuse();
+    const Arg greater = cond == Cond::kGt || cond == Cond::kLe ? add(Op::kLaneGreater, {x(), y()})
+                                                               : add(Op::kLaneGreater, {y(), x()});
+    return cond == Cond::kGt || cond == Cond::kLt ? greater : negated(greater);
+  }
+
+  Arg select() {
+    const RegType type = reg_type(result_, lanes_, mask_width_);
+    if (dtype_ != DType::kBool || args_.size() != 3) refuse();
+    return lanes_ > 1 ? b_.blend(type, args_[0], args_[1], args_[2])
+                      : b_.select(type, args_[0], args_[1], args_[2]);
+  }
+
+  Arg bools() {
+    if (name_ == "not") {
+      return add(Op::kBitXor, {x(), all_bits()}, 0, Op::kXor, {x(), Arg::constant(1)});
+    }
+    if (name_ == "and" || name_ == "mul" || name_ == "min") {
+      return add(Op::kBitAnd, {x(), y()}, 0, Op::kAnd, {x(), y()});
+    }
+    if (name_ == "or" || name_ == "add" || name_ == "max") {
+      return add(Op::kBitOr, {x(), y()}, 0, Op::kOr, {x(), y()});
+    }
+    if (name_ == "xor") return add(Op::kBitXor, {x(), y()}, 0, Op::kXor, {x(), y()});
+    refuse();
+  }
+  // One operation on masks, another on bools.
+  Arg add(Op of_masks, std::initializer_list<Arg> masks, int64_t, Op of_bools,
+          std::initializer_list<Arg> bools) {
+    return lanes_ > 1 ? b_.add(of_masks, type_, masks) : b_.add(of_bools, type_, bools);
+  }
+
+  // ---- floats
+
+  Arg floats() {
+    static constexpr std::pair<std::string_view, Op> kOperations[] = {{"add", Op::kFloatAdd},
+                                                                      {"sub", Op::kFloatSub},
+                                                                      {"mul", Op::kFloatMul},
+                                                                      {"div", Op::kFloatDiv},
+                                                                      {"sqrt", Op::kFloatSqrt}};
+    for (const auto& [name, op] : kOperations) {
+      if (name == name_) {
+        return args_.size() == 1 ? add(op, {x()}) : add(op, {x(), y()});
+      }
+    }
+    static constexpr std::pair<std::string_view, Arg (Elementwise::*)()> kOthers[] = {
+        {"neg", &Elementwise::negative},  {"abs", &Elementwise::magnitude},
+        {"square", &Elementwise::square}, {"sign", &Elementwise::sign},
+        {"round", &Elementwise::rounded}, {"is_finite", &Elementwise::is_finite},
+        {"clamp", &Elementwise::clamp},   {"integer_pow", &Elementwise::integer_pow},
+        {"rsqrt", &Elementwise::rsqrt}};
+    for (const auto& [name, function] : kOthers) {
+      if (name == name_) return (this->*function)();
+    }
+    if (name_ == "floor") return add(Op::kFloatRound, {x()}, 1);
+    if (name_ == "ceil") return add(Op::kFloatRound, {x()}, 2);
+    if (name_ == "max" || name_ == "min")
+      return extreme(b_, dtype_, type_, name_ == "max", x(), y());
+    if (const auto value = vector_function(b_, name_, type_, args_)) return *value;
+    return call();
+  }
+
+  Arg negative() { return add(Op::kBitXor, {x(), sign_bit()}); }
+  Arg magnitude() { return abs(x()); }
+  Arg abs(Arg value) { return add(Op::kBitAnd, {value, Arg::constant(sign_bit().bits - 1)}); }
+  Arg square() { return add(Op::kFloatMul, {x(), x()}); }
+  Arg rsqrt() { return add(Op::kFloatDiv, {number(1), add(Op::kFloatSqrt, {x()})}); }
+  Arg sign() {
+    const Arg above = b_.float_compare(Cond::kGt, type_, x(), number(0));
+    const Arg below = b_.float_compare(Cond::kLt, type_, x(), number(0));
+    return b_.blend(type_, above, b_.blend(type_, below, x(), number(-1)), number(1));
+  }
+  Arg is_finite() { return truth(b_.float_compare(Cond::kLe, type_, abs(x()), number(largest()))); }
+  Arg clamp() {
+    return extreme(b_, dtype_, type_, false, extreme(b_, dtype_, type_, true, x(), y()), args_[2]);
+  }
+  // Half away from zero: the whole part, and one more where a half or more is left.
+  Arg rounded() {
+    if (params_as<RoundParams>(equation_.params.get()).rounding_method == 1) {
+      return add(Op::kFloatRound, {x()}, 0);
+    }
+    const Arg whole = add(Op::kFloatRound, {x()}, 3);
+    const Arg rest = abs(add(Op::kFloatSub, {x(), whole}));
+    const Arg is_more = b_.float_compare(Cond::kGe, type_, rest, number(0.5));
+    const Arg one = add(Op::kBitAnd, {is_more, number(1)});
+    const Arg sign = add(Op::kBitAnd, {x(), sign_bit()});
+    const Arg size = add(Op::kFloatAdd, {abs(whole), one});
+    return add(Op::kBitOr, {size, sign});
+  }
+
+  Arg power(RegType type, Arg base, uint64_t exponent) {
+    Arg result{};
+    for (;; base = b_.add(Op::kFloatMul, type, {base, base})) {
+      if (exponent & 1) {
+        // The first product is with one.
+        result =
+            result.kind == Arg::Kind::kNone ? base : b_.add(Op::kFloatMul, type, {result, base});
+      }
+      exponent >>= 1;
+      if (exponent == 0) break;
+    }
+    return result.kind == Arg::Kind::kNone ? number(1, type.width) : result;
+  }
+
+  Arg integer_pow() {
+    const int64_t y = params_as<IntegerPowParams>(equation_.params.get()).y;
+    if (y < 0) return call();
+    if (type_.width == 8 || y <= 4) return power(type_, x(), static_cast<uint64_t>(y));
+    if (lanes_ > 1) return call();
+    const Arg wide = convert(x(), DType::kFloat32, DType::kFloat64);
+    return convert(power(vector(8, 1), wide, static_cast<uint64_t>(y)), DType::kFloat64,
+                   DType::kFloat32);
+  }
+
+  // The kernel's own loop, on as many elements as there are lanes.
+  Arg call() {
+    const ElementwiseFactory describe = find_elementwise(name_);
+    if (!describe || args_.size() > kMaxElementwiseInputs || result_ != dtype_) refuse();
+    std::vector<ShapeDtype> inputs;
+    for (const Atom atom : equation_.inputs) inputs.push_back(program_.type_of(atom));
+    const std::vector outputs = {program_.variable_types[equation_.outputs[0]]};
+    const ElementwiseSpec spec = describe(inputs, outputs, equation_.params.get());
+    if (!spec.loop.loop || spec.loop.result != dtype_) refuse();
+    Inst inst{.op = Op::kCall,
+              .type = type_,
+              .source = type_,
+              .imm = std::bit_cast<int64_t>(spec.loop.loop),
+              .extra = spec.extra};
+    for (size_t i = 0; i < args_.size(); ++i) {
+      if (spec.loads[i] != dtype_) refuse();
+      inst.args[i] = args_[i];
+    }
+    return b_.add(inst);
+  }
+
+  // ---- integers
+
+  Arg integers() {
+    const bool is_signed = has_sign(dtype_);
+    const std::pair<std::string_view, Op> operations[] = {
+        {"add", Op::kAdd},
+        {"sub", Op::kSub},
+        {"mul", Op::kMul},
+        {"and", Op::kAnd},
+        {"or", Op::kOr},
+        {"xor", Op::kXor},
+        {"not", Op::kNot},
+        {"neg", Op::kNeg},
+        {"div", is_signed ? Op::kDiv : Op::kUnsignedDiv},
+        {"rem", is_signed ? Op::kRem : Op::kUnsignedRem},
+        {"shift_left", Op::kShiftLeft},
+        {"shift_right_logical", Op::kShiftRight},
+        {"shift_right_arithmetic", Op::kShiftRightSigned},
+        {"population_count", Op::kPopulationCount},
+        {"clz", Op::kCountLeadingZeros}};
+    for (const auto& [name, op] : operations) {
+      if (name == name_) return args_.size() == 1 ? add(op, {x()}) : add(op, {x(), y()});
+    }
+    if (name_ == "abs") return is_signed ? add(Op::kAbs, {x()}) : x();
+    if (name_ == "sign") {
+      return is_signed ? add(Op::kSign, {x()})
+                       : extreme(b_, dtype_, type_, false, x(), Arg::constant(1));
+    }
+    if (name_ == "square") return add(Op::kMul, {x(), x()});
+    if (name_ == "max" || name_ == "min")
+      return extreme(b_, dtype_, type_, name_ == "max", x(), y());
+    if (name_ == "clamp") return clamp();
+    if (name_ == "integer_pow") {
+      const int64_t exponent = params_as<IntegerPowParams>(equation_.params.get()).y;
+      if (exponent >= 0) return integer_power(static_cast<uint64_t>(exponent));
+    }
+    refuse();
+  }
+
+  Arg integer_power(uint64_t exponent) {
+    Arg result = Arg::constant(1), base = x();
+    for (; exponent != 0; exponent >>= 1, base = add(Op::kMul, {base, base})) {
+      if (exponent & 1) result = add(Op::kMul, {result, base});
+    }
+    return result;
+  }
+
+  // Several integers at a time.
+  Arg lanes() {
+    static constexpr std::pair<std::string_view, Op> kOperations[] = {{"add", Op::kLaneAdd},
+                                                                      {"sub", Op::kLaneSub},
+                                                                      {"and", Op::kBitAnd},
+                                                                      {"or", Op::kBitOr},
+                                                                      {"xor", Op::kBitXor}};
+    for (const auto& [name, op] : kOperations) {
+      if (name == name_) return add(op, {x(), y()});
+    }
+    if (name_ == "not") return add(Op::kBitXor, {x(), all_bits()});
+    if (name_ == "neg") return add(Op::kLaneSub, {Arg::constant(0), x()});
+    if (name_ == "mul" && type_.width == 4) return add(Op::kLaneMul, {x(), y()});
+    if ((name_ == "max" || name_ == "min") && has_sign(dtype_)) {
+      const Arg greater = add(Op::kLaneGreater, {x(), y()});
+      return name_ == "max" ? b_.blend(type_, greater, y(), x())
+                            : b_.blend(type_, greater, x(), y());
+    }
+    const bool is_left = name_ == "shift_left";
+    if ((is_left || name_ == "shift_right_logical") && y().is_const()) {
+      if (y().bits >= static_cast<uint64_t>(8 * type_.width)) return Arg::constant(0);
+      return add(is_left ? Op::kLaneShiftLeft : Op::kLaneShiftRight, {x()},
+                 static_cast<int64_t>(y().bits));
+    }
+    refuse();
+  }
+
+  // ---- conversions
+
+  Arg bitcast() {
+    const RegType to = reg_type(result_, lanes_, mask_width_);
+    if (to.width != type_.width || dtype_ == DType::kBool || result_ == DType::kBool) refuse();
+    if (to.bank == type_.bank) return x();
+    return b_.add(to.bank == Bank::kVector ? Op::kBitsToVector : Op::kBitsToGeneral, to, {x()});
+  }
+
+  Arg convert(Arg value, DType from, DType to) {
+    if (from == to) return value;
+    const RegType source = reg_type(from, lanes_, mask_width_);
+    const RegType type = reg_type(to, lanes_, mask_width_);
+    const auto made = [&](Op op) {
+      return b_.add({.op = op, .type = type, .source = source, .args = {value}});
+    };
+    if (lanes_ > 1) {
+      if (source.width == type.width) {
+        // A mask's lanes as numbers.
+        if (from == DType::kBool) {
+          const Arg one = is_floating(to) ? number(1, type.width) : Arg::constant(1);
+          return b_.add(Op::kBitAnd, type, {value, one});
+        }
+        if (to == DType::kBool && is_floating(from)) {
+          return b_.float_compare(Cond::kNe, type, value, number(0, type.width));
+        }
+        if (is_integer(from) && is_integer(to)) return value;
+      }
+      refuse();
+    }
+    if (to == DType::kBool) {
+      if (!is_floating(from)) return b_.compare(Cond::kNe, source, value, Arg::constant(0));
+      const Arg zero = number(0, source.width);
+      return b_.bool_of_mask(source.width, b_.float_compare(Cond::kNe, source, value, zero));
+    }
+    if (is_floating(from)) {
+      if (is_floating(to)) return made(Op::kFloatOfFloat);
+      return made(has_sign(to) ? Op::kIntOfFloat : Op::kUnsignedOfFloat);
+    }
+    if (is_floating(to)) {
+      return made(has_sign(from) || from == DType::kBool ? Op::kFloatOfInt : Op::kFloatOfUnsigned);
+    }
+    if (source.width == 4 && type.width == 8 && has_sign(from)) return made(Op::kSignExtend);
+    if (source.width == type.width) return value;
+    // A register of four bytes is wide already; of a wider one the lower half stays.
+    return b_.add(Op::kOr, type, {value, Arg::constant(0)});
+  }
+
+  Builder& b_;
+  const Program& program_;
+  const Equation& equation_;
+  const std::span<const Arg> args_;
+  const std::string_view name_;
+  const DType dtype_, result_;
+  const int lanes_, mask_width_;
+  const RegType type_;
+};
+
+}  // namespace
+
+void check_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kInt32:
+    case DType::kInt64:
+    case DType::kUInt32:
+    case DType::kUInt64:
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return;
+    default:
+      throw Refusal{fmt::format("elements of {}", dtype_info(dtype).short_name)};
+  }
+}
+
+RegType reg_type(DType dtype, int lanes, int mask_width) {
+  check_dtype(dtype);
+  const int width =
+      dtype == DType::kBool ? (lanes > 1 ? mask_width : 4) : static_cast<int>(byte_width(dtype));
+  return lanes > 1 || is_floating(dtype) ? vector(width, lanes) : general(width);
+}
+
+uint64_t element_bits(DType dtype, const std::byte* element) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, byte_width(dtype));
+  return dtype == DType::kBool ? bits != 0 : bits;
+}
+
+Arg extreme(Builder& b, DType dtype, RegType type, bool is_max, Arg x, Arg y) {
+  if (!is_floating(dtype)) {
+    const Cond cond =
+        has_sign(dtype) ? (is_max ? Cond::kGt : Cond::kLt) : (is_max ? Cond::kAbove : Cond::kBelow);
+    return b.select(type, b.compare(cond, type, x, y), y, x);
+  }
+  // As maximum() and minimum() of kernels/arithmetic.h.
+  const Arg apart = b.add(is_max ? Op::kFloatMax : Op::kFloatMin, type, {x, y});
+  const Arg zero = b.add(is_max ? Op::kBitAnd : Op::kBitOr, type, {x, y});
+  const Arg number = b.blend(type, b.float_compare(Cond::kEq, type, x, y), apart, zero);
+  return b.blend(type, b.float_compare(Cond::kUnordered, type, x, x), number, x);
+}
+
+Arg elementwise(Builder& builder, const Program& program, const Equation& equation,
+                std::span<const Arg> args, int lanes, int mask_width) {
+  return Elementwise(builder, program, equation, args, lanes, mask_width).run();
+}
+
+}  // namespace farcall::native::jit

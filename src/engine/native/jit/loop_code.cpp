@@ -1,0 +1,100 @@
+#include "engine/native/jit/loop_code.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <farcall/core/interrupt.h>
+#include <farcall/core/sizes.h>
+#include <farcall/primitives/control_flow.h>
+#include <farcall/program/walk.h>
+
+#include "engine/native/jit/encode.h"
+#include "engine/native/jit/lower.h"
+
+namespace farcall::native::jit {
+namespace {
+
+// Equations run one by one take about five nanoseconds, and a microsecond to become code.
+constexpr int64_t kWorth = 20000;
+
+int64_t weight_of(const Params* params) {
+  if (const auto* scan = try_params<ScanParams>(params)) {
+    return 1 + nesting_of(*scan->jaxpr).num_equations;
+  }
+  const auto& loop = params_as<WhileParams>(params);
+  return 1 + nesting_of(*loop.cond_jaxpr).num_equations +
+         nesting_of(*loop.body_jaxpr).num_equations;
+}
+
+}  // namespace
+
+bool is_on() {
+  static const bool is_on = [] {
+    const char* value = std::getenv("FARCALL_JIT");
+    return !value || std::string_view(value) != "0";
+  }();
+  return is_on;
+}
+
+LoopCode::LoopCode(const Equation& equation)
+    : operation_(equation.primitive->name),
+      where_(equation.where),
+      params_(equation.params),
+      weight_(weight_of(params_.get())) {}
+
+bool LoopCode::make_if_worth(int64_t steps) const {
+  if (is_made_.load(std::memory_order_acquire)) return entry_.load(std::memory_order_acquire);
+  const int64_t more = saturated_product(steps, weight_);
+  if (saturated_sum(work_.fetch_add(std::min(more, kWorth)), more) < kWorth) return false;
+  make();
+  return entry_.load(std::memory_order_acquire);
+}
+
+int64_t LoopCode::steps_until_worth() const {
+  if (is_made_.load(std::memory_order_acquire)) return INT64_MAX;
+  const int64_t left = kWorth - work_.load(std::memory_order_relaxed);
+  return std::max<int64_t>(left / weight_, 0) + 1;
+}
+
+void LoopCode::make() const {
+  const std::lock_guard lock(making_);
+  if (is_made_) return;
+  why_not_ = make_code();
+  entry_.store(memory_.data(), std::memory_order_release);
+  is_made_.store(true, std::memory_order_release);
+}
+
+// Why there is none, or nothing.
+std::string LoopCode::make_code() const {
+  if (!can_encode()) return "this processor, or FARCALL_ISA, has no AVX2";
+  Code code;
+  try {
+    const auto* scan = try_params<ScanParams>(params_.get());
+    code = scan ? lower_scan(*scan) : lower_while(params_as<WhileParams>(params_.get()));
+  } catch (const Refusal& refusal) {
+    return refusal.why;
+  }
+  const std::vector<std::byte> bytes = encode(code);
+  if (bytes.empty()) return "too many operations";
+  memory_ = ExecutableMemory(bytes);
+  return memory_.data() ? "" : "the system allows no executable memory";
+}
+
+LoopReport LoopCode::report() const {
+  make();
+  return {std::string(operation_), why_not_, where_};
+}
+
+size_t LoopCode::nbytes() const {
+  return is_made_.load(std::memory_order_acquire) ? memory_.nbytes() : 0;
+}
+
+int64_t LoopCode::run(void* const* pointers, int64_t steps) const {
+  Frame frame{pointers, steps};
+  const auto entry = reinterpret_cast<Entry>(entry_.load(std::memory_order_relaxed));
+  if (entry(&frame) != 0) rethrow_kept_interrupt();
+  return frame.count;
+}
+
+}  // namespace farcall::native::jit

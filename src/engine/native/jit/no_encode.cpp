@@ -1,0 +1,10 @@
+// For processors that the assembler does not know.
+#include "engine/native/jit/encode.h"
+
+namespace farcall::native::jit {
+
+bool can_encode() { return false; }
+
+std::vector<std::byte> encode(const Code&) { return {}; }
+
+}  // namespace farcall::native::jit

@@ -1,0 +1,179 @@
+// Vectors that compute nothing: each operation of Highway's that vector_exp-inl.h uses writes an
+// instruction. The functions there, whose vectors are those of FARCALL_VECTORS, so become
+// instructions by the same formulas that the kernels' loops are compiled from.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "engine/native/jit/builder.h"
+
+namespace farcall::native::jit::symbols {
+
+// Where instructions are written, on this thread, and how many lanes they have.
+struct Writer {
+  Builder* builder;
+  int lanes;
+};
+inline thread_local Writer writer{};
+
+template <class T>
+struct Tag {};
+template <class T>
+struct Lanes {
+  Arg arg;
+};
+template <class T>
+struct MaskOf {
+  Arg arg;
+};
+
+template <class D>
+struct Of;
+template <class T>
+struct Of<Tag<T>> {
+  using Float = T;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+};
+template <class D>
+using TFromD = typename Of<D>::Float;
+template <class D>
+using Vec = Lanes<TFromD<D>>;
+template <class D>
+using Mask = MaskOf<TFromD<D>>;
+template <class D>
+using RebindToUnsigned = Tag<typename Of<D>::Bits>;
+
+template <class T>
+inline constexpr bool kIsFloat = std::is_floating_point_v<T>;
+
+template <class T>
+RegType type() {
+  return vector(sizeof(T), writer.lanes);
+}
+template <class T>
+Arg write(Op op, std::initializer_list<Arg> args, int64_t imm = 0) {
+  return writer.builder->add(op, type<T>(), args, imm);
+}
+template <class T>
+Arg constant(T value) {
+  return Arg::constant(std::bit_cast<typename Of<Tag<T>>::Bits>(value));
+}
+template <class T>
+Arg sign_bit() {
+  return Arg::constant(uint64_t{1} << (8 * sizeof(T) - 1));
+}
+
+template <class T>
+Lanes<T> Set(Tag<T>, std::type_identity_t<T> value) {
+  return {constant(value)};
+}
+template <class T>
+Lanes<T> Zero(Tag<T> d) {
+  return Set(d, 0);
+}
+template <class T, class From>
+Lanes<T> BitCast(Tag<T>, Lanes<From> x) {
+  return {x.arg};
+}
+
+template <class T>
+Lanes<T> Add(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(kIsFloat<T> ? Op::kFloatAdd : Op::kLaneAdd, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Sub(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(kIsFloat<T> ? Op::kFloatSub : Op::kLaneSub, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Mul(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kFloatMul, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Div(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kFloatDiv, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> MulAdd(Lanes<T> x, Lanes<T> y, Lanes<T> z) {
+  return {write<T>(Op::kFloatMulAdd, {x.arg, y.arg, z.arg})};
+}
+template <class T>
+Lanes<T> Max(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kFloatMax, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Min(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kFloatMin, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Sqrt(Lanes<T> x) {
+  return {write<T>(Op::kFloatSqrt, {x.arg})};
+}
+template <class T>
+Lanes<T> Floor(Lanes<T> x) {
+  return {write<T>(Op::kFloatRound, {x.arg}, 1)};
+}
+template <class T>
+Lanes<T> Neg(Lanes<T> x) {
+  // Of a number that is known, such as a coefficient, nothing has to be computed.
+  if (x.arg.is_const()) return {Arg::constant(x.arg.bits ^ sign_bit<T>().bits)};
+  return {write<T>(Op::kBitXor, {x.arg, sign_bit<T>()})};
+}
+template <class T>
+Lanes<T> Abs(Lanes<T> x) {
+  return {write<T>(Op::kBitAnd, {x.arg, Arg::constant(sign_bit<T>().bits - 1)})};
+}
+template <class T>
+Lanes<T> CopySign(Lanes<T> magnitude, Lanes<T> sign) {
+  return {
+      write<T>(Op::kBitOr, {Abs(magnitude).arg, write<T>(Op::kBitAnd, {sign.arg, sign_bit<T>()})})};
+}
+template <class T>
+Lanes<T> Or(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kBitOr, {x.arg, y.arg})};
+}
+template <int kBits, class T>
+Lanes<T> ShiftLeft(Lanes<T> x) {
+  return {write<T>(Op::kLaneShiftLeft, {x.arg}, kBits)};
+}
+template <int kBits, class T>
+Lanes<T> ShiftRight(Lanes<T> x) {
+  return {write<T>(Op::kLaneShiftRight, {x.arg}, kBits)};
+}
+
+template <class T>
+MaskOf<T> compared(Cond cond, Lanes<T> x, Lanes<T> y) {
+  return {writer.builder->float_compare(cond, type<T>(), x.arg, y.arg)};
+}
+template <class T>
+MaskOf<T> Lt(Lanes<T> x, Lanes<T> y) {
+  return compared(Cond::kLt, x, y);
+}
+template <class T>
+MaskOf<T> Gt(Lanes<T> x, Lanes<T> y) {
+  return compared(Cond::kGt, x, y);
+}
+template <class T>
+MaskOf<T> Eq(Lanes<T> x, Lanes<T> y) {
+  return compared(Cond::kEq, x, y);
+}
+template <class T>
+MaskOf<T> IsNaN(Lanes<T> x) {
+  return compared(Cond::kUnordered, x, x);
+}
+template <class T>
+MaskOf<T> And(MaskOf<T> x, MaskOf<T> y) {
+  return {write<T>(Op::kBitAnd, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> IfThenElse(MaskOf<T> mask, Lanes<T> yes, Lanes<T> no) {
+  return {writer.builder->blend(type<T>(), mask.arg, no.arg, yes.arg)};
+}
+template <class T>
+Lanes<T> IfThenElseZero(MaskOf<T> mask, Lanes<T> yes) {
+  return {write<T>(Op::kBitAnd, {mask.arg, yes.arg})};
+}
+
+}  // namespace farcall::native::jit::symbols

@@ -1,0 +1,570 @@
+"""Loops as machine code give the bits of their operations one by one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import farcall as fc
+import farcall.numpy as fnp
+import numpy as np
+import pytest
+from farcall import lax
+
+pytestmark = [
+    pytest.mark.usefixtures("x64"),
+    pytest.mark.skipif(
+        os.environ.get("FARCALL_JIT") == "0"
+        or not fc.jit(lambda x: lax.fori_loop(0, 9, lambda _, c: c + 1, x))
+        .lower(0)
+        .compile()
+        .report()
+        .loops[0]
+        .is_machine_code,
+        reason="there is no machine code here",
+    ),
+]
+
+FLOATS = ("float32", "float64")
+SIGNED, UNSIGNED = ("int32", "int64"), ("uint32", "uint64")
+INTS = SIGNED + UNSIGNED
+
+
+def loops_of(f: Callable[..., Any], *args: Any) -> tuple[Any, list[Any]]:
+    """The compiled function, whose loops have machine code if they can, and the report on them."""
+    compiled = fc.jit(f).lower(*args).compile()
+    return compiled, compiled.report().loops
+
+
+def assert_same(results: Any, expected: Any, what: str = "") -> None:
+    results, expected = fc.tree.leaves(results), fc.tree.leaves(expected)
+    assert len(results) == len(expected)
+    for result, wanted in zip(results, expected, strict=True):
+        got, want = np.asarray(result), np.asarray(wanted)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape), what
+        if got.dtype.kind == "f":
+            # NaN is NaN, whatever its bits: which operand's are taken is the processor's choice.
+            got, want = (np.where(np.isnan(a), np.nan, a) for a in (got, want))
+            got, want = (np.ascontiguousarray(a).view(f"u{a.itemsize}") for a in (got, want))
+        np.testing.assert_array_equal(got, want, err_msg=what)
+
+
+def check(f: Callable[..., Any], *args: Any, what: str = "") -> None:
+    """Machine code for all loops of `f`, and the bits of the operations one by one."""
+    compiled, loops = loops_of(f, *args)
+    assert loops, what
+    assert [loop.why_not for loop in loops] == [""] * len(loops), what
+    with fc.disable_jit():
+        expected = f(*args)
+    assert_same(compiled(*args), expected, what)
+
+
+# ---- every operation -----------------------------------------------------------------------------
+
+
+def corners(dtype: str) -> np.ndarray:
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return np.array([False, True])
+    if kind.kind == "f":
+        info = np.finfo(kind)
+        tiny, low = info.smallest_subnormal, info.tiny
+        values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 7.3, -19.7, 88.0]
+        values += [np.inf, -np.inf, np.nan, tiny, -tiny, low, -low, 3 * tiny, info.max, info.min]
+        values += [2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 4294967000.0, 1e-5]
+        return np.array(values, kind)
+    info = np.iinfo(kind)
+    values = [0, 1, 2, 3, 5, 7, 16, 31, 32, 33, 63, 64, 65, 1000003, info.max, info.max - 1]
+    values += [info.max // 2 + 1, info.min, info.min + 1]
+    values += [-1, -2, -7, -16, -33, -1000003] if info.min < 0 else [info.max - 6]
+    return np.array(values, kind)
+
+
+def over_slices(f: Callable[..., Any], *arrays: np.ndarray) -> None:
+    """`f` of slices of these, one after the other, by a scan."""
+    name = f"{getattr(f, '__name__', f)} of {[f'{a.dtype}{list(a.shape)}' for a in arrays]}"
+    check(lambda *xs: lax.scan(lambda c, x: (c, f(*x)), 0, xs)[1], *arrays, what=name)
+
+
+def pairs(dtype: str, other: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    all_pairs = list(itertools.product(corners(dtype), corners(other or dtype)))
+    return (
+        np.array([p[0] for p in all_pairs], dtype),
+        np.array([p[1] for p in all_pairs], other or dtype),
+    )
+
+
+def in_rows(x: np.ndarray, width: int) -> np.ndarray:
+    return np.resize(x, (-(-x.size // width), width))
+
+
+ARITHMETIC = (lax.add, lax.sub, lax.mul, lax.div, lax.rem, lax.max, lax.min)
+COMPARISONS = (lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge)
+BITS = (lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor)
+SHIFTS = (lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic)
+FLOAT_FUNCTIONS = tuple(
+    getattr(lax, name)
+    for name in (
+        *("neg", "abs", "sign", "floor", "ceil", "round", "is_finite", "square", "sqrt", "rsqrt"),
+        *("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sinh", "cosh", "cbrt"),
+        *("asinh", "acosh", "atanh", "sin", "cos", "tan", "asin", "acos", "atan", "erf", "erfc"),
+        *("erf_inv", "lgamma", "digamma", "reciprocal"),
+    )
+)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTS)
+def test_binary_operations(dtype: str) -> None:
+    x, y = pairs(dtype)
+    for f in ARITHMETIC + COMPARISONS + (SHIFTS + BITS if dtype in INTS else ()):
+        over_slices(f, x, y)
+    if dtype in FLOATS:
+        for f in (lax.pow, lax.atan2, lax.nextafter):
+            over_slices(f, x, y)
+
+
+def test_operations_on_bools() -> None:
+    x, y = pairs("bool")
+    for f in (*BITS, *COMPARISONS, lax.max, lax.min):
+        over_slices(f, x, y)
+    over_slices(lax.bitwise_not, x)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_functions_of_floats(dtype: str) -> None:
+    random_values = np.random.default_rng(3).normal(size=200) * 10.0 ** np.arange(-4, 4).repeat(25)
+    x = np.concatenate([corners(dtype), random_values.astype(dtype)])
+    for f in FLOAT_FUNCTIONS:
+        over_slices(f, x)
+    over_slices(lambda v: lax.round(v, lax.RoundingMethod.TO_NEAREST_EVEN), x)
+    for power in (-5, -2, -1, 0, 1, 2, 3, 4, 5, 11):
+        over_slices(lambda v, n=power: lax.integer_pow(v, n), x)
+    over_slices(lambda v: lax.clamp(v.dtype.type(-1.5), v, v.dtype.type(2)), x)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_functions_of_integers(dtype: str) -> None:
+    x = corners(dtype)
+    functions = [lax.abs, lax.sign, lax.square, lax.bitwise_not, lax.population_count, lax.clz]
+    for f in functions + ([lax.neg] if dtype in SIGNED else []):
+        over_slices(f, x)
+    for power in (0, 1, 2, 5):
+        over_slices(lambda v, n=power: lax.integer_pow(v, n), x)
+    divisors = [1, 2, 3, 8, 10, 1 << 30, np.iinfo(dtype).max, 0]
+    divisors += [-1, -2, -3, np.iinfo(dtype).min] if dtype in SIGNED else []
+    for divisor in divisors:
+        known = np.dtype(dtype).type(divisor)
+        over_slices(lambda v, d=known: (lax.div(v, d), lax.rem(v, d)), x)
+        over_slices(lambda v, d=known: (v // d, v % d) if d else v, x)
+    for count in (0, 1, 5, 31, 32, 40, 63, 64):
+        known = np.dtype(dtype).type(count)
+        over_slices(lambda v, c=known: tuple(f(v, c) for f in SHIFTS), x)
+
+
+@pytest.mark.parametrize("dtype", ["bool", *FLOATS, *INTS])
+def test_conversions(dtype: str) -> None:
+    for other in ("bool", *FLOATS, *INTS):
+        over_slices(lambda v, to=other: v.astype(to), corners(dtype))
+        if other != "bool" != dtype and np.dtype(dtype).itemsize == np.dtype(other).itemsize:
+            over_slices(lambda v, to=other: lax.bitcast_convert_type(v, to), corners(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["bool", *FLOATS, *INTS])
+def test_choices(dtype: str) -> None:
+    x, y = pairs(dtype)
+    over_slices(lambda a, b: fnp.where(a < b, a, b), x, y)
+    over_slices(lambda a, b: fnp.where(a == a, b, a), x, y)
+    over_slices(
+        lambda c, a: fnp.where(c, a, a | a if a.dtype == bool else a + a), *pairs("bool", dtype)
+    )
+    over_slices(lambda a, b: lax.cond(a > b, lambda: (a, b), lambda: (b, a)), x, y)
+    branches = [lambda a: a, lambda a: a * a, lambda a: a.astype(bool).astype(dtype)]
+    over_slices(lambda i, a: lax.switch(i, branches, a), *pairs("int32", dtype))
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 7, 8, 12])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_several_floats_at_a_time(dtype: str, width: int) -> None:
+    x, y = (in_rows(each, width) for each in pairs(dtype))
+    for f in (*ARITHMETIC, *COMPARISONS, lax.pow):
+        over_slices(f, x, y)
+    for f in FLOAT_FUNCTIONS:
+        over_slices(f, x)
+    over_slices(lambda a, b: fnp.where((a < b) & ~(b == 1), a * 2, b + a.dtype.type(0.5)), x, y)
+    over_slices(lambda a: (a > 0).astype(a.dtype), x)
+    over_slices(lambda a: lax.integer_pow(a, 7), x)
+
+
+@pytest.mark.parametrize("width", [3, 4, 8])
+@pytest.mark.parametrize("dtype", INTS)
+def test_several_integers_at_a_time(dtype: str, width: int) -> None:
+    x, y = (in_rows(each, width) for each in pairs(dtype))
+    for f in (*ARITHMETIC, *COMPARISONS, *BITS, *SHIFTS):
+        over_slices(f, x, y)
+    for f in (lax.abs, lax.sign, lax.bitwise_not, lax.population_count):
+        over_slices(f, x)
+    over_slices(lambda a: a << a.dtype.type(3), x)
+
+
+# ---- elements of small arrays --------------------------------------------------------------------
+
+
+def test_elements_are_moved_and_combined() -> None:
+    start = np.random.default_rng(1).normal(size=(2, 3)).astype("float32")
+
+    def step(_: Any, c: Any) -> Any:
+        a, b = c[0], c[1]
+        turned = fnp.stack([b[::-1], a + b[1]])
+        turned = fnp.concatenate([turned[:, 1:], turned[:, :1]], axis=1) + c.T.reshape(2, 3)
+        total = turned.sum() + turned.max() - turned[:, 2].min() + turned.prod(axis=1).sum()
+        return fnp.where(turned > total, turned, 0.5 * turned) + fnp.arange(3, dtype="float32")
+
+    check(lambda x: lax.fori_loop(0, 50, step, x), start)
+
+
+@pytest.mark.parametrize("dtype", ["bool", *FLOATS, *INTS])
+def test_reductions(dtype: str) -> None:
+    x = in_rows(corners(dtype), 5)
+    for f in (fnp.sum, fnp.prod, fnp.max, fnp.min, fnp.any, fnp.all):
+        over_slices(f, x)
+    deep = np.resize(corners(dtype), (6, 2, 3))
+    for f in (fnp.max, fnp.min, fnp.any, fnp.all):
+        over_slices(lambda a, g=f: (g(a, axis=0), g(a, axis=1), g(a)), deep)
+    over_slices(lambda a: (fnp.sum(a, axis=1), fnp.sum(a)), deep)
+
+
+# ---- loops ---------------------------------------------------------------------------------------
+
+
+def test_scans_load_and_store_slices_both_ways() -> None:
+    xs = np.arange(36, dtype="float64").reshape(12, 3) / 7
+    ns = np.arange(12, dtype="int32")
+    flags = ns % 3 == 0
+
+    def f(xs: Any, ns: Any, flags: Any, reverse: bool) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            row, n, flag = x
+            c = fnp.where(flag, c + row.sum() * n, c - row[1])
+            return c, (row * c, ~flag, n + 1, c)
+
+        return lax.scan(step, 0.25, (xs, ns, flags), reverse=reverse)
+
+    for reverse in (False, True):
+        check(lambda *a, r=reverse: f(*a, r), xs, ns, flags)
+
+
+def test_carries_that_change_places() -> None:
+    def step(_: Any, c: Any) -> Any:
+        a, b, _n, d = c
+        return b, a + b, a, d
+
+    check(lambda *c: lax.fori_loop(0, 21, step, c), 1, 2, 3, 4.5)
+    check(lambda *c: lax.fori_loop(0, 20, lambda _, v: (v[2], v[0], v[1]), c), 1.0, 2.0, 3.0)
+
+
+def test_no_steps_and_one() -> None:
+    def f(n: Any, x: Any) -> Any:
+        return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 3), (0, x))
+
+    compiled, _ = loops_of(f, 0, 2.5)
+    for n in (0, 1, 2, 7):
+        assert_same(compiled(n, 2.5), (n, 2.5 * 3**n))
+    check(lambda x: lax.fori_loop(3, 3, lambda _, c: c + 1, x), 5)
+    check(lambda x: lax.scan(lambda c, v: (c + v, c), 5.0, x), np.zeros(0))
+    check(lambda x: lax.scan(lambda c, v: (c + v, c), 5.0, x), np.ones(1))
+
+
+def test_loops_in_loops() -> None:
+    def f(x: Any, n: Any) -> Any:
+        def inner(c: Any) -> Any:
+            return lax.while_loop(lambda v: (v > 1) & (v < 1e6), lambda v: v * 0.75 + n, c)
+
+        def middle(i: Any, c: Any) -> Any:
+            c = lax.cond(
+                c > i, lambda: inner(c), lambda: lax.fori_loop(0, i, lambda _, v: v + n, c)
+            )
+            return c * 1.5
+
+        def outer(c: Any, _: Any) -> Any:
+            c = lax.fori_loop(0, 4, middle, c) + x
+            return c, lax.scan(lambda s, v: (s + v, s * v), c, fnp.arange(3.0))[1]
+
+        return lax.scan(outer, x, None, length=9)
+
+    check(f, 3.25, 0.125)
+
+
+def test_many_values_and_deep_nests() -> None:
+    # More than there are registers.
+    def step(_: Any, c: Any) -> Any:
+        total = sum(c[1:], c[0])
+        return tuple(c[i - 1] * 0.5 + c[i] / 3 - total * 0.01 * i for i in range(len(c)))
+
+    for dtype in FLOATS:
+        start = tuple(np.dtype(dtype).type(i) for i in range(24))
+        check(lambda *c: lax.fori_loop(0, 30, step, c), *start)
+
+    def integers(_: Any, c: Any) -> Any:
+        total = sum(c[1:], c[0])
+        return tuple((c[i - 1] ^ (c[i] << i)) + total // (i + 1) for i in range(len(c)))
+
+    check(lambda *c: lax.fori_loop(0, 30, integers, c), *range(24))
+
+    def nest(depth: int) -> Callable[[Any], Any]:
+        if depth == 0:
+            return lambda c: c * 1.0001 + depth
+        below = nest(depth - 1)
+        return lambda c: lax.fori_loop(0, 2, lambda i, v: below(v) + i, c)
+
+    check(nest(8), 1.0)
+
+
+def test_constants_of_a_loop() -> None:
+    table = np.linspace(0, 1, 5)
+    large = np.linspace(0, 1, 5000)
+
+    def f(x: Any, scale: Any) -> Any:
+        known = fnp.asarray(table)
+        return lax.fori_loop(0, 7, lambda i, c: c * scale + known * known[2] + i, x)
+
+    check(f, np.ones(5), 1.5)
+    # One that no step reads may be of any size.
+    check(lambda x, y: lax.scan(lambda c, _: (c + 1, None), (x, y)[0], None, length=5), 1.0, large)
+
+
+def test_a_loop_that_becomes_code_on_its_way() -> None:
+    def f(n: Any, x: Any) -> Any:
+        def step(c: Any) -> Any:
+            i, a, b = c
+            return i + 1, b * 0.5 + a, a - i
+
+        return lax.while_loop(lambda c: c[0] < n, step, (0, x, x))
+
+    run = fc.jit(f)  # nothing asks for the code before it pays
+    n = 60001
+    i, a, b = 0, 1.25, 1.25
+    for _ in range(n):
+        i, a, b = i + 1, b * 0.5 + a, a - i
+    assert_same(run(n, 1.25), (n, a, b))
+    assert_same(run(3, 1.25), f(3, 1.25))
+
+
+def test_donated_carries() -> None:
+    def f(x: Any) -> Any:
+        return lax.fori_loop(0, 1000, lambda i, c: c * 0.5 + i, x)
+
+    expected = fc.jit(f)(fnp.arange(4.0))
+    assert_same(fc.jit(f, donate_argnums=0)(fnp.arange(4.0)), expected)
+
+
+def test_batches_and_derivatives_of_loops() -> None:
+    def f(x: Any) -> Any:
+        return lax.fori_loop(0, 40, lambda _, c: fnp.sin(c) * 1.1 + fnp.exp(-c * c), x)
+
+    check(fc.vmap(f), np.linspace(-1, 1, 6))
+    check(
+        fc.vmap(lambda n: lax.while_loop(lambda v: v < 100, lambda v: v * 2 + 1, n)), np.arange(5)
+    )
+    value = fc.jit(fc.grad(f))(0.3)
+    with fc.disable_jit():
+        assert_same(value, fc.grad(f)(0.3))
+
+
+# ---- what is left to kernels ---------------------------------------------------------------------
+
+
+def test_the_report_says_why_a_loop_has_no_code() -> None:
+    def why(f: Callable[..., Any], *args: Any) -> list[str]:
+        return [loop.why_not for loop in loops_of(f, *args)[1]]
+
+    big = np.ones((40, 40))
+    assert why(lambda x: lax.fori_loop(0, 3, lambda _, c: c @ c, np.ones((2, 2)) * x), 1.0) == [
+        "dot_general"
+    ]
+    assert why(lambda x: lax.fori_loop(0, 3, lambda _, c: c + 1, x), big) == [
+        "an array of 1600 elements"
+    ]
+    assert why(lambda x: lax.fori_loop(0, 3, lambda _, c: c + 1, x), np.float16(1)) == [
+        "elements of f16"
+    ]
+    assert why(lambda x: lax.fori_loop(0, 3, lambda _, c: c + 1, x), 1.0) == [""]
+    loops = loops_of(
+        lambda x: lax.fori_loop(
+            0, 3, lambda _, c: lax.fori_loop(0, 2, lambda _, v: v + 1, c[0, 0]) + c, x
+        ),
+        big,
+    )[1]
+    assert [(loop.operation, loop.is_machine_code) for loop in loops] == [
+        ("scan", False),
+        ("scan", True),
+    ]
+    assert loops[0].location[0].endswith("test_loop_code.py")
+    assert repr(loops[1]).startswith("scan runs as machine code at ")
+    assert "equation by equation: an array of 1600 elements" in repr(loops[0])
+
+
+SCRIPT = """
+import ctypes, sys
+import farcall as fc, numpy as np
+from farcall import lax
+
+if sys.argv[1] == "refuse":
+    PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1
+    if ctypes.CDLL(None).prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0:
+        sys.exit(77)
+f = fc.jit(lambda x: lax.fori_loop(0, 100000, lambda i, c: c * np.float32(0.75) + i, x))
+print(np.asarray(f(np.float32(1))).tobytes().hex())
+print([loop.why_not for loop in f.lower(np.float32(1)).compile().report().loops])
+"""
+
+
+def run_script(argument: str, **environment: str) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, argument],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77:
+        pytest.skip("this kernel cannot refuse executable memory")
+    assert done.returncode == 0, done.stderr
+    bits, loops = done.stdout.splitlines()
+    return bits, loops
+
+
+def test_without_code_the_bits_are_the_same() -> None:
+    bits, loops = run_script("")
+    assert loops == "['']"
+    assert run_script("", FARCALL_JIT="0") == (bits, "[]")
+    without_avx2 = "['this processor, or FARCALL_ISA, has no AVX2']"
+    assert run_script("", FARCALL_ISA="baseline") == (bits, without_avx2)
+    assert run_script("refuse") == (bits, "['the system allows no executable memory']")
+
+
+# ---- interrupts and threads ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [lambda c: c + 1, lambda c: (c * 3) // 7, lambda c: fnp.sin(c * 1e-3).astype("int64") + c * 0],
+    ids=["sum", "division", "call"],
+)
+def test_endless_loops_can_be_interrupted(body: Callable[[Any], Any]) -> None:
+    run = fc.jit(lambda x: lax.while_loop(lambda c: c != -1, body, x))
+
+    def interrupt() -> None:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            run(5)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        thread.join()
+    # It is whole afterwards.
+    check(lambda x: lax.fori_loop(0, 100, lambda _, c: c + 2, x), 5)
+
+
+def test_threads_make_the_code_once_and_share_it() -> None:
+    run = fc.jit(lambda x: lax.fori_loop(0, 30000, lambda i, c: c * 0.5 + i, x))
+    expected, results = [], [None] * 8
+
+    def call(i: int) -> None:
+        results[i] = run(float(i))
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i in range(8):
+        value = float(i)
+        for n in range(30000):
+            value = value * 0.5 + n
+        expected.append(value)
+    assert_same(results, expected)
+
+
+# ---- random loops --------------------------------------------------------------------------------
+
+
+class RandomLoop:
+    """A step of random operations on values of random dtypes and small shapes."""
+
+    def __init__(self, seed: int):
+        self.random = random.Random(seed)
+        width = self.random.choice([1, 1, 2, 3, 4, 8])
+        self.dtypes = self.random.sample(("bool", *FLOATS, *INTS), self.random.randint(1, 3))
+        self.shapes = [() if self.random.random() < 0.5 else (width,) for _ in range(5)]
+        self.seed = seed
+
+    def start(self) -> list[np.ndarray]:
+        picked = np.random.default_rng(self.seed)
+        return [
+            np.asarray(picked.choice(corners(self.dtypes[i % len(self.dtypes)]), shape))
+            for i, shape in enumerate(self.shapes)
+        ]
+
+    def operation(self, r: random.Random, values: list[Any]) -> Any:
+        x = r.choice(values)
+        same = [v for v in values if v.dtype == x.dtype and (v.shape == x.shape or v.shape == ())]
+        y = r.choice(same)
+        kind = x.dtype.kind
+        choices: list[Callable[[], Any]] = [
+            lambda: fnp.where(x < y, x, y),
+            lambda: fnp.where(x == y, y, x),
+            lambda: fnp.maximum(x, y),
+            lambda: x.astype(r.choice(self.dtypes)),
+        ]
+        if x.shape:
+            choices += [lambda: x[::-1], lambda: x[0], lambda: fnp.concatenate([x[1:], x[:1]])]
+        else:
+            choices += [lambda: lax.cond(x > y, lambda: x, lambda: y)]
+            choices += [lambda: lax.fori_loop(0, 3, lambda _, c: fnp.where(c < y, y, c), x)]
+        if kind == "b":
+            choices += [lambda: x & y, lambda: x | y, lambda: x ^ y, lambda: ~x]
+        elif kind in "iu":
+            choices += [lambda: x + y, lambda: x - y, lambda: x * y, lambda: lax.div(x, y)]
+            choices += [lambda: lax.rem(x, y), lambda: x ^ y, lambda: x << y, lambda: x >> y]
+        else:
+            choices += [lambda: x + y, lambda: x - y, lambda: x * y, lambda: x / y]
+            choices += [lambda: fnp.exp(x), lambda: fnp.tanh(x), lambda: fnp.floor(x), lambda: -x]
+            choices += [lambda: fnp.sin(x), lambda: fnp.sqrt(fnp.abs(x))]
+        return r.choice(choices)()
+
+    def __call__(self, carry: list[Any], xs: Any) -> Any:
+        r = random.Random(self.seed + 1)
+
+        def step(carry: Any, x: Any) -> Any:
+            r.seed(self.seed + 1)
+            values = [*carry, *([x] if x is not None else [])]
+            for _ in range(12):
+                values.append(self.operation(r, values))
+            new = [
+                next(v for v in reversed(values) if (v.dtype, v.shape) == (c.dtype, c.shape))
+                for c in carry
+            ]
+            return new, values[-1]
+
+        return lax.scan(step, carry, xs)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_random_loops(block: int) -> None:
+    for seed in range(25 * block, 25 * block + 25):
+        loop = RandomLoop(seed)
+        xs = np.resize(corners(loop.dtypes[0]), (9,))
+        check(loop, [fnp.asarray(v) for v in loop.start()], xs, what=f"seed {seed}")
