@@ -105,15 +105,29 @@ class Bankful {
   void spill(const Interval& interval) {
     const RegType type = code_.regs[interval.reg];
     const int32_t bytes = type.bank == Bank::kGeneral ? 8 : type.bytes() <= 16 ? 16 : 32;
+    // One that held nothing since the interval began, or a new one.
+    const auto slot = std::ranges::find_if(
+        slots_, [&](const Slot& each) { return each.bytes == bytes && each.end < interval.begin; });
+    if (slot != slots_.end()) {
+      slot->end = interval.end;
+      allocation_.locations[interval.reg] = {Location::Kind::kStack, slot->offset};
+      return;
+    }
     allocation_.stack_bytes = (allocation_.stack_bytes + bytes - 1) / bytes * bytes;
     allocation_.locations[interval.reg] = {Location::Kind::kStack, allocation_.stack_bytes};
+    slots_.push_back({allocation_.stack_bytes, bytes, interval.end});
     allocation_.stack_bytes += bytes;
   }
+
+  struct Slot {
+    int32_t offset, bytes, end;  // of the last interval there
+  };
 
   const Code& code_;
   Allocation& allocation_;
   std::vector<bool> is_free_;
   std::vector<Interval> active_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace

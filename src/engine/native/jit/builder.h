@@ -14,6 +14,7 @@ class Builder {
  public:
   Builder() { blocks_.push_back({}); }
 
+  size_t num_regs() const { return regs_.size(); }
   // A register that may change here, and one that may change in the loop that begins next.
   Reg new_reg(RegType type) { return new_reg_at(type, level()); }
   Reg new_carry(RegType type) { return new_reg_at(type, level() + 1); }

@@ -25,6 +25,8 @@ constexpr int kBetweenLooks = 1 << 18;
 // What an instruction and a constant take at most, and all else.
 constexpr size_t kInstBytes = 160, kOtherBytes = 4096;
 constexpr size_t kMostInsts = 20000;
+// Any stack has as much left where kernels run.
+constexpr int32_t kMostStackBytes = 1 << 15;
 
 int64_t look_for_interrupt() noexcept { return poll_interrupt_and_keep() ? 1 : 0; }
 
@@ -35,6 +37,7 @@ bool can_encode() { return loop_target() != LoopTarget::kBaseline; }
 std::vector<std::byte> encode(const Code& code) {
   if (code.insts.size() > kMostInsts) return {};
   const Allocation allocation = allocate(code, Assembler::kNumGeneral, Assembler::kNumVector);
+  if (allocation.stack_bytes > kMostStackBytes) return {};
   std::vector<std::byte> bytes(kOtherBytes + code.insts.size() * kInstBytes);
   try {
     bytes.resize(Assembler(code, allocation, bytes.data(), bytes.size()).assemble());

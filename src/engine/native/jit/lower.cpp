@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ namespace {
 // Elements of an array that are kept in registers, one in each or several; steps of a loop inside
 // that are written one after the other.
 constexpr int64_t kMostElements = 32, kMostLanes = 64, kMostUnrolled = 16;
+// Steps that are written out may hold others, so that a short program becomes long.
+constexpr size_t kMostEquations = 20000, kMostRegs = 20000;
 
 // How arrays of more than one element lie in registers.
 struct Packing {
@@ -94,6 +97,7 @@ class Lowering {
   void store(const Value& value, Arg address);
   Value constant(ShapeDtype type, const Storage& storage);
   void check_size(ShapeDtype type) const;
+  void check_room();
   // In memory: bytes of a part of an array.
   int part_bytes(ShapeDtype type, size_t part) const;
 
@@ -118,7 +122,7 @@ class Lowering {
 
   const Packing packing_;
   Builder b_;
-  int depth_ = 0;
+  size_t num_equations_ = 0;
 };
 
 std::vector<Value> values_of(const auto& carries) {
@@ -144,6 +148,12 @@ void Lowering::check_size(ShapeDtype type) const {
   }
 }
 
+void Lowering::check_room() {
+  if (++num_equations_ > kMostEquations || b_.num_regs() > kMostRegs) {
+    throw Refusal{"too many operations"};
+  }
+}
+
 int Lowering::part_bytes(ShapeDtype type, size_t part) const {
   const int64_t lanes = lanes_of(type);
   const int64_t left = type.size() - static_cast<int64_t>(part) * lanes;
@@ -151,6 +161,7 @@ int Lowering::part_bytes(ShapeDtype type, size_t part) const {
 }
 
 Value Lowering::load(ShapeDtype type, Arg address) {
+  check_room();
   Value value{type, {}};
   const RegType reg = reg_type_of(type);
   if (type.dtype() == DType::kBool && lanes_of(type) > 1) throw Refusal{"several bools at a time"};
@@ -213,6 +224,7 @@ std::vector<Value> Lowering::run(const Program& program, std::span<const Value> 
     return values[atom.index];
   };
   for (const Equation& equation : program.equations) {
+    check_room();
     std::vector<Value> operands;
     for (const Atom atom : equation.inputs) operands.push_back(value_of(atom));
     for (const uint32_t output : equation.outputs) check_size(program.variable_types[output]);
@@ -319,18 +331,18 @@ void Lowering::end_step(std::vector<Carried>& carries, std::span<const Value> re
     Arg from;
   };
   std::vector<Change> changes;
+  std::unordered_set<Reg> changing;
   for (size_t i = 0; i < carries.size(); ++i) {
     const RegType type = reg_type_of(carries[i].value.type);
     for (size_t part = 0; part < carries[i].regs.size(); ++part) {
       const Arg from = results[i].parts[part];
       if (from == Arg::reg(carries[i].regs[part])) continue;
+      changing.insert(carries[i].regs[part]);
       changes.push_back({carries[i].regs[part], type, from});
     }
   }
   for (Change& change : changes) {
-    const bool is_carry = std::ranges::any_of(
-        changes, [&](const Change& other) { return change.from == Arg::reg(other.to); });
-    if (!is_carry) continue;
+    if (!change.from.is_reg() || !changing.contains(change.from.as_reg())) continue;
     const Reg kept = b_.new_reg(change.type);
     b_.move(kept, change.type, change.from);
     change.from = Arg::reg(kept);
