@@ -261,7 +261,7 @@ def test_what_is_refused():
         "gcd: takes integers, got float32 and int32": lambda: fnp.gcd(V, 2),
         "polyder: the order must not be negative": lambda: fnp.polyder(V, -1),
         "polyfit: x must be a vector and y": lambda: fnp.polyfit(X, V, 1),
-        "choose: a number is outside of the choices": lambda: fnp.choose(np.array([2]), [V[:1]]),
+        "choose: index 2 lies outside of": lambda: fnp.choose(np.array([2]), [V[:1]]),
         "fill_diagonal: arrays are immutable; call it with inplace=False": (
             lambda: fnp.fill_diagonal(X, 1)
         ),
