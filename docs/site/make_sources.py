@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import farcall
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 # Pages outside of docs/, and their names in the site.
 ELSEWHERE = {
     "README.md": "overview.md",
@@ -27,7 +28,7 @@ ELSEWHERE = {
     "examples/README.md": "examples.md",
 }
 PAGES = {ROOT / path: name for path, name in ELSEWHERE.items()} | {
-    path: path.name for path in (ROOT / "docs").glob("*.md")
+    path: path.name for path in DOCS.glob("*.md")
 }
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)")
 
@@ -43,8 +44,10 @@ def with_links(page: Path) -> str:
             return match[1]
         target = (page.parent / match[1]).resolve()
         if target.is_dir():
-            target = target / ("index.md" if target.name == "docs" else "README.md")
-        return PAGES.get(target, match[1])
+            target = target / ("index.md" if target == DOCS else "README.md")
+        if target in PAGES:
+            return PAGES[target]
+        return str(target.relative_to(DOCS)) if target.is_relative_to(DOCS) else match[1]
 
     return LINK.sub(moved, page.read_text())
 
@@ -150,6 +153,7 @@ def reference(tags: Path) -> str:
 def main(folder: Path, tags: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "api").mkdir(parents=True)
+    shutil.copytree(DOCS / "pictures", folder / "pictures")
     texts = {name: with_links(page) for page, name in PAGES.items()}
     texts["index.md"] = titles_for_names(texts["index.md"]) + "".join(
         toctree(pages, f":caption: {heading}") for heading, pages in sections(texts["index.md"])

@@ -98,7 +98,7 @@ import json, sys
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullLocator
 source, target = sys.argv[1:]
 data = json.load(open(source))
 plt.rcParams["svg.hashsalt"] = "farcall"
@@ -131,6 +131,10 @@ for axes, title in ((times, "time of a call in µs"), (rates, "GB/s")):
     axes.spines[["top", "right"]].set_visible(False)
     axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
     axes.xaxis.set_major_formatter(lambda x, _: next(f"{x / 2**k:g} {u}B" for k, u in ((30, "Gi"), (20, "Mi"), (10, "Ki"), (0, "")) if x >= 2**k or k == 0))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
 times.legend(frameon=False, fontsize=9)
 figure.savefig(target, dpi=150)
 )py";
