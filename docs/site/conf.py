@@ -27,7 +27,9 @@ highlight_language = "text"
 
 html_theme = "furo"
 html_title = f"farcall {release}"
-html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
+html_domain_indices = html_copy_source = html_show_sourcelink = html_show_sphinx = (
+    html_show_copyright
+) = False
 html_extra_path = [os.environ["FARCALL_SITE_FILES"]]
 html_static_path = [os.path.join(os.path.dirname(__file__), "static")]
 html_css_files = ["site.css"]

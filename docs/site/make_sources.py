@@ -83,15 +83,16 @@ def public_modules() -> list[ModuleType]:
 
 def directive(path: str, value: object, documented: dict[int, str]) -> str:
     """What documents one name. A thing of several names is described at the first of them."""
+    name = path.rsplit(".", 1)[1]  # Sphinx puts the module before it
     kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
     if kind == "data":
-        return f".. py:data:: {path}\n   :value: {value!r}\n"
+        return f".. py:data:: {name}\n   :value: {value!r}\n"
     first = documented.setdefault(id(value), path)
     if first != path:
-        return f".. py:{kind}:: {path}\n\n   Another name of :py:obj:`{first}`.\n"
+        return f".. py:{kind}:: {name}\n\n   Another name of :py:obj:`{first}`.\n"
     origin = (getattr(value, "__module__", None) or "").split(".")[0]
     if origin != "farcall":
-        return f".. py:{kind}:: {path}\n\n   That of {origin}.\n"
+        return f".. py:{kind}:: {name}\n\n   That of {origin}.\n"
     return f".. auto{kind}:: {path}\n" + ("   :members:\n" if kind == "class" else "")
 
 
