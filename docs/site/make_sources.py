@@ -119,18 +119,22 @@ def first_sentence(text: str | None) -> str:
 # ---- C++ ----
 
 
+def first_comment(header: Path) -> str:
+    """What a header says of itself, as plain text."""
+    comment = re.match(r"(?://.*\n)+|/\*(?s:.*?)\*/", header.read_text())
+    return re.sub(r"^(?://|/\*| \*/?) ?", "", comment[0], flags=re.MULTILINE) if comment else ""
+
+
 def header_rows(tags: Path) -> list[str]:
     """A row for each public header that doxygen has a page of."""
-    rows = []
+    rows = {}
     for compound in ElementTree.parse(tags).getroot().findall("compound[@kind='file']"):
-        path = (compound.findtext("path") or "") + (compound.findtext("name") or "")
-        header = ROOT / "include" / path
-        comment = re.match(r"((?:^//.*\n)+)", header.read_text(), re.MULTILINE)
-        about = re.sub(r"^// ?", "", comment[1], flags=re.MULTILINE) if comment else ""
-        page = compound.findtext("filename") or ""
-        about = first_sentence(about).replace("|", "\\|").replace("<", "&lt;")
-        rows.append(f"| <a href='cpp/{page}'><code>{path}</code></a> | {about} |")
-    return sorted(rows)
+        folder, name, page = (compound.findtext(tag) or "" for tag in ("path", "name", "filename"))
+        header = ROOT / "include" / folder / name
+        path = header.relative_to(ROOT / "include")
+        about = first_sentence(first_comment(header)).replace("|", "\\|").replace("<", "&lt;")
+        rows[path] = f"| <a href='cpp/{page}'><code>{path}</code></a> | {about} |"
+    return [rows[path] for path in sorted(rows)]
 
 
 def reference(tags: Path) -> str:
