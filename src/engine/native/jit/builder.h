@@ -1,6 +1,7 @@
 // Writes a Code. What depends on nothing that a loop changes is computed before that loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <unordered_map>
