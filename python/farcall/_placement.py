@@ -8,11 +8,10 @@ from typing import Any, cast
 
 from farcall import _core, tree
 from farcall._devices import Device, is_local
+from farcall._mesh import AbstractMesh, Mesh
+from farcall._partition_spec import PartitionSpec
 from farcall._sharding import (
-    AbstractMesh,
-    Mesh,
     NamedSharding,
-    PartitionSpec,
     Shard,
     Sharding,
     SingleDeviceSharding,

@@ -89,7 +89,7 @@ TEST(Lower, EveryExampleIsLoweredOrRelayed) {
     if (!program->axis_names.empty() || !primitive.never_run.empty()) continue;
     LowerOptions options;
     bool is_relayed = false;
-    options.relay = [&](const Program&, const Equation&) {
+    options.relay = [&](const Program&, const Equation&, RelayPlace) {
       is_relayed = true;
       return 7;
     };
@@ -109,7 +109,7 @@ TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
       "input_output_aliases=() legacy_backend_config=None output_layouts=(None,) "
       "result_types=(f32[2],) target_name=f vmap_method=None] c b in (d,) }");
   LowerOptions options;
-  options.relay = [](const Program&, const Equation& equation) {
+  options.relay = [](const Program&, const Equation& equation, RelayPlace) {
     return equation.primitive->name == "ndtri" ? 1 : 2;
   };
   const Module module = lower(*program, options);
