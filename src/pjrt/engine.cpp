@@ -25,7 +25,8 @@ class PjrtEngine final : public MeshEngine {
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
     const Device& device = options.device ? *options.device : *devices()[0];
-    return compile_for(static_cast<const PjrtDevice&>(device), std::move(program), nullptr);
+    return compile_for(static_cast<const PjrtDevice&>(device), std::move(program), nullptr,
+                       options.donated_inputs);
   }
   std::shared_ptr<const Executable> compile_over(ProgramPtr program,
                                                  const MeshLayout& layout) const override {

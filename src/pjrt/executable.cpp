@@ -50,15 +50,16 @@ std::optional<MeshLayout> own_layout(const Program& program, const PjrtDevice& d
 
 class PjrtExecutable final : public Executable {
  public:
-  PjrtExecutable(const PjrtDevice& device, ProgramPtr program, const MeshLayout* layout)
-      : Executable(device, std::move(program), false),
-        device_(device),
-        overwrites_(input_types().size(), false) {
+  PjrtExecutable(const PjrtDevice& device, ProgramPtr program, const MeshLayout* layout,
+                 std::vector<bool> donated)
+      : Executable(device, std::move(program), false), device_(device) {
     check_expansion(this->program(), "compile");
     const ProgramPtr live = stablehlo::prepared(program_ptr(), device.description().platform);
     if (layout) layout_ = *layout;
     is_spread_ = layout != nullptr;
     if (!layout_) layout_ = own_layout(*live, device);
+    overwrites_ = layout_ ? std::vector<bool>() : std::move(donated);
+    overwrites_.resize(input_types().size(), false);
     devices_ = {&device};
     if (layout_) {
       devices_.clear();
@@ -118,9 +119,10 @@ class PjrtExecutable final : public Executable {
         arguments[place].push_back(constant->get());
       }
     }
-    const auto results = takes_run_
-                             ? execute_with_relays(std::move(arguments), outputs.size(), options)
-                             : loaded_->execute(arguments, outputs.size(), waits());
+    const std::vector<int64_t> kept = kept_inputs(inputs);
+    const auto results =
+        takes_run_ ? execute_with_relays(std::move(arguments), outputs.size(), options, kept)
+                   : loaded_->execute(arguments, outputs.size(), waits(), kept);
     std::vector<std::vector<Storage>> made(outputs.size());
     for (size_t place = 0; place < devices_.size(); ++place) {
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -145,6 +147,7 @@ class PjrtExecutable final : public Executable {
     stablehlo::LowerOptions options;
     options.max_inline_bytes = kInlineBytes;
     options.platform = device_.description().platform;
+    options.donated = overwrites_;
     options.layout = layout_ ? &*layout_ : nullptr;
     // Other devices cannot call the host.
     if (!device_.client().is_cpu()) return options;
@@ -156,6 +159,21 @@ class PjrtExecutable final : public Executable {
       return relays_.emplace_back(std::make_unique<const Relay>(place))->id();
     };
     return options;
+  }
+
+  // The donated inputs of which somebody else has the memory, or a view of it; and all of a program
+  // that may fail after it has written them.
+  std::vector<int64_t> kept_inputs(std::span<const Storage* const> inputs) const {
+    std::vector<int64_t> kept;
+    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!overwrites_[i]) continue;
+      const auto* buffer = static_cast<const PjrtBuffer*>(inputs[i]->buffer());
+      if (takes_run_ || consumed.empty() || !consumed[i] || buffer->handle().use_count() > 1) {
+        kept.push_back(static_cast<int64_t>(i));
+      }
+    }
+    return kept;
   }
 
   ShapeDtype shard_type(size_t output) const {
@@ -179,7 +197,7 @@ class PjrtExecutable final : public Executable {
 
   std::vector<std::vector<CBuffer*>> execute_with_relays(
       std::vector<std::vector<CBuffer*>> arguments, size_t num_results,
-      const ExecutionOptions& options) const {
+      const ExecutionOptions& options, std::span<const int64_t> kept) const {
     ExecutionOptions of_run = options;
     if (of_run.run_id == 0) of_run.run_id = new_run_id();
     const Run run(of_run, numbers_);
@@ -194,7 +212,7 @@ class PjrtExecutable final : public Executable {
     }
     std::vector<std::vector<CBuffer*>> results;
     try {
-      results = loaded_->execute(arguments, num_results, true);
+      results = loaded_->execute(arguments, num_results, true, kept);
     } catch (const Error&) {
       run.raise_if_failed();
       throw;
@@ -222,8 +240,8 @@ class PjrtExecutable final : public Executable {
 }  // namespace
 
 std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program,
-                                              const MeshLayout* layout) {
-  return std::make_shared<PjrtExecutable>(device, std::move(program), layout);
+                                              const MeshLayout* layout, std::vector<bool> donated) {
+  return std::make_shared<PjrtExecutable>(device, std::move(program), layout, std::move(donated));
 }
 
 }  // namespace farcall::pjrt

@@ -9,10 +9,11 @@
 
 namespace farcall::pjrt {
 
-// On one device, with the help of others where the program holds a shard_map over several; or with
-// a layout on all devices of its mesh, which are of the same client. Raises what lowering and the
-// plugin raise.
+// On one device, whose results may use the memory of donated inputs, with the help of others where
+// the program holds a shard_map over several; or with a layout on all devices of its mesh, which
+// are of the same client. Raises what lowering and the plugin raise.
 std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program,
-                                              const MeshLayout* layout);
+                                              const MeshLayout* layout,
+                                              std::vector<bool> donated = {});
 
 }  // namespace farcall::pjrt

@@ -18,9 +18,10 @@ class Loaded {
   Loaded& operator=(const Loaded&) = delete;
 
   // Takes the arguments of each device, and gives the results of each, which are new buffers. Waits
-  // for the end where `waits`.
+  // for the end where `waits`. Donated arguments are written but for those of the numbers `kept`.
   std::vector<std::vector<CBuffer*>> execute(std::span<const std::vector<CBuffer*>> arguments,
-                                             size_t num_results, bool waits) const;
+                                             size_t num_results, bool waits,
+                                             std::span<const int64_t> kept = {}) const;
 
   // Between arguments and results; 0 where the plugin does not tell.
   size_t temp_bytes() const;

@@ -295,12 +295,16 @@ Module Emitter::finish(const Program& program, const Values& inputs, const Value
     return fmt::format(" {{sdy.sharding = #sdy.sharding{}}}",
                        sharding_text(type, i < specs.size() ? specs[i] : PartitionSpec()));
   };
+  const auto is_donated = [&](size_t i) {
+    return !layout && i < options_.donated.size() && options_.donated[i];
+  };
   const std::vector<PartitionSpec> none;
   std::string header, results;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    header += fmt::format("{}{}: {}{}", i == 0 ? "" : ", ", arguments[i].name,
-                          type_text(arguments[i].type),
-                          lies(arguments[i].type, layout ? layout->inputs : none, i));
+    header += fmt::format(
+        "{}{}: {}{}", i == 0 ? "" : ", ", arguments[i].name, type_text(arguments[i].type),
+        is_donated(i) ? " {jax.buffer_donor = true}"
+                      : lies(arguments[i].type, layout ? layout->inputs : none, i));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     results += fmt::format("{}{}{}", i == 0 ? "" : ", ", type_text(outputs[i].type),

@@ -51,15 +51,6 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
                           equation.primitive->name));
 }
 
-bool has_axes(std::span<const MeshAxis> axes, const ShardMapParams& map) {
-  return !axes.empty() && map.devices.empty() &&
-         std::ranges::all_of(map.mesh, [&](const auto& one) {
-           return std::ranges::any_of(axes, [&](const MeshAxis& axis) {
-             return axis.name == one.first && axis.size == one.second;
-           });
-         });
-}
-
 // What XLA has with few digits, or with other values at poles and negative numbers.
 bool is_inexact(std::string_view primitive) {
   return primitive == "zeta" || primitive == "polygamma" || primitive == "digamma";
@@ -81,6 +72,7 @@ const Rules& all_rules() {
     add_sort(all);
     add_control_flow(all);
     add_collectives(all);
+    add_meshes(all);
     return all;
   }();
   return rules;
@@ -125,7 +117,7 @@ Values Emitter::equation(const Program& program, const Equation& equation,
     call.results.push_back(program.variable_types[output]);
   }
   const auto* map = try_params<ShardMapParams>(equation.params.get());
-  if (map && has_axes(free_axes(), *map)) {
+  if (map && map->devices.empty() && !free_axes().empty() && has_axes(free_axes(), map->mesh)) {
     const ProgramPtr body = prepared(map->jaxpr, options_.platform);
     return on_each_device(inputs, map->in_specs, call.results, map->out_specs,
                           [&](const Values& shards) { return this->program(*body, shards); });

@@ -34,6 +34,8 @@ struct LowerOptions {
   // The program runs on all devices of a mesh (Shardy's dialect); null: on one. shard_map over axes
   // of this mesh becomes a computation of each device, and all else is cut by the plugin.
   const MeshLayout* layout = nullptr;
+  // Inputs whose memory may be used for results, of a program on one device; empty: none.
+  std::vector<bool> donated = {};
   // Whose functions platform_dependent runs inside of shard_map.
   std::string platform = {};
   // Constants of more bytes become arguments.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <farcall/core/quote.h>
+#include <farcall/primitives/shard_map.h>
 
 #include "stablehlo/rules.h"
 
@@ -100,6 +101,15 @@ Values Emitter::on_each_device(std::span<const Value> inputs,
     values.pop_back();
   }
   return values;
+}
+
+void add_meshes(Rules& rules) {
+  rules["sharding_constraint"] = [](Emitter& e, const Call& call) -> Values {
+    const auto& p = call.params<ShardingConstraintParams>();
+    if (e.free_axes().empty() || !has_axes(e.free_axes(), p.mesh)) return {call.inputs[0]};
+    return {e.op("sdy.sharding_constraint", call.inputs, call.result(),
+                 "sharding = #sdy.sharding" + sharding_text(call.result(), p.spec))};
+  };
 }
 
 }  // namespace farcall::stablehlo

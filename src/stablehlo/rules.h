@@ -42,6 +42,7 @@ void add_indexing(Rules& rules);
 void add_products(Rules& rules);
 void add_control_flow(Rules& rules);
 void add_collectives(Rules& rules);
+void add_meshes(Rules& rules);
 void add_sort(Rules& rules);
 
 // A foreign call as a custom call of its target.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <farcall/primitives/control_flow.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
@@ -24,6 +25,14 @@ bool has_any_rule(const Program& program) {
   bool found = false;
   for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
     found |= has_partition_rule(equation);
+  });
+  return found;
+}
+
+bool has_constraint(const Program& program) {
+  bool found = false;
+  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+    found |= try_params<ShardingConstraintParams>(equation.params.get()) != nullptr;
   });
   return found;
 }
@@ -74,7 +83,7 @@ class Partitioner {
  private:
   std::vector<Array> run(const Program& program, std::span<const Array> arrays, const Specs& inputs,
                          Specs& outputs) const {
-    Propagation values(program, inputs);
+    Propagation values(program, inputs, mesh_.axes());
     std::vector<Array> results =
         evaluate(program, arrays, [&](const Equation& equation, std::span<const Array> operands) {
           return apply(equation, operands, values);
@@ -191,9 +200,12 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs) {
   const Program& program = executable.program();
   if (mesh.devices().size() <= 1) return nullptr;
-  const bool holds_calls = is_any_split(specs) &&
-                           program.derived.find_or_make<bool>(
-                               "holds calls to divide", {}, [&] { return has_any_rule(program); });
+  const auto holds = [&](const char* kind, bool (*has)(const Program&)) {
+    return program.derived.find_or_make<bool>(kind, {}, [&] { return has(program); });
+  };
+  const bool holds_calls =
+      (is_any_split(specs) || holds("holds constraints of shardings", has_constraint)) &&
+      holds("holds calls to divide", has_any_rule);
   const MeshEngine* engine = mesh_engine_of(executable.device(), mesh);
   if (!holds_calls && !engine) return nullptr;
   std::string kind = "divided over " + mesh.to_string();
@@ -209,7 +221,7 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
       divided = std::move(made.program);
       outputs = std::move(made.outputs);
     } else {
-      Propagation values(program, specs);
+      Propagation values(program, specs, mesh.axes());
       values.add_all();
       outputs = values.outputs();
     }

@@ -16,7 +16,7 @@ import pytest
 from both import FARCALL, JAX, Modules
 from farcall import lax
 
-# What XLA cannot do: it has no way to stop a run, and waits for ever for a device that does not come.
+# XLA has no way to stop a run, and waits for ever for a device that does not come.
 on_native = pytest.mark.skipif(
     fc.devices()[0].engine != "native", reason="plugins do not end a run before its end"
 )
