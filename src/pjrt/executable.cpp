@@ -15,7 +15,7 @@
 #include "pjrt/buffer.h"
 #include "pjrt/loaded.h"
 #include "pjrt/relay.h"
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 namespace {

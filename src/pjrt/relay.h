@@ -23,7 +23,7 @@
 #include <farcall/program/engine.h>
 
 #include "pjrt/client.h"
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 
