@@ -100,6 +100,9 @@ from farcall._jit import make_jaxpr as make_jaxpr
 from farcall._jit import make_program as make_program
 from farcall._memory import clear_memory_pool as clear_memory_pool
 from farcall._memory import memory_pool_info as memory_pool_info
+from farcall._mesh import make_mesh as make_mesh
+from farcall._mesh import set_mesh as set_mesh
+from farcall._partition_spec import P as P
 from farcall._placement import copy_to_host_async as copy_to_host_async
 from farcall._placement import device_put as device_put
 from farcall._placement import make_array_from_callback as make_array_from_callback
@@ -122,10 +125,7 @@ from farcall._public import show_public_names as _show_public_names
 from farcall._shard_map import pmap as pmap
 from farcall._shard_map import shard_map as shard_map
 from farcall._sharding import NamedSharding as NamedSharding
-from farcall._sharding import P as P
 from farcall._sharding import Shard as Shard
-from farcall._sharding import make_mesh as make_mesh
-from farcall._sharding import set_mesh as set_mesh
 from farcall._to_jax import to_jax as to_jax
 from farcall._types import typeof as typeof
 from farcall._vmap import vmap as vmap

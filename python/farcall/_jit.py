@@ -19,8 +19,9 @@ from farcall._functions import (
     update_wrapper,
     wraps,
 )
+from farcall._partition_spec import PartitionSpec
 from farcall._placement import check_shardings, device_put, spread
-from farcall._sharding import PartitionSpec, Sharding, check_sharding, is_spread, the_device
+from farcall._sharding import Sharding, check_sharding, is_spread, the_device
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -8,11 +8,10 @@ from typing import Any, cast
 
 from farcall import _core, tree
 from farcall._devices import Device, is_local
+from farcall._mesh import AbstractMesh, Mesh
+from farcall._partition_spec import PartitionSpec
 from farcall._sharding import (
-    AbstractMesh,
-    Mesh,
     NamedSharding,
-    PartitionSpec,
     Shard,
     Sharding,
     SingleDeviceSharding,
@@ -30,8 +29,12 @@ _given: dict[int, tuple[weakref.ref[Any], Sharding]] = {}
 
 
 def place(array: Array, sharding: Sharding | None) -> Array:
-    """An array of the same elements that has this sharding."""
-    if sharding is None or array.is_traced:
+    """An array of the same elements that has this sharding; of a traced one, a constraint."""
+    if sharding is None:
+        return array
+    if array.is_traced:
+        if isinstance(sharding, NamedSharding) and is_spread(sharding):
+            return _core.sharding.with_sharding_constraint(array, sharding.in_core())
         return array
     if isinstance(sharding, NamedSharding) and is_spread(sharding):
         return _core.sharding.device_put(array, sharding.in_core())
@@ -114,8 +117,8 @@ def _put(leaf: Any, device: Any) -> Array:
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """``x``, of which each array lies so.
 
-    Inside ``jit`` it is checked and changes nothing: programs on sharded arrays run whole, and
-    their results are spread when they have ended.
+    Inside ``jit`` no element changes: programs on arrays over the same axes divide by it what is
+    computed from ``x``, and others ignore it.
 
     Args:
       x: a pytree of arrays.

@@ -12,15 +12,10 @@ from farcall import _core, tree
 from farcall._devices import Device, devices_of, is_local
 from farcall._functions import as_tuple, check_callable, name_of, update_wrapper, wraps
 from farcall._jit import jit
+from farcall._mesh import AbstractMesh, Mesh, get_mesh, make_mesh
+from farcall._partition_spec import PartitionSpec
 from farcall._placement import broadcast_prefix, sharding_of
-from farcall._sharding import (
-    AbstractMesh,
-    Mesh,
-    NamedSharding,
-    PartitionSpec,
-    get_mesh,
-    make_mesh,
-)
+from farcall._sharding import NamedSharding
 
 
 class _Infer:

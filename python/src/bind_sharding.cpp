@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <farcall/ops/shard_map.h>
+#include <farcall/ops/sharding_constraint.h>
 #include <farcall/trace/placement.h>
 
 #include "array_object.h"
@@ -95,6 +96,11 @@ nb::object put(nb::handle array, const nb::tuple& sharding) {
   return wrap_object(device_put(to_array(array, "device_put: x"), to_sharding(sharding)));
 }
 
+nb::object constrain(nb::handle array, const nb::tuple& sharding) {
+  const Array x = to_array(array, "with_sharding_constraint: x");
+  return wrap_object(with_sharding_constraint(x, to_sharding(sharding)));
+}
+
 nb::list shards(nb::handle array) {
   nb::list result;
   for (const Array& shard : shards_of(to_array(array, "array"))) result.append(wrap_object(shard));
@@ -138,6 +144,7 @@ nb::object call_shard_map(nb::handle function, const std::string& where, nb::han
 
 void bind_sharding(nb::module_& module) {
   module.def("device_put", put);
+  module.def("with_sharding_constraint", constrain);
   module.def("sharding_of", sharding_of_array);
   module.def("shards_of", shards);
   module.def("array_from_shards", from_shards);

@@ -102,8 +102,6 @@ FARCALL_PJRT_ARGS(BufferFromHostBuffer, 22, CClient* client; const void* data; i
                   CBuffer * buffer;);
 
 FARCALL_PJRT_ARGS(DeviceDescriptionId, 23, CDeviceDescription* description; int id;);
-FARCALL_PJRT_ARGS(DeviceDescriptionProcessIndex, 24, CDeviceDescription* description;
-                  int process_index;);
 FARCALL_PJRT_ARGS(DeviceDescriptionKind, 26, CDeviceDescription* description; const char* kind;
                   size_t size;);
 FARCALL_PJRT_ARGS(DeviceGetDescription, 29, CDevice* device; CDeviceDescription * description;);

@@ -123,6 +123,8 @@ Client::Client(const Engine& engine, std::string plugin_path)
   name.client = client_;
   plugin_.call(name);
   platform_ = canonical(std::string(name.name, name.size));
+  // The plugin need not know of the other processes of a job.
+  const int own_process = host_device().description().process_index;
   for (CDevice* device : addressable_devices()) {
     DeviceGetDescription description{};
     description.device = device;
@@ -130,9 +132,6 @@ Client::Client(const Engine& engine, std::string plugin_path)
     DeviceDescriptionId id{};
     id.description = description.description;
     plugin_.call(id);
-    DeviceDescriptionProcessIndex process{};
-    process.description = description.description;
-    plugin_.call(process);
     DeviceDescriptionKind kind{};
     kind.description = description.description;
     plugin_.call(kind);
@@ -141,7 +140,7 @@ Client::Client(const Engine& engine, std::string plugin_path)
                                      Device::Description{.platform = platform_,
                                                          .kind = std::string(kind.kind, kind.size),
                                                          .id = id.id,
-                                                         .process_index = process.process_index},
+                                                         .process_index = own_process},
                                      *this, device));
     devices_.push_back(owned_.back().get());
   }

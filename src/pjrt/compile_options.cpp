@@ -23,18 +23,23 @@ std::string field(uint64_t number, std::string_view value) {
 // Numbers of fields.
 constexpr uint64_t kBuildOptions = 3;
 constexpr uint64_t kNumReplicas = 4, kNumPartitions = 5, kDeviceAssignment = 9;
+constexpr uint64_t kUseSpmdPartitioning = 6, kUseShardyPartitioner = 19;
 constexpr uint64_t kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3;
 constexpr uint64_t kReplicaDevices = 1;
 constexpr uint64_t kFlags = 7, kFlagName = 1, kFlagValue = 2, kBool = 2;
 
 }  // namespace
 
-std::string compile_options(int device_id, bool is_cpu) {
-  const std::string devices = field(kReplicaDevices, varint(static_cast<uint64_t>(device_id)));
-  const std::string assignment =
-      field(kReplicaCount, 1) + field(kComputationCount, 1) + field(kComputationDevices, devices);
-  std::string options = field(kBuildOptions, field(kNumReplicas, 1) + field(kNumPartitions, 1) +
-                                                 field(kDeviceAssignment, assignment));
+std::string compile_options(std::span<const int> devices, bool is_cpu) {
+  std::string assignment = field(kReplicaCount, 1) + field(kComputationCount, devices.size());
+  for (const int device : devices) {
+    assignment +=
+        field(kComputationDevices, field(kReplicaDevices, varint(static_cast<uint64_t>(device))));
+  }
+  std::string build = field(kNumReplicas, 1) + field(kNumPartitions, devices.size()) +
+                      field(kDeviceAssignment, assignment);
+  if (devices.size() > 1) build += field(kUseSpmdPartitioning, 1) + field(kUseShardyPartitioner, 1);
+  std::string options = field(kBuildOptions, build);
   // Otherwise reductions lose NaN.
   constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
   if (is_cpu) {

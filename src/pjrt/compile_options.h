@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace farcall::pjrt {
 
-// One program on one device, by its number; with the flags of XLA's compiler for CPUs or without.
-std::string compile_options(int device_id, bool is_cpu);
+// One program on these devices, by their numbers, among which it is cut where there are several;
+// with the flags of XLA's compiler for CPUs or without.
+std::string compile_options(std::span<const int> devices, bool is_cpu);
 
 }  // namespace farcall::pjrt

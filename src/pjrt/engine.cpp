@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <farcall/program/engine.h>
+#include <farcall/program/mesh_engine.h>
 
 #include "pjrt/client.h"
 #include "pjrt/executable.h"
@@ -13,7 +13,7 @@
 namespace farcall::pjrt {
 namespace {
 
-class PjrtEngine final : public Engine {
+class PjrtEngine final : public MeshEngine {
  public:
   std::string_view name() const override { return "pjrt"; }
   std::string_view description() const override {
@@ -25,7 +25,13 @@ class PjrtEngine final : public Engine {
   std::shared_ptr<const Executable> compile(ProgramPtr program,
                                             const CompileOptions& options) const override {
     const Device& device = options.device ? *options.device : *devices()[0];
-    return compile_for(static_cast<const PjrtDevice&>(device), std::move(program));
+    return compile_for(static_cast<const PjrtDevice&>(device), std::move(program), nullptr,
+                       options.donated_inputs);
+  }
+  std::shared_ptr<const Executable> compile_over(ProgramPtr program,
+                                                 const MeshLayout& layout) const override {
+    const Device& first = *layout.mesh.devices()[0];
+    return compile_for(static_cast<const PjrtDevice&>(first), std::move(program), &layout);
   }
 
  private:

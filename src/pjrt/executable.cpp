@@ -1,17 +1,19 @@
 #include "pjrt/executable.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/passes/passes.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 
 #include "pjrt/buffer.h"
-#include "pjrt/compile_options.h"
+#include "pjrt/loaded.h"
 #include "pjrt/relay.h"
 #include "stablehlo/internal/lower.h"
 
@@ -21,115 +23,69 @@ namespace {
 // Constants up to here stand in the text.
 constexpr size_t kInlineBytes = 64;
 
-// A compiled program of the plugin.
-class Loaded {
- public:
-  Loaded(const PjrtDevice& device, std::string& text) : plugin_(device.client().plugin()) {
-    constexpr std::string_view kFormat = "mlir";
-    CProgram program{};
-    program.struct_size = sizeof(CProgram);
-    program.code = text.data();
-    program.code_size = text.size();
-    program.format = kFormat.data();
-    program.format_size = kFormat.size();
-    const std::string options = compile_options(device.description().id, device.client().is_cpu());
-    ClientCompile args{};
-    args.client = device.client().handle();
-    args.program = &program;
-    args.options = options.data();
-    args.options_size = options.size();
-    plugin_.call(args);
-    executable_ = args.executable;
+// The mesh of a program's largest shard_map that finds enough devices: first the one that the
+// program runs on, then the others in order. Inputs and outputs are whole on all of them.
+std::optional<MeshLayout> own_layout(const Program& program, const PjrtDevice& device) {
+  const std::span<const Device* const> all = device.client().devices();
+  std::vector<MeshAxis> axes;
+  size_t count = 1;
+  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+    const auto* map = try_params<ShardMapParams>(equation.params.get());
+    if (!map || !map->devices.empty()) return;
+    size_t size = 1;
+    for (const MeshAxis& axis : map->axes()) size *= static_cast<size_t>(axis.size);
+    if (size <= count || size > all.size()) return;
+    count = size;
+    axes = map->axes();
+  });
+  if (count == 1) return std::nullopt;
+  std::vector<const Device*> devices = {&device};
+  for (const Device* other : all) {
+    if (other != &device && devices.size() < count) devices.push_back(other);
   }
-  ~Loaded() {
-    LoadedExecutableDestroy args{};
-    args.executable = executable_;
-    plugin_.call_quietly(args);
-  }
-  Loaded(const Loaded&) = delete;
-  Loaded& operator=(const Loaded&) = delete;
-
-  // Waits for the end where `waits`. The results are new buffers.
-  std::vector<CBuffer*> execute(std::span<CBuffer* const> arguments, size_t num_results,
-                                bool waits) const {
-    std::vector<CBuffer*> results(num_results);
-    CBuffer* const* const lists[] = {arguments.data()};
-    CBuffer** const output_lists[] = {results.data()};
-    CEvent* events[1] = {};
-    CExecuteOptions options{};
-    options.struct_size = sizeof(CExecuteOptions);
-    LoadedExecutableExecute args{};
-    args.executable = executable_;
-    args.options = &options;
-    args.argument_lists = lists;
-    args.num_devices = 1;
-    args.num_args = arguments.size();
-    args.output_lists = output_lists;
-    if (waits) args.device_complete_events = events;
-    plugin_.call(args);
-    if (waits) {
-      try {
-        plugin_.await(events[0]);
-      } catch (...) {
-        for (CBuffer* result : results) BufferHandle(plugin_, result);
-        throw;
-      }
-    }
-    return results;
-  }
-
-  size_t temp_bytes() const {
-    if (!plugin_.has<ExecutableGetCompiledMemoryStats>()) return 0;
-    LoadedExecutableGetExecutable get{};
-    get.loaded = executable_;
-    plugin_.call(get);
-    ExecutableGetCompiledMemoryStats stats{};
-    stats.executable = get.executable;
-    plugin_.call_quietly(stats);
-    ExecutableDestroy destroy{};
-    destroy.executable = get.executable;
-    plugin_.call_quietly(destroy);
-    return stats.temp_bytes > 0 ? static_cast<size_t>(stats.temp_bytes) : 0;
-  }
-
- private:
-  const Plugin& plugin_;
-  CLoadedExecutable* executable_ = nullptr;
-};
+  return MeshLayout{Mesh(std::move(axes), std::move(devices)),
+                    std::vector<PartitionSpec>(program.inputs.size()),
+                    std::vector<PartitionSpec>(program.outputs.size())};
+}
 
 class PjrtExecutable final : public Executable {
  public:
-  PjrtExecutable(const PjrtDevice& device, ProgramPtr program)
-      : Executable(device, std::move(program), false),
-        device_(device),
-        overwrites_(input_types().size(), false) {
+  PjrtExecutable(const PjrtDevice& device, ProgramPtr program, const MeshLayout* layout,
+                 std::vector<bool> donated)
+      : Executable(device, std::move(program), false), device_(device) {
     check_expansion(this->program(), "compile");
-    ProgramPtr live = inline_calls(program_ptr());
-    live = choose_platform(std::move(live), device.description().platform);
-    live = remove_dead_code(std::move(live));
-    stablehlo::LowerOptions options;
-    options.max_inline_bytes = kInlineBytes;
-    // Other devices cannot call the host.
-    if (device.client().is_cpu()) {
-      options.relay = [this](const Program& p, const Equation& equation) {
-        relays_.push_back(std::make_unique<const Relay>(p, equation));
-        return relays_.back()->id();
-      };
+    const ProgramPtr live = stablehlo::prepared(program_ptr(), device.description().platform);
+    if (layout) layout_ = *layout;
+    is_spread_ = layout != nullptr;
+    if (!layout_) layout_ = own_layout(*live, device);
+    overwrites_ = layout_ ? std::vector<bool>() : std::move(donated);
+    overwrites_.resize(input_types().size(), false);
+    devices_ = {&device};
+    if (layout_) {
+      devices_.clear();
+      for (const Device* one : layout_->mesh.devices()) {
+        devices_.push_back(static_cast<const PjrtDevice*>(one));
+      }
     }
-    stablehlo::Module module = stablehlo::lower(*live, options);
+    for (const PjrtDevice* one : devices_) numbers_.push_back(one->description().id);
+    stablehlo::Module module = stablehlo::lower(*live, lower_options());
     takes_run_ = module.takes_run;
     if (takes_run_) register_relay(device.client());
-    for (const auto& [type, storage] : module.constants) {
-      constants_.push_back(buffer_from_host(device, type, to_host(storage)));
+    for (const PjrtDevice* one : devices_) {
+      std::vector<BufferPtr>& constants = constants_.emplace_back();
+      for (const auto& [type, storage] : module.constants) {
+        constants.push_back(buffer_from_host(*one, type, to_host(storage)));
+      }
     }
-    loaded_ = std::make_unique<const Loaded>(device, module.text);
+    loaded_ = std::make_unique<const Loaded>(devices_, module.text);
   }
 
   const std::vector<bool>& overwrites() const override { return overwrites_; }
   std::vector<ForeignCallReport> report() const override {
     std::vector<ForeignCallReport> all;
     for (const auto& relay : relays_) {
-      for (ForeignCallReport& report : relay->executable().report()) {
+      if (!relay->executable()) continue;
+      for (ForeignCallReport& report : relay->executable()->report()) {
         all.push_back(std::move(report));
       }
     }
@@ -144,62 +100,148 @@ class PjrtExecutable final : public Executable {
   }
   void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const override {
     visit(program_ptr());
-    for (const auto& relay : relays_) relay->executable().for_each_program(visit);
+    for (const auto& relay : relays_) {
+      if (relay->executable()) relay->executable()->for_each_program(visit);
+    }
   }
 
   void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                const ExecutionOptions& options) const override {
-    std::vector<CBuffer*> arguments;
-    for (const Storage* input : inputs) arguments.push_back(buffer_of(*input));
-    for (const BufferPtr& constant : constants_) arguments.push_back(constant->get());
-    std::vector<CBuffer*> results;
-    if (takes_run_) {
-      results = execute_with_relays(std::move(arguments), outputs.size(), options);
-    } else {
-      results = loaded_->execute(arguments, outputs.size(), device_.client().is_cpu());
+    check_may_execute();
+    std::vector<Storage> copies;
+    copies.reserve(inputs.size() * devices_.size());  // addresses must stay
+    std::vector<std::vector<CBuffer*>> arguments(devices_.size());
+    for (size_t place = 0; place < devices_.size(); ++place) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        arguments[place].push_back(buffer_for(place, i, *inputs[i], copies));
+      }
+      for (const BufferPtr& constant : constants_[place]) {
+        arguments[place].push_back(constant->get());
+      }
+    }
+    const std::vector<int64_t> kept = kept_inputs(inputs);
+    const auto results =
+        takes_run_ ? execute_with_relays(std::move(arguments), outputs.size(), options, kept)
+                   : loaded_->execute(arguments, outputs.size(), waits(), kept);
+    std::vector<std::vector<Storage>> made(outputs.size());
+    for (size_t place = 0; place < devices_.size(); ++place) {
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        auto handle =
+            std::make_shared<const BufferHandle>(device_.client().plugin(), results[place][i]);
+        made[i].push_back(on_device(*devices_[place], shard_type(i), std::move(handle)));
+      }
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      auto handle = std::make_shared<const BufferHandle>(device_.client().plugin(), results[i]);
-      outputs[i] = on_device(device_, output_types()[i], std::move(handle));
+      outputs[i] = is_spread_ ? ShardedBuffer::from_shards(output_types()[i],
+                                                           {layout_->mesh, layout_->outputs[i]},
+                                                           std::move(made[i]))
+                              : std::move(made[i][0]);
     }
   }
 
  private:
-  CBuffer* buffer_of(const Storage& input) const {
-    FARCALL_ASSERT(&device_of(input) == &device());
-    return static_cast<const PjrtBuffer*>(input.buffer())->handle()->get();
+  // On a CPU a program is over when execution returns.
+  bool waits() const { return device_.client().is_cpu(); }
+
+  stablehlo::LowerOptions lower_options() {
+    stablehlo::LowerOptions options;
+    options.max_inline_bytes = kInlineBytes;
+    options.platform = device_.description().platform;
+    options.donated = overwrites_;
+    options.layout = layout_ ? &*layout_ : nullptr;
+    // Other devices cannot call the host.
+    if (!device_.client().is_cpu()) return options;
+    options.relay = [this](const Program& program, const Equation& equation,
+                           stablehlo::RelayPlace place) {
+      return relays_.emplace_back(std::make_unique<const Relay>(program, equation, place))->id();
+    };
+    options.guard = [this](stablehlo::RelayPlace place) {
+      return relays_.emplace_back(std::make_unique<const Relay>(place))->id();
+    };
+    return options;
   }
 
-  std::vector<CBuffer*> execute_with_relays(std::vector<CBuffer*> arguments, size_t num_results,
-                                            const ExecutionOptions& options) const {
+  // The donated inputs of which somebody else has the memory, or a view of it; and all of a program
+  // that may fail after it has written them.
+  std::vector<int64_t> kept_inputs(std::span<const Storage* const> inputs) const {
+    std::vector<int64_t> kept;
+    const std::vector<bool> consumed = consumed_inputs(*this, inputs);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!overwrites_[i]) continue;
+      const auto* buffer = static_cast<const PjrtBuffer*>(inputs[i]->buffer());
+      if (takes_run_ || consumed.empty() || !consumed[i] || buffer->handle().use_count() > 1) {
+        kept.push_back(static_cast<int64_t>(i));
+      }
+    }
+    return kept;
+  }
+
+  ShapeDtype shard_type(size_t output) const {
+    const ShapeDtype type = output_types()[output];
+    if (!is_spread_) return type;
+    return Partition(type, layout_->outputs[output], layout_->mesh.axes(), "output").shard();
+  }
+
+  // What a device gets of an input. `copies` keeps what is made for it.
+  CBuffer* buffer_for(size_t place, size_t number, const Storage& input,
+                      std::vector<Storage>& copies) const {
+    const Storage* own = &input;
+    if (is_spread_) {
+      own = &ShardedBuffer::of(input)->shards()[place];
+    } else if (place > 0) {
+      own = &copies.emplace_back(to_device(*devices_[place], input_types()[number], input));
+    }
+    FARCALL_ASSERT(&device_of(*own) == devices_[place]);
+    return static_cast<const PjrtBuffer*>(own->buffer())->handle()->get();
+  }
+
+  std::vector<std::vector<CBuffer*>> execute_with_relays(
+      std::vector<std::vector<CBuffer*>> arguments, size_t num_results,
+      const ExecutionOptions& options, std::span<const int64_t> kept) const {
     ExecutionOptions of_run = options;
     if (of_run.run_id == 0) of_run.run_id = new_run_id();
-    const Run run(of_run);
+    const Run run(of_run, numbers_);
     const uint64_t number = run.number();
     Storage storage = Storage::allocate(sizeof(number));
     std::memcpy(storage.data(), &number, sizeof(number));
-    const BufferPtr buffer = buffer_from_host(device_, ShapeDtype(DType::kUInt64, {}), storage);
-    arguments.push_back(buffer->get());
+    std::vector<BufferPtr> numbers;
+    for (size_t place = 0; place < devices_.size(); ++place) {
+      numbers.push_back(
+          buffer_from_host(*devices_[place], ShapeDtype(DType::kUInt64, {}), storage));
+      arguments[place].push_back(numbers.back()->get());
+    }
+    std::vector<std::vector<CBuffer*>> results;
     try {
-      return loaded_->execute(arguments, num_results, true);
+      results = loaded_->execute(arguments, num_results, true, kept);
     } catch (const Error&) {
       run.raise_if_failed();
       throw;
     }
+    if (!run.has_failed()) return results;
+    for (const std::vector<CBuffer*>& list : results) {
+      for (CBuffer* result : list) BufferHandle(device_.client().plugin(), result);
+    }
+    run.raise_if_failed();
+    return {};
   }
 
   const PjrtDevice& device_;
   std::vector<bool> overwrites_;
+  std::optional<MeshLayout> layout_;  // of the devices that take part
+  bool is_spread_ = false;            // whether callers know of it
+  std::vector<const PjrtDevice*> devices_;
+  std::vector<int> numbers_;
   std::vector<std::unique_ptr<const Relay>> relays_;
-  std::vector<BufferPtr> constants_;
+  std::vector<std::vector<BufferPtr>> constants_;  // by device
   bool takes_run_ = false;
   std::unique_ptr<const Loaded> loaded_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program) {
-  return std::make_shared<PjrtExecutable>(device, std::move(program));
+std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program,
+                                              const MeshLayout* layout, std::vector<bool> donated) {
+  return std::make_shared<PjrtExecutable>(device, std::move(program), layout, std::move(donated));
 }
 
 }  // namespace farcall::pjrt

@@ -1,16 +1,16 @@
 #include "pjrt/relay.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ffi.h>
 #include <farcall/program/located.h>
-
-#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 namespace {
@@ -63,7 +63,48 @@ ProgramPtr program_of(const Program& program, const Equation& equation) {
   return builder.build(outputs);
 }
 
-ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets rets) {
+// The devices of a run on several are busy until it ends.
+thread_local bool is_in_run_on_several = false;
+
+// Calls of farcall inside of what a relay runs use the host, and leave the run's devices alone.
+class OnHost {
+ public:
+  OnHost() : default_(host_device()), before_(std::exchange(is_in_run_on_several, true)) {}
+  ~OnHost() { is_in_run_on_several = before_; }
+  OnHost(const OnHost&) = delete;
+  OnHost& operator=(const OnHost&) = delete;
+
+ private:
+  DefaultDeviceScope default_;
+  bool before_;
+};
+
+void run_relay(const Relay& relay, Run& run, std::span<const void* const> arguments,
+               std::span<void* const> results, int32_t place) {
+  if (!relay.executable()) {
+    *static_cast<bool*>(results[0]) = *static_cast<const bool*>(arguments[0]) && !run.has_failed();
+    return;
+  }
+  if (!run.has_failed()) {
+    try {
+      ExecutionOptions options = run.options();
+      if (!run.is_on_several())
+        return run_on_memory(*relay.executable(), arguments, results, options);
+      const OnHost scope;
+      options.device_ordinal = place;
+      return run_on_memory(*relay.executable(), arguments, results, options);
+    } catch (...) {
+      run.fail(std::current_exception());
+    }
+  }
+  const std::vector<size_t> sizes = relay.result_sizes();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (sizes[i] > 0) std::memset(results[i], 0, sizes[i]);
+  }
+}
+
+ffi::Error relay_call(ffi::DeviceOrdinal device, int64_t id, ffi::RemainingArgs args,
+                      ffi::RemainingRets rets) {
   const auto buffer_of = [&](size_t i) { return args.get<ffi::AnyBuffer>(i).value(); };
   const auto result_of = [&](size_t i) { return *rets.get<ffi::AnyBuffer>(i).value(); };
   uint64_t number = 0;
@@ -71,34 +112,53 @@ ffi::Error relay_call(int64_t id, ffi::RemainingArgs args, ffi::RemainingRets re
   Run* run = runs().find(number);
   const Relay* relay = relays().find(static_cast<uint64_t>(id));
   if (!run || !relay) return ffi::Error::Internal("farcall.relay: the run has ended");
-  if (run->has_failed()) return ffi::Error::Aborted("farcall.relay: an earlier call failed");
   std::vector<const void*> arguments;
   std::vector<void*> results;
   for (size_t i = 1; i < args.size(); ++i) arguments.push_back(buffer_of(i).untyped_data());
   for (size_t i = 0; i < rets.size(); ++i) results.push_back(result_of(i).untyped_data());
-  if (results.size() > relay->executable().output_types().size()) {
+  if (results.size() > relay->result_sizes().size()) {
     std::memcpy(results.back(), &number, sizeof(number));
     results.pop_back();
   }
-  try {
-    run_on_memory(relay->executable(), arguments, results, run->options());
-  } catch (...) {
-    run->fail(std::current_exception());
-    return ffi::Error::Aborted("farcall.relay: the call failed");
+  const int32_t place = run->place_of(device);
+  const auto work = [&] { run_relay(*relay, *run, arguments, results, place); };
+  if (run->is_on_several() && relay->place() == stablehlo::RelayPlace::kOnAll) {
+    run->once_for_all(*relay, place, results, work);
+  } else {
+    work();
+  }
+  if (!run->is_on_several() && run->has_failed()) {
+    return ffi::Error::Aborted("farcall.relay: a call failed");
   }
   return {};
 }
 
 }  // namespace
 
-Relay::Relay(const Program& program, const Equation& equation)
+Relay::Relay(const Program& program, const Equation& equation, stablehlo::RelayPlace place)
     : executable_(compile(program_of(program, equation), host_device())),
+      place_(place),
       id_(static_cast<int64_t>(relays().add(this))) {}
+
+Relay::Relay(stablehlo::RelayPlace place)
+    : place_(place), id_(static_cast<int64_t>(relays().add(this))) {}
 
 Relay::~Relay() { relays().remove(static_cast<uint64_t>(id_)); }
 
-Run::Run(const ExecutionOptions& options) : number_(runs().add(this)), options_(options) {}
+std::vector<size_t> Relay::result_sizes() const {
+  if (!executable_) return {sizeof(bool)};
+  std::vector<size_t> sizes;
+  for (const ShapeDtype& type : executable_->output_types()) sizes.push_back(type.nbytes());
+  return sizes;
+}
+
+Run::Run(const ExecutionOptions& options, std::span<const int> devices)
+    : number_(runs().add(this)), options_(options), devices_(devices) {}
 Run::~Run() { runs().remove(number_); }
+
+int32_t Run::place_of(int device) const {
+  return static_cast<int32_t>(std::ranges::find(devices_, device) - devices_.begin());
+}
 
 void Run::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
@@ -113,6 +173,39 @@ bool Run::has_failed() const {
 void Run::raise_if_failed() const {
   const std::lock_guard lock(mutex_);
   if (error_) std::rethrow_exception(error_);
+}
+
+void Run::once_for_all(const Relay& relay, int32_t place, std::span<void* const> results,
+                       const std::function<void()>& work) {
+  const std::vector<size_t> sizes = relay.result_sizes();
+  std::unique_lock lock(mutex_);
+  const std::pair key(relay.id(), num_calls_[{relay.id(), place}]++);
+  const auto [found, is_first] = made_.try_emplace(key);
+  Made& made = found->second;
+  if (is_first) {
+    lock.unlock();
+    work();
+    lock.lock();
+    for (size_t i = 0; i < results.size(); ++i) {
+      const auto* bytes = static_cast<const std::byte*>(results[i]);
+      made.results.emplace_back(bytes, bytes + sizes[i]);
+    }
+    made.is_done = true;
+    is_made_.notify_all();
+  } else {
+    is_made_.wait(lock, [&] { return made.is_done; });
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (sizes[i] > 0) std::memcpy(results[i], made.results[i].data(), sizes[i]);
+    }
+  }
+  if (++made.num_taken == devices_.size()) made_.erase(key);
+}
+
+void check_may_execute() {
+  if (!is_in_run_on_several) return;
+  throw Error(ErrorCode::kFailedPrecondition,
+              "pjrt: a callback of a program on several devices cannot run programs on them: they "
+              "are busy until it ends. Use the native engine there");
 }
 
 }  // namespace farcall::pjrt

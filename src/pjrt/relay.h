@@ -2,59 +2,100 @@
 //
 // A plugin knows one handler of ours. It finds the relay by the attribute `id` and the run by the
 // number in its first operand. What a relay throws is kept for the run and raised as it was when
-// execution has ended; the plugin sees an error at once, so that the run stops.
+// execution has ended. On one device the plugin sees an error at once, so that the run stops. On
+// several, of which the others may wait for this one, relays give zeros from then on, and loops
+// that hold relays end.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <farcall/program/engine.h>
 
 #include "pjrt/client.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 
 class Relay {
  public:
   // Compiles the equation.
-  Relay(const Program& program, const Equation& equation);
+  Relay(const Program& program, const Equation& equation, stablehlo::RelayPlace place);
+  // A guard of a loop (LowerOptions::guard).
+  explicit Relay(stablehlo::RelayPlace place);
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
   int64_t id() const { return id_; }
-  const Executable& executable() const { return *executable_; }
+  stablehlo::RelayPlace place() const { return place_; }
+  // Null for a guard.
+  const Executable* executable() const { return executable_.get(); }
+  // Bytes of each result.
+  std::vector<size_t> result_sizes() const;
 
  private:
   std::shared_ptr<const Executable> executable_;
+  stablehlo::RelayPlace place_;
   int64_t id_;
 };
 
 // One execution of a program with relays; found by its number while it lasts.
 class Run {
  public:
-  explicit Run(const ExecutionOptions& options);
+  // On these devices, by their numbers in the plugin.
+  Run(const ExecutionOptions& options, std::span<const int> devices);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   uint64_t number() const { return number_; }
   const ExecutionOptions& options() const { return options_; }
+  bool is_on_several() const { return devices_.size() > 1; }
+  // Which of the devices has this number.
+  int32_t place_of(int device) const;
+
   void fail(std::exception_ptr error);
   bool has_failed() const;
   // What the first relay that failed threw.
   void raise_if_failed() const;
 
+  // For a call that all devices make: the first one calls `work`, which sets the results and does
+  // not throw, and the others copy what it made. The calls of one relay come in the same order on
+  // every device.
+  void once_for_all(const Relay& relay, int32_t place, std::span<void* const> results,
+                    const std::function<void()>& work);
+
  private:
+  struct Made {
+    bool is_done = false;
+    std::vector<std::vector<std::byte>> results;
+    size_t num_taken = 0;
+  };
+
   uint64_t number_;
   const ExecutionOptions& options_;
+  std::span<const int> devices_;
   mutable std::mutex mutex_;
   std::exception_ptr error_;
+  std::condition_variable is_made_;
+  std::map<std::pair<int64_t, int32_t>, uint64_t> num_calls_;  // by relay and place
+  std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and number of the call
 };
+
+// Raises FAILED_PRECONDITION in a callback of a program on several devices: the plugin would wait
+// for these to be free.
+void check_may_execute();
 
 // Tells the plugin of the handler, once for each client. Raises UNIMPLEMENTED for a client that is
 // no CPU's.

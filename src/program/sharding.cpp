@@ -323,6 +323,10 @@ Storage ShardedBuffer::keep_parts(ShapeDtype type, NamedSharding sharding, Stora
 }
 
 Storage ShardedBuffer::with_sharding(NamedSharding sharding) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!shards_.empty()) return from_shards(partition_.whole(), std::move(sharding), shards_);
+  }
   return keep_parts(partition_.whole(), std::move(sharding), parts());
 }
 

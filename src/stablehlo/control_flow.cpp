@@ -74,18 +74,22 @@ Values while_loop(Emitter& e, const Call& call) {
   if (is_ordered(*p.cond_jaxpr)) return {};
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
-  const std::string regions[] = {
-      e.region(types,
-               [&](const Values& x) {
-                 run.enter(x);
-                 return e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
-               }),
-      e.region(types, [&](const Values& x) {
-        run.enter(x);
-        Values next = e.program(*p.body_jaxpr, joined(body_consts, part(x, 0, num_carry)));
-        run.append(next);
-        return next;
-      })};
+  const size_t num_relays = e.num_relays();
+  const std::string body = e.region(types, [&](const Values& x) {
+    run.enter(x);
+    Values next = e.program(*p.body_jaxpr, joined(body_consts, part(x, 0, num_carry)));
+    run.append(next);
+    return next;
+  });
+  const std::string condition = e.region(types, [&](const Values& x) {
+    run.enter(x);
+    const Values goes_on = e.program(*p.cond_jaxpr, joined(cond_consts, part(x, 0, num_carry)));
+    if (e.num_relays() == num_relays) return goes_on;
+    std::vector<std::string> axes = p.body_jaxpr->axis_names;
+    axes.insert(axes.end(), p.cond_jaxpr->axis_names.begin(), p.cond_jaxpr->axis_names.end());
+    return Values{guarded(e, goes_on[0], axes)};
+  });
+  const std::string regions[] = {condition, body};
   run.restore();
   Values results = e.op("stablehlo.while", carry, types, {}, regions);
   run.leave(results);

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <farcall/core/element_text.h>
 #include <farcall/core/error.h>
+#include <farcall/core/quote.h>
 #include <farcall/program/device.h>
 
 namespace farcall::stablehlo {
@@ -79,6 +81,18 @@ std::string joined_types(const Types& types, const TypeOf& type_of) {
   return text;
 }
 
+// The beginning of a module for the devices of a mesh.
+std::string mesh_text(const Mesh& mesh) {
+  std::vector<std::string> axes;
+  for (const MeshAxis& axis : mesh.axes()) {
+    axes.push_back(fmt::format("{}={}", quoted(axis.name), axis.size));
+  }
+  return fmt::format(
+      " attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32}} {{\n"
+      "  sdy.mesh @mesh = <[{}]>\n",
+      mesh.devices().size(), fmt::join(axes, ", "));
+}
+
 constexpr auto kTypeOfValue = [](const Value& value) { return value.type; };
 constexpr auto kTypeItself = [](const ShapeDtype& type) { return type; };
 
@@ -107,6 +121,16 @@ std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs) {
     text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", first, second);
   }
   return fmt::format("dense<[{}]> : tensor<{}x2xi64>", text, pairs.size());
+}
+
+std::string sharding_text(ShapeDtype type, const PartitionSpec& spec) {
+  std::vector<std::string> dimensions;
+  for (size_t i = 0; i < (type.is_token() ? 1 : type.rank()); ++i) {
+    std::vector<std::string> names;
+    if (i < spec.size()) std::ranges::transform(spec[i], std::back_inserter(names), quoted);
+    dimensions.push_back(fmt::format("{{{}}}", fmt::join(names, ", ")));
+  }
+  return fmt::format("<@mesh, [{}]>", fmt::join(dimensions, ", "));
 }
 
 std::string Emitter::fresh() { return fmt::format("%{}", num_names_++); }
@@ -203,13 +227,24 @@ Value Emitter::constant(ShapeDtype type, const void* elements) {
                  type.shape());
 }
 
-Value Emitter::hidden_constant(ShapeDtype type, const Storage& storage) {
+size_t Emitter::hidden_number(ShapeDtype type, const Storage& storage) {
   for (size_t i = 0; i < hidden_.size(); ++i) {
-    if (constants_[i].second.is_same_memory(storage) && hidden_[i].type == type) return hidden_[i];
+    if (constants_[i].second.is_same_memory(storage) && hidden_[i].type == type) return i;
   }
   hidden_.push_back({fmt::format("%constant{}", hidden_.size()), type});
   constants_.emplace_back(type, storage);
-  return hidden_.back();
+  return hidden_.size() - 1;
+}
+
+Value Emitter::hidden_constant(ShapeDtype type, const Storage& storage) {
+  const size_t number = hidden_number(type, storage);
+  if (!inner_) return hidden_[number];
+  for (size_t i = 0; i < inner_->hidden.size(); ++i) {
+    if (inner_->hidden[i] == number) return inner_->constants[i];
+  }
+  inner_->hidden.push_back(number);
+  inner_->constants.push_back({fmt::format("{}_constant{}", inner_->name, number), type});
+  return inner_->constants.back();
 }
 
 Value Emitter::broadcast(const Value& value, std::span<const int64_t> shape) {
@@ -243,7 +278,8 @@ Value Emitter::select(const Value& which, const Value& if_true, const Value& if_
 }
 
 const Value& Emitter::run() {
-  if (run_.name.empty()) run_ = {"%run", ShapeDtype(DType::kUInt64, {})};
+  const ShapeDtype type(DType::kUInt64, {});
+  if (run_.name.empty()) run_ = {inner_ ? inner_->name + "_run" : "%run", type};
   takes_run_ = true;
   return run_;
 }
@@ -252,18 +288,35 @@ Module Emitter::finish(const Program& program, const Values& inputs, const Value
   Values arguments = inputs;
   arguments.insert(arguments.end(), hidden_.begin(), hidden_.end());
   if (takes_run_) arguments.push_back({"%run", ShapeDtype(DType::kUInt64, {})});
-  std::string header;
-  for (const Value& argument : arguments) {
-    header += fmt::format("{}{}: {}", header.empty() ? "" : ", ", argument.name,
-                          type_text(argument.type));
+  // How arguments and results lie; those behind the program's own are whole everywhere.
+  const MeshLayout* layout = options_.layout;
+  const auto lies = [&](ShapeDtype type, const std::vector<PartitionSpec>& specs, size_t i) {
+    if (!layout) return std::string();
+    return fmt::format(" {{sdy.sharding = #sdy.sharding{}}}",
+                       sharding_text(type, i < specs.size() ? specs[i] : PartitionSpec()));
+  };
+  const auto is_donated = [&](size_t i) {
+    return !layout && i < options_.donated.size() && options_.donated[i];
+  };
+  const std::vector<PartitionSpec> none;
+  std::string header, results;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    header += fmt::format(
+        "{}{}: {}{}", i == 0 ? "" : ", ", arguments[i].name, type_text(arguments[i].type),
+        is_donated(i) ? " {jax.buffer_donor = true}"
+                      : lies(arguments[i].type, layout ? layout->inputs : none, i));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    results += fmt::format("{}{}{}", i == 0 ? "" : ", ", type_text(outputs[i].type),
+                           lies(outputs[i].type, layout ? layout->outputs : none, i));
   }
   std::string name;
   for (const char c : program.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   op("func.return", outputs, std::span<const ShapeDtype>(), {});
   Module module;
   module.text =
-      fmt::format("module @program_{} {{\n  func.func public @main({}) -> ({}) {{\n{}  }}\n}}\n",
-                  name, header, joined_types(outputs, kTypeOfValue), text_);
+      fmt::format("module @program_{}{}  func.func public @main({}) -> ({}) {{\n{}  }}\n}}\n", name,
+                  layout ? mesh_text(layout->mesh) : " {\n", header, results, text_);
   module.constants = std::move(constants_);
   module.takes_run = takes_run_;
   return module;

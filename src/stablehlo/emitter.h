@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +25,14 @@ using Values = std::vector<Value>;
 
 // "tensor<2x3xf32>". Raises UNIMPLEMENTED for a dtype that StableHLO does not have.
 std::string type_text(ShapeDtype type);
+// "#sdy.sharding<@mesh, [{"x"}, {}]>" of an array of this type, without and with the kind in front.
+std::string sharding_text(ShapeDtype type, const PartitionSpec& spec);
 // "array<i64: 1, 2>", "[1, 2]" and "dense<[[1, 0]]> : tensor<1x2xi64>", as attributes have them.
 std::string array_text(std::span<const int64_t> values);
 std::string list_text(std::span<const int64_t> values);
 std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs);
+
+struct Call;
 
 class Emitter {
  public:
@@ -69,6 +74,25 @@ class Emitter {
   // The equations of a program in place, and the values of its results.
   Values program(const Program& program, std::span<const Value> inputs);
 
+  // What each device computes of its shards, as an operation on whole arrays. In `body`, which sees
+  // nothing from outside, collectives know the axes of the program's mesh.
+  Values on_each_device(std::span<const Value> inputs, std::span<const PartitionSpec> in_specs,
+                        std::span<const ShapeDtype> results,
+                        std::span<const PartitionSpec> out_specs, const Body& body);
+  // The same of whole arrays, which all devices compute alike; where there is one device, or in
+  // on_each_device(), `body` itself. Calls with effects cannot stand outside of it.
+  Values on_all_devices(std::span<const Value> inputs, std::span<const ShapeDtype> results,
+                        const Body& body);
+  bool is_on_each_device() const { return inner_.has_value(); }
+  // Of a program for several devices, where on_each_device() may stand; else none.
+  std::span<const MeshAxis> free_axes() const;
+  // The axes that collectives know.
+  std::span<const MeshAxis> bound_axes() const;
+  // Calls a relay, and how often that was done.
+  Values call_relay(int64_t id, std::span<const Value> operands,
+                    std::span<const ShapeDtype> results, bool is_ordered);
+  size_t num_relays() const { return num_relays_; }
+
   // The number of the run, as the last equation with effects gave it.
   const Value& run();
   void set_run(Value run) { run_ = std::move(run); }
@@ -78,12 +102,24 @@ class Emitter {
   Module finish(const Program& program, const Values& inputs, const Values& outputs);
 
  private:
+  // A computation of each device, and what it takes from outside.
+  struct Inner {
+    std::string name;  // of its own
+    std::vector<size_t> hidden;
+    Values constants;
+  };
+
   Values equation(const Program& program, const Equation& equation, std::span<const Value> inputs);
+  Values relay(const Call& call, int64_t id);
+  RelayPlace relay_place() const;
+  size_t hidden_number(ShapeDtype type, const Storage& storage);
   std::string fresh();
 
   const LowerOptions& options_;
   std::string text_;
   size_t num_names_ = 0;
+  std::optional<Inner> inner_;
+  size_t num_relays_ = 0;
   Value run_;
   bool takes_run_ = false;
   Values hidden_;

@@ -41,29 +41,6 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
   return emitter.op("stablehlo.bitcast_convert", {emitter.convert(value, DType::kUInt4)}, type);
 }
 
-Values relay(Emitter& emitter, const Call& call, int64_t id) {
-  const bool is_ordered = has_effect(call.equation.effects);
-  Values operands = {emitter.run()};
-  for (const Value& input : call.inputs) operands.push_back(to_bytes(emitter, input));
-  std::vector<ShapeDtype> results;
-  for (const ShapeDtype& type : call.results) {
-    results.push_back(type.with_dtype(relayed_dtype(type.dtype())));
-  }
-  if (is_ordered) results.push_back(operands[0].type);
-  Values values = emitter.op("stablehlo.custom_call", operands, results,
-                             fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
-                                         "has_side_effect = {}, backend_config = {{id = {} : i64}}",
-                                         kRelayTarget, is_ordered, id));
-  if (is_ordered) {
-    emitter.set_run(values.back());
-    values.pop_back();
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = from_bytes(emitter, values[i], call.results[i]);
-  }
-  return values;
-}
-
 [[noreturn]] void raise_no_lowering(const Equation& equation) {
   if (!equation.primitive->never_run.empty()) {
     throw Error(ErrorCode::kInvalidArgument, std::string(equation.primitive->never_run));
@@ -94,9 +71,43 @@ const Rules& all_rules() {
     add_products(all);
     add_sort(all);
     add_control_flow(all);
+    add_collectives(all);
+    add_meshes(all);
     return all;
   }();
   return rules;
+}
+
+Values Emitter::call_relay(int64_t id, std::span<const Value> operands,
+                           std::span<const ShapeDtype> results, bool is_ordered) {
+  ++num_relays_;
+  Values all = {run()};
+  all.insert(all.end(), operands.begin(), operands.end());
+  std::vector<ShapeDtype> types(results.begin(), results.end());
+  if (is_ordered) types.push_back(all[0].type);
+  Values values = op("stablehlo.custom_call", all, types,
+                     fmt::format("call_target_name = \"{}\", api_version = 4 : i32, "
+                                 "has_side_effect = {}, backend_config = {{id = {} : i64}}",
+                                 kRelayTarget, is_ordered, id));
+  if (is_ordered) {
+    set_run(values.back());
+    values.pop_back();
+  }
+  return values;
+}
+
+Values Emitter::relay(const Call& call, int64_t id) {
+  Values operands;
+  for (const Value& input : call.inputs) operands.push_back(to_bytes(*this, input));
+  std::vector<ShapeDtype> results;
+  for (const ShapeDtype& type : call.results) {
+    results.push_back(type.with_dtype(relayed_dtype(type.dtype())));
+  }
+  Values values = call_relay(id, operands, results, has_effect(call.equation.effects));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = from_bytes(*this, values[i], call.results[i]);
+  }
+  return values;
 }
 
 Values Emitter::equation(const Program& program, const Equation& equation,
@@ -105,13 +116,18 @@ Values Emitter::equation(const Program& program, const Equation& equation,
   for (const uint32_t output : equation.outputs) {
     call.results.push_back(program.variable_types[output]);
   }
+  const auto* map = try_params<ShardMapParams>(equation.params.get());
+  if (map && map->devices.empty() && !free_axes().empty() && has_axes(free_axes(), map->mesh)) {
+    const ProgramPtr body = prepared(map->jaxpr, options_.platform);
+    return on_each_device(inputs, map->in_specs, call.results, map->out_specs,
+                          [&](const Values& shards) { return this->program(*body, shards); });
+  }
   const auto rule = all_rules().find(equation.primitive->name);
   const bool is_relayed = options_.relay && is_inexact(equation.primitive->name);
   if (rule != all_rules().end() && !is_relayed) {
     Values values = rule->second(*this, call);
     if (!values.empty() || call.results.empty()) return values;
   }
-  const auto* map = try_params<ShardMapParams>(equation.params.get());
   if (map && !map->devices.empty()) {
     throw Error(ErrorCode::kUnimplemented,
                 "shard_map: over several processes it runs on the native engine alone");
@@ -120,7 +136,10 @@ Values Emitter::equation(const Program& program, const Equation& equation,
   // The native engine has the threads and collectives of shard_map.
   const bool is_whole = nested_programs(equation).empty() || map;
   if (options_.relay && !is_never_run && is_whole) {
-    return relay(*this, call, options_.relay(program, equation));
+    const int64_t id = options_.relay(program, equation, relay_place());
+    return on_all_devices(inputs, call.results, [&](const Values& operands) {
+      return relay({program, equation, operands, call.results}, id);
+    });
   }
   if (equation.primitive->kind == PrimitiveKind::kForeignCall) return custom_call(*this, call);
   raise_no_lowering(equation);
@@ -151,6 +170,13 @@ Values Emitter::program(const Program& program, std::span<const Value> inputs) {
   return outputs;
 }
 
+ProgramPtr prepared(ProgramPtr program, std::string_view platform) {
+  check_expansion(*program, "lower");
+  program = inline_calls(std::move(program));
+  program = choose_platform(std::move(program), platform);
+  return remove_dead_code(std::move(program));
+}
+
 Module lower(const Program& program, const LowerOptions& options) {
   Emitter emitter(options);
   Values inputs;
@@ -166,9 +192,7 @@ Module lower(const Program& program, const LowerOptions& options) {
 namespace farcall {
 
 std::string to_stablehlo(const ProgramPtr& program, std::string_view platform) {
-  check_expansion(*program, "lower");
-  const ProgramPtr flat = remove_dead_code(choose_platform(inline_calls(program), platform));
-  return stablehlo::lower(*flat, {}).text;
+  return stablehlo::lower(*stablehlo::prepared(program, platform), {}).text;
 }
 
 }  // namespace farcall

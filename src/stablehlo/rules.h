@@ -41,6 +41,8 @@ void add_windows(Rules& rules);
 void add_indexing(Rules& rules);
 void add_products(Rules& rules);
 void add_control_flow(Rules& rules);
+void add_collectives(Rules& rules);
+void add_meshes(Rules& rules);
 void add_sort(Rules& rules);
 
 // A foreign call as a custom call of its target.
@@ -51,6 +53,10 @@ std::pair<Value, bool> extreme(Emitter& emitter, ShapeDtype type, bool is_highes
 
 // The region of a reduction by one operation on scalars.
 std::string reducer(Emitter& emitter, DType dtype, std::string_view operation);
+
+// A relay's condition of a loop (LowerOptions::guard), alike on all devices that meet in the loop
+// over these axes.
+Value guarded(Emitter& emitter, const Value& condition, std::span<const std::string> axes);
 
 // Runs the numbers of runs through the regions of loops and branches that have effects.
 bool is_ordered(const Program& program);

@@ -237,11 +237,31 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
                  is_committed || is_any_committed(inputs));
 }
 
+// On all devices of the mesh, over which inputs that lie otherwise are spread.
+std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<const Array> inputs,
+                                   const ExecutionOptions& options) {
+  if (!fit(divided.executable->input_types(), inputs)) {
+    wrong_inputs(divided.executable->input_types(), inputs);
+  }
+  std::vector<Storage> moved;
+  moved.reserve(inputs.size());  // addresses must stay
+  std::vector<const Storage*> memory;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& own = memory_of(inputs[i]);
+    const ShardedBuffer* spread = ShardedBuffer::of(own);
+    const NamedSharding wanted{divided.layout->mesh, divided.layout->inputs[i]};
+    const bool is_there = spread && places_alike(wanted, spread->sharding());
+    memory.push_back(
+        is_there ? &own : &moved.emplace_back(ShardedBuffer::cut(inputs[i].type(), wanted, own)));
+  }
+  return execute(*divided.executable, memory, options, true);
+}
+
 // Inputs of which some are spread over the devices of a mesh.
 struct SpreadInputs {
   Mesh mesh;
   std::vector<PartitionSpec> specs;
-  std::shared_ptr<const Executable> divided;  // null unless calls are divided among the devices
+  DividedProgramPtr divided;  // null unless something is divided among the devices
 };
 std::optional<SpreadInputs> find_spread(const Executable& executable,
                                         std::span<const Array> inputs) {
@@ -256,9 +276,15 @@ std::optional<SpreadInputs> find_spread(const Executable& executable,
 std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
                                  const ExecutionOptions& options, bool is_committed,
                                  const std::optional<SpreadInputs>& spread) {
-  const Executable& chosen = spread && spread->divided ? *spread->divided : executable;
-  std::vector<Array> results = execute_anywhere(chosen, inputs, options, is_committed);
-  if (spread) spread_results(chosen.program(), spread->mesh, spread->specs, results);
+  std::vector<Array> results;
+  if (spread && spread->divided && spread->divided->layout) {
+    results = execute_on_mesh(*spread->divided, inputs, options);
+  } else {
+    const Executable& chosen =
+        spread && spread->divided ? *spread->divided->executable : executable;
+    results = execute_anywhere(chosen, inputs, options, is_committed);
+    if (spread) spread_results(chosen.program(), spread->mesh, spread->specs, results);
+  }
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
 }

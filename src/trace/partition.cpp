@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <farcall/primitives/control_flow.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
@@ -28,6 +29,14 @@ bool has_any_rule(const Program& program) {
   return found;
 }
 
+bool has_constraint(const Program& program) {
+  bool found = false;
+  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+    found |= try_params<ShardingConstraintParams>(equation.params.get()) != nullptr;
+  });
+  return found;
+}
+
 bool is_any_split(std::span<const PartitionSpec> specs) {
   return !std::ranges::all_of(specs, &PartitionSpec::empty);
 }
@@ -43,6 +52,15 @@ PartitionSpec without_leading(PartitionSpec spec) {
 PartitionSpec with_leading(PartitionSpec spec) {
   spec.insert(spec.begin(), std::vector<std::string>());
   return spec;
+}
+
+// The engine that runs programs of this device on all devices of the mesh, of which it is one.
+const MeshEngine* mesh_engine_of(const Device& device, const Mesh& mesh) {
+  const auto devices = mesh.devices();
+  const auto is_alike = [&](const Device* one) { return &one->engine() == &device.engine(); };
+  const bool is_one = std::ranges::find(devices, &device) != devices.end();
+  return is_one && std::ranges::all_of(devices, is_alike) ? MeshEngine::of(device.engine())
+                                                          : nullptr;
 }
 
 // A walk over a program that records it again, divided.
@@ -65,7 +83,7 @@ class Partitioner {
  private:
   std::vector<Array> run(const Program& program, std::span<const Array> arrays, const Specs& inputs,
                          Specs& outputs) const {
-    Propagation values(program, inputs);
+    Propagation values(program, inputs, mesh_.axes());
     std::vector<Array> results =
         evaluate(program, arrays, [&](const Equation& equation, std::span<const Array> operands) {
           return apply(equation, operands, values);
@@ -178,21 +196,46 @@ class Partitioner {
 
 }  // namespace
 
-std::shared_ptr<const Executable> partitioned(const Executable& executable, const Mesh& mesh,
-                                              std::span<const PartitionSpec> specs) {
+DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
+                              std::span<const PartitionSpec> specs) {
   const Program& program = executable.program();
-  if (!is_any_split(specs) || mesh.devices().size() <= 1 ||
-      !program.derived.find_or_make<bool>("holds calls to divide", {},
-                                          [&] { return has_any_rule(program); })) {
-    return nullptr;
-  }
+  if (mesh.devices().size() <= 1) return nullptr;
+  const auto holds = [&](const char* kind, bool (*has)(const Program&)) {
+    return program.derived.find_or_make<bool>(kind, {}, [&] { return has(program); });
+  };
+  const bool holds_calls =
+      (is_any_split(specs) || holds("holds constraints of shardings", has_constraint)) &&
+      holds("holds calls to divide", has_any_rule);
+  const MeshEngine* engine = mesh_engine_of(executable.device(), mesh);
+  if (!holds_calls && !engine) return nullptr;
   std::string kind = "divided over " + mesh.to_string();
   for (const PartitionSpec& spec : specs) kind += " " + to_string(spec);
-  const auto number = static_cast<int64_t>(executable.device().number());
-  return program.derived.find_or_make<std::shared_ptr<const Executable>>(kind, {number}, [&] {
-    const Partitioner partitioner(mesh);
-    return compile(partitioner.divide(program, {specs.begin(), specs.end()}).program,
-                   executable.device());
+  std::vector<int64_t> numbers = {executable.device().number()};
+  for (const Device* device : mesh.devices()) numbers.push_back(device->number());
+  return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
+    auto result = std::make_shared<DividedProgram>();
+    ProgramPtr divided = executable.program_ptr();
+    Specs outputs;
+    if (holds_calls) {
+      Partitioner::Divided made = Partitioner(mesh).divide(program, {specs.begin(), specs.end()});
+      divided = std::move(made.program);
+      outputs = std::move(made.outputs);
+    } else {
+      Propagation values(program, specs, mesh.axes());
+      values.add_all();
+      outputs = values.outputs();
+    }
+    if (!engine) {
+      result->executable = compile(std::move(divided), executable.device());
+      return result;
+    }
+    const std::vector<ShapeDtype> types = program.output_types();
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (!fits(types[i], outputs[i], mesh.axes())) outputs[i].clear();
+    }
+    result->layout = MeshLayout{mesh, {specs.begin(), specs.end()}, std::move(outputs)};
+    result->executable = engine->compile_over(std::move(divided), *result->layout);
+    return result;
   });
 }
 

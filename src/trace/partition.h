@@ -2,10 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <farcall/program/engine.h>
+#include <farcall/program/mesh_engine.h>
 #include <farcall/program/sharding.h>
 #include <farcall/trace/array.h>
 
@@ -17,9 +18,16 @@ const NamedSharding* first_sharding(std::span<const Array> inputs);
 std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
 
 // The same program with the applications divided among the devices whose primitives have a rule for
-// that: foreign calls of which somebody said how. Null where there is none.
-std::shared_ptr<const Executable> partitioned(const Executable& executable, const Mesh& mesh,
-                                              std::span<const PartitionSpec> specs);
+// that: foreign calls of which somebody said how. An engine that runs on meshes cuts all else too.
+struct DividedProgram {
+  std::shared_ptr<const Executable> executable;
+  // Of an executable that runs on all devices of the mesh.
+  std::optional<MeshLayout> layout;
+};
+using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
+// Null where nothing is divided.
+DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
+                              std::span<const PartitionSpec> specs);
 
 // The results of a program that ran on inputs spread so are spread too: like the operands that they
 // were computed from element by element, over no axis otherwise.

@@ -39,8 +39,9 @@ PartitionSpec reshaped(const PartitionSpec& spec, std::span<const int64_t> from,
 
 }  // namespace
 
-Propagation::Propagation(const Program& program, std::span<const PartitionSpec> inputs)
-    : program_(program), specs_(program.variable_types.size()) {
+Propagation::Propagation(const Program& program, std::span<const PartitionSpec> inputs,
+                         std::span<const MeshAxis> axes)
+    : program_(program), axes_(axes), specs_(program.variable_types.size()) {
   for (size_t i = 0; i < inputs.size(); ++i) specs_[program.inputs[i]] = shortened(inputs[i]);
 }
 
@@ -62,13 +63,17 @@ void Propagation::set_results(const Equation& equation, std::span<const Partitio
 
 std::vector<PartitionSpec> Propagation::results_of(const Equation& equation) const {
   const Params* params = equation.params.get();
-  if (const auto* map = try_params<ShardMapParams>(params)) return map->out_specs;
+  if (const auto* map = try_params<ShardMapParams>(params)) {
+    return has_axes(axes_, map->mesh) ? map->out_specs : std::vector<PartitionSpec>();
+  }
+  const auto* constraint = try_params<ShardingConstraintParams>(params);
+  if (constraint && has_axes(axes_, constraint->mesh)) return {constraint->spec};
   const std::vector<PartitionSpec> inputs = inputs_of(equation);
   if (std::ranges::all_of(inputs, &PartitionSpec::empty)) return {};
   if (const ProgramPtr body = called_program(equation);
       body && body->inputs.size() == inputs.size() &&
       body->outputs.size() == equation.outputs.size()) {
-    Propagation inside(*body, inputs);
+    Propagation inside(*body, inputs, axes_);
     inside.add_all();
     return inside.outputs();
   }

@@ -16,8 +16,9 @@ namespace farcall {
 // Of each variable; an empty spec where nothing is split.
 class Propagation {
  public:
-  // `inputs`: one for each input.
-  Propagation(const Program& program, std::span<const PartitionSpec> inputs);
+  // `inputs`: one for each input, over a mesh of these axes, which outlive this.
+  Propagation(const Program& program, std::span<const PartitionSpec> inputs,
+              std::span<const MeshAxis> axes);
 
   PartitionSpec spec_of(Atom atom) const {
     return atom.is_variable() ? specs_[atom.index] : PartitionSpec();
@@ -43,6 +44,7 @@ class Propagation {
                         const std::vector<PartitionSpec>& inputs) const;
 
   const Program& program_;
+  std::span<const MeshAxis> axes_;
   std::vector<PartitionSpec> specs_;
 };
 

@@ -26,7 +26,7 @@ std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inp
 
 void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
                     std::span<Array> results) {
-  Propagation values(program, specs);
+  Propagation values(program, specs, mesh.axes());
   values.add_all();
   const std::vector<PartitionSpec> found = values.outputs();
   for (size_t i = 0; i < results.size(); ++i) {

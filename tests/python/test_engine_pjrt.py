@@ -201,6 +201,36 @@ def test_compiled_programs_tell_of_their_memory(device: fc.Device) -> None:
     assert (memory.argument_size_in_bytes, memory.output_size_in_bytes) == (256, 256)
 
 
+@needs_plugin
+def test_donated_arguments_are_used(device: fc.Device) -> None:
+    f = fc.jit(lambda x, y: (x + y, y[0]), donate_argnums=0, device=device)
+    x, y = (fc.device_put(np.full(1 << 16, i, "float32"), device) for i in range(2))
+    z, _ = f(x, y)
+    assert x.is_deleted()
+    assert not y.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(x)
+    view = np.asarray(z)
+    again, _ = f(z, y)
+    assert (view[0], view[-1], again[0], again[-1]) == (1, 1, 2, 2)
+    # Memory that two arguments share stays.
+    same = fc.device_put(np.full(4, 3, "float32"), device)
+    assert fc.jit(lambda x, y: x * y, donate_argnums=0)(same, same).tolist() == [9] * 4
+    assert same.tolist() == [3] * 4
+
+
+@needs_plugin
+def test_a_program_that_fails_leaves_its_donated_arguments(device: fc.Device) -> None:
+    def fail(_: np.ndarray) -> np.ndarray:
+        raise KeyError("no")
+
+    f = fc.jit(lambda x: fc.pure_callback(fail, X, x + 1), donate_argnums=0, device=device)
+    x = fc.device_put(X, device)
+    with pytest.raises(KeyError, match="no"):
+        f(x)
+    assert x.tolist() == [1, 2, 3]
+
+
 # ---- foreign calls and callbacks -----------------------------------------------------------------
 
 
@@ -292,6 +322,27 @@ def test_callbacks_that_use_the_engine_and_keep_views(device: fc.Device) -> None
 
 
 # ---- errors --------------------------------------------------------------------------------------
+
+
+@needs_plugin
+def test_a_mesh_of_the_plugin_beside_the_native_engine() -> None:
+    done = run_python(
+        "from farcall import lax\n"
+        "mesh = fc.make_mesh((2,), ('x',), devices=fc.devices('pjrt'))\n"
+        "f = fc.shard_map(lambda x: x + lax.psum(x, 'x'), mesh=mesh, in_specs=fc.P('x'),"
+        " out_specs=fc.P('x'))\n"
+        "x = np.arange(4, dtype='float32')\n"
+        "y = f(x)\n"
+        "print([str(d) for d in sorted(y.devices(), key=str)], y.tolist())\n"
+        "z = fc.jit(lambda x: fc.numpy.sin(f(x)))(y)\n"
+        "assert z.devices() == y.devices() and z.sharding == y.sharding\n"
+        "print(fc.jit(f, device=fc.devices('pjrt')[1])(x).device, fc.jit(f)(x).device)\n",
+        FARCALL_NUM_CPU_DEVICES="2",
+    )
+    assert done.stdout.split("\n")[:2] == [
+        "['pjrt:0', 'pjrt:1'] [2.0, 5.0, 4.0, 7.0]",
+        "pjrt:1 cpu:0",
+    ], done.stderr
 
 
 @needs_plugin

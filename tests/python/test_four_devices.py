@@ -1,4 +1,4 @@
-"""Several devices of the native engine, in a process of four: the tests of ``four_devices``."""
+"""Several devices of each engine, in a process of four: the tests of ``four_devices``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from farcall._plugins import find_plugin
 
 FOLDER = Path(__file__).resolve().parent / "four_devices"
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("test_*.py")))
-def test_with_four_devices(name: str) -> None:
+@pytest.mark.parametrize("engine", ["native", "pjrt"])
+def test_with_four_devices(name: str, engine: str) -> None:
+    if engine == "pjrt" and not find_plugin():
+        pytest.skip("no PJRT plugin is installed")
     flags = os.environ.get("XLA_FLAGS", "")
     environment = {
         **os.environ,
         "FARCALL_NUM_CPU_DEVICES": "4",
+        "FARCALL_ENGINE": engine,
         "XLA_FLAGS": f"{flags} --xla_force_host_platform_device_count=4",
     }
     done = subprocess.run(

@@ -13,6 +13,7 @@ from pathlib import Path
 import farcall as fc
 import numpy as np
 import pytest
+from farcall._plugins import find_plugin
 
 FOLDER = Path(__file__).resolve().parent / "several_processes"
 HAS_MPI = shutil.which("mpirun") is not None and fc.distributed._LIBRARY.exists()
@@ -78,6 +79,11 @@ def test_programs_are_those_of_four_devices(count: int, devices: int) -> None:
         )
     )
     assert out.count(" passed") == count
+
+
+@pytest.mark.skipif(not find_plugin(), reason="no PJRT plugin is installed")
+def test_each_process_has_devices_of_a_plugin() -> None:
+    assert "3 checks ran" in succeeded(mpirun(2, FOLDER / "run.py", "plugin", devices=2))
 
 
 def test_the_classifier_of_digits_has_the_same_losses() -> None:

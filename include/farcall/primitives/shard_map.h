@@ -1,7 +1,9 @@
 // Parameters of primitives that refer to meshes of devices.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,6 +14,22 @@
 #include <farcall/program/sharding.h>
 
 namespace farcall {
+
+inline std::vector<MeshAxis> axes_of_mesh(
+    const std::vector<std::pair<std::string, int64_t>>& mesh) {
+  std::vector<MeshAxis> axes;
+  for (const auto& [name, size] : mesh) axes.push_back({name, size});
+  return axes;
+}
+// Whether a mesh of `axes` has all of `wanted`, by name and size.
+inline bool has_axes(std::span<const MeshAxis> axes,
+                     const std::vector<std::pair<std::string, int64_t>>& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& one) {
+    return std::ranges::any_of(axes, [&](const MeshAxis& axis) {
+      return axis.name == one.first && axis.size == one.second;
+    });
+  });
+}
 
 // shard_map: runs `jaxpr` once for each place of a grid of these axes, on its shards of the
 // operands. Operands and results are whole arrays; `in_specs` and `out_specs`, one for each, say
@@ -29,11 +47,18 @@ struct ShardMapParams {
                       field("jaxpr", &ShardMapParams::jaxpr), field("mesh", &ShardMapParams::mesh),
                       field("out_specs", &ShardMapParams::out_specs));
   }
-  std::vector<MeshAxis> axes() const {
-    std::vector<MeshAxis> result;
-    for (const auto& [name, size] : mesh) result.push_back({name, size});
-    return result;
+  std::vector<MeshAxis> axes() const { return axes_of_mesh(mesh); }
+};
+
+// sharding_constraint: its operand, which lies so over a mesh of these axes.
+struct ShardingConstraintParams {
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  PartitionSpec spec;
+  static constexpr auto fields() {
+    return std::tuple(field("mesh", &ShardingConstraintParams::mesh),
+                      field("spec", &ShardingConstraintParams::spec));
   }
+  std::vector<MeshAxis> axes() const { return axes_of_mesh(mesh); }
 };
 
 }  // namespace farcall

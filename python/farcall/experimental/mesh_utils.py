@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from farcall._mesh import make_mesh
 from farcall._public import show_names_of as _show_names_of
-from farcall._sharding import make_mesh
 
 __all__ = ["create_device_mesh"]
 

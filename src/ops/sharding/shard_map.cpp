@@ -10,6 +10,7 @@
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/shard_map.h>
+#include <farcall/program/mesh_engine.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/interpreter.h>
@@ -411,6 +412,13 @@ std::vector<Array> call_shard_map(LeafCall& call, const ShardMapOptions& options
   if (options.check_replication) check_replication(call.where(), params, call);
   std::vector<Array> operands = std::move(recording.captured);
   append(operands, call.leaves());
+  // An engine that runs on meshes finds the devices by where the operands lie.
+  if (MeshEngine::of(options.mesh.devices()[0]->engine())) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i].is_concrete() || sharding_of(operands[i])) continue;
+      operands[i] = device_put(operands[i], {options.mesh, params.in_specs[i]});
+    }
+  }
   const Specs specs = params.out_specs;
   std::vector<Array> outputs = bind_shard_map(std::move(params), operands);
   if (options.mesh.devices().size() <= 1) return outputs;

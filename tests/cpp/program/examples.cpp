@@ -29,6 +29,7 @@ const ExampleEquation kExamples[] = {
     {"a:f32[2]", "_:f32[2] = copy a"},
     {"a:f32[2]", "_:f32[2] = stop_gradient a"},
     {"a:f32[2]", "_:f32[2] _:f32[2] = optimization_barrier a a"},
+    {"a:f32[2,4]", "_:f32[2,4] = sharding_constraint[mesh=((x, 2),) spec=((), (x,))] a"},
     {"a:f32[2,3]", "_:f32[] = reduce_sum[axes=(0, 1)] a"},
     {"a:f32[2,3]", "_:f32[2,3] = reduce_prod[axes=()] a"},
     {"a:f32[2,3]", "_:f32[2] = reduce_max[axes=(1,)] a"},

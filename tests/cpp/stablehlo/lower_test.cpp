@@ -89,7 +89,7 @@ TEST(Lower, EveryExampleIsLoweredOrRelayed) {
     if (!program->axis_names.empty() || !primitive.never_run.empty()) continue;
     LowerOptions options;
     bool is_relayed = false;
-    options.relay = [&](const Program&, const Equation&) {
+    options.relay = [&](const Program&, const Equation&, RelayPlace) {
       is_relayed = true;
       return 7;
     };
@@ -109,7 +109,7 @@ TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
       "input_output_aliases=() legacy_backend_config=None output_layouts=(None,) "
       "result_types=(f32[2],) target_name=f vmap_method=None] c b in (d,) }");
   LowerOptions options;
-  options.relay = [](const Program&, const Equation& equation) {
+  options.relay = [](const Program&, const Equation& equation, RelayPlace) {
     return equation.primitive->name == "ndtri" ? 1 : 2;
   };
   const Module module = lower(*program, options);
@@ -120,6 +120,72 @@ TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
                                      "false, backend_config = {id = 1 : i64}}"));
   EXPECT_THAT(module.text, HasSubstr("(tensor<ui64>, tensor<2xf32>, tensor<2xi8>) -> "
                                      "(tensor<2xf32>, tensor<ui64>)"));
+}
+
+// A program over a mesh of two axes of two devices, all the host's: the text names places alone.
+MeshLayout layout_over_grid(const Program& program) {
+  const std::vector<const Device*> devices(4, &host_device());
+  MeshLayout layout{Mesh({{"x", 2}, {"y", 2}}, devices), {}, {}};
+  layout.inputs.assign(program.inputs.size(), {{"x"}});
+  layout.outputs.assign(program.outputs.size(), {{}, {"y", "x"}});
+  return layout;
+}
+
+TEST(Lower, AProgramOverAMeshSaysHowItsArraysLie) {
+  const ProgramPtr program = parse_program(
+      "{ lambda ; a:f32[4,8]. let b:f32[4,8] = sharding_constraint[mesh=((y, 2),) spec=((y,),)] a "
+      "c:f32[4,8] = sharding_constraint[mesh=((y, 3),) spec=()] b in (c,) }");
+  const MeshLayout layout = layout_over_grid(*program);
+  LowerOptions options;
+  options.layout = &layout;
+  const std::string text = lower(*program, options).text;
+  EXPECT_THAT(text, HasSubstr("attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1"));
+  EXPECT_THAT(text, HasSubstr("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>"));
+  EXPECT_THAT(text, HasSubstr("%arg0: tensor<4x8xf32> {sdy.sharding = "
+                              "#sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<4x8xf32> "
+                              "{sdy.sharding = #sdy.sharding<@mesh, [{}, {\"y\", \"x\"}]>})"));
+  EXPECT_THAT(text, HasSubstr("\"sdy.sharding_constraint\"(%arg0) {sharding = "
+                              "#sdy.sharding<@mesh, [{\"y\"}, {}]>}"));
+  EXPECT_THAT(text, HasSubstr("\"func.return\"(%0)"));  // axes of another mesh are ignored
+}
+
+TEST(Lower, ShardMapIsAComputationOfEachDevice) {
+  const std::string map =
+      "shard_map[devices=() in_specs=(((x,),),) jaxpr={ lambda ; a:f32[2,8]. let b:f32[2,8] = "
+      "psum[axes=(x,)] a c:f32[2,8] = ppermute[axis_name=x perm=((0, 1),)] b in (c,) } "
+      "mesh=((x, 2),) out_specs=(((x,),),)] a";
+  const ProgramPtr program =
+      parse_program("{ lambda ; a:f32[4,8]. let b:f32[4,8] = " + map + " in (b,) }");
+  const MeshLayout layout = layout_over_grid(*program);
+  LowerOptions options;
+  options.layout = &layout;
+  const std::string text = lower(*program, options).text;
+  EXPECT_THAT(text, HasSubstr("in_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, {}]>]>, "
+                              "out_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, {}]>]>, "
+                              "manual_axes = #sdy<manual_axes{\"x\", \"y\"}>"));
+  // Places are counted row-major: those along x are two apart.
+  EXPECT_THAT(text, HasSubstr("replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>"));
+  EXPECT_THAT(text, HasSubstr("source_target_pairs = dense<[[0, 2], [1, 3]]>"));
+  // On one device there is nobody to meet, and no relay for the whole.
+  EXPECT_THROW(lower(*program, {}), Error);
+}
+
+TEST(Lower, RelaysOfAProgramOverAMeshStandInAComputationOfAllDevices) {
+  const ProgramPtr program =
+      parse_program("{ lambda ; a:f32[4,8]. let b:f32[4,8] = ndtri a in (b,) }");
+  const MeshLayout layout = layout_over_grid(*program);
+  LowerOptions options;
+  options.layout = &layout;
+  std::vector<RelayPlace> places;
+  options.relay = [&](const Program&, const Equation&, RelayPlace place) {
+    places.push_back(place);
+    return 7;
+  };
+  const std::string text = lower(*program, options).text;
+  EXPECT_EQ(places, std::vector{RelayPlace::kOnAll});
+  EXPECT_THAT(text, HasSubstr("\"sdy.manual_computation\"(%arg0, %run)"));
+  EXPECT_THAT(text, HasSubstr("in_shardings = #sdy.sharding_per_value<[<@mesh, [{}, {}]>, <@mesh, "
+                              "[]>]>"));
 }
 
 TEST(Lower, LargeConstantsBecomeArguments) {

@@ -7,6 +7,7 @@
 #include <farcall/primitives/dot_general.h>
 #include <farcall/primitives/elementwise.h>
 #include <farcall/primitives/reduce.h>
+#include <farcall/primitives/shard_map.h>
 #include <farcall/primitives/structural.h>
 #include <farcall/trace/interpreter.h>
 
@@ -191,6 +192,9 @@ std::vector<RuleCase> structural_cases() {
       {"reshape", make_params(ReshapeParams{{}}), {spread({1, 1})}},
       {"reshape", make_params(ReshapeParams{{0, 5}}), {spread({3, 0})}},
       {"transpose", make_params(TransposeParams{{2, 0, 1}}), {x}},
+      {"sharding_constraint",
+       make_params(ShardingConstraintParams{{{"x", 2}}, {{}, {"x"}}}),
+       {spread(kPlane)}},
       {"transpose", make_params(TransposeParams{{}}), {spread({})}},
       {"slice", make_params(SliceParams{{0, 1, 0}, {2, 3, 4}, {1, 1, 1}}), {x}},
       {"slice", make_params(SliceParams{{1, 0, 1}, {2, 3, 4}, {3, 2, 2}}), {x}},

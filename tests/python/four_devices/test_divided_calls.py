@@ -140,6 +140,41 @@ def test_operations_around_it_carry_the_division_to_it(rows: Any) -> None:
     np.testing.assert_allclose(program(rows, w), expected, rtol=1e-6)
 
 
+def test_a_constraint_in_a_program_divides_what_is_computed_from_it() -> None:
+    whole = fc.device_put(X, over())
+
+    def program(x: Any) -> Any:
+        return call("by_rule")(lax.with_sharding_constraint(x + 1, over("x"))) - 1
+
+    result = fc.jit(program)(whole)
+    np.testing.assert_array_equal(result, (X + 1) * 2 - 1)  # of two rows each
+    assert result.sharding.spec == fc.P("x")
+    # Of a mesh of other axes, and without a mesh, it says nothing.
+    grid = fc.make_mesh((2, 2), ("a", "b"))
+    on_grid = fc.device_put(X, over(mesh=grid))
+    for x in (on_grid, X):
+        np.testing.assert_array_equal(fc.jit(program)(x), (X + 1) * 8 - 1)
+    # The other way round: rows of the argument are put together.
+    rows = fc.device_put(X, over("x"))
+    gathered = fc.jit(lambda x: call("by_rule")(lax.with_sharding_constraint(x, over())))(rows)
+    np.testing.assert_array_equal(gathered, X * 8)
+    with pytest.raises(ValueError, match="must be a multiple of 4"):
+        fc.jit(program)(X[:6])
+
+
+def test_a_constraint_has_derivatives_and_batches() -> None:
+    def f(x: Any) -> Any:
+        return (lax.with_sharding_constraint(x * x, over("x")) * X).sum()
+
+    rows = fc.device_put(X, over("x"))
+    for x in (X, rows):
+        np.testing.assert_array_equal(fc.jit(fc.grad(f))(x), 2 * X * X)
+        np.testing.assert_array_equal(
+            fc.jit(fc.vmap(f, in_axes=1))(np.stack([X, 2 * X], 1)), [f(X), f(2 * X)]
+        )
+        assert fc.jvp(fc.jit(f), (x,), (x,))[1] == 2 * f(X)
+
+
 def test_in_loops_and_branches(rows: Any) -> None:
     def in_scan(x: Any) -> Any:
         return lax.scan(lambda c, _: (call("by_rule")(c), None), x, None, length=3)[0]

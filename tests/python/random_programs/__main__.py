@@ -22,9 +22,14 @@ def main() -> int:
         action="store_true",
         help="compare first, second and third derivatives at special points with JAX",
     )
+    parser.add_argument(
+        "--engine", choices=["pjrt"], help="compare this engine with the native one"
+    )
     args = parser.parse_args()
-    look = derivatives.run if args.derivatives else run
-    return int(look(range(args.seed, args.seed + args.programs), args.jobs, args.show) > 0)
+    seeds = range(args.seed, args.seed + args.programs)
+    if args.derivatives:
+        return int(derivatives.run(seeds, args.jobs, args.show) > 0)
+    return int(run(seeds, args.jobs, args.show, args.engine) > 0)
 
 
 if __name__ == "__main__":

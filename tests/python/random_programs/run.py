@@ -24,13 +24,13 @@ from random_programs.writer import StepFailedError
 CHUNK = 50
 
 
-def failures_of(seed: int) -> list[Failure]:
+def failures_of(seed: int, engine: str | None = None) -> list[Failure]:
     """The ways in which the program of this seed fails, as they were found."""
     # numpy, which computes in 64 bits, is the oracle.
     with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return list(check(generate(seed)))
+            return list(check(generate(seed), engine))
         except StepFailedError as error:
             return [Failure(error.program, "program", str(error), error.kind)]
 
@@ -59,21 +59,21 @@ def covered(program: Program) -> set[str]:
 COLLECTIVES = ("psum", "pmax", "pmin", "all_gather", "all_to_all", "ppermute", "axis_index")
 
 
-def _run_chunk(seeds: Sequence[int]) -> list[Failure]:
-    return [failure for seed in seeds for failure in failures_of(seed)]
+def _run_chunk(seeds: Sequence[int], engine: str | None) -> list[Failure]:
+    return [failure for seed in seeds for failure in failures_of(seed, engine)]
 
 
-def _all_failures(seeds: range, jobs: int, progress: tqdm) -> Iterator[Failure]:
+def _all_failures(seeds: range, jobs: int, engine: str | None, progress: tqdm) -> Iterator[Failure]:
     if jobs == 1:
         for seed in seeds:
             progress.set_postfix(seed=seed, refresh=False)
-            yield from failures_of(seed)
+            yield from failures_of(seed, engine)
             progress.update()
         return
     chunks = [seeds[i : i + CHUNK] for i in range(0, len(seeds), CHUNK)]
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = {pool.submit(_run_chunk, chunk): chunk for chunk in chunks}
+        futures = {pool.submit(_run_chunk, chunk, engine): chunk for chunk in chunks}
         for future in concurrent.futures.as_completed(futures):
             chunk = futures[future]
             try:
@@ -86,12 +86,15 @@ def _all_failures(seeds: range, jobs: int, progress: tqdm) -> Iterator[Failure]:
             progress.update(len(chunk))
 
 
-def run(seeds: range, jobs: int, show: int) -> int:
-    """Runs the programs of these seeds; prints what fails, made small. Returns their number."""
+def run(seeds: range, jobs: int, show: int, engine: str | None = None) -> int:
+    """Runs the programs of these seeds; prints what fails, made small. Returns their number.
+
+    With an ``engine``, what it computes is compared with the native one.
+    """
     counts: collections.Counter[str] = collections.Counter()
     failed: set[int] = set()
     with tqdm(total=len(seeds), unit="program", disable=None) as progress:
-        for failure in _all_failures(seeds, jobs, progress):
+        for failure in _all_failures(seeds, jobs, engine, progress):
             if failure.program.seed not in failed and len(failed) < show:
                 progress.write(f"{shrunk(failure)}\n", file=sys.stdout)
             failed.add(failure.program.seed)

@@ -39,6 +39,8 @@ class View:
     # What results may be off by, besides rounding, next to the largest of them or to ``scale``.
     tolerance: float = 0.0
     scale: str | None = None
+    # Runs on this engine; what is wanted runs on the native one.
+    engine: str | None = None
 
 
 def _derivative(got: str, wanted: str, without: str = "", **options: Any) -> View:
@@ -150,8 +152,31 @@ VIEWS = {
         "jvp",
     ),
 }
-ALWAYS = ("jit", "text", "vmap", "jit of vmap")
-WITHOUT_INPUTS = ("jit", "text")
+_PJRT = 'fc.devices("pjrt")[0]'
+VIEWS |= {
+    "jit on pjrt": View(
+        f"fc.jit(program, device={_PJRT})(*inputs)", "program(*inputs)", engine="pjrt"
+    ),
+    "vmap on pjrt": View(
+        f"fc.jit(fc.vmap(program, axes), device={_PJRT})(*batch)",
+        "fc.vmap(program, axes)(*batch)",
+        engine="pjrt",
+    ),
+    "jvp on pjrt": _derivative(
+        f"fc.jit(along, device={_PJRT})(*chosen, *tangents)",
+        "along(*chosen, *tangents)",
+        "jvp",
+        engine="pjrt",
+    ),
+    "vjp on pjrt": _derivative(
+        f"fc.jit(back, device={_PJRT})(*chosen, *cotangents)",
+        "back(*chosen, *cotangents)",
+        "vjp",
+        engine="pjrt",
+    ),
+}
+ALWAYS = ("jit", "text", "vmap", "jit of vmap", "jit on pjrt")
+WITHOUT_INPUTS = ("jit", "text", "jit on pjrt")
 # Those that can say something only of numbers that are wide and finite.
 NUMERIC = ("vjp against jvp", "jvp of vjp")
 

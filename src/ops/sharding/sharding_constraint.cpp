@@ -1,0 +1,61 @@
+#include <farcall/ops/sharding_constraint.h>
+
+#include <utility>
+
+#include <farcall/primitives/shard_map.h>
+#include <farcall/trace/interpreter.h>
+#include <farcall/trace/placement.h>
+#include <farcall/trace/rules.h>
+
+#include "ops/internal/register.h"
+#include "ops/internal/rules.h"
+#include "ops/internal/type_rules.h"
+
+namespace farcall {
+namespace {
+
+std::vector<ShapeDtype> constraint_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const auto& p = params_as<ShardingConstraintParams>(params);
+  const Partition checked(inputs[0], p.spec, p.axes(), "sharding");
+  return {inputs[0]};
+}
+
+std::vector<Array> constraint_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
+// The dimension of the batch is not split.
+BatchResults constraint_batch(const BatchCall& call) {
+  ShardingConstraintParams p = params_as<ShardingConstraintParams>(call.params.get());
+  const int64_t axis = call.axes[0];
+  if (axis < std::ssize(p.spec)) p.spec.insert(p.spec.begin() + axis, std::vector<std::string>());
+  return {bind_primitive(call.primitive, make_params(std::move(p)), call.inputs), {axis}};
+}
+
+std::vector<Array> constraint_at_once(const ParamsPtr&, std::span<const Array> inputs) {
+  return {inputs.begin(), inputs.end()};
+}
+
+const TransformRules kConstraintRules = {.jvp = linear_jvp,
+                                         .transpose = constraint_transpose,
+                                         .batch = constraint_batch,
+                                         .evaluate = constraint_at_once};
+const Primitive kConstraint = {.name = "sharding_constraint",
+                               .type_rule = constraint_rule,
+                               .parse = parse_params<ShardingConstraintParams>,
+                               .flops = no_flops,
+                               .rules = &kConstraintRules,
+                               .kind = PrimitiveKind::kBarrier};
+FARCALL_REGISTER_PRIMITIVE(kConstraint);
+
+}  // namespace
+
+Array with_sharding_constraint(const Array& x, const NamedSharding& sharding) {
+  if (x.is_concrete()) return device_put(x, sharding);
+  ShardingConstraintParams params{{}, sharding.spec};
+  for (const MeshAxis& axis : sharding.mesh.axes()) params.mesh.emplace_back(axis.name, axis.size);
+  return bind_one(kConstraint, make_params(std::move(params)), {&x, 1});
+}
+
+}  // namespace farcall

@@ -1,0 +1,190 @@
+// Collectives, in what each device of a mesh computes.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <farcall/primitives/collectives.h>
+
+#include "stablehlo/rules.h"
+
+namespace farcall::stablehlo {
+namespace {
+
+// The devices that differ in some axes only. Devices are counted row-major over the mesh.
+class Groups {
+ public:
+  Groups(std::span<const MeshAxis> mesh, std::span<const std::string> axes) {
+    starts_ = {0};
+    int64_t stride = 1;
+    std::vector<int64_t> strides(mesh.size());
+    for (size_t i = mesh.size(); i-- > 0; stride *= mesh[i].size) strides[i] = stride;
+    members_ = {0};
+    // The first of the names counts slowest.
+    for (const std::string& name : axes) {
+      const auto axis = std::ranges::find(mesh, name, &MeshAxis::name) - mesh.begin();
+      extend(members_, mesh[axis].size, strides[axis]);
+    }
+    for (size_t i = 0; i < mesh.size(); ++i) {
+      if (std::ranges::find(axes, mesh[i].name) != axes.end()) continue;
+      extend(starts_, mesh[i].size, strides[i]);
+    }
+    stride_ = members_.size() > 1 ? members_[1] : 1;
+  }
+
+  int64_t size() const { return static_cast<int64_t>(members_.size()); }
+  // Of one axis: from one member to the next.
+  int64_t stride() const { return stride_; }
+
+  // "replica_groups = …, channel_handle = …".
+  std::string attributes() const {
+    std::vector<std::string> groups;
+    for (const int64_t start : starts_) {
+      std::vector<int64_t> group;
+      for (const int64_t member : members_) group.push_back(start + member);
+      groups.push_back(list_text(group));
+    }
+    return fmt::format("replica_groups = dense<[{}]> : tensor<{}x{}xi64>, {}",
+                       fmt::join(groups, ", "), starts_.size(), members_.size(), kChannel);
+  }
+  // Pairs of members as pairs of devices, in every group.
+  std::vector<std::pair<int64_t, int64_t>> in_all(
+      std::span<const std::pair<int64_t, int64_t>> pairs) const {
+    std::vector<std::pair<int64_t, int64_t>> all;
+    for (const int64_t start : starts_) {
+      for (const auto& [from, to] : pairs) {
+        all.emplace_back(start + members_[static_cast<size_t>(from)],
+                         start + members_[static_cast<size_t>(to)]);
+      }
+    }
+    return all;
+  }
+
+  // Devices are named by their number in the mesh.
+  static constexpr std::string_view kChannel =
+      "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+
+ private:
+  static void extend(std::vector<int64_t>& numbers, int64_t size, int64_t stride) {
+    std::vector<int64_t> longer;
+    for (const int64_t number : numbers) {
+      for (int64_t i = 0; i < size; ++i) longer.push_back(number + i * stride);
+    }
+    numbers = std::move(longer);
+  }
+
+  std::vector<int64_t> starts_, members_;
+  int64_t stride_ = 1;
+};
+
+Groups groups_of(const Emitter& e, std::span<const std::string> axes) {
+  return Groups(e.bound_axes(), axes);
+}
+
+Value all_reduce(Emitter& e, const Value& x, std::string_view operation,
+                 std::span<const std::string> axes) {
+  const std::string body = reducer(e, x.type.dtype(), operation);
+  return e.op("stablehlo.all_reduce", Values{x}, std::span(&x.type, 1),
+              groups_of(e, axes).attributes() + ", use_global_device_ids", std::span(&body, 1))[0];
+}
+
+Values sum(Emitter& e, const Call& call) {
+  if (!e.is_on_each_device()) return {};
+  return {all_reduce(e, call.inputs[0], "stablehlo.add", call.params<ReduceAxesParams>().axes)};
+}
+
+// XLA's collectives lose NaN, which is looked for apart.
+Rule extreme_by(std::string_view operation) {
+  return [operation](Emitter& e, const Call& call) -> Values {
+    if (!e.is_on_each_device() || is_complex(call.dtype())) return {};
+    const auto& axes = call.params<ReduceAxesParams>().axes;
+    const Value& x = call.inputs[0];
+    const Value found = all_reduce(e, x, operation, axes);
+    if (!is_floating(call.dtype())) return {found};
+    const Value is_nan = e.convert(e.compare("NE", x, x), DType::kInt32);
+    const Value count = all_reduce(e, is_nan, "stablehlo.maximum", axes);
+    const Value is_any = e.compare("NE", count, e.number(count.type, 0));
+    return {e.select(is_any, e.number(x.type, std::numeric_limits<double>::quiet_NaN()), found)};
+  };
+}
+
+Values all_gather(Emitter& e, const Call& call) {
+  if (!e.is_on_each_device()) return {};
+  const auto& p = call.params<AllGatherParams>();
+  const ShapeDtype type = call.inputs[0].type;
+  Shape shape(type.shape().begin(), type.shape().end());
+  shape.insert(shape.begin() + p.all_gather_dimension, 1);
+  return {e.op("stablehlo.all_gather", {e.reshape(call.inputs[0], shape)}, call.result(),
+               fmt::format("all_gather_dim = {} : i64, {}, use_global_device_ids",
+                           p.all_gather_dimension, groups_of(e, {&p.axis_name, 1}).attributes()))};
+}
+
+// Exchanged slices stay in the dimension that was split, which then moves.
+Values all_to_all(Emitter& e, const Call& call) {
+  if (!e.is_on_each_device()) return {};
+  const auto& p = call.params<AllToAllParams>();
+  const ShapeDtype type = call.inputs[0].type;
+  const Groups groups = groups_of(e, {&p.axis_name, 1});
+  const Value exchanged = e.op(
+      "stablehlo.all_to_all", {call.inputs[0]}, type,
+      fmt::format("split_dimension = {0} : i64, concat_dimension = {0} : i64, split_count = {1} : "
+                  "i64, {2}",
+                  p.split_axis, groups.size(), groups.attributes()));
+  std::vector<int64_t> permutation;
+  for (int64_t i = 0; i < static_cast<int64_t>(type.rank()); ++i) {
+    if (i != p.split_axis) permutation.push_back(i);
+  }
+  permutation.insert(permutation.begin() + p.concat_axis, p.split_axis);
+  return {e.op("stablehlo.transpose", {exchanged}, call.result(),
+               "permutation = " + array_text(permutation))};
+}
+
+Values ppermute(Emitter& e, const Call& call) {
+  if (!e.is_on_each_device()) return {};
+  const auto& p = call.params<PpermuteParams>();
+  const auto pairs = groups_of(e, {&p.axis_name, 1}).in_all(p.perm);
+  if (pairs.empty()) return {e.number(call.result(), 0)};
+  return {e.op("stablehlo.collective_permute", call.inputs, call.result(),
+               fmt::format("source_target_pairs = {}, {}", pairs_text(pairs), Groups::kChannel))};
+}
+
+Values axis_index(Emitter& e, const Call& call) {
+  if (!e.is_on_each_device()) return {};
+  const Groups groups = groups_of(e, {&call.params<AxisIndexParams>().axis_name, 1});
+  const ShapeDtype type(DType::kUInt32, {});
+  const Value place = e.op("stablehlo.partition_id", Values{}, type);
+  const auto number = [&](int64_t value) { return e.number(type, static_cast<double>(value)); };
+  const Value row = e.op("stablehlo.divide", {place, number(groups.stride())}, type);
+  return {e.convert(e.op("stablehlo.remainder", {row, number(groups.size())}, type), call.dtype())};
+}
+
+}  // namespace
+
+Value guarded(Emitter& e, const Value& condition, std::span<const std::string> axes) {
+  if (!e.options().layout || !e.options().guard) return condition;
+  const bool is_inner = e.is_on_each_device();
+  const int64_t id = e.options().guard(is_inner ? RelayPlace::kOnEachDevice : RelayPlace::kOnAll);
+  const Value goes_on =
+      e.on_all_devices({&condition, 1}, {&condition.type, 1}, [&](const Values& operands) {
+        return e.call_relay(id, operands, {&condition.type, 1}, /*is_ordered=*/false);
+      })[0];
+  if (!is_inner || axes.empty()) return goes_on;
+  const Value number = e.convert(goes_on, DType::kInt32);
+  std::vector<std::string> once(axes.begin(), axes.end());
+  std::ranges::sort(once);
+  once.erase(std::unique(once.begin(), once.end()), once.end());
+  return e.convert(all_reduce(e, number, "stablehlo.minimum", once), DType::kBool);
+}
+
+void add_collectives(Rules& rules) {
+  rules["psum"] = sum;
+  rules["pmax"] = extreme_by("stablehlo.maximum");
+  rules["pmin"] = extreme_by("stablehlo.minimum");
+  rules["all_gather"] = all_gather;
+  rules["all_to_all"] = all_to_all;
+  rules["ppermute"] = ppermute;
+  rules["axis_index"] = axis_index;
+}
+
+}  // namespace farcall::stablehlo
