@@ -206,13 +206,17 @@ void Pass::place(int64_t number, int64_t w, Places& source, Places& target) cons
 }
 
 void Pass::turn(int64_t first, const Lines& lines) const {
-  for (int64_t w = 0; w < lines.count; ++w) {
-    const Number* by = turns.data() + (first + w) % columns;
-    for (int64_t j = 0; j < lines.size; ++j, by += columns) {
-      double &re = lines.parts.re[j * lines.count + w], &im = lines.parts.im[j * lines.count + w];
-      const double turned = re * by->real() - im * by->imag();
-      im = re * by->imag() + im * by->real();
-      re = turned;
+  int64_t column[kMostTogether];
+  for (int64_t w = 0; w < lines.count; ++w) column[w] = (first + w) % columns;
+  for (int64_t j = 0; j < lines.size; ++j) {
+    const Number* const by = turns.data() + j * columns;
+    double *const re = lines.parts.re + j * lines.count, *const im =
+                                                             lines.parts.im + j * lines.count;
+    for (int64_t w = 0; w < lines.count; ++w) {
+      const Number turn = by[column[w]];
+      const double turned = re[w] * turn.real() - im[w] * turn.imag();
+      im[w] = re[w] * turn.imag() + im[w] * turn.real();
+      re[w] = turned;
     }
   }
 }
