@@ -1,18 +1,21 @@
 # farcall_layer(<name> SOURCES … [USES <layer>…] [LIBRARIES <target>…] [ALONE <file>…])
 #
-# Adds the object library farcall_<name>. A layer sees the headers of src/<name> as "<name>/x.h" and
-# those of include/farcall/<name> as <farcall/<name>/x.h>, and the headers of the layers that it USES;
-# an include of any other layer finds no file. The include roots are folders of links in the build
-# tree, one for each layer. ALONE names sources that are compiled by themselves (farcall_unity).
+# Adds the object library farcall_<name>. A layer sees its own headers, src/<name>/x.h as "<name>/x.h",
+# and of the layers that it USES the public ones, include/farcall/<layer>/x.h as <farcall/<layer>/x.h>,
+# and those for other layers, src/<layer>/internal/x.h as "<layer>/internal/x.h"; any other include
+# finds no file. The include roots are folders of links in the build tree, two for each layer; tests
+# see the private root as well. ALONE names sources that are compiled by themselves (farcall_unity).
 function(farcall_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES;ALONE" ${ARGN})
   set(root ${PROJECT_BINARY_DIR}/layers/${name})
-  file(MAKE_DIRECTORY ${root}/farcall)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+  set(private_root ${PROJECT_BINARY_DIR}/layers/private/${name})
+  file(MAKE_DIRECTORY ${root}/farcall ${root}/${name} ${private_root})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/farcall/${name} ${root}/farcall/${name} SYMBOLIC)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name}/internal ${root}/${name}/internal SYMBOLIC)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${private_root}/${name} SYMBOLIC)
 
   add_library(farcall_${name} OBJECT ${ARG_SOURCES})
-  target_include_directories(farcall_${name} PUBLIC ${root})
+  target_include_directories(farcall_${name} PRIVATE ${private_root} PUBLIC ${root})
   list(TRANSFORM ARG_USES PREPEND farcall_)
   target_link_libraries(farcall_${name} PUBLIC farcall_options ${ARG_USES} ${ARG_LIBRARIES})
   target_compile_definitions(farcall_${name} PRIVATE FARCALL_BUILDING)

@@ -38,11 +38,9 @@
 #include <farcall/ops/convolution.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/define.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/fft.h>
 #include <farcall/ops/indexing.h>
-#include <farcall/ops/jacobians.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/linear_functions.h>
 #include <farcall/ops/loops.h>
@@ -80,7 +78,9 @@
 #include <farcall/trace/custom.h>
 #include <farcall/trace/custom_rules.h>
 #include <farcall/trace/debug_checks.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/differentiate.h>
+#include <farcall/trace/jacobians.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/origin.h>
 #include <farcall/trace/print.h>

@@ -88,21 +88,15 @@ def conv_dimension_numbers(
             "conv_general_dilated: dimension_numbers must have three parts, got "
             f"{dimension_numbers!r}"
         )
-    lhs, rhs, out = dimension_numbers
-    if not all(isinstance(part, str) for part in dimension_numbers):
-        return ConvDimensionNumbers(lhs, rhs, out)
-    spatial = [letter for letter in rhs if letter not in "OI"]
-    orders = [("NC", lhs), ("OI", rhs), ("NC", out)]
-    specs = []
-    for first, text in orders:
-        letters = [*first, *spatial]
-        if sorted(letters) != sorted(text) or len(text) != rank:
+    if all(isinstance(part, str) for part in dimension_numbers):
+        specs = _lax._conv_specs(*dimension_numbers)
+        if len(specs[0]) != rank:
             raise ValueError(
-                f"conv_general_dilated: dimension_numbers {dimension_numbers!r}: {text!r} must "
-                f"have each of {''.join(letters)!r} once, for {rank} dimensions"
+                f"conv_general_dilated: dimension_numbers {dimension_numbers!r} must have a letter "
+                f"for each of {rank} dimensions"
             )
-        specs.append(tuple(text.index(letter) for letter in letters))
-    return ConvDimensionNumbers(*specs)
+        dimension_numbers = specs
+    return ConvDimensionNumbers(*dimension_numbers)
 
 
 def padtype_to_pads(
@@ -112,20 +106,8 @@ def padtype_to_pads(
     padding: str,
 ) -> list[tuple[int, int]]:
     """What ``SAME``, ``SAME_LOWER`` and ``VALID`` stand for: zeros before and behind."""
-    name = padding.upper() if isinstance(padding, str) else None
-    if name == "VALID":
-        return [(0, 0)] * len(in_shape)
-    if name not in ("SAME", "SAME_LOWER"):
-        raise ValueError(f"padding must be 'SAME', 'SAME_LOWER' or 'VALID', got {padding!r}")
-    pads = []
-    for sizes in zip(in_shape, window_shape, window_strides, strict=True):
-        size, window, stride = map(operator.index, sizes)
-        if stride < 1:
-            raise ValueError(f"window_strides must be positive, got {window_strides}")
-        total = max((-(-size // stride) - 1) * stride + window - size, 0)
-        small, large = total // 2, total - total // 2
-        pads.append((small, large) if name == "SAME" else (large, small))
-    return pads
+    sizes = (_sizes(each, 0) for each in (in_shape, window_shape, window_strides))
+    return _lax._padding_for(padding, *sizes)
 
 
 def _sizes(values: Any, count: int, default: int = 1) -> list[int]:
@@ -178,20 +160,14 @@ def conv_general_dilated(
     x, y = _same_dtype(lhs, rhs, preferred_element_type, "conv_general_dilated")
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     count = x.ndim - 2
-    strides = _sizes(window_strides, count)
-    lhs_dilations, rhs_dilations = _sizes(lhs_dilation, count), _sizes(rhs_dilation, count)
-    if isinstance(padding, str):
-        sizes = _dilated([x.shape[i] for i in numbers.lhs_spec[2:]], lhs_dilations)
-        window = _dilated([y.shape[i] for i in numbers.rhs_spec[2:]], rhs_dilations)
-        padding = padtype_to_pads(sizes, window, strides, padding)
     return _lax._conv_general_dilated(
         x,
         y,
-        strides,
-        [(operator.index(low), operator.index(high)) for low, high in padding],
-        lhs_dilations,
-        rhs_dilations,
-        *(list(spec) for spec in numbers),
+        _sizes(window_strides, count),
+        padding,
+        _sizes(lhs_dilation, count),
+        _sizes(rhs_dilation, count),
+        numbers,
         feature_group_count,
         batch_group_count,
     )
@@ -239,18 +215,6 @@ def conv_with_general_padding(
     )
 
 
-def _transposed_padding(window: int, stride: int, padding: str) -> tuple[int, int]:
-    if padding == "SAME":
-        total = window + stride - 2
-        before = window - 1 if stride > window - 1 else -(-total // 2)
-    elif padding == "VALID":
-        total = window + stride - 2 + max(window - stride, 0)
-        before = window - 1
-    else:
-        raise ValueError(f"conv_transpose: padding must be 'SAME' or 'VALID', got {padding!r}")
-    return before, total - before
-
-
 def conv_transpose(
     lhs: Any,
     rhs: Any,
@@ -273,27 +237,21 @@ def conv_transpose(
       transpose_kernel: turn the weights round and exchange their features.
       rhs_dilation, precision, preferred_element_type: as for conv_general_dilated.
     """
+    canonicalize_precision(precision)
     x, y = _same_dtype(lhs, rhs, preferred_element_type, "conv_transpose")
     count = x.ndim - 2
-    if dimension_numbers is None:
-        letters = "DHW"[3 - count :] if count <= 3 else None
-        if letters is None:
-            raise ValueError("conv_transpose: dimension_numbers must be given for four dimensions")
-        dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
-    numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
-    dilations = _sizes(rhs_dilation, count)
-    window = _dilated([y.shape[i] for i in numbers.rhs_spec[2:]], dilations)
-    if isinstance(padding, str):
-        pads = [_transposed_padding(k, s, padding) for k, s in zip(window, strides, strict=True)]
-    elif use_consistent_padding:
-        pads = [(k - 1 - a, k - 1 - b) for k, (a, b) in zip(window, padding, strict=True)]
-    else:
-        pads = padding
-    if transpose_kernel:
-        y = _lax.rev(y, sorted(numbers.rhs_spec[2:]))
-        y = _core.numpy.swapaxes(y, numbers.rhs_spec[0], numbers.rhs_spec[1])
-    return conv_general_dilated(
-        x, y, [1] * count, pads, strides, dilations, numbers, precision=precision
+    numbers = None
+    if dimension_numbers is not None:
+        numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
+    return _lax._conv_transpose(
+        x,
+        y,
+        _sizes(strides, count),
+        padding,
+        _sizes(rhs_dilation, count),
+        numbers,
+        transpose_kernel,
+        use_consistent_padding,
     )
 
 

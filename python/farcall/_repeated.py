@@ -22,7 +22,7 @@ def repeated(func: Callable[[Any], Any], values: Any, counts: Any) -> Any:
         for i in range(1, int(counts.max(initial=1))):
             values = _f.where(counts > i, func(values), values)
         return values
-    most = _f.max(_f.pad_constant(_f.ravel(counts), [(0, 1)], 1))
+    most = _f.max(_f._pad(_f.ravel(counts), [(0, 1)], "constant", [(1, 1)], []))
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
         i, current = state

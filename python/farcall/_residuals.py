@@ -20,7 +20,8 @@ def saved_residuals(
 
     Args:
       fun: takes and returns pytrees of arrays.
-      *args, **kwargs: arguments, of which types alone matter.
+      *args: arguments, of which types alone matter.
+      **kwargs: the same, by name.
     """
     check_callable(fun, "saved_residuals")
     paths, structure = tree.flatten_with_path((args, kwargs))

@@ -39,16 +39,19 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
       fun: takes and returns pytrees of arrays. It must not depend on the arrays' values in Python,
-        and may call Python by ``pure_callback`` and ``buffer_callback``. Arrays that it closes over
-        are kept as they were at the first call.
+        and may call Python by callbacks. What has side effects (``has_side_effect``,
+        ``debug.print``, ``io_callback``) happens once for each time that the call is reached, in
+        an order that JAX chooses. Arrays that it closes over are kept as they were at the first
+        call.
 
     Returns:
       A function of the same arguments, for arrays of JAX on the CPU, traced or not.
 
     Raises:
       ImportError: JAX is not installed.
-      ValueError: at a call, when the program has effects, which JAX would drop or repeat, or gives
-        64-bit results while JAX has these switched off (``jax_enable_x64``).
+      ValueError: at a call, when the program has ordered effects, whose order among several calls
+        JAX would not keep, or gives 64-bit results while JAX has these switched off
+        (``jax_enable_x64``).
     """
     check_callable(fun, "to_jax")
     jax = real_jax("to_jax")
@@ -64,10 +67,10 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
             return fun(*args, **kwargs)
 
         program, out_tree, captured = _core.transforms.trace_closure(flat, where, name, types)
-        if _exchange.has_effects(program):
+        if "ordered" in program.effects:
             raise ValueError(
-                f"{where}: the function has effects (has_side_effect, debug.print, io_callback), "
-                "which JAX would drop or repeat"
+                f"{where}: the function has ordered effects, whose order among several calls JAX "
+                "does not keep; leave out ordered=True"
             )
         return program, out_tree, [numpy.asarray(array) for array in captured]
 
@@ -109,10 +112,17 @@ def _primitive() -> Any:
     primitive = Primitive("farcall")
     primitive.multiple_results = True
 
+    # The effect of JAX's own foreign calls, for which JAX has no public name.
+    nothing = jax.ShapeDtypeStruct((), numpy.float32)
+    effectful = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
+
     def types(*_: Any, program: Any) -> list[Any]:
         return [jax.core.ShapedArray(t.shape, t.dtype) for t in program.out_avals]
 
-    primitive.def_abstract_eval(types)
+    def types_and_effects(*_: Any, program: Any) -> Any:
+        return types(program=program), effectful if program.effects else set()
+
+    primitive.def_effectful_abstract_eval(types_and_effects)
 
     @functools.lru_cache(maxsize=_MAX_PROGRAMS)
     def compiled(program: Any) -> Any:
@@ -124,7 +134,7 @@ def _primitive() -> Any:
         names = (str(equation.primitive) for equation, _ in program.walk())
         if any(name.endswith("_callback") for name in names):
             context.module_context.add_keepalive(program)  # with the functions that its text names
-        rule = jax.ffi.ffi_lowering(_TARGET)
+        rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=bool(program.effects))
         return rule(context, *operands, program=program.to_text())
 
     mlir.register_lowering(primitive, lower, platform="cpu")

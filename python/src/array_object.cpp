@@ -112,6 +112,18 @@ nb::object as_number(PyObject* self) {
   return as_array.attr("item")();
 }
 
+// What int, float and complex give.
+nb::object as_scalar(PyObject* self) {
+  const Array& array = array_of(self);
+  if (array.rank() > 0) {
+    throw TypeError(fmt::format(
+        "only a scalar array can become a Python number, this one is {}; for its only element "
+        "there is .item()",
+        array.type().to_string()));
+  }
+  return as_number(self);
+}
+
 int is_true(PyObject* self) {
   return guarded([&] {
     const Array& array = array_of(self);
@@ -126,13 +138,13 @@ int is_true(PyObject* self) {
 }
 
 PyObject* as_int(PyObject* self) {
-  return guarded([&] { return PyNumber_Long(as_number(self).ptr()); });
+  return guarded([&] { return PyNumber_Long(as_scalar(self).ptr()); });
 }
 
 PyObject* as_float(PyObject* self) {
   return guarded([&] {
     check_concrete(array_of(self), "float");
-    return PyNumber_Float(as_number(self).ptr());
+    return PyNumber_Float(as_scalar(self).ptr());
   });
 }
 
@@ -156,7 +168,7 @@ PyObject* index(PyObject* self) {
 PyObject* as_complex(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     check_concrete(array_of(self), "complex");
-    nb::object value = as_number(self);
+    nb::object value = as_scalar(self);
     return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), value.ptr());
   });
 }

@@ -24,6 +24,7 @@ void bind_fft(nb::module_& module);           // Fourier transforms
 void bind_image(nb::module_& module);         // images
 void bind_jacobians(nb::module_& module);     // jacfwd, jacrev
 void bind_lax(nb::module_& module);           // the primitives as functions
+void bind_convolutions(nb::module_& module);  // convolutions
 void bind_lax_arrays(nb::module_& module);    // those that work along dimensions
 void bind_lax_indexing(nb::module_& module);  // gather, scatter and the like
 void bind_linalg(nb::module_& module);        // linear algebra
@@ -37,6 +38,7 @@ void bind_numpy_indexing(nb::module_& module);     // indexing with arrays
 void bind_numpy_made(nb::module_& module);         // those that are made of few numbers
 void bind_numpy_linalg(nb::module_& module);       // linear algebra that promotes
 void bind_numpy_order(nb::module_& module);        // order, quantiles, neighbours
+void bind_numpy_places(nb::module_& module);       // places in arrays
 void bind_numpy_products(nb::module_& module);     // products
 void bind_numpy_ranges(nb::module_& module);       // ranges
 void bind_numpy_reductions(nb::module_& module);   // reductions

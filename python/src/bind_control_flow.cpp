@@ -356,8 +356,8 @@ nb::object linear_call(nb::handle fun, nb::handle fun_transpose, nb::handle resi
   return unflatten_arrays(tree, results);
 }
 
-// A solver of Python's as one of flat lists. `result` becomes the structure of what it returns;
-// `matvec` is what it gets.
+// A Python solver as one of flat lists. `result` becomes the structure of its result; `matvec` is
+// its argument.
 std::vector<Array> call_solver(const char* which, nb::handle solver, nb::object matvec,
                                const FlatTree& b, Arrays inputs, bool has_aux, TreeDef& result) {
   const std::string what = fmt::format("custom_linear_solve: what {} returns", which);

@@ -11,6 +11,7 @@
 #include <farcall/core/error.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/custom.h>
+#include <farcall/trace/custom_rules.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/interpreter.h>
 
@@ -27,7 +28,8 @@ namespace {
 
 // One call of a function with custom rules.
 struct CustomFunction {
-  std::string name, rule_name;  // of the function and of its rule, for messages
+  std::string name;  // for messages
+  farcall::detail::RuleChecks checks;
   nb::object function;
   nb::object rule;      // jvp, fwd or the batching rule
   nb::object backward;  // custom_vjp
@@ -35,9 +37,7 @@ struct CustomFunction {
   bool symbolic_zeros = false;
   CallArguments arguments;  // non-differentiable ones are static
   TreeDef argument_tree;
-  TreeDef result_tree;                   // of the function or the rule, which ever ran last
-  std::vector<ShapeDtype> result_types;  // of the function, once it has run
-  std::optional<TreeDef> function_tree;  // the same
+  TreeDef result_tree;  // of the function or the rule, whichever ran last
 };
 using CustomFunctionPtr = std::shared_ptr<CustomFunction>;
 
@@ -59,42 +59,12 @@ bool is_pair(nb::handle object) {
   return (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) && nb::len(object) == 2;
 }
 
-std::string describe_types(std::span<const ShapeDtype> types) {
-  std::string text;
-  for (const ShapeDtype& type : types) {
-    text += (text.empty() ? "" : ", ") + type.strengthened().to_string();
-  }
-  return "(" + text + ")";
-}
-
-// What a rule returned as the function's results must be what the function returns.
-void check_results(const CustomFunction& custom, const std::string& rule, const TreeDef& tree,
-                   std::span<const ShapeDtype> types) {
-  if (!custom.function_tree) return;
-  if (!(tree == *custom.function_tree)) {
-    throw TypeError(
-        fmt::format("{} must return results of the structure that {} returns: "
-                    "expected {}, got {}",
-                    rule, custom.name, text_of(*custom.function_tree), text_of(tree)));
-  }
-  const bool same = std::ranges::equal(types, custom.result_types, [](ShapeDtype a, ShapeDtype b) {
-    return a.strengthened() == b.strengthened();
-  });
-  if (!same) {
-    throw TypeError(
-        fmt::format("{} must return results of the types that {} returns: expected {}, "
-                    "got {}",
-                    rule, custom.name, describe_types(custom.result_types), describe_types(types)));
-  }
-}
-
 std::vector<Array> call_undifferentiated(CustomFunction& custom, std::span<const Array> inputs) {
   const nb::gil_scoped_acquire lock;
   FlatResult result =
       flatten_result(custom.name, call_function(custom.function, custom.arguments, inputs));
-  custom.result_tree = result.tree;
-  custom.function_tree = std::move(result.tree);
-  custom.result_types = types_of(result.arrays);
+  custom.checks.set_function(result.tree, types_of(result.arrays));
+  custom.result_tree = std::move(result.tree);
   return std::move(result.arrays);
 }
 
@@ -108,8 +78,7 @@ nb::object zero_or_array(const CustomFunction& custom, const Array& tangent, Sha
 JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
                          std::span<const Array> tangents) {
   const nb::gil_scoped_acquire lock;
-  const std::string rule =
-      fmt::format("the jvp rule {} of custom_jvp function {}", custom.rule_name, custom.name);
+  const std::string& rule = custom.checks.rule();
   std::vector<nb::object> tangent_leaves;
   for (size_t i = 0; i < primals.size(); ++i) {
     tangent_leaves.push_back(zero_or_array(custom, tangents[i], primals[i].type()));
@@ -125,7 +94,7 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   }
   FlatResult result = flatten_result(rule, pair[0]);
   const std::vector<ShapeDtype> types = types_of(result.arrays);
-  check_results(custom, rule, result.tree, types);
+  custom.checks.check_results(result.tree, types);
   std::vector<nb::object> leaves;
   const TreeDef tangent_tree = flatten_tree(pair[1], leaves);
   if (!(tangent_tree == result.tree)) {
@@ -220,8 +189,7 @@ struct Backward {
 ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<const Array> inputs,
                                  const std::vector<bool>& varies) {
   const nb::gil_scoped_acquire lock;
-  const std::string rule =
-      fmt::format("the fwd rule {} of custom_vjp function {}", custom->rule_name, custom->name);
+  const std::string& rule = custom->checks.rule();
   std::vector<nb::object> leaves;
   for (const Array& input : inputs) leaves.push_back(wrap_object(input));
   if (custom->symbolic_zeros) {
@@ -235,7 +203,7 @@ ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<cons
   }
   FlatResult result = flatten_result(rule, pair[0]);
   std::vector<ShapeDtype> types = types_of(result.arrays);
-  check_results(*custom, rule, result.tree, types);
+  custom->checks.check_results(result.tree, types);
   FlatResult residuals = flatten_result(rule + ": residuals", pair[1]);
   custom->result_tree = result.tree;
   const auto backward = share(Backward{custom, std::move(residuals.tree), std::move(result.tree),
@@ -250,8 +218,7 @@ ForwardResults call_forward_rule(const CustomFunctionPtr& custom, std::span<cons
 BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inputs,
                              std::span<const int64_t> axes, const BatchAxis& axis) {
   const nb::gil_scoped_acquire lock;
-  const std::string rule =
-      fmt::format("the vmap rule {} of custom_vmap function {}", custom.rule_name, custom.name);
+  const std::string& rule = custom.checks.rule();
   std::vector<nb::object> leaves, flags;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool is_batched = axes[i] != kNotBatched;
@@ -278,31 +245,27 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
                             "structure {}, the flags have {}",
                             rule, text_of(result.tree), text_of(batched_tree)));
   }
-  BatchResults results;
-  for (size_t i = 0; i < batched.size(); ++i) {
-    const bool is_batched = nb::cast<bool>(nb::bool_(batched[i]));
-    const Array& output = result.arrays[i];
-    if (is_batched && (output.rank() == 0 || output.shape()[0] != axis.size)) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: result{} is said to be batched, so its first dimension should "
-                      "be {}; it is {}",
-                      rule, leaf_path(result.tree, i), axis.size, output.type().to_string()));
-    }
-    results.axes.push_back(is_batched ? 0 : kNotBatched);
+  std::vector<std::optional<int64_t>> result_axes;
+  for (const nb::object& flag : batched) {
+    result_axes.push_back(nb::cast<bool>(nb::bool_(flag)) ? std::optional<int64_t>(0)
+                                                          : std::nullopt);
   }
-  results.outputs = std::move(result.arrays);
+  BatchResults results =
+      custom.checks.check_batch(result.tree, std::move(result.arrays), result_axes, axis.size);
   custom.result_tree = std::move(result.tree);
   return results;
 }
 
 // ---- calls ----
 
-CustomFunctionPtr make_custom(std::string name, std::string rule_name, nb::object function,
-                              nb::object rule, nb::tuple args, const std::vector<size_t>& dynamic,
+// `kind`: "jvp rule {} of custom_jvp", with a place for the rule's name.
+CustomFunctionPtr make_custom(fmt::format_string<std::string&> kind, std::string name,
+                              std::string rule_name, nb::object function, nb::object rule,
+                              nb::tuple args, const std::vector<size_t>& dynamic,
                               std::vector<Array>& inputs) {
-  CustomFunction custom{std::move(name), std::move(rule_name), std::move(function),
-                        std::move(rule)};
+  farcall::detail::RuleChecks checks(
+      fmt::format("the {} function {}", fmt::format(kind, rule_name), name));
+  CustomFunction custom{std::move(name), std::move(checks), std::move(function), std::move(rule)};
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
   custom.argument_tree = positional_tree(custom.arguments);
   inputs = leaves_to_arrays(custom.name, custom.arguments,
@@ -332,8 +295,9 @@ nb::object call_custom_jvp(nb::object function, nb::object rule, std::string nam
                            bool symbolic_zeros, nb::tuple args) {
   if (is_evaluating()) return call_itself(function, args);
   std::vector<Array> inputs;
-  const auto custom = make_custom(std::move(name), std::move(rule_name), std::move(function),
-                                  std::move(rule), args, dynamic, inputs);
+  const auto custom =
+      make_custom("jvp rule {} of custom_jvp", std::move(name), std::move(rule_name),
+                  std::move(function), std::move(rule), args, dynamic, inputs);
   custom->symbolic_zeros = symbolic_zeros;
   CustomCall call;
   call.jvp = [custom](std::span<const Array> primals, std::span<const Array> tangents) {
@@ -348,8 +312,9 @@ nb::object call_custom_vjp(nb::object function, nb::object forward, nb::object b
                            nb::tuple args) {
   if (is_evaluating()) return call_itself(function, args);
   std::vector<Array> inputs;
-  const auto custom = make_custom(std::move(name), std::move(forward_name), std::move(function),
-                                  std::move(forward), args, dynamic, inputs);
+  const auto custom =
+      make_custom("fwd rule {} of custom_vjp", std::move(name), std::move(forward_name),
+                  std::move(function), std::move(forward), args, dynamic, inputs);
   custom->backward_name = std::move(backward_name);
   custom->backward = std::move(backward);
   custom->symbolic_zeros = symbolic_zeros;
@@ -379,8 +344,9 @@ nb::object call_custom_vmap(nb::object function, nb::object rule, std::string na
   std::vector<Array> inputs;
   std::vector<size_t> all(nb::len(args));
   for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const auto custom = make_custom(std::move(name), std::move(rule_name), std::move(function),
-                                  std::move(rule), args, all, inputs);
+  const auto custom =
+      make_custom("vmap rule {} of custom_vmap", std::move(name), std::move(rule_name),
+                  std::move(function), std::move(rule), args, all, inputs);
   CustomCall call;
   call.batch = [custom](std::span<const Array> arrays, std::span<const int64_t> axes,
                         const BatchAxis& axis) {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/derivatives.h>
+#include <farcall/trace/derivatives.h>
 
 #include "argument_choice.h"
 #include "array_object.h"

@@ -161,8 +161,6 @@ void bind_exchange(nb::module_& module) {
                                           size_t num_results, nb::callable record) {
     export_to_tvm(global_name, name, num_results, compile_recorded(std::move(record)));
   });
-  module.def("has_effects",
-             [](const ProgramObject& program) { return program->effects() != Effects::kNone; });
 }
 
 }  // namespace farcall::python

@@ -127,6 +127,32 @@ numpy::PadWidths to_widths(nb::handle widths) {
   return result;
 }
 
+numpy::PadValues to_pad_values(nb::handle pairs) {
+  numpy::PadValues result;
+  for (nb::handle pair : nb::iter(pairs)) {
+    result.emplace_back(argument(pair[0], "pad", "values"), argument(pair[1], "pad", "values"));
+  }
+  return result;
+}
+
+// What stands in all places, if that is one object.
+std::optional<Array> single_value(nb::handle pairs) {
+  nb::handle found;
+  for (nb::handle pair : nb::iter(pairs)) {
+    for (nb::handle value : nb::iter(pair)) {
+      if (found.is_valid() && !found.is(value)) return std::nullopt;
+      found = value;
+    }
+  }
+  if (!found.is_valid()) return std::nullopt;
+  return argument(found, "pad", "values");
+}
+
+constexpr std::pair<std::string_view, numpy::PadStatistic> kPadStatistics[] = {
+    {"maximum", numpy::PadStatistic::kMaximum},
+    {"mean", numpy::PadStatistic::kMean},
+    {"minimum", numpy::PadStatistic::kMinimum}};
+
 numpy::IndexOptions index_options(nb::handle mode, nb::handle fill, bool unique, bool sorted,
                                   bool wrap) {
   numpy::IndexOptions options = {.mode = to_mode(mode, "at"),
@@ -221,23 +247,6 @@ void bind_selection(nb::module_& module) {
       nb::arg("axis").none(), nb::arg("inplace") = true, nb::kw_only(),
       nb::arg("mode").none() = nb::none());
   module.def(
-      "nonzero",
-      [](nb::handle object, std::optional<int64_t> size, nb::handle fill) {
-        const Array x = argument(object, "nonzero", "a");
-        std::vector<Array> fills;
-        if (nb::isinstance<nb::tuple>(fill)) {
-          for (nb::handle each : fill) fills.push_back(argument(each, "nonzero", "fill_value"));
-        } else if (!fill.is_none()) {
-          fills.assign(x.rank(), argument(fill, "nonzero", "fill_value"));
-        }
-        const auto places = size ? numpy::nonzero(x, *size, fills) : numpy::nonzero(x);
-        nb::list result;
-        for (const Array& place : places) result.append(wrap_object(place));
-        return nb::tuple(result);
-      },
-      nb::arg("a").none(), nb::kw_only(), nb::arg("size").none() = nb::none(),
-      nb::arg("fill_value").none() = nb::none());
-  module.def(
       "roll",
       [](nb::handle x, nb::handle shift, nb::handle axis) {
         numpy::Axes axes;
@@ -252,12 +261,24 @@ void bind_selection(nb::module_& module) {
             axes));
       },
       nb::arg("a").none(), nb::arg("shift").none(), nb::arg("axis").none() = nb::none());
-  module.def("pad_constant", [](nb::handle x, nb::handle widths, nb::handle value) {
-    return wrap_object(numpy::pad(argument(x, "pad", "array"), to_widths(widths),
-                                  argument(value, "pad", "constant_values")));
-  });
-  module.def("pad_repeating", [](nb::handle x, nb::handle widths, const std::string& mode) {
-    return wrap_object(numpy::pad(argument(x, "pad", "array"), to_widths(widths), mode));
+  // Widths and values are pairs, one for each dimension; lengths too, or there are none.
+  module.def("_pad", [](nb::handle object, nb::handle widths, const std::string& mode,
+                        nb::handle values, nb::handle lengths) {
+    const Array x = argument(object, "pad", "array");
+    const numpy::PadWidths counts = to_widths(widths);
+    if (mode == "constant") {
+      const auto one = single_value(values);
+      return wrap_object(one ? numpy::pad(x, counts, *one)
+                             : numpy::pad(x, counts, to_pad_values(values)));
+    }
+    if (mode == "linear_ramp")
+      return wrap_object(numpy::pad_ramp(x, counts, to_pad_values(values)));
+    for (const auto& [name, statistic] : kPadStatistics) {
+      if (mode != name) continue;
+      return wrap_object(numpy::pad(x, counts, statistic,
+                                    lengths.is_none() ? numpy::PadWidths() : to_widths(lengths)));
+    }
+    return wrap_object(numpy::pad(x, counts, mode));
   });
 }
 

@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <farcall/ops/jacobians.h>
+#include <farcall/trace/jacobians.h>
 
 #include "argument_choice.h"
 #include "python_call.h"

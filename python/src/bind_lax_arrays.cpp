@@ -1,5 +1,5 @@
-// farcall.lax: operations along dimensions: cumulative ones, sorting, convolution, Fourier
-// transforms and windows. Names with an underscore are for farcall's own Python.
+// farcall.lax: operations along dimensions: cumulative ones, sorting, Fourier transforms and
+// windows. Names with an underscore are for farcall's own Python.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>
@@ -9,19 +9,19 @@
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
-#include <farcall/ops/convolution.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/fft.h>
+#include <farcall/ops/reduce.h>
 #include <farcall/ops/reduce_window.h>
 
 #include "array_object.h"
+#include "bound_function.h"
 #include "convert.h"
 
 namespace farcall::python {
 namespace {
 
-// An axis that may count from the last.
-// Counted from the first; one that there is not stays as it is, for the error.
+// An axis counted from the first; one that there is not stays as it is, for the error.
 int64_t to_axis(int64_t axis, const Array& x) {
   const auto rank = static_cast<int64_t>(x.rank());
   return axis < 0 && axis >= -rank ? axis + rank : axis;
@@ -66,17 +66,7 @@ void bind_sort(nb::module_& module) {
 
 using Sizes = std::vector<int64_t>;
 
-void bind_convolutions(nb::module_& module) {
-  module.def("_conv_general_dilated", [](nb::handle lhs, nb::handle rhs, Sizes strides,
-                                         Padding padding, Sizes lhs_dilation, Sizes rhs_dilation,
-                                         Sizes lhs_spec, Sizes rhs_spec, Sizes out_spec,
-                                         int64_t feature_group_count, int64_t batch_group_count) {
-    return wrap_object(lax::conv_general_dilated(
-        argument(lhs, "conv_general_dilated", "lhs"), argument(rhs, "conv_general_dilated", "rhs"),
-        {batch_group_count, feature_group_count, std::move(lhs_dilation), std::move(lhs_spec),
-         std::move(out_spec), std::move(padding), std::move(rhs_dilation), std::move(rhs_spec),
-         std::move(strides)}));
-  });
+void bind_windows(nb::module_& module) {
   using ReduceWindow = Array (*)(const Array&, ReduceWindowParams);
   const std::pair<const char*, ReduceWindow> functions[] = {
       {"_reduce_window_sum", lax::reduce_window_sum},
@@ -94,6 +84,27 @@ void bind_convolutions(nb::module_& module) {
                     std::move(window), std::move(strides)}));
     });
   }
+  // The computation takes and gives lists of scalars.
+  module.def("_reduce", [](nb::list operands, nb::list inits, nb::object computation,
+                           nb::handle dimensions) {
+    const auto arrays_of = [](const nb::list& list, const char* name) {
+      std::vector<Array> arrays;
+      for (nb::handle each : list) arrays.push_back(argument(each, "reduce", name));
+      return arrays;
+    };
+    const lax::Combine combine = [&](std::span<const Array> a, std::span<const Array> b) {
+      return arrays_of(nb::list(computation(wrap_all(a), wrap_all(b))), "computation");
+    };
+    return wrap_all(lax::reduce(arrays_of(operands, "operands"), arrays_of(inits, "init_values"),
+                                combine, to_sizes(dimensions, "reduce: dimensions")));
+  });
+  module.def("_ragged_dot", [](nb::handle lhs, nb::handle rhs, nb::handle sizes, nb::handle dtype) {
+    const std::string name = "ragged_dot";
+    return wrap_object(lax::ragged_dot(
+        argument(lhs, name, "lhs"), argument(rhs, name, "rhs"),
+        argument(sizes, name, "group_sizes"),
+        Argument<std::optional<DType>>::from(dtype, {name, "preferred_element_type"})));
+  });
   module.def("_fft", [](nb::handle x, const std::string& type, const Sizes& lengths) {
     return wrap_object(lax::fft(argument(x, "fft", "x"), type, lengths));
   });
@@ -102,7 +113,7 @@ void bind_convolutions(nb::module_& module) {
 }  // namespace
 
 void bind_lax_arrays(nb::module_& module) {
-  bind_convolutions(module);
+  bind_windows(module);
   bind_cumulative(module);
   bind_sort(module);
 }

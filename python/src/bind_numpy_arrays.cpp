@@ -51,12 +51,6 @@ void bind_parts(nb::module_& module) {
             numpy::tile(argument(x, "tile", "A"), to_sizes(repeats, "tile: argument reps")));
       },
       nb::arg("A").none(), nb::arg("reps").none());
-  module.def(
-      "_repeat",
-      [](nb::handle x, int64_t repeats, std::optional<int64_t> axis) {
-        return wrap_object(numpy::repeat(argument(x, "repeat", "a"), repeats, axis));
-      },
-      nb::arg("a").none(), nb::arg("repeats"), nb::arg("axis").none());
   const auto def_triangle = [&](const char* name, auto function) {
     module.def(
         name,

@@ -98,6 +98,10 @@ void bind_joining(nb::module_& module) {
   def_function(module, "_atleast_1d", numpy::atleast_1d, {"arys"});
   def_function(module, "_atleast_2d", numpy::atleast_2d, {"arys"});
   def_function(module, "_atleast_3d", numpy::atleast_3d, {"arys"});
+  def_function(module, "_broadcast_arrays",
+               [](const Arrays& args) { return numpy::broadcast_arrays(args); }, {"args"});
+  def_function(module, "_matrix_transpose", numpy::matrix_transpose, {"x"});
+  def_function(module, "_unstack", numpy::unstack, {"x", "axis"});
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ NB_MODULE(_core, module) {
   nanobind::module_ control_flow = module.def_submodule("control_flow");
   bind_control_flow(control_flow);
   bind_collectives(control_flow);
+  bind_convolutions(lax);
   bind_lax_arrays(lax);
   nanobind::module_ linalg = module.def_submodule("linalg");
   bind_linalg(linalg);
@@ -78,6 +79,7 @@ NB_MODULE(_core, module) {
   bind_numpy_made(numpy);
   bind_numpy_elementwise(numpy);
   bind_numpy_order(numpy);
+  bind_numpy_places(numpy);
   bind_numpy_products(numpy);
   bind_numpy_ranges(numpy);
   bind_numpy_reductions(numpy);

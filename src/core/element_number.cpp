@@ -7,7 +7,7 @@
 
 #include <farcall/core/element_text.h>
 
-#include "core/visit_dtype.h"
+#include "core/internal/visit_dtype.h"
 
 namespace farcall {
 namespace {

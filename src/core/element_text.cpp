@@ -9,7 +9,7 @@
 
 #include <farcall/core/error.h>
 
-#include "core/visit_dtype.h"
+#include "core/internal/visit_dtype.h"
 
 namespace farcall {
 namespace {

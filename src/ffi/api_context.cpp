@@ -118,7 +118,7 @@ FARCALL_FFI_Error* run_id_get(FARCALL_FFI_RunId_Get_Args* args) {
   return guard([&] {
     FARCALL_CHECK_ARGS("RunId_Get", FARCALL_FFI_RunId_Get_Args, run_id);
     check_offer(args->ctx, Offer::kRunId);
-    // Read live: whoever runs a program many times changes the number in the options it began with.
+    // Read at each call: callers change the number in the options between runs.
     const int64_t given = args->ctx->options->run_id;
     args->run_id = given != 0 ? given : args->ctx->run_id;
   });

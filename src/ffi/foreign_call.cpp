@@ -10,7 +10,7 @@
 #include "ffi/checked_call.h"
 #include "ffi/error_value.h"
 #include "ffi/future.h"
-#include "ffi/metadata.h"
+#include "ffi/internal/metadata.h"
 
 namespace farcall {
 namespace {

@@ -142,7 +142,7 @@ class Helper {
   void send(const std::string& request) {
     std::memcpy(map_ + kRequestBegin, request.data(), request.size());
     const Request header = {mapped_, request.size()};
-    // A helper that is gone is told by receive().
+    // receive() reports a helper that has ended.
     [[maybe_unused]] const ssize_t sent = ::send(socket_, &header, sizeof(header), MSG_NOSIGNAL);
   }
 
@@ -436,7 +436,7 @@ void register_isolated_ffi_target(std::string_view name, const HandlerBundle& bu
     invalid_argument(fmt::format("registry: \"{}\": timeout_seconds is 0 or more, got {}.", name,
                                  options.timeout_seconds));
   }
-  // What is wrong with the handlers is told as ever; so are the types of their attributes.
+  // Errors of the handlers are reported as usual; so are the types of their attributes.
   const auto plain = TargetBuilder::typed(name, "cpu", bundle, traits);
   TargetBuilder::check_versions(*plain);
   const runtime::IsolatedFunction function(

@@ -1,6 +1,5 @@
 // The process in which isolated handlers run.
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -21,6 +20,7 @@
 #include <farcall/ffi/foreign_call.h>
 #include <farcall/ffi/isolation.h>
 
+#include "ffi/internal/foreign_stack.h"
 #include "ffi/isolation_protocol.h"
 
 namespace farcall::runtime {
@@ -30,28 +30,20 @@ namespace {
 
 CrashReport* g_crash = nullptr;
 
-// Not for use in a signal handler as such; the process is broken anyway, and has an alarm set.
-[[gnu::noinline]] void write_stack(CrashReport& report) {
-  void* frames[64];
-  const int count = backtrace(frames, 64);
+void write_stack(CrashReport& report) {
+  StackFrame frames[32];
+  const int count = foreign_stack(frames, 32);
   size_t length = 0;
-  // The first are this function, the caller, and what the kernel returns to.
-  for (int i = 3; i < count && length < sizeof(report.stack) - 1; ++i) {
-    Dl_info info = {};
-    if (dladdr(frames[i], &info) == 0 || info.dli_fname == nullptr) continue;
-    const char* file = std::strrchr(info.dli_fname, '/');
-    file = file ? file + 1 : info.dli_fname;
-    // What called the handler is the runtime, which is not of interest.
-    if (std::strncmp(file, "libfarcall", 10) == 0) break;
-    const auto address = reinterpret_cast<uintptr_t>(frames[i]);
+  for (int i = 0; i < count; ++i) {
+    const StackFrame& frame = frames[i];
+    const char* file = std::strrchr(frame.library, '/');
+    file = file ? file + 1 : frame.library;
     const size_t room = sizeof(report.stack) - 1 - length;
     char* const end = report.stack + length;
-    const auto written =
-        info.dli_sname
-            ? fmt::format_to_n(end, room, "\n    {}+{:#x} ({})", info.dli_sname,
-                               address - reinterpret_cast<uintptr_t>(info.dli_saddr), file)
-            : fmt::format_to_n(end, room, "\n    {:#x} ({})",
-                               address - reinterpret_cast<uintptr_t>(info.dli_fbase), file);
+    const auto written = frame.symbol[0]
+                             ? fmt::format_to_n(end, room, "\n    {}+{:#x} ({})", frame.symbol,
+                                                frame.symbol_offset, file)
+                             : fmt::format_to_n(end, room, "\n    {:#x} ({})", frame.offset, file);
     length += std::min(written.size, room);
   }
   report.stack[length] = 0;
@@ -67,12 +59,8 @@ void on_signal(int signal, siginfo_t* info, void*) {
 }
 
 void catch_signals() {
-  // A stack of its own, for one that has overflowed.
-  constexpr size_t kBytes = size_t{1} << 17;
-  stack_t stack = {.ss_sp = std::malloc(kBytes), .ss_flags = 0, .ss_size = kBytes};
-  sigaltstack(&stack, nullptr);
-  void* warm_up[1];
-  backtrace(warm_up, 1);  // the first call loads a library
+  use_signal_stack();
+  prepare_foreign_stack();
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

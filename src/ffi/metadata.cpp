@@ -1,4 +1,4 @@
-#include "ffi/metadata.h"
+#include "ffi/internal/metadata.h"
 
 #include <cstddef>
 #include <exception>

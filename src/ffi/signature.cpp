@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <farcall/handler/describe.h>
+#include <farcall/handler/detail/describe.h>
 
 namespace farcall {
 namespace {

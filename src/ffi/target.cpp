@@ -6,7 +6,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ffi/signature.h>
 
-#include "ffi/metadata.h"
+#include "ffi/internal/metadata.h"
 #include "ffi/target_builder.h"
 #include "ffi/trampolines.h"
 
@@ -60,7 +60,7 @@ std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_
     if (handlers[stage] == nullptr) continue;
     const auto metadata = runtime::query_metadata(handlers[stage]);
     target->stages_[stage] = {handlers[stage], metadata.version};
-    // What one stage says of itself need not hold for the others; execute is what gets recorded.
+    // Stages may have other traits; those of execute count.
     if (stage == static_cast<int>(Stage::kExecute)) target->traits_ |= metadata.traits;
   }
   return target;

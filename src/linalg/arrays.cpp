@@ -1,4 +1,4 @@
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 
 #include <algorithm>
 #include <complex>
@@ -8,7 +8,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
 
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {

@@ -31,7 +31,7 @@ struct Wanted {
   int may_overwrite = -1;  // a result: the buffer whose memory it may have; none
 };
 
-// The sizes that a table was found to speak of.
+// The sizes that a table names.
 class Sizes {
  public:
   // 32 bits, as LAPACK counts.

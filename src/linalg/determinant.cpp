@@ -6,7 +6,7 @@
 #include <farcall/trace/custom.h>
 #include <farcall/trace/differentiate.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/lu_call.h"
 
 namespace farcall::linalg {

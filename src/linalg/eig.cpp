@@ -10,7 +10,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 

@@ -6,8 +6,8 @@
 #include <farcall/trace/custom.h>
 #include <farcall/trace/differentiate.h>
 
-#include "linalg/arrays.h"
-#include "linalg/epsilon.h"
+#include "linalg/internal/arrays.h"
+#include "linalg/internal/epsilon.h"
 
 namespace farcall::linalg {
 namespace {

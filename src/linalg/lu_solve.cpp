@@ -7,12 +7,12 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/differentiate.h>
 
-#include "linalg/arrays.h"
 #include "linalg/batch.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/lu_call.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <farcall/linalg/linalg.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {

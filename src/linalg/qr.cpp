@@ -9,10 +9,10 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/custom.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::linalg {
 namespace {

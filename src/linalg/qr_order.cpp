@@ -7,7 +7,7 @@
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 

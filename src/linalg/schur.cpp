@@ -6,7 +6,7 @@
 
 #include <farcall/linalg/linalg.h>
 
-#include "linalg/arrays.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 

@@ -26,7 +26,7 @@ ffi::Error for_each_matrix(int64_t count, Step&& step) {
   return {};
 }
 
-// Scratch memory whose failure is looked at once, after all was taken.
+// Scratch memory; one check after all allocations tells whether one failed.
 class Scratch {
  public:
   explicit Scratch(ffi::ScratchAllocator& allocator) : allocator_(allocator) {}

@@ -5,8 +5,8 @@
 #include <farcall/ops/lax.h>
 #include <farcall/trace/differentiate.h>
 
-#include "linalg/arrays.h"
 #include "linalg/batch.h"
+#include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
 #include "linalg/target.h"
 

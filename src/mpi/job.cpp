@@ -240,7 +240,7 @@ std::vector<int> Job::missing(const Awaited& awaited) const {
 }
 
 bool Job::is_done(std::string_view what, Awaited& awaited) {
-  // One by one, so that those that are missing can be told.
+  // One by one, so that the missing ones can be named.
   bool are_all = true;
   for (size_t i = 0; i < awaited.requests.size(); ++i) {
     MPI_Request& request = awaited.requests[i];

@@ -11,8 +11,8 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/special_cases.h>
 
-#include "ops/numpy_support.h"
-#include "ops/rules_support.h"
+#include "ops/internal/numpy.h"
+#include "ops/internal/rules.h"
 
 namespace farcall::nn {
 namespace {

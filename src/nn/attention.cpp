@@ -12,7 +12,7 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/promotion.h>
 
-#include "ops/rules_support.h"
+#include "ops/internal/rules.h"
 
 namespace farcall::nn {
 namespace {

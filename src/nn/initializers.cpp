@@ -18,7 +18,7 @@
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/random/random.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::nn::initializers {
 namespace {

@@ -9,7 +9,7 @@
 #include <farcall/core/config.h>
 #include <farcall/ops/lax.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::nn {
 namespace {

@@ -15,9 +15,9 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/promotion.h>
 
-#include "core/visit_dtype.h"
+#include "core/internal/visit_dtype.h"
 #include "numpy/kinds.h"
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

@@ -15,7 +15,7 @@
 #include <farcall/trace/compile_time.h>
 #include <farcall/trace/origin.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

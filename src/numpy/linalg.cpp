@@ -14,10 +14,10 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/trace/origin.h>
 
-#include "linalg/arrays.h"
-#include "linalg/epsilon.h"
-#include "numpy/linalg_support.h"
-#include "ops/numpy_support.h"
+#include "linalg/internal/arrays.h"
+#include "linalg/internal/epsilon.h"
+#include "numpy/internal/linalg.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy::linalg {
 namespace {

@@ -15,7 +15,7 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_statistics.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {
@@ -59,6 +59,11 @@ std::pair<Array, Array> places_between(int64_t rows, int64_t columns, First firs
   return {integers(row), integers(column)};
 }
 
+void check_matrix(const Array& x, std::string_view function) {
+  if (x.rank() == 2) return;
+  invalid_argument(fmt::format("{}: needs a matrix, got {}", function, x.type().to_string()));
+}
+
 }  // namespace
 
 Array eye(int64_t rows, std::optional<int64_t> columns, int64_t k, std::optional<DType> dtype) {
@@ -88,6 +93,15 @@ std::pair<Array, Array> triu_indices(int64_t num_rows, int64_t k, std::optional<
   return places_between(
       rows, columns, [=](int64_t i) { return std::max<int64_t>(i + shift, 0); },
       [=](int64_t) { return columns; }, "triu_indices");
+}
+
+std::pair<Array, Array> tril_indices_from(const Array& x, int64_t k) {
+  check_matrix(x, "tril_indices_from");
+  return tril_indices(x.shape()[0], k, x.shape()[1]);
+}
+std::pair<Array, Array> triu_indices_from(const Array& x, int64_t k) {
+  check_matrix(x, "triu_indices_from");
+  return triu_indices(x.shape()[0], k, x.shape()[1]);
 }
 
 Array diag(const Array& v, int64_t k) {

@@ -12,8 +12,8 @@
 #include <farcall/core/error.h>
 #include <farcall/linalg/linalg.h>
 
-#include "numpy/linalg_support.h"
-#include "ops/numpy_support.h"
+#include "numpy/internal/linalg.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy::linalg {
 namespace {

@@ -19,8 +19,8 @@
 #include <farcall/trace/compile_time.h>
 #include <farcall/trace/origin.h>
 
-#include "linalg/epsilon.h"
-#include "ops/numpy_support.h"
+#include "linalg/internal/epsilon.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

@@ -13,7 +13,7 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

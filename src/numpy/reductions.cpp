@@ -10,7 +10,7 @@
 #include <farcall/ops/lax.h>
 
 #include "numpy/kinds.h"
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

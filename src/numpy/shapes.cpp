@@ -7,7 +7,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy_arrays.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {
@@ -135,6 +135,39 @@ std::vector<Array> array_split(const Array& x, int64_t sections, int64_t axis) {
   ends.reserve(sections - 1);
   for (int64_t i = 1; i < sections; ++i) ends.push_back(i * small + std::min(i, num_large));
   return split(x, ends, axis);
+}
+
+std::vector<Array> unstack(const Array& x, int64_t axis_in) {
+  if (x.rank() == 0) invalid_argument("unstack: a scalar has no dimension to take apart");
+  const int64_t axis = normalize_axis(axis_in, x.rank(), "unstack");
+  std::vector<Array> result;
+  std::vector<Index> index(axis, Slice{});
+  index.emplace_back(int64_t{0});
+  for (int64_t i = 0; i < x.shape()[axis]; ++i) {
+    index.back() = i;
+    result.push_back(take(x, index));
+  }
+  return result;
+}
+
+// ---- shapes ----
+
+std::vector<Array> broadcast_arrays(ListOf<Array> arrays) {
+  std::vector<std::span<const int64_t>> shapes;
+  for (const Array& array : arrays) shapes.push_back(array.shape());
+  const Shape common =
+      with_error_prefix("broadcast_arrays", [&] { return broadcast_shapes(shapes); });
+  std::vector<Array> result;
+  for (const Array& array : arrays) result.push_back(broadcast_to(array, common));
+  return result;
+}
+
+Array matrix_transpose(const Array& x) {
+  if (x.rank() < 2) {
+    invalid_argument(
+        fmt::format("matrix_transpose: needs two dimensions, got {}", x.type().to_string()));
+  }
+  return swapaxes(x, -1, -2);
 }
 
 }  // namespace farcall::numpy

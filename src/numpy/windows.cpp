@@ -9,7 +9,7 @@
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/special_functions.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::numpy {
 namespace {

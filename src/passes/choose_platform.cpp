@@ -12,7 +12,7 @@
 #include <farcall/program/located.h>
 
 #include "passes/inliner.h"
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 namespace {

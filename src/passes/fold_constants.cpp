@@ -7,8 +7,8 @@
 #include <farcall/core/interrupt.h>
 #include <farcall/passes/passes.h>
 
-#include "passes/foreign.h"
-#include "passes/nested.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 namespace {

@@ -1,10 +1,10 @@
-#include "passes/foreign.h"
+#include "passes/internal/foreign.h"
 
 #include <algorithm>
 
 #include <farcall/program/walk.h>
 
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 

@@ -5,7 +5,7 @@
 #include <farcall/program/walk.h>
 
 #include "passes/inliner.h"
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 namespace {

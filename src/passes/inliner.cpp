@@ -4,7 +4,7 @@
 
 #include <farcall/core/interrupt.h>
 
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 

@@ -1,4 +1,4 @@
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 #include <algorithm>
 #include <utility>

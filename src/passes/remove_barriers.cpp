@@ -3,7 +3,7 @@
 #include <farcall/passes/passes.h>
 
 #include "passes/inliner.h"
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 namespace {

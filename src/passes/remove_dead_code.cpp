@@ -6,7 +6,7 @@
 #include <farcall/passes/passes.h>
 #include <farcall/primitives/control_flow.h>
 
-#include "passes/nested.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 namespace {

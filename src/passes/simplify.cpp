@@ -8,8 +8,8 @@
 #include <farcall/passes/passes.h>
 #include <farcall/primitives/structural.h>
 
-#include "passes/foreign.h"
-#include "passes/nested.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall {
 

@@ -13,7 +13,7 @@
 #include "pjrt/buffer.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/relay.h"
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 namespace {

@@ -10,7 +10,7 @@
 #include <farcall/ffi.h>
 #include <farcall/program/located.h>
 
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::pjrt {
 namespace {

@@ -12,7 +12,7 @@
 #include <farcall/ops/promotion.h>
 #include <farcall/trace/jit.h>
 
-#include "ops/rules_support.h"
+#include "ops/internal/rules.h"
 #include "random/checks.h"
 #include "random/primitives.h"
 #include "random/uniform.h"

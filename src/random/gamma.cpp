@@ -9,7 +9,7 @@
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
-#include "ops/rules_support.h"
+#include "ops/internal/rules.h"
 #include "random/checks.h"
 #include "random/primitives.h"
 #include "random/uniform.h"

@@ -14,9 +14,9 @@
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
-#include "ops/register.h"
-#include "ops/rules_support.h"
-#include "ops/type_rules.h"
+#include "ops/internal/register.h"
+#include "ops/internal/rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

@@ -12,8 +12,8 @@
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
 
-#include "ops/numpy_support.h"
-#include "ops/rules_support.h"
+#include "ops/internal/numpy.h"
+#include "ops/internal/rules.h"
 #include "random/checks.h"
 #include "random/primitives.h"
 #include "random/uniform.h"

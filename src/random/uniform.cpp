@@ -12,7 +12,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 
-#include "ops/rules_support.h"
+#include "ops/internal/rules.h"
 #include "random/checks.h"
 #include "random/primitives.h"
 

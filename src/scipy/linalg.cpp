@@ -17,9 +17,9 @@
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/trace/differentiate.h>
 
-#include "linalg/arrays.h"
-#include "numpy/linalg_support.h"
-#include "ops/numpy_support.h"
+#include "linalg/internal/arrays.h"
+#include "numpy/internal/linalg.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::scipy::linalg {
 namespace {

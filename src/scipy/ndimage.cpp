@@ -11,7 +11,7 @@
 #include <farcall/core/error.h>
 #include <farcall/ops/numpy.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::ndimage {
 namespace {

@@ -13,7 +13,7 @@
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::signal {
 namespace {

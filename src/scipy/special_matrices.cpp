@@ -19,7 +19,7 @@
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/ops/promotion.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 
 namespace farcall::linalg {
 namespace {

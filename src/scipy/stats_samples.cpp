@@ -12,7 +12,7 @@
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/ops/numpy_statistics.h>
 
-#include "ops/numpy_support.h"
+#include "ops/internal/numpy.h"
 #include "scipy/stats_support.h"
 
 namespace farcall::stats {

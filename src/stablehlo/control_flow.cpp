@@ -42,7 +42,7 @@ class RunInRegion {
     emitter_.set_run(results.back());
     results.pop_back();
   }
-  // Where the region's result was not the run: it is what it was outside.
+  // Back to the token from outside, where the region does not run.
   void restore() const { enter_branch(); }
 
  private:

@@ -11,7 +11,7 @@
 
 #include <farcall/core/shape_dtype.h>
 
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 namespace farcall::stablehlo {
 

@@ -1,5 +1,5 @@
 // Programs, equation by equation.
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 #include <algorithm>
 

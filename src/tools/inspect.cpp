@@ -10,9 +10,9 @@
 #include <farcall/core/error.h>
 #include <farcall/ffi/library.h>
 #include <farcall/ffi/signature.h>
-#include <farcall/handler/describe.h>
+#include <farcall/handler/detail/describe.h>
 
-#include "ffi/metadata.h"
+#include "ffi/internal/metadata.h"
 #include "tools/child.h"
 #include "tools/elf_file.h"
 #include "tools/failure.h"

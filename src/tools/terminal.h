@@ -21,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` steps; `count` things so far, of which the rate is told.
+  // `done` of `total` steps; `count` things so far, whose rate is shown.
   void show(std::string_view what, double done, double total, size_t count,
             std::string_view things);
   void clear();

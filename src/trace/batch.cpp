@@ -12,7 +12,7 @@
 
 #include "trace/before_rules.h"
 #include "trace/custom.h"
-#include "trace/named_axis.h"
+#include "trace/internal/named_axis.h"
 #include "trace/tracing.h"
 
 namespace farcall {

@@ -68,25 +68,25 @@ void RuleChecks::check_tangents(const std::string& which, const TreeDef& wanted,
 }
 
 BatchResults RuleChecks::check_batch(const TreeDef& tree, std::vector<Array> leaves,
-                                     const MappedAxes& axes, int64_t size) const {
+                                     std::span<const std::optional<int64_t>> axes,
+                                     int64_t size) const {
   BatchResults results{std::move(leaves), {}};
   std::vector<ShapeDtype> types;
-  const auto given = axes_of_leaves(axes, tree, rule_ + ": the axes of the results");
-  for (size_t i = 0; i < given.size(); ++i) {
+  for (size_t i = 0; i < axes.size(); ++i) {
     const ShapeDtype type = results.outputs[i].type();
-    if (!given[i]) {
+    if (!axes[i]) {
       results.axes.push_back(kNotBatched);
       types.push_back(type);
       continue;
     }
     const auto rank = static_cast<int64_t>(type.rank());
-    const int64_t axis = *given[i] < 0 ? *given[i] + rank : *given[i];
+    const int64_t axis = *axes[i] < 0 ? *axes[i] + rank : *axes[i];
     if (axis < 0 || axis >= rank || type.shape()[static_cast<size_t>(axis)] != size) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}; "
-                              "return a pair of the results and of their axes, std::nullopt for "
-                              "one that is not batched",
-                              rule_, leaf_path(tree, i), size, *given[i], type.to_string()));
+                  fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}. "
+                              "Of a result without a batch the rule's second value must say that "
+                              "it is not batched",
+                              rule_, leaf_path(tree, i), size, *axes[i], type.to_string()));
     }
     results.axes.push_back(axis);
     types.push_back(unbatched_type(type, axis));

@@ -343,14 +343,19 @@ def test_arrays_are_immutable(x):
 def test_conversion_to_numbers():
     assert bool(fnp.array(2.0)) is True
     assert int(fnp.array(3.7)) == 3
-    assert float(fnp.array([[2.5]])) == 2.5
+    for number in (int, float, complex):
+        with pytest.raises(TypeError, match=r"only a scalar array .* f32\[1,1\]; .*\.item\(\)"):
+            number(fnp.array([[2.5]]))
+    assert fnp.array([[2.5]]).item() == 2.5
     assert complex(fnp.array(1 + 2j)) == 1 + 2j
     assert fnp.array(2, "int64").item() == 2
     assert float(fnp.array(1.5, "bfloat16")) == 1.5
 
 
 def test_conversion_errors(x):
-    with pytest.raises(TypeError, match=r"only an array of one element can become a number"):
+    with pytest.raises(
+        TypeError, match=r"only a scalar array can become a Python number, this one is f32\[2,2\]"
+    ):
         float(x)
     with pytest.raises(
         ValueError, match=r"the truth value of f32\[2,2\] is not defined; use .any\(\)"

@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
+import with_torch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
@@ -27,11 +29,13 @@ def snippets(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if snippets(p)], ids=lambda page: page.name)
 def test_snippets_run(page: Path, tmp_path: Path) -> None:
-    # `python` in a snippet is this interpreter.
+    # `python` in a snippet is this interpreter, `farcall` the command that was installed with it.
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    (bin_dir / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    (bin_dir / "python").chmod(0o755)
+    command = Path(sysconfig.get_path("scripts")) / "farcall"
+    for name, program in {"python": sys.executable, "farcall": command}.items():
+        (bin_dir / name).write_text(f'#!/bin/sh\nexec "{program}" "$@"\n')
+        (bin_dir / name).chmod(0o755)
     environment = {**os.environ, **MPIRUN, "PATH": f"{bin_dir}:{os.environ['PATH']}"}
     if any("mpirun" in code for _, code in snippets(page)) and not shutil.which("mpirun"):
         assert os.environ.get("CI") != "true"
@@ -49,6 +53,10 @@ def test_snippets_run(page: Path, tmp_path: Path) -> None:
             python += code + "\n"
     if python:
         (tmp_path / "snippets.py").write_text(python)
+        if re.search("^import torch$", python, re.MULTILINE):
+            done = with_torch.run(tmp_path / "snippets.py", cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            return
         subprocess.run(
             [sys.executable, "-W", "error", "snippets.py"],
             cwd=tmp_path,

@@ -189,11 +189,53 @@ def test_another_flag_is_another_program() -> None:
         assert f(np.float64(1)).dtype == np.float64
 
 
+@pytest.fixture
+def noted() -> tuple[list[float], Callable[..., Any]]:
+    """A function of JAX that squares a number and notes it down, and the list of its notes."""
+    notes: list[float] = []
+
+    def square(x: Any) -> Any:
+        fc.debug.callback(lambda v: notes.append(float(v)), x)
+        return x * x
+
+    return notes, fc.to_jax(square)
+
+
+EFFECTS = {
+    "eager": (lambda f: f(np.float32(3)), 9, [3]),
+    "jit": (lambda f: jax.jit(f)(np.float32(3)), 9, [3]),
+    "unused": (lambda f: jax.jit(lambda x: (f(x), x)[1])(np.float32(3)), 3, [3]),
+    "twice": (lambda f: jax.jit(lambda x: f(x) + f(x))(np.float32(3)), 18, [3, 3]),
+    "vmap": (lambda f: jax.vmap(f)(np.float32([1, 2, 3])), [1, 4, 9], [1, 2, 3]),
+    "grad": (lambda f: jax.jit(jax.grad(f))(np.float32(3)), 6, [3]),
+    "hessian": (lambda f: jax.hessian(f)(np.float32(3)), 2, [3]),
+    "vmap of grad": (lambda f: jax.vmap(jax.grad(f))(np.float32([1, 2])), [2, 4], [1, 2]),
+    "scan": (
+        lambda f: jax.lax.scan(lambda c, _: (f(c), c), np.float32(2), length=3)[0],
+        256,
+        [2, 4, 16],
+    ),
+    "the branch not taken": (
+        lambda f: jax.jit(lambda x: jax.lax.cond(x > 5, f, lambda v: v, x))(np.float32(3)),
+        3,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_effects_happen_once(name: str, noted: tuple[list[float], Callable[..., Any]]) -> None:
+    notes, square = noted
+    run, value, expected = EFFECTS[name]
+    np.testing.assert_array_equal(jax.block_until_ready(run(square)), value)
+    assert sorted(notes) == expected
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="result 0 is float64, which JAX makes 32 bits wide"):
         fc.to_jax(lambda x: x.astype("float64"))(np.float32(1))
-    with pytest.raises(ValueError, match="has effects"):
-        fc.to_jax(lambda x: (fc.debug.print("{}", x), x)[1])(np.float32(1))
+    with pytest.raises(ValueError, match=r"has ordered effects, .* leave out ordered=True"):
+        fc.to_jax(lambda x: (fc.debug.print("{}", x, ordered=True), x)[1])(np.float32(1))
     with pytest.raises(TypeError, match="to_jax: expected a function"):
         fc.to_jax(3)  # type: ignore[arg-type]
 

@@ -55,7 +55,7 @@ class FARCALL_API Storage {
     return block_ && block_->count.load(std::memory_order_acquire) == 1 &&
            !block_->is_exported.load(std::memory_order_relaxed);
   }
-  // Others (numpy, DLPack) see the bytes from now on: is_unique() is false for good.
+  // Others (numpy, DLPack) see the bytes from now on: is_unique() stays false.
   void mark_exported() const {
     if (block_) block_->is_exported.store(true, std::memory_order_relaxed);
   }

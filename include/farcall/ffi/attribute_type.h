@@ -11,7 +11,7 @@
 #include <farcall/core/dtype.h>
 #include <farcall/core/export.h>
 #include <farcall/ffi/attribute.h>
-#include <farcall/handler/signature.h>
+#include <farcall/handler/detail/signature.h>
 
 namespace farcall {
 

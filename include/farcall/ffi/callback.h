@@ -54,7 +54,7 @@ class FARCALL_API Buffer {
   void* data_ = nullptr;
 };
 
-// What a callback is told of the execution that calls it.
+// What a callback knows of the execution that calls it.
 class FARCALL_API ExecutionContext {
  public:
   ExecutionContext(Stage stage, const ExecutionOptions& options, int64_t run_id)

@@ -22,7 +22,7 @@ struct IsolationOptions {
 // initialize, by each call; scratch and the thread pool.
 //
 // Calls raise FfiError: ABORTED with the signal and the stack when the process ends, and
-// DEADLINE_EXCEEDED after the time limit; what a handler reports is as ever. The next call has a
+// DEADLINE_EXCEEDED after the time limit; errors that a handler reports stay as they are. The next call has a
 // new process. FAILED_PRECONDITION where an execution has user data, custom options or extensions,
 // which are pointers of this process, or where farcall-run is not installed.
 //

@@ -5,7 +5,7 @@
 
 #include <farcall/core/export.h>
 #include <farcall/ffi/registry.h>
-#include <farcall/handler/signature.h>
+#include <farcall/handler/detail/signature.h>
 
 namespace farcall {
 

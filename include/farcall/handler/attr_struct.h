@@ -12,8 +12,8 @@
 #pragma once
 
 #include <farcall/handler/attribute.h>
-#include <farcall/handler/foreach.h>
-#include <farcall/handler/names.h>
+#include <farcall/handler/detail/foreach.h>
+#include <farcall/handler/detail/names.h>
 
 #include <cstddef>
 #include <string_view>

@@ -9,8 +9,8 @@
 // FARCALL_ATTR_STRUCT.
 #pragma once
 
+#include <farcall/handler/detail/signature.h>
 #include <farcall/handler/dtype.h>
-#include <farcall/handler/signature.h>
 #include <farcall/handler/span.h>
 
 #include <cstring>

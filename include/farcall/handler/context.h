@@ -4,10 +4,10 @@
 // CtxDecoding<T> is open: specialise it, with kName and decode(), to add an item of your own.
 #pragma once
 
-#include <farcall/handler/api.h>
+#include <farcall/handler/detail/api.h>
+#include <farcall/handler/detail/signature.h>
 #include <farcall/handler/dictionary.h>
 #include <farcall/handler/error.h>
-#include <farcall/handler/signature.h>
 
 #include <cstdint>
 #include <type_traits>

@@ -1,7 +1,7 @@
 // FARCALL_DEFINE_HANDLER: a C++ function becomes an exported handler.
 #pragma once
 
-#include <farcall/handler/handler.h>
+#include <farcall/handler/detail/handler.h>
 
 // FARCALL_DEFINE_HANDLER(symbol, function, options...);
 //

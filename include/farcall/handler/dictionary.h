@@ -2,10 +2,10 @@
 #pragma once
 
 #include <farcall/handler/attribute.h>
-#include <farcall/handler/describe.h>
+#include <farcall/handler/detail/describe.h>
+#include <farcall/handler/detail/names.h>
+#include <farcall/handler/detail/text.h>
 #include <farcall/handler/error.h>
-#include <farcall/handler/names.h>
-#include <farcall/handler/text.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -8,9 +8,9 @@
 // Sets of dtypes have names: ffi::dispatch(ffi::kFloats, x.element_type(), ...).
 #pragma once
 
+#include <farcall/handler/detail/text.h>
 #include <farcall/handler/dtype.h>
 #include <farcall/handler/error.h>
-#include <farcall/handler/text.h>
 
 #include <type_traits>
 

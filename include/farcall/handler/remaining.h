@@ -2,7 +2,7 @@
 #pragma once
 
 #include <farcall/handler/buffer.h>
-#include <farcall/handler/describe.h>
+#include <farcall/handler/detail/describe.h>
 #include <farcall/handler/error.h>
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <farcall/handler/context.h>
-#include <farcall/handler/type_id.h>
+#include <farcall/handler/detail/type_id.h>
 
 #include <cstdint>
 #include <type_traits>

@@ -26,6 +26,9 @@ FARCALL_API std::pair<Array, Array> tril_indices(int64_t rows, int64_t k = 0,
                                                  std::optional<int64_t> columns = {});
 FARCALL_API std::pair<Array, Array> triu_indices(int64_t rows, int64_t k = 0,
                                                  std::optional<int64_t> columns = {});
+// The same for a matrix of the shape of x.
+FARCALL_API std::pair<Array, Array> tril_indices_from(const Array& x, int64_t k = 0);
+FARCALL_API std::pair<Array, Array> triu_indices_from(const Array& x, int64_t k = 0);
 // Diagonal k of a matrix; or the matrix that has a vector there, zeros elsewhere.
 FARCALL_API Array diag(const Array& v, int64_t k = 0);
 FARCALL_API Array diagflat(const Array& v, int64_t k = 0);

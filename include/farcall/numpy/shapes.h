@@ -50,5 +50,13 @@ FARCALL_API Array atleast_3d(const Array& x);
 // ---- taking apart ----
 // Into parts whose sizes differ by one at most.
 FARCALL_API std::vector<Array> array_split(const Array& x, int64_t sections, int64_t axis = 0);
+// The slices along the axis, without it.
+FARCALL_API std::vector<Array> unstack(const Array& x, int64_t axis = 0);
+
+// ---- shapes ----
+// All in the one shape that they broadcast to.
+FARCALL_API std::vector<Array> broadcast_arrays(ListOf<Array> arrays);
+// Each matrix transposed.
+FARCALL_API Array matrix_transpose(const Array& x);
 
 }  // namespace farcall::numpy

@@ -14,7 +14,7 @@
 //   domain: the real numbers for which it is defined and smooth; tests take their arguments there.
 //     kInside is (-1, 1), kUnit (0, 1).
 //   summary: the first line of its documentation.
-//   rules: macros of src/ops/elementwise_rules.cpp. Expressions have the operands x and y, the
+//   rules: macros of src/ops/elementwise/rules.cpp. Expressions have the operands x and y, the
 //     result r, the tangent t of an operand and the cotangent ct of the result. In a product,
 //     `other` is the operand that is not linear. ZERO_DERIVATIVE: zero wherever there is one.
 //

@@ -92,7 +92,7 @@ Result choose(std::string_view function, const Array& choice, const Operands& op
 template <class F, class... Args>
 using Called = ResultOf<F, Arguments<F, Args...>>;
 
-// Whether functions fit the loop or branch that they are given to; what is wrong is told here.
+// Whether functions fit the loop or branch that they are given to; reports what is wrong.
 template <class F, class Init, class Xs>
 consteval bool is_scan_body() {
   if constexpr (!takes<F, Init, Xs>()) {

@@ -66,6 +66,15 @@ FARCALL_API Array roll(const Array& x, const Array& shift, const Axes& axes = {}
 
 using PadWidths = std::vector<std::pair<int64_t, int64_t>>;  // before and after, by dimension
 FARCALL_API Array pad(const Array& x, const PadWidths& widths, const Array& value);
+using PadValues = std::vector<std::pair<Array, Array>>;  // before and after, by dimension
+FARCALL_API Array pad(const Array& x, const PadWidths& widths, const PadValues& values);
+// In even steps from these values to the elements at the ends.
+FARCALL_API Array pad_ramp(const Array& x, const PadWidths& widths, const PadValues& ends);
+// The maximum, mean or minimum along each dimension: of all elements, or of so many at either end.
+// Means of integers are rounded to even.
+enum class PadStatistic { kMaximum, kMean, kMinimum };
+FARCALL_API Array pad(const Array& x, const PadWidths& widths, PadStatistic statistic,
+                      const PadWidths& lengths = {});
 // "edge", "reflect", "symmetric" or "wrap".
 FARCALL_API Array pad(const Array& x, const PadWidths& widths, std::string_view mode);
 

@@ -1,4 +1,4 @@
-// Parameters of primitives that speak of meshes of devices.
+// Parameters of primitives that refer to meshes of devices.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace farcall {
 
 struct DrawOptions {
-  // Of all programs together. What is left out is told by a note.
+  // Of all programs together. A note says what is left out.
   size_t max_equations = 150;
 };
 

@@ -45,7 +45,7 @@ class FARCALL_API Processes {
                         std::span<const Message> receives) = 0;
   // Tells the others that this process cannot go on: what they wait for raises there.
   virtual void fail(std::string_view why) noexcept = 0;
-  // Ends what was begun. With `why`, the others are told that this process ends with an error.
+  // Ends what was begun. With `why`, the others learn that this process ends with an error.
   virtual void close(std::string_view why) noexcept = 0;
 };
 
@@ -79,8 +79,8 @@ FARCALL_API void open_processes(const std::string& library, const ProcessOptions
 // Does nothing without processes. Devices stay as they are.
 FARCALL_API void close_processes(std::string_view why = {}) noexcept;
 
-// Runs what waits for other processes outside of programs, with no lock of ours held. A front end
-// lets go of its own meanwhile, for which it says how.
+// Runs work that waits for other processes, outside of programs and with no lock of ours held. A
+// front end sets one that releases its own lock meanwhile.
 using Waiter = void (*)(const std::function<void()>& work);
 FARCALL_API void set_waiter(Waiter waiter);
 FARCALL_API void wait_for_processes(const std::function<void()>& work);

@@ -87,7 +87,7 @@ class FARCALL_API ProfiledRun {
   ProfiledRun& operator=(const ProfiledRun&) = delete;
 
   static int64_t now();  // ns
-  // Of a program that add_totals() is told of. Beyond a bound they are counted alone.
+  // Of a program that add_totals() was given. Beyond a bound they are counted alone.
   void add(const ProfileEvent& event);
 
   struct Total {

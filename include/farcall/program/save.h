@@ -42,7 +42,7 @@ struct SaveOptions {
 
 struct LoadOptions {
   // Raise NOT_FOUND or FAILED_PRECONDITION where a target is missing or has another signature than
-  // when the program was saved. Otherwise that is told in LoadedProgram::problems.
+  // when the program was saved. Otherwise LoadedProgram::problems says so.
   bool strict = true;
 };
 

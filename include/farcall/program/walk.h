@@ -42,7 +42,7 @@ struct Nesting {
 FARCALL_API Nesting nesting_of(const Program& program);
 
 // Raises RESOURCE_EXHAUSTED when programs that equations share would become millions of equations
-// if each stood wherever it is run, which is what `action` ("compile") would do.
+// if each were copied to where it runs, as `action` ("compile") would do.
 FARCALL_API void check_expansion(const Program& program, std::string_view action);
 
 // Where a variable is read: input `operand` of an equation, or output `operand` of the program.

@@ -27,15 +27,17 @@ struct CustomRuleOptions {
 
 namespace detail {
 
-// What a rule is told of the function: its results, once it has run.
+// What is known of the function when a rule returns: its results, once it has run.
 class FARCALL_API RuleChecks {
  public:
   explicit RuleChecks(std::string rule) : rule_(std::move(rule)) {}
 
+  const std::string& rule() const { return rule_; }
   void set_function(const TreeDef& tree, std::vector<ShapeDtype> types);
-  // Raises when a rule for vmap returns other results than the function, batched along `axes`.
-  BatchResults check_batch(const TreeDef& tree, std::vector<Array> leaves, const MappedAxes& axes,
-                           int64_t size) const;
+  // Raises when a rule for vmap returns other results than the function, batched along `axes`, one
+  // for each leaf.
+  BatchResults check_batch(const TreeDef& tree, std::vector<Array> leaves,
+                           std::span<const std::optional<int64_t>> axes, int64_t size) const;
   // Raises TypeError when a rule returns other results than the function.
   void check_results(const TreeDef& tree, std::span<const ShapeDtype> types) const;
   // Raises TypeError unless these are tangents of values of these types.
@@ -103,7 +105,7 @@ auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, Cust
   return build<typename Call::Result>(call->result, results);
 }
 
-// Whether rules fit their function; what is wrong is told here.
+// Whether rules fit their function; reports what is wrong.
 template <class Found, class T, size_t... elements>
 consteval bool is_pair_with() {
   if constexpr (requires { requires std::tuple_size<Found>::value == 2; }) {
@@ -316,7 +318,9 @@ struct CustomVmap {
                     "a pair of them and of their MappedAxes");
       const std::pair<Result, MappedAxes> results(found);
       call.result = tree_of(results.first);
-      return call.checks.check_batch(call.result, flat(results.first), results.second, size);
+      const auto axes = axes_of_leaves(results.second, call.result,
+                                       call.checks.rule() + ": the axes of the results");
+      return call.checks.check_batch(call.result, flat(results.first), axes, size);
     }
   }
 };

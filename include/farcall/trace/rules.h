@@ -128,6 +128,9 @@ struct BasicOperations {
   // With a new dimension of this size at `axis`.
   Array (*broadcast)(const Array& x, int64_t axis, int64_t size);
   Array (*sum)(const Array& x, int64_t axis);
+  Array (*convert)(const Array& x, DType dtype, bool weak_type);
+  Array (*reshape)(const Array& x, std::span<const int64_t> shape);
+  Array (*slice)(const Array& x, std::span<const int64_t> start, std::span<const int64_t> limit);
 };
 FARCALL_API void set_basic_operations(const BasicOperations& operations);
 FARCALL_API const BasicOperations& basic_operations();

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include <farcall/core/export.h>
-#include <farcall/handler/foreach.h>
+#include <farcall/handler/detail/foreach.h>
 #include <farcall/program/params.h>
 #include <farcall/trace/array.h>
 #include <farcall/trace/tree_def.h>

@@ -2,7 +2,7 @@
 // pointers, and structs that XLA_FFI_REGISTER_STRUCT_ATTR_DECODING lists.
 #pragma once
 
-#include <farcall/handler/binding.h>
+#include <farcall/handler/detail/binding.h>
 #include <farcall/handler/dictionary.h>
 #include <farcall/xla/diagnostic.h>
 #include <farcall/xla/error.h>

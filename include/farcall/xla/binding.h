@@ -123,7 +123,7 @@ constexpr size_t count_kind(ParamKind kind, size_t before = sizeof...(Ts)) {
   return found;
 }
 
-// Names that are no literals are kept for good, as the handlers are that use them.
+// Names that are no literals are never freed, like the handlers that use them.
 inline const char* keep_name(std::string name) {
   struct Kept {
     std::string name;

@@ -2,9 +2,9 @@
 // that which the function returns. Decoding and messages are those of farcall/handler.
 #pragma once
 
-#include <farcall/handler/explain.h>
-#include <farcall/handler/metadata.h>
-#include <farcall/handler/returns.h>
+#include <farcall/handler/detail/explain.h>
+#include <farcall/handler/detail/metadata.h>
+#include <farcall/handler/detail/returns.h>
 #include <farcall/xla/binding.h>
 
 FARCALL_XLA_NAMESPACE

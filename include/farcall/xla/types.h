@@ -2,8 +2,8 @@
 // streams.
 #pragma once
 
+#include <farcall/handler/detail/signature.h>
 #include <farcall/handler/dtype.h>
-#include <farcall/handler/signature.h>
 #include <farcall/handler/span.h>
 #include <farcall/xla/casts.h>
 #include <farcall/xla/standard.h>

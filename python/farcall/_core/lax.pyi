@@ -216,16 +216,52 @@ def _conv_general_dilated(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
+    padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int],
     rhs_dilation: Sequence[int],
-    lhs_spec: Sequence[int],
-    rhs_spec: Sequence[int],
-    out_spec: Sequence[int],
+    dimension_numbers: Sequence[Sequence[int]],
     feature_group_count: int,
     batch_group_count: int,
-    /,
 ) -> Array: ...
+def _conv_transpose(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int],
+    dimension_numbers: Sequence[Sequence[int]] | None,
+    transpose_kernel: bool,
+    use_consistent_padding: bool,
+) -> Array: ...
+def _conv_general_dilated_patches(
+    lhs: ArrayLike,
+    filter_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
+    dimension_numbers: Sequence[Sequence[int]],
+) -> Array: ...
+def _conv_general_dilated_local(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    filter_shape: Sequence[int],
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
+    dimension_numbers: Sequence[Sequence[int]],
+) -> Array: ...
+def _conv_specs(lhs: str, rhs: str, out: str, /) -> tuple[list[int], list[int], list[int]]: ...
+def _padding_for(
+    kind: Any, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], /
+) -> list[tuple[int, int]]: ...
+def _ragged_dot(
+    lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, preferred_element_type: Any
+) -> Array: ...
+def _reduce(
+    operands: Sequence[Array], init_values: Sequence[Array], computation: Any, dimensions: Any
+) -> list[Array]: ...
 def _fft(x: ArrayLike, fft_type: str, fft_lengths: Sequence[int], /) -> Array: ...
 def _reduce_window_sum(
     operand: ArrayLike,

@@ -15,6 +15,7 @@ from farcall._docs import linear_algebra as linear_algebra
 from farcall._docs import made_arrays as made_arrays
 from farcall._docs import networks as networks
 from farcall._docs import order_and_elements as order_and_elements
+from farcall._docs import places as places
 from farcall._docs import primitives as primitives
 from farcall._docs import reductions as reductions
 from farcall._docs import shapes as shapes

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from farcall import _control_flow, _core, tree
 from farcall._checkpoint import named_call
@@ -17,12 +14,10 @@ from farcall._lax_arrays import (
     _dilated,
     _sizes,
     conv_dimension_numbers,
-    conv_general_dilated,
     padtype_to_pads,
 )
 from farcall._placement import with_sharding_constraint as with_sharding_constraint
 from farcall.lax._precision import canonicalize_precision
-from farcall.numpy._einsum import einsum
 
 __all__ = [
     "ConvGeneralDilatedDimensionNumbers",
@@ -199,21 +194,7 @@ def ragged_dot(
     canonicalize_precision(precision)
     if group_offset is not None:
         raise NotImplementedError("ragged_dot: group_offset must be None")
-    x = _f.as_array(lhs, "ragged_dot: argument lhs")
-    y = _f.as_array(rhs, "ragged_dot: argument rhs")
-    sizes = _f.as_array(group_sizes, "ragged_dot: argument group_sizes")
-    if x.ndim != 2 or y.ndim != 3 or sizes.shape != y.shape[:1] or x.shape[1] != y.shape[1]:
-        raise ValueError(
-            "ragged_dot: lhs must be [m, k], rhs [g, k, n] and group_sizes [g], got "
-            f"{x.shape}, {y.shape} and {sizes.shape}"
-        )
-    if preferred_element_type is not None:
-        x, y = _f.astype(x, preferred_element_type), _f.astype(y, preferred_element_type)
-    ends = _f.cumsum(_f.astype(sizes, "int32"), 0)
-    row = _lax.broadcasted_iota("int32", (x.shape[0], 1), 0)
-    is_in = _f.logical_and(_f.less(row, ends), _f.greater_equal(row, ends - sizes))
-    parts = _f.where(_f.expand_dims(is_in, 2), _f.expand_dims(x, 1), _f.zeros((), x.dtype))
-    return _f.tensordot(parts, y, ((1, 2), (0, 1)))
+    return _lax._ragged_dot(lhs, rhs, group_sizes, preferred_element_type)
 
 
 # ---- shapes of windows and convolutions ----------------------------------------------------------
@@ -340,29 +321,20 @@ def conv_general_dilated_patches(
     Returns:
       An array in which features are (feature of lhs, places in the patch), the former slowest.
     """
+    canonicalize_precision(precision)
     x = _f.as_array(lhs, "conv_general_dilated_patches: argument lhs")
+    if preferred_element_type is not None:
+        x = _f.astype(x, preferred_element_type)
     shape = _core.to_sizes(filter_shape, "conv_general_dilated_patches: filter_shape")
-    if len(shape) != x.ndim - 2:
-        raise ValueError(
-            "conv_general_dilated_patches: filter_shape must have a size for each of the "
-            f"{max(x.ndim - 2, 0)} spatial dimensions of lhs, got {filter_shape!r}"
-        )
-    numbers = conv_dimension_numbers(x.shape, (1,) * x.ndim, dimension_numbers)
-    features, places = x.shape[numbers.lhs_spec[1]], math.prod(shape)
-    eye = np.eye(places, dtype=np.float32).reshape(places, 1, *shape)
-    weights = np.tile(eye, (features,) + (1,) * (eye.ndim - 1))
-    arranged = np.transpose(weights, np.argsort(numbers.rhs_spec))
-    return conv_general_dilated(
+    count = max(x.ndim - 2, 0)
+    return _lax._conv_general_dilated_patches(
         x,
-        _f.astype(_f.array_from_numpy(np.ascontiguousarray(arranged), False), x.dtype),
-        window_strides,
+        shape,
+        _sizes(window_strides, count),
         padding,
-        lhs_dilation,
-        rhs_dilation,
-        numbers,
-        feature_group_count=features,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
+        _sizes(lhs_dilation, count),
+        _sizes(rhs_dilation, count),
+        conv_dimension_numbers(x.shape, (1,) * x.ndim, dimension_numbers),
     )
 
 
@@ -385,15 +357,17 @@ def conv_general_dilated_local(
       filter_shape: the spatial sizes of a patch.
       others: as for conv_general_dilated.
     """
+    canonicalize_precision(precision)
     x = _f.as_array(lhs, "conv_general_dilated_local: argument lhs")
     weights = _f.as_array(rhs, "conv_general_dilated_local: argument rhs")
-    numbers = conv_dimension_numbers(x.shape, weights.shape, dimension_numbers)
-    patches = conv_general_dilated_patches(
-        x, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, numbers, precision
+    count = max(x.ndim - 2, 0)
+    return _lax._conv_general_dilated_local(
+        x,
+        weights,
+        _sizes(window_strides, count),
+        padding,
+        _core.to_sizes(filter_shape, "conv_general_dilated_local: filter_shape"),
+        _sizes(lhs_dilation, count),
+        _sizes(rhs_dilation, count),
+        conv_dimension_numbers(x.shape, weights.shape, dimension_numbers),
     )
-    # Both with batch or output features, then features, then places.
-    patches = _f.transpose(patches, numbers.out_spec)
-    weights = _f.transpose(weights, numbers.rhs_spec)
-    spatial = "".join(chr(ord("p") + i) for i in range(x.ndim - 2))
-    made = einsum(f"nf{spatial},of{spatial}->no{spatial}", patches, weights, precision=precision)
-    return _f.transpose(made, tuple(int(i) for i in np.argsort(numbers.out_spec)))

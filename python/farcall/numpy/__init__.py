@@ -31,7 +31,6 @@ from farcall.numpy._types import *  # noqa: F403
 
 # What the core offers to the functions above only.
 del array_from_numpy, as_array, as_arrays, make_array  # noqa: F821
-del pad_constant, pad_repeating  # noqa: F821
 for _name in ("add", "get", "max", "min", "multiply", "set"):
     del globals()[f"index_{_name}"]
 

@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from farcall import _core
-from farcall.numpy import (
-    _places,
-    _selection,
-    _shapes,
-)
 from farcall.numpy._common import Array, refuse_out
 
-_FAMILIES = {
-    _shapes: "repeat",
-    _core.numpy: "argmax argmin argsort astype clip conj conjugate diagonal sort squeeze "
-    "swapaxes take nonzero sum prod max min any all mean var std ptp dot trace "
-    "cumsum cumprod searchsorted argpartition round ravel",
-}
+_FUNCTIONS = (
+    "argmax argmin argsort astype choose clip conj conjugate diagonal sort squeeze swapaxes take "
+    "nonzero sum prod max min any all mean var std ptp dot trace cumsum cumprod searchsorted "
+    "argpartition repeat round ravel"
+)
 
 
 def _method(name: str, function: Any) -> Any:
@@ -165,11 +159,6 @@ def _byteswap(self: Array) -> Array:
     return _core.numpy.reshape(_view(swapped, self.dtype), self.shape)
 
 
-def _choose(self: Array, choices: Any, out: None = None, mode: str = "raise") -> Array:
-    """For each element, which is a number of a choice, that choice's element there."""
-    return _places.choose(self, choices, out, mode)
-
-
 def _compress(
     self: Array,
     condition: Any,
@@ -181,7 +170,7 @@ def _compress(
 ) -> Array:
     """The slices along the axis whose entry in ``condition`` holds; see farcall.numpy.compress."""
     refuse_out(out, "compress")
-    return _selection.compress(condition, self, axis, size=size, fill_value=fill_value)
+    return _core.numpy.compress(condition, self, axis, size=size, fill_value=fill_value)
 
 
 def _round_to(self: Array, ndigits: int | None = None) -> Array:
@@ -215,10 +204,9 @@ _PROTOCOLS = {
 for _name, _function in _PROTOCOLS.items():
     _function.__name__ = _name
     setattr(Array, _name, _function)
-for _family, _names in _FAMILIES.items():
-    for _name in _names.split():
-        setattr(Array, _name, _method(_name, getattr(_family, _name)))
-_OWN = (_reshape, _transpose, _flatten, _item, _view, _tobytes, _byteswap, _choose, _compress)
+for _name in _FUNCTIONS.split():
+    setattr(Array, _name, _method(_name, getattr(_core.numpy, _name)))
+_OWN = (_reshape, _transpose, _flatten, _item, _view, _tobytes, _byteswap, _compress)
 for _function in _OWN:
     _function.__name__ = _function.__name__[1:]
     setattr(Array, _function.__name__, _function)

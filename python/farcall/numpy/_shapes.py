@@ -11,7 +11,6 @@ from farcall.numpy._common import (
     Array,
     as_array,
     normalize_axes,
-    normalize_axis,
 )
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "hsplit",
     "matrix_transpose",
     "ndim",
-    "repeat",
     "shape",
     "size",
     "unstack",
@@ -58,17 +56,14 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def broadcast_arrays(*args: Any) -> list[Array]:
     """All arrays in the one shape that they broadcast to."""
-    arrays = [as_array(arg, "broadcast_arrays", f"args[{i}]") for i, arg in enumerate(args)]
-    common = np.broadcast_shapes(*(array.shape for array in arrays))
-    return [_f.broadcast_to(array, common) for array in arrays]
+    return _f._broadcast_arrays(
+        [as_array(arg, "broadcast_arrays", f"args[{i}]") for i, arg in enumerate(args)]
+    )
 
 
 def matrix_transpose(x: Any, /) -> Array:
     """Each matrix transposed."""
-    array = as_array(x, "matrix_transpose", "x")
-    if array.ndim < 2:
-        raise ValueError(f"matrix_transpose: needs two dimensions, the shape is {array.shape}")
-    return _f.swapaxes(array, -1, -2)
+    return _f._matrix_transpose(x)
 
 
 # ---- putting together ----------------------------------------------------------------------------
@@ -109,10 +104,7 @@ def block(arrays: Any) -> Array:
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices along ``axis``."""
-    array = as_array(x, "unstack", "x")
-    if array.ndim == 0:
-        raise ValueError("unstack: a scalar has no dimension to take apart")
-    return tuple(_f.squeeze(part, axis) for part in _f.split(array, array.shape[axis], axis))
+    return tuple(_f._unstack(x, axis))
 
 
 def _at_least(function: str, widen: Any, arrays: tuple[Any, ...]) -> Any:
@@ -152,48 +144,3 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """``split`` along the third dimension."""
     return _f.split(ary, indices_or_sections, 2)
-
-
-def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
-) -> Array:
-    """Each element ``repeats`` times along ``axis``; of the flattened array without one.
-
-    Args:
-      repeats: a number, or one for each element along the axis.
-      total_repeat_length: the size of the result along the axis: what is longer is cut, what is
-        shorter ends with copies of the last element. Needed where ``repeats`` is traced.
-    """
-    array = as_array(a, "repeat")
-    if axis is None:
-        array, axis = _f.ravel(array), 0
-    axis = normalize_axis(axis, array.ndim, "repeat")
-    counts = np.asarray(repeats) if not isinstance(repeats, Array) else repeats
-    if isinstance(counts, Array) and counts.is_traced and total_repeat_length is None:
-        raise _core.ConcretizationTypeError(
-            f"repeat: how long the result is depends on repeats, a traced array: "
-            f"{_core._why_unknown(counts)}. To mend it, give total_repeat_length=, or "
-            f"{_core._how_to_know(counts)}"
-        )
-    if counts.size == 1 and total_repeat_length is None:
-        return _f._repeat(array, int(counts.reshape(()).item()), axis)
-    if isinstance(counts, Array) and counts.is_traced and total_repeat_length is not None:
-        return _repeat_traced(array, counts, axis, total_repeat_length)
-    length = array.shape[axis]
-    try:
-        positions = np.repeat(np.arange(length), np.broadcast_to(np.asarray(counts), (length,)))
-    except ValueError as error:
-        raise ValueError(f"repeat: {error}") from None
-    if total_repeat_length is not None:
-        missing = max(total_repeat_length - positions.size, 0)
-        positions = np.concatenate([positions, np.full(missing, length - 1)])
-        positions = positions[:total_repeat_length].astype(np.int64)
-    return array[(slice(None),) * axis + (positions,)]
-
-
-def _repeat_traced(array: Array, counts: Array, axis: int, total: int) -> Array:
-    ends = _f.cumsum(_f.broadcast_to(counts, (array.shape[axis],)))
-    places = _core.lax.broadcasted_iota("int32", (total, 1), 0)
-    passed = _f.sum(_f.less_equal(_f.astype(ends, "int32"), places), -1)
-    positions = _f.minimum(passed, array.shape[axis] - 1)
-    return array[(slice(None),) * axis + (positions,)]

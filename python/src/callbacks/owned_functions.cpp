@@ -12,7 +12,7 @@ namespace farcall::python {
 namespace {
 
 // Counts the references that it finds to programs, parameters and callbacks, and compares them with
-// all there are: a thing with more is held by somebody else too, and so is what it holds.
+// all that exist: an object with more is held elsewhere too, and so is what it refers to.
 class Ownership {
  public:
   void add(const HeldProgram& held) {

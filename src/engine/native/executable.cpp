@@ -87,7 +87,7 @@ class NativeExecutable final : public Executable {
                const ExecutionOptions& options) const override {
     if (device().is_host()) [[likely]]
       return execute_on_host(inputs, outputs, options);
-    // What is not given away has to be told here: the bytes themselves have one holder.
+    // Inputs that are not donated are named here: their bytes alone do not show it.
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     std::vector<Storage> copies;
     std::vector<const Storage*> bytes;

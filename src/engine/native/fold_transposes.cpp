@@ -9,8 +9,8 @@
 #include <farcall/primitives/dot_general.h>
 #include <farcall/primitives/structural.h>
 
-#include "passes/foreign.h"
-#include "passes/nested.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall::native {
 namespace {

@@ -16,8 +16,8 @@
 #include "engine/native/cluster_domain.h"
 #include "engine/native/kernel.h"
 #include "engine/native/kernels/rows.h"
-#include "passes/foreign.h"
-#include "passes/nested.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall::native {
 namespace {

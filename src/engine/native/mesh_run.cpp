@@ -226,7 +226,7 @@ class MeshRun {
   }
 
   void fail(size_t number, std::exception_ptr failure) {
-    // Places that were stopped count only where nothing else is to be told.
+    // The errors of places that were stopped count only where there is no other.
     if (is_stop(failure)) number += 2 * places_.count;
     if (!failure_ || number < failed_place_) {
       failure_ = std::move(failure);

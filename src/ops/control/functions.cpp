@@ -13,8 +13,8 @@
 #include <farcall/trace/batch.h>
 
 #include "ops/control/programs.h"
-#include "ops/rules_support.h"
-#include "ops/type_rules.h"
+#include "ops/internal/rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::lax {
 namespace {

@@ -11,7 +11,7 @@
 #include <farcall/trace/batch.h>
 
 #include "ops/control/programs.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::lax {
 namespace {

@@ -12,7 +12,7 @@
 #include <farcall/trace/batch.h>
 
 #include "ops/foreign/vmap_methods.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::control {
 

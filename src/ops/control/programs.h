@@ -73,7 +73,7 @@ auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
 
 // Batches by one application for each element, so that nothing happens for elements whose loop has
 // ended or that take another branch. Raises INVALID_ARGUMENT for ordered effects that did not ask
-// for that (vmap_method). `where` is what has the effects: "the loop".
+// for that (vmap_method). `where` names the equation with the effects: "the loop".
 BatchResults batch_with_effects(const BatchCall& call, std::string_view where);
 
 // The flags [begin, begin + count).

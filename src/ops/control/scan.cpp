@@ -12,8 +12,8 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/control/programs.h"
-#include "ops/register.h"
-#include "ops/type_rules.h"
+#include "ops/internal/register.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

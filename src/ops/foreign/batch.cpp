@@ -14,7 +14,7 @@ namespace farcall {
 namespace {
 
 // The batch dimension, in front, is the slowest.
-MajorToMinor with_batch(const MajorToMinor& layout) {
+MajorToMinor with_batch_in_front(const MajorToMinor& layout) {
   if (!layout) return layout;
   std::vector<int64_t> batched{0};
   for (const int64_t axis : *layout) batched.push_back(axis + 1);
@@ -85,11 +85,12 @@ BatchResults ffi_call_batch(const BatchCall& call) {
     std::vector<int64_t>& gained = wide.batched_operands.emplace_back();
     for (size_t i = 0; i < is_widened.size(); ++i) {
       if (!is_widened[i]) continue;
-      wide.input_layouts[i] = with_batch(wide.input_layouts[i]);
+      wide.input_layouts[i] = with_batch_in_front(wide.input_layouts[i]);
       gained.push_back(static_cast<int64_t>(i));
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!results[i].is_token()) wide.output_layouts[i] = with_batch(wide.output_layouts[i]);
+      if (!results[i].is_token())
+        wide.output_layouts[i] = with_batch_in_front(wide.output_layouts[i]);
     }
     wide.result_types = std::move(results);
     return make_params(std::move(wide));

@@ -11,7 +11,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/foreign/definitions.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

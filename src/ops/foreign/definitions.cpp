@@ -12,7 +12,7 @@
 #include <farcall/trace/interpreter.h>
 
 #include "ops/foreign/checks.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "ops/foreign/elements.h"
 #include "ops/foreign/rules.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

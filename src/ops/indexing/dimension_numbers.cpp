@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/indexing/indexing.h"
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::indexing {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "ops/indexing/dimension_numbers.h"
 #include "ops/indexing/indexing.h"
-#include "ops/register.h"
-#include "ops/type_rules.h"
+#include "ops/internal/register.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

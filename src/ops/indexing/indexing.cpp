@@ -9,7 +9,7 @@
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
 
-#include "ops/type_rules.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall::indexing {
 

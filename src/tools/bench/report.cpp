@@ -47,6 +47,15 @@ const BenchCase* reference_case(const std::vector<BenchReport>& reports, const B
   return nullptr;
 }
 
+// The symbol, with its library where several handlers have it.
+std::string title(const std::vector<BenchReport>& reports, const BenchReport& report) {
+  const auto has_it = [&](const BenchReport& other) {
+    return other.spec.symbol == report.spec.symbol;
+  };
+  if (std::ranges::count_if(reports, has_it) == 1) return report.spec.symbol;
+  return std::filesystem::path(report.spec.name()).filename();
+}
+
 std::string table(const std::vector<BenchReport>& reports, const BenchReport& report,
                   const std::optional<Limits>& limits) {
   bool has_flops = false, is_compared = false;
@@ -89,16 +98,17 @@ import json, sys
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullLocator
 source, target = sys.argv[1:]
 data = json.load(open(source))
 plt.rcParams["svg.hashsalt"] = "farcall"
 figure, (times, rates) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+symbols = [handler["handler"].rsplit(":", 1)[-1] for handler in data["handlers"]]
 for i, handler in enumerate(data["handlers"]):
     cases = [c for c in handler["cases"] if "warm" in c]
     if not cases:
         continue
-    name = handler["handler"].rsplit(":", 1)[-1]
+    name = symbols[i] if symbols.count(symbols[i]) == 1 else handler["handler"].rsplit("/", 1)[-1]
     nbytes = [c["bytes"] for c in cases]
     for kind, line in (("warm", "-"), ("cold", "--")):
         seconds = [c[kind]["seconds"] for c in cases]
@@ -119,8 +129,12 @@ for axes, title in ((times, "time of a call in µs"), (rates, "GB/s")):
     axes.set_title(title, fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.xaxis.set_major_locator(LogLocator(base=16))
+    axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
     axes.xaxis.set_major_formatter(lambda x, _: next(f"{x / 2**k:g} {u}B" for k, u in ((30, "Gi"), (20, "Mi"), (10, "Ki"), (0, "")) if x >= 2**k or k == 0))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
 times.legend(frameon=False, fontsize=9)
 figure.savefig(target, dpi=150)
 )py";
@@ -166,7 +180,7 @@ std::string to_text(const std::vector<BenchReport>& reports, const std::optional
                         quantity_text(limits->flops_per_second, "FLOP/s", 0));
   }
   for (const BenchReport& report : reports) {
-    text += fmt::format("\n{}", styled(Style::kBold, report.spec.symbol));
+    text += fmt::format("\n{}", styled(Style::kBold, title(reports, report)));
     if (!report.cases.empty()) text += fmt::format("  {}", report.cases.back().shapes);
     text += "\n";
     if (!report.cases.empty()) text += table(reports, report, limits);

@@ -23,7 +23,7 @@ void wait_a_moment(int) {
   nanosleep(&moment, nullptr);
 }
 
-// Stays for good: a signal may arrive late.
+// Never removed: a signal may arrive late.
 void install_once() {
   static std::once_flag once;
   std::call_once(once, [] {

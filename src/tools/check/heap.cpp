@@ -14,8 +14,8 @@ struct Block {
 };
 
 constexpr size_t kMostBlocks = 1 << 16;
-Block g_blocks[kMostBlocks];  // by hash of the address; address 0: free, 1: was taken
-signals::Frame g_stack[16];   // of one block of the latest cycle
+Block g_blocks[kMostBlocks];      // by hash of the address; address 0: free, 1: was taken
+runtime::StackFrame g_stack[16];  // of one block of the latest cycle
 int g_stack_frames = 0;
 void* g_stack_block = nullptr;
 std::atomic<int> g_running{0};
@@ -35,7 +35,7 @@ class TableLock {
   ~TableLock() { g_lock.clear(std::memory_order_release); }
 };
 
-thread_local signals::Frame t_exception_stack[16];
+thread_local runtime::StackFrame t_exception_stack[16];
 thread_local int t_exception_frames = 0;
 
 std::string& exception_text() {
@@ -71,8 +71,8 @@ void allocated_zeros(void* block, size_t nbytes) {
     }
   }
   if (!g_stack_block) {
-    signals::Frame frames[16];
-    const int count = signals::capture_stack(frames, 16);
+    runtime::StackFrame frames[16];
+    const int count = runtime::foreign_stack(frames, 16);
     const TableLock lock;
     g_stack_block = block;
     g_stack_frames = count;
@@ -100,7 +100,7 @@ void thrown(void* object, const std::type_info* type) {
   exception_text() =
       is_standard ? static_cast<const std::exception*>(base)->what() : "unknown exception";
   if (exception_text().empty()) exception_text() = type->name();
-  t_exception_frames = signals::capture_stack(t_exception_stack, 16);
+  t_exception_frames = runtime::foreign_stack(t_exception_stack, 16);
 }
 
 void thread_started() {
@@ -128,7 +128,7 @@ Leaks leaks(int num_cycles) {
 }
 
 const std::string& last_exception() { return exception_text(); }
-std::vector<signals::Frame> exception_stack() {
+std::vector<runtime::StackFrame> exception_stack() {
   return {t_exception_stack, t_exception_stack + t_exception_frames};
 }
 void forget_exception() { exception_text().clear(); }

@@ -30,15 +30,15 @@ void set_fill(int byte);
 // Blocks that handlers allocate belong to the cycle of this number; 0: they are not followed.
 void set_cycle(int cycle);
 struct Leaks {
-  std::vector<size_t> blocks, bytes;  // still there, by cycle
-  std::vector<signals::Frame> stack;  // that allocated one of the last cycle
+  std::vector<size_t> blocks, bytes;       // still there, by cycle
+  std::vector<runtime::StackFrame> stack;  // that allocated one of the last cycle
 };
 Leaks leaks(int num_cycles);
 
 // Text of the last exception that this thread threw since begin_call; empty for none.
 const std::string& last_exception();
 // The calls that led to it.
-std::vector<signals::Frame> exception_stack();
+std::vector<runtime::StackFrame> exception_stack();
 void forget_exception();
 uint64_t num_threads_started();
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ffi/internal/foreign_stack.h"
 #include "tools/check/guarded_buffer.h"
 
 namespace farcall::tools::signals {
@@ -18,12 +19,6 @@ struct Region {
 };
 void add_region(const Region& region);
 void remove_region(uintptr_t begin);
-
-struct Frame {
-  char library[240];
-  char symbol[160];  // empty where the loader knows none
-  uint64_t offset;   // in the library
-};
 
 enum class Access : uint8_t { kUnknown, kRead, kWrite };
 
@@ -40,15 +35,11 @@ struct Crash {
   uint64_t nbytes;
   bool is_stack_overflow;
   int num_frames;
-  Frame frames[16];
+  runtime::StackFrame frames[16];
 };
 
 // Catches the signals of this process; the first is written to `crash`, then the process ends.
 void install(Crash* crash);
-// Signals of the calling thread get a stack of their own.
-void use_own_stack();
-// The calls of foreign libraries that lead here, innermost first.
-int capture_stack(Frame* frames, int most);
 // The handler must not end the process while this is set.
 void set_in_call(bool is_in_call);
 

@@ -244,7 +244,7 @@ class Supervisor {
     CheckFinding finding = {
         .kind = "", .operand = "", .message = "", .test = cases_[step.test], .stack = {}};
     for (int i = 0; i < crash.num_frames; ++i) {
-      const signals::Frame& frame = crash.frames[i];
+      const runtime::StackFrame& frame = crash.frames[i];
       finding.stack.push_back(frame_text(frame.library, frame.symbol, frame.offset));
     }
     if (shared_->last_call == 0) {
@@ -370,7 +370,7 @@ class Supervisor {
 
 CheckReport check(const CheckSpec& spec, const CheckOptions& options) {
   verify(spec);
-  // What is wrong with the file itself is told better from here.
+  // Errors of the file itself are reported from here, where more is known.
   if (!is_python_module(spec.library)) read_elf(spec.library);
   return Supervisor(spec, options).run();
 }

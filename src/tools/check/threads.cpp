@@ -41,7 +41,7 @@ class Race {
 
  private:
   void repeat(Caller& caller, double end) {
-    signals::use_own_stack();
+    runtime::use_signal_stack();
     while (!is_over_ && now_seconds() < end) {
       const Outcome outcome = session_.run(*caller.call, {});
       if (!outcome.is_ok)

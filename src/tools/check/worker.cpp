@@ -409,7 +409,7 @@ void Session::report(size_t test, const Finding& finding) {
                {"operand", finding.operand},
                {"message", finding.message},
                {"case", test}};
-  for (const signals::Frame& frame : finding.stack)
+  for (const runtime::StackFrame& frame : finding.stack)
     json["stack"].push_back({frame.library, frame.symbol, frame.offset});
   write_all(fd_, json.dump() + "\n");
 }

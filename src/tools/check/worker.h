@@ -28,7 +28,7 @@ struct Finding {
   std::string kind;
   std::string operand;  // empty where it is none's
   std::string message;
-  std::vector<signals::Frame> stack;
+  std::vector<runtime::StackFrame> stack;
 };
 
 // Where the checks of one process report to, and what they read.

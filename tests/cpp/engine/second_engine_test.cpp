@@ -7,10 +7,10 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/callback.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 #include <farcall/trace/vmap.h>

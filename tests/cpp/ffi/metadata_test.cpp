@@ -1,5 +1,5 @@
 // The metadata query: what handlers of all ages answer, and that it runs nobody's code.
-#include "ffi/metadata.h"
+#include "ffi/internal/metadata.h"
 
 #include <cstring>
 

@@ -7,9 +7,9 @@
 #include <farcall/core/error.h>
 #include <farcall/mpi/mpi.h>
 #include <farcall/ops/collectives.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/shard_map.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 #include <farcall/trace/vmap.h>

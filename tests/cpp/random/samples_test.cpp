@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <farcall/ops/control_flow.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/random/random.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 

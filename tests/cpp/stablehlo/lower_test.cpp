@@ -1,5 +1,5 @@
 // The text that programs are lowered to.
-#include "stablehlo/lower.h"
+#include "stablehlo/internal/lower.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

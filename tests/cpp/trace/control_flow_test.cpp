@@ -6,11 +6,11 @@
 
 #include <farcall/ops/collectives.h>
 #include <farcall/ops/control_flow.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/program/text.h>
 #include <farcall/program/verify.h>
 #include <farcall/trace/batch.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/derive.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/vmap.h>

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/loops.h>
 #include <farcall/program/text.h>
 #include <farcall/trace/custom_rules.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 
@@ -194,8 +194,8 @@ TEST(CustomRuleErrors, WhatRulesForVmapReturnIsChecked) {
   EXPECT_EQ(error_of<Error>(ErrorCode::kInvalidArgument,
                             [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
             "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
-            "axis 0, got f32[]; return a pair of the results and of their axes, std::nullopt for "
-            "one that is not batched");
+            "axis 0, got f32[]. Of a result without a batch the rule's second value must say that it "
+            "is not batched");
   const auto other = [](const VmapOptions&, const Array& x) {
     return lax::convert_element_type(x, DType::kInt32);
   };

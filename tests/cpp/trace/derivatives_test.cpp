@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <farcall/ops/derivatives.h>
-#include <farcall/ops/jacobians.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/trace/derivatives.h>
+#include <farcall/trace/jacobians.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 

@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <farcall/ops/collectives.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>

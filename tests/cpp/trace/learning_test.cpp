@@ -5,13 +5,13 @@
 
 #include <farcall/core/error.h>
 #include <farcall/nn/attention.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/optimization_barrier.h>
 #include <farcall/ops/ravel.h>
 #include <farcall/ops/segments.h>
 #include <farcall/program/text.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 

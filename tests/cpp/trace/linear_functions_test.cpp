@@ -1,8 +1,8 @@
 #include <farcall/ops/linear_functions.h>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 #include <gmock/gmock.h>

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/loops.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 
 #include "arrays.h"

@@ -4,13 +4,13 @@
 
 #include <farcall/core/error.h>
 #include <farcall/ops/collectives.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/shard_map.h>
 #include <farcall/program/cpu_devices.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/closure_convert.h>
 #include <farcall/trace/compile_time.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 

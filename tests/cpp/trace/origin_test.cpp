@@ -7,10 +7,10 @@
 #include <farcall/ffi/registry.h>
 #include <farcall/handler/define.h>
 #include <farcall/ops/control_flow.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/vmap.h>
 

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/loops.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/trace/custom_rules.h>
+#include <farcall/trace/derivatives.h>
 #include <farcall/trace/jit.h>
 
 using farcall::Array;

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy_statistics.h>
+#include <farcall/trace/derivatives.h>
 
 #include "arrays.h"
 

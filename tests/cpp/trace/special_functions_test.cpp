@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <farcall/nn/activations.h>
-#include <farcall/ops/derivatives.h>
 #include <farcall/ops/numpy_arrays.h>
+#include <farcall/trace/derivatives.h>
 
 #include "arrays.h"
 

@@ -25,7 +25,7 @@ struct LogSumExp {
   using Accumulator = double;
   static double combine(double a, double b) {
     const double largest = maximum(a, b), difference = a - b;
-    // Equal infinities have no difference; their sum is what they are.
+    // The difference of equal infinities is NaN; their sum is the infinity.
     if (difference != difference) return a + b;
     return largest + std::log1p(std::exp(-std::fabs(difference)));
   }

@@ -195,7 +195,7 @@ BlasMatrix blas_matrix(const Matrix& matrix) {
   return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
 }
 
-// y = A x, where y is dense. Only adds to y: not every gemv clears what it is told to ignore.
+// y = A x, where y is dense. Only adds to y: some gemv kernels read y even where it counts as zero.
 template <class T>
 void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
                      int64_t x_stride, void* y) {

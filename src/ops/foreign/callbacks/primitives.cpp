@@ -16,8 +16,8 @@
 
 #include "ops/foreign/checks.h"
 #include "ops/foreign/vmap_methods.h"
-#include "ops/register.h"
-#include "ops/type_rules.h"
+#include "ops/internal/register.h"
+#include "ops/internal/type_rules.h"
 
 namespace farcall {
 namespace {

@@ -1,0 +1,126 @@
+// How runtimes know an author's C++ types.
+//
+// A runtime gives each type a number. State needs no declaration: the first use registers the type
+// with the runtime that calls. Each runtime of the process gives a number of its own, so the
+// numbers are kept by runtime. UserData is different: whoever attaches it must know the number too,
+// so its type is exported with FARCALL_DEFINE_TYPE and registered by name (register_ffi_type).
+#pragma once
+
+#include <farcall/handler/detail/api.h>
+#include <farcall/handler/detail/text.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace farcall::ffi {
+
+using TypeId = FARCALL_FFI_TypeId;
+using TypeInfo = FARCALL_FFI_TypeInfo;
+
+namespace detail {
+
+template <typename T>
+FARCALL_FFI_HIDDEN void delete_object(void* object) {
+  delete static_cast<T*>(object);
+}
+
+// The numbers of one type. Hidden, so that equal names in two libraries stay two types.
+//
+// A runtime may hand out several tables, for handlers of several versions, but it makes its errors
+// with one function: that function stands for the runtime.
+class TypeNumbers {
+ public:
+  ErrorOr<TypeId> get(const FARCALL_FFI_Api* api, const TypeInfo* info) {
+    FARCALL_FFI_Error_Create* const runtime = api->Error_Create;
+    for (Entry& entry : entries_) {
+      FARCALL_FFI_Error_Create* owner = entry.runtime.load(std::memory_order_acquire);
+      if (owner == nullptr &&
+          entry.runtime.compare_exchange_strong(owner, runtime, std::memory_order_acq_rel)) {
+        owner = runtime;
+      }
+      if (owner == runtime) return number(entry, api, info);
+    }
+    return Error::ResourceExhausted("more than 8 runtimes in one process use this type");
+  }
+
+ private:
+  struct Entry {
+    std::atomic<FARCALL_FFI_Error_Create*> runtime{nullptr};
+    std::atomic<int64_t> number{0};
+  };
+
+  ErrorOr<TypeId> number(Entry& entry, const FARCALL_FFI_Api* api, const TypeInfo* info) {
+    const int64_t known = entry.number.load(std::memory_order_acquire);
+    if (FARCALL_FFI_LIKELY(known != 0)) return TypeId{known};
+    return register_type(entry, api, info);
+  }
+
+  FARCALL_FFI_COLD ErrorOr<TypeId> register_type(Entry& entry, const FARCALL_FFI_Api* api,
+                                                 const TypeInfo* info) {
+    // Two threads may both come here. Each registers under a name of its own, which the addresses
+    // make unique in the process, and the first number to be stored is the one that all use.
+    TypeId fresh{0};
+    Text name;
+    name << "farcall.type." << static_cast<int64_t>(reinterpret_cast<uintptr_t>(this)) << "."
+         << static_cast<int64_t>(reinterpret_cast<uintptr_t>(&fresh));
+    FARCALL_FFI_Type_Register_Args args = {};
+    args.name = {name.view().data(), name.view().size()};
+    args.type_id = &fresh;
+    args.type_info = info;  // read by runtimes since 0.2; struct_size never covered it
+    Error error = call_api(api, &FARCALL_FFI_Api::Type_Register, args,
+                           FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Type_Register_Args, type_id));
+    if (error.failure()) return error;
+    int64_t known = 0;
+    if (!entry.number.compare_exchange_strong(known, fresh.type_id, std::memory_order_acq_rel)) {
+      fresh.type_id = known;
+    }
+    return fresh;
+  }
+
+  Entry entries_[8];
+};
+
+template <typename T>
+struct TypeRecord {
+  FARCALL_FFI_HIDDEN static TypeNumbers numbers;
+  FARCALL_FFI_HIDDEN static TypeId exported_id;
+  FARCALL_FFI_HIDDEN static const TypeInfo info;
+
+  FARCALL_FFI_HIDDEN static ErrorOr<TypeId> id_in(const FARCALL_FFI_Api* api) {
+    return numbers.get(api, &info);
+  }
+};
+template <typename T>
+TypeNumbers TypeRecord<T>::numbers;
+template <typename T>
+TypeId TypeRecord<T>::exported_id = {0};
+template <typename T>
+const TypeInfo TypeRecord<T>::info = {FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_TypeInfo, deleter),
+                                      nullptr, &delete_object<T>};
+
+// XLA's convention of a static member `TypeId id` is honoured.
+template <typename T, typename = void>
+struct ExportedTypeId {
+  static TypeId* get() { return &TypeRecord<T>::exported_id; }
+};
+template <typename T>
+struct ExportedTypeId<T, std::enable_if_t<std::is_same_v<TypeId, std::decay_t<decltype(T::id)>>>> {
+  static TypeId* get() { return &T::id; }
+};
+
+}  // namespace detail
+}  // namespace farcall::ffi
+
+// Exports `TypeId* <symbol>_type_id()` and `const TypeInfo* <symbol>_type_info()`, the two pointers
+// that register_ffi_type takes. In the global namespace or any other.
+#define FARCALL_DEFINE_TYPE(symbol, ...)                                           \
+  extern "C" FARCALL_FFI_EXPORT FARCALL_FFI_TypeId* symbol##_type_id() {           \
+    return ::farcall::ffi::detail::ExportedTypeId<__VA_ARGS__>::get();             \
+  }                                                                                \
+  extern "C" FARCALL_FFI_EXPORT const FARCALL_FFI_TypeInfo* symbol##_type_info() { \
+    return &::farcall::ffi::detail::TypeRecord<__VA_ARGS__>::info;                 \
+  }                                                                                \
+  static_assert(sizeof(__VA_ARGS__) > 0, "farcall: FARCALL_DEFINE_TYPE takes a complete type")

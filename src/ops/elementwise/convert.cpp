@@ -1,0 +1,184 @@
+// Elementwise primitives with parameters: casts, integer_pow, round, reduce_precision.
+#include <farcall/primitives/elementwise.h>
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/lax.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/internal/register.h"
+#include "ops/internal/rules.h"
+#include "ops/internal/type_rules.h"
+
+namespace farcall {
+namespace {
+
+void check_number(ShapeDtype type) {
+  if (type.is_token()) type_error("a token has no elements to compute with");
+}
+
+// Keys of random numbers are no numbers, and numbers no keys.
+void check_no_key(DType from, DType to) {
+  if (!is_key(from) && !is_key(to)) return;
+  throw TypeError(
+      fmt::format("{} does not become {}; random.key_data gives the words of a key, and "
+                  "random.wrap_key_data makes a key of words",
+                  dtype_name(from), dtype_name(to)));
+}
+
+std::vector<ShapeDtype> convert_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  check_number(inputs[0]);
+  const auto& p = params_as<ConvertElementTypeParams>(params);
+  if (p.new_dtype == DType::kToken) type_error("an array cannot become a token");
+  if (p.new_dtype != inputs[0].dtype()) check_no_key(inputs[0].dtype(), p.new_dtype);
+  return {inputs[0].with_dtype(p.new_dtype, p.weak_type)};
+}
+
+std::vector<ShapeDtype> bitcast_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  check_number(inputs[0]);
+  const DType to = params_as<BitcastConvertTypeParams>(params).new_dtype;
+  const DType from = inputs[0].dtype();
+  check_no_key(from, to);
+  if (dtype_info(from).bits != dtype_info(to).bits) {
+    type_error(fmt::format("the dtypes must be of one width; got {} ({} bits) and {} ({} bits)",
+                           dtype_short_name(from), dtype_info(from).bits, dtype_short_name(to),
+                           dtype_info(to).bits));
+  }
+  return {inputs[0].with_dtype(to)};
+}
+
+std::vector<ShapeDtype> integer_pow_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const ShapeDtype type = inputs[0];
+  if (!is_integer(type.dtype()) && !is_floating(type.dtype()) && !is_complex(type.dtype())) {
+    type_error(fmt::format("takes numbers; got {}", type.to_string()));
+  }
+  if (is_integer(type.dtype()) && params_as<IntegerPowParams>(params).y < 0) {
+    type_error("integers cannot be raised to a negative power; convert them to floats first");
+  }
+  return {type};
+}
+
+std::vector<ShapeDtype> round_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  if (!is_floating(inputs[0].dtype())) {
+    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+  }
+  const int64_t method = params_as<RoundParams>(params).rounding_method;
+  if (method != 0 && method != 1) {
+    type_error(fmt::format("rounding_method is 0 (away from zero) or 1 (to even), got {}", method));
+  }
+  return {inputs[0]};
+}
+
+std::vector<ShapeDtype> reduce_precision_rule(std::span<const ShapeDtype> inputs,
+                                              const Params* params) {
+  check_operand_count(inputs, 1);
+  if (!is_floating(inputs[0].dtype())) {
+    type_error(fmt::format("takes floats; got {}", inputs[0].to_string()));
+  }
+  const auto& p = params_as<ReducePrecisionParams>(params);
+  if (p.exponent_bits < 1 || p.mantissa_bits < 0) {
+    type_error(
+        fmt::format("needs exponent_bits of at least 1 and mantissa_bits of at least 0, "
+                    "got {} and {}",
+                    p.exponent_bits, p.mantissa_bits));
+  }
+  return {inputs[0]};
+}
+
+// ---- transformation rules
+
+JvpResults convert_jvp(const JvpCall& call) {
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  if (!has_tangent(result.type())) return with_tangent(result, {});
+  return with_tangent(result, {lax::convert_element_type(call.tangents[0], result.dtype())});
+}
+std::vector<Array> convert_transpose(const TransposeCall& call) {
+  return {lax::convert_element_type(call.cotangents[0], call.types[0].dtype())};
+}
+
+JvpResults integer_pow_jvp(const JvpCall& call) {
+  const int64_t y = params_as<IntegerPowParams>(call.params.get()).y;
+  const Array& x = call.primals[0];
+  const Array& t = call.tangents[0];
+  const Array result = bind_one(call.primitive, call.params, call.primals);
+  if (y == 0) return with_tangent(result, {});
+  if (y == 1) return with_tangent(result, {t});
+  const Array factor = scalar_of(x.dtype(), static_cast<double>(y));
+  // y - 1 is no number where y is the smallest one.
+  const Array power = y == 2                                     ? x
+                      : y == std::numeric_limits<int64_t>::min() ? lax::div(result, x)
+                                                                 : lax::integer_pow(x, y - 1);
+  return with_tangent(result, {lax::mul(t, lax::mul(factor, power))});
+}
+
+std::vector<Array> reduce_precision_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
+const TransformRules kConvertRules = {
+    .jvp = convert_jvp, .transpose = convert_transpose, .batch = batch_elementwise};
+const TransformRules kIntegerPowRules = {.jvp = integer_pow_jvp, .batch = batch_elementwise};
+const TransformRules kFlatRules = {.jvp = zero_jvp, .batch = batch_elementwise};
+const TransformRules kReducePrecisionRules = {
+    .jvp = linear_jvp, .transpose = reduce_precision_transpose, .batch = batch_elementwise};
+
+const Primitive kConvert = {.name = "convert_element_type",
+                            .type_rule = convert_rule,
+                            .parse = parse_params<ConvertElementTypeParams>,
+                            .rules = &kConvertRules};
+FARCALL_REGISTER_PRIMITIVE(kConvert);
+const Primitive kBitcast = {.name = "bitcast_convert_type",
+                            .type_rule = bitcast_rule,
+                            .parse = parse_params<BitcastConvertTypeParams>,
+                            .rules = &kFlatRules};
+FARCALL_REGISTER_PRIMITIVE(kBitcast);
+const Primitive kIntegerPow = {.name = "integer_pow",
+                               .type_rule = integer_pow_rule,
+                               .parse = parse_params<IntegerPowParams>,
+                               .rules = &kIntegerPowRules};
+FARCALL_REGISTER_PRIMITIVE(kIntegerPow);
+const Primitive kRound = {.name = "round",
+                          .type_rule = round_rule,
+                          .parse = parse_params<RoundParams>,
+                          .rules = &kFlatRules};
+FARCALL_REGISTER_PRIMITIVE(kRound);
+const Primitive kReducePrecision = {.name = "reduce_precision",
+                                    .type_rule = reduce_precision_rule,
+                                    .parse = parse_params<ReducePrecisionParams>,
+                                    .rules = &kReducePrecisionRules};
+FARCALL_REGISTER_PRIMITIVE(kReducePrecision);
+
+}  // namespace
+
+namespace lax {
+
+Array convert_element_type(const Array& x, DType dtype, bool weak_type) {
+  if (x.dtype() == dtype && x.type().weak_type() == weak_type) return x;
+  return bind_one(kConvert, make_params(ConvertElementTypeParams{dtype, weak_type}), {&x, 1});
+}
+
+Array bitcast_convert_type(const Array& x, DType dtype) {
+  return bind_one(kBitcast, make_params(BitcastConvertTypeParams{dtype}), {&x, 1});
+}
+
+Array integer_pow(const Array& x, int64_t y) {
+  return bind_one(kIntegerPow, make_params(IntegerPowParams{y}), {&x, 1});
+}
+
+Array round(const Array& x, int64_t rounding_method) {
+  return bind_one(kRound, make_params(RoundParams{rounding_method}), {&x, 1});
+}
+
+Array reduce_precision(const Array& x, int64_t exponent_bits, int64_t mantissa_bits) {
+  return bind_one(kReducePrecision,
+                  make_params(ReducePrecisionParams{exponent_bits, mantissa_bits}), {&x, 1});
+}
+
+}  // namespace lax
+}  // namespace farcall

@@ -1,0 +1,177 @@
+// numpy's quantiles.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/numpy_indexing.h>
+
+#include "ops/internal/numpy.h"
+#include "ops/internal/rules.h"
+
+namespace farcall::numpy {
+namespace {
+
+// Lanes of sorted elements along the last dimension, NaNs at the end.
+struct Ordered {
+  Array elements;  // [..., size]
+  Array last;      // the place of the last element that counts, in the dtype of places
+  Array is_nan;    // whether the result is NaN whatever the part
+};
+
+// Places are worked out in float64 where the part is exact: a number of the host language, or of
+// that dtype. A part in float32 gives the places that it names in float32.
+DType dtype_of_places(const Array& x, const Array& q) {
+  const bool is_wide = x.dtype() == DType::kFloat64 || q.dtype() == DType::kFloat64;
+  return is_wide || q.type().weak_type() || !is_floating(q.dtype()) ? DType::kFloat64
+                                                                    : DType::kFloat32;
+}
+
+Ordered order(const Array& x, const std::vector<int64_t>& axes, bool ignores_nan, DType places) {
+  std::vector<int64_t> permutation;
+  Shape shape;
+  int64_t size = 1;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    if (std::ranges::find(axes, axis) != axes.end()) {
+      size *= x.shape()[i];
+    } else {
+      permutation.push_back(axis);
+      shape.push_back(x.shape()[i]);
+    }
+  }
+  permutation.insert(permutation.end(), axes.begin(), axes.end());
+  Shape lanes = shape;
+  lanes.push_back(size);
+  const auto lane_axis = static_cast<int64_t>(shape.size());
+  const Array elements = sort(reshape(transpose(x, permutation), lanes), lane_axis);
+  const Array is_nan = lax::ne(elements, elements);
+  if (!ignores_nan) {
+    const Array last = full(shape, scalar_of(places, static_cast<double>(size - 1)));
+    return {elements, last, any(is_nan, lane_axis)};
+  }
+  const Array numbers = lax::convert_element_type(lax::bitwise_not(is_nan), DType::kInt64);
+  const Array count = lax::reduce_sum(numbers, {&lane_axis, 1});
+  const Array last = lax::sub(lax::convert_element_type(count, places), scalar_of(places, 1));
+  return {elements, last, lax::eq(count, scalar_of(DType::kInt64, 0))};
+}
+
+// below + (above - below) * weight, from the nearer end, so that both ends are exact; of
+// infinities, and where the difference would be one, the sum of both parts.
+Array between(const Array& below, const Array& above, const Array& weight) {
+  const Array rest = lax::sub(like(weight, 1), weight);
+  const Array difference = lax::sub(above, below);
+  const Array from_nearer =
+      select(lax::lt(weight, like(weight, 0.5)), lax::add(below, lax::mul(difference, weight)),
+             lax::sub(above, lax::mul(difference, rest)));
+  const Array sum = lax::add(lax::mul(below, rest), lax::mul(above, weight));
+  const Array inside = select(lax::is_finite(difference), from_nearer, sum);
+  return select(lax::eq(weight, like(weight, 0)), below, inside);
+}
+
+Array element(const Array& ordered, const Array& place) {
+  const auto axis = static_cast<int64_t>(place.rank());
+  const Array index = lax::convert_element_type(lax::expand_dims(place, {&axis, 1}), DType::kInt64);
+  const Array found = take_along_axis(ordered, index, axis, {.mode = "clip"});
+  return lax::squeeze(found, {&axis, 1});
+}
+
+Array at_part(const Ordered& ordered, const Array& part, QuantileMethod method, DType compute) {
+  const Array zero = like(ordered.last, 0);
+  const Array end = lax::max(ordered.last, zero);
+  const Array place = multiply(lax::convert_element_type(part, end.dtype()), ordered.last);
+  const Array low = lax::clamp(zero, lax::floor(place), end);
+  const Array high = lax::clamp(zero, lax::ceil(place), end);
+  const auto at = [&](const Array& where) {
+    return lax::convert_element_type(element(ordered.elements, where), compute);
+  };
+  const Array distance = lax::sub(place, low);
+  switch (method) {
+    case QuantileMethod::kLower:
+      return at(low);
+    case QuantileMethod::kHigher:
+      return at(high);
+    case QuantileMethod::kNearest:
+      return at(select(lax::le(distance, like(distance, 0.5)), low, high));
+    default:
+      break;
+  }
+  const bool is_middle = method == QuantileMethod::kMidpoint;
+  const Array half = select(lax::eq(low, high), zero, like(zero, 0.5));
+  const Array weight = lax::convert_element_type(is_middle ? half : distance, compute);
+  return between(at(low), at(high), weight);
+}
+
+Array checked_floats(const Array& x, std::string_view function) {
+  Array array = promote_inexact(x, function);
+  if (!is_complex(array.dtype())) return array;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: complex numbers have no order, got {}",
+                                                       function, x.type().to_string()));
+}
+
+// `unit`: the value of q that stands for all elements, 1 or 100.
+Array quantile_in(const Array& x, const Array& q, double unit, const QuantileOptions& options,
+                  const std::string& function) {
+  const Array array = checked_floats(x, function);
+  if (q.rank() > 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: q must be a scalar or a vector, its shape is {}", function,
+                            shape_to_string(q.shape())));
+  }
+  const std::vector<int64_t> axes = normalize_axes(options.axes, array.rank(), function);
+  if (std::ranges::any_of(axes, [&](int64_t axis) { return array.shape()[axis] == 0; })) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: an array of shape {} has no elements to choose", function,
+                            shape_to_string(array.shape())));
+  }
+  const DType places = dtype_of_places(array, q);
+  const Array part = lax::div(convert(q, {places, false}), scalar_of(places, unit));
+  const Ordered ordered = order(array, axes, options.ignores_nan, places);
+  const bool is_narrow = dtype_info(array.dtype()).bits < 32;
+  const DType compute = is_narrow ? DType::kFloat32 : array.dtype();
+  const auto result_at = [&](const Array& one) {
+    const Array value = at_part(ordered, one, options.method, compute);
+    const Array nan = scalar_of(compute, std::numeric_limits<double>::quiet_NaN());
+    const Array known =
+        lax::convert_element_type(select(ordered.is_nan, nan, value), array.dtype());
+    return options.keepdims ? expand_dims(known, axes) : known;
+  };
+  if (q.rank() == 0) return result_at(part);
+  std::vector<Array> results;
+  for (int64_t i = 0; i < q.shape()[0]; ++i) results.push_back(result_at(take(part, {Index(i)})));
+  if (!results.empty()) return stack(results, 0);
+  const Array none = result_at(scalar_of(places, 0));
+  Shape shape = {0};
+  shape.insert(shape.end(), none.shape().begin(), none.shape().end());
+  return zeros(shape, array.dtype());
+}
+
+std::string named(const char* function, const QuantileOptions& options) {
+  return std::string(options.ignores_nan ? "nan" : "") + function;
+}
+
+}  // namespace
+
+Array quantile(const Array& x, const Array& q, const QuantileOptions& options) {
+  return quantile_in(x, q, 1, options, named("quantile", options));
+}
+
+Array percentile(const Array& x, const Array& q, const QuantileOptions& options) {
+  return quantile_in(x, q, 100, options, named("percentile", options));
+}
+
+Array median(const Array& x, const Axes& axes, bool keepdims, bool ignores_nan) {
+  const QuantileOptions options = {.axes = axes,
+                                   .method = QuantileMethod::kMidpoint,
+                                   .keepdims = keepdims,
+                                   .ignores_nan = ignores_nan};
+  return quantile_in(x, Array(0.5), 1, options, named("median", options));
+}
+
+}  // namespace farcall::numpy

@@ -1,0 +1,249 @@
+// What is made of convolutions, and the words for their paddings and orders of dimensions.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <farcall/ops/convolution.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_arrays.h>
+
+#include "ops/internal/rules.h"
+
+namespace farcall::lax {
+namespace {
+
+using Indices = std::vector<int64_t>;
+
+size_t num_spatial(const Array& x) { return x.rank() < 2 ? 0 : x.rank() - 2; }
+
+// The sizes of the dimensions that a spec names behind the first two.
+Indices spatial_sizes(const Array& x, const Indices& spec) {
+  Indices sizes;
+  for (size_t i = 2; i < spec.size(); ++i) {
+    if (spec[i] < 0 || spec[i] >= static_cast<int64_t>(x.rank())) {
+      invalid_argument(fmt::format("conv_general_dilated: {} has no dimension {}",
+                                   x.type().to_string(), spec[i]));
+    }
+    sizes.push_back(x.shape()[spec[i]]);
+  }
+  return sizes;
+}
+
+Indices dilated_sizes(Indices sizes, const Indices& dilation) {
+  for (size_t i = 0; i < std::min(sizes.size(), dilation.size()); ++i) {
+    sizes[i] = dilated(sizes[i], dilation[i]);
+  }
+  return sizes;
+}
+
+void or_ones(Indices& sizes, size_t count) {
+  if (sizes.empty()) sizes.assign(count, 1);
+}
+void or_in_order(Indices& spec, size_t rank) {
+  if (spec.empty()) spec = all_dimensions(rank);
+}
+
+// Where each letter of `letters` stands in `text`.
+Indices positions(std::string_view letters, std::string_view text, std::string_view whole) {
+  std::string wanted(letters), given(text);
+  std::ranges::sort(wanted);
+  std::ranges::sort(given);
+  if (wanted != given) {
+    invalid_argument(
+        fmt::format("conv_general_dilated: dimension_numbers {}: '{}' must have each of '{}' once",
+                    whole, text, letters));
+  }
+  Indices found;
+  for (const char letter : letters) found.push_back(static_cast<int64_t>(text.find(letter)));
+  return found;
+}
+
+// That order of dimensions from which `spec` takes them.
+Indices inverse(const Indices& spec) {
+  Indices order(spec.size());
+  for (size_t i = 0; i < spec.size(); ++i) order.at(spec[i]) = static_cast<int64_t>(i);
+  return order;
+}
+
+// The padding of the dilated operand by which a convolution becomes the transpose of one.
+std::pair<int64_t, int64_t> transposed(PaddingKind kind, int64_t window, int64_t stride) {
+  if (kind == PaddingKind::kSame) {
+    const int64_t total = window + stride - 2;
+    const int64_t before = stride > window - 1 ? window - 1 : (total + 1) / 2;
+    return {before, total - before};
+  }
+  return {window - 1, stride - 1 + std::max<int64_t>(window - stride, 0)};
+}
+
+struct Transposed {
+  Array rhs;
+  ConvParams params;
+  Indices windows;  // dilated
+};
+Transposed transposed_convolution(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
+                                  const ConvTransposeOptions& options) {
+  const size_t count = num_spatial(lhs);
+  if (strides.size() != count || rhs.rank() != lhs.rank()) {
+    invalid_argument(fmt::format(
+        "conv_transpose: operands of {} spatial dimensions take as many strides, got {} for {} and "
+        "{}",
+        count, strides.size(), lhs.type().to_string(), rhs.type().to_string()));
+  }
+  ConvSpecs specs;
+  if (options.specs) {
+    specs = *options.specs;
+  } else {
+    constexpr std::string_view kLetters = "DHW";
+    if (count > kLetters.size()) {
+      invalid_argument("conv_transpose: dimension_numbers must be given for four dimensions");
+    }
+    const std::string spatial(kLetters.substr(kLetters.size() - count));
+    specs = conv_specs("N" + spatial + "C", spatial + "IO", "N" + spatial + "C");
+  }
+  Transposed made = {.rhs = rhs};
+  made.params = {.lhs_dilation = Indices(strides.begin(), strides.end()),
+                 .lhs_spec = specs.lhs,
+                 .out_spec = specs.out,
+                 .rhs_dilation = options.rhs_dilation,
+                 .rhs_spec = specs.rhs};
+  made.windows = dilated_sizes(spatial_sizes(rhs, specs.rhs), options.rhs_dilation);
+  if (options.transpose_kernel) {
+    Indices spatial(specs.rhs.begin() + 2, specs.rhs.end());
+    std::ranges::sort(spatial);
+    made.rhs = numpy::swapaxes(rev(rhs, spatial), specs.rhs[0], specs.rhs[1]);
+  }
+  return made;
+}
+
+}  // namespace
+
+Padding padding_for(PaddingKind kind, ListOf<int64_t> sizes, ListOf<int64_t> windows,
+                    ListOf<int64_t> strides) {
+  Padding result;
+  if (windows.size() != sizes.size() || strides.size() != sizes.size()) {
+    invalid_argument(fmt::format("padding: {} sizes, {} windows and {} strides differ in number",
+                                 sizes.size(), windows.size(), strides.size()));
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (strides[i] < 1) {
+      invalid_argument(fmt::format("window_strides {} must be {} positive numbers",
+                                   shape_to_string(strides), sizes.size()));
+    }
+    int64_t total = 0;
+    if (kind != PaddingKind::kValid) {
+      const int64_t steps = sizes[i] == 0 ? -1 : (sizes[i] - 1) / strides[i];
+      total = std::max<int64_t>(
+          checked_difference(checked_sum(steps * strides[i], windows[i]), sizes[i]), 0);
+    }
+    const int64_t small = total / 2;
+    if (kind == PaddingKind::kSameLower) {
+      result.emplace_back(total - small, small);
+    } else {
+      result.emplace_back(small, total - small);
+    }
+  }
+  return result;
+}
+
+Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_shape,
+                    const ConvParams& params) {
+  Indices spec = params.lhs_spec, strides = params.window_strides;
+  or_in_order(spec, lhs.rank());
+  or_ones(strides, num_spatial(lhs));
+  return padding_for(
+      kind, dilated_sizes(spatial_sizes(lhs, spec), params.lhs_dilation),
+      dilated_sizes(Indices(filter_shape.begin(), filter_shape.end()), params.rhs_dilation),
+      strides);
+}
+
+Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind padding,
+                           ConvParams params) {
+  or_in_order(params.rhs_spec, rhs.rank());
+  params.padding = padding_for(padding, lhs, spatial_sizes(rhs, params.rhs_spec), params);
+  return conv_general_dilated(lhs, rhs, std::move(params));
+}
+
+ConvSpecs conv_specs(std::string_view lhs, std::string_view rhs, std::string_view out) {
+  const std::string whole = fmt::format("('{}', '{}', '{}')", lhs, rhs, out);
+  std::string spatial;
+  for (const char letter : rhs) {
+    if (letter != 'O' && letter != 'I') spatial += letter;
+  }
+  return {positions("NC" + spatial, lhs, whole), positions("OI" + spatial, rhs, whole),
+          positions("NC" + spatial, out, whole)};
+}
+
+Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
+                     PaddingKind padding, const ConvTransposeOptions& options) {
+  if (padding == PaddingKind::kSameLower) {
+    invalid_argument("conv_transpose: padding must be 'SAME' or 'VALID', got 'SAME_LOWER'");
+  }
+  Transposed made = transposed_convolution(lhs, rhs, strides, options);
+  for (size_t i = 0; i < strides.size(); ++i) {
+    made.params.padding.push_back(transposed(padding, made.windows[i], strides[i]));
+  }
+  return conv_general_dilated(lhs, made.rhs, std::move(made.params));
+}
+
+Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
+                     const Padding& padding, const ConvTransposeOptions& options) {
+  Transposed made = transposed_convolution(lhs, rhs, strides, options);
+  made.params.padding = padding;
+  if (options.use_consistent_padding) {
+    for (size_t i = 0; i < std::min(padding.size(), made.windows.size()); ++i) {
+      const auto [before, behind] = padding[i];
+      made.params.padding[i] = {checked_difference(made.windows[i] - 1, before),
+                                checked_difference(made.windows[i] - 1, behind)};
+    }
+  }
+  return conv_general_dilated(lhs, made.rhs, std::move(made.params));
+}
+
+Array conv_general_dilated_patches(const Array& lhs, ListOf<int64_t> filter_shape,
+                                   ConvParams params) {
+  if (lhs.rank() < 2 || filter_shape.size() != lhs.rank() - 2) {
+    invalid_argument(fmt::format(
+        "conv_general_dilated_patches: filter_shape must have a size for each of the {} spatial "
+        "dimensions of lhs, got {}",
+        num_spatial(lhs), shape_to_string(filter_shape)));
+  }
+  or_in_order(params.lhs_spec, lhs.rank());
+  or_in_order(params.rhs_spec, lhs.rank());
+  int64_t places = 1;
+  for (const int64_t size : filter_shape) {
+    if (size < 0) {
+      invalid_argument(
+          fmt::format("conv_general_dilated_patches: sizes must not be negative, got {}",
+                      shape_to_string(filter_shape)));
+    }
+    places = checked_product(places, size);
+  }
+  const int64_t features = lhs.shape()[params.lhs_spec.at(1)];
+  // For each feature and each place of a patch the weights that are one there alone.
+  Shape shape = {places, 1};
+  shape.insert(shape.end(), filter_shape.begin(), filter_shape.end());
+  const Array each = numpy::reshape(numpy::eye(places, {}, lhs.dtype()), shape);
+  Shape copies(shape.size(), 1);
+  copies[0] = features;
+  params.feature_group_count = features;
+  const Array weights = numpy::transpose(numpy::tile(each, copies), inverse(params.rhs_spec));
+  return conv_general_dilated(lhs, weights, std::move(params));
+}
+
+Array conv_general_dilated_local(const Array& lhs, const Array& rhs, ListOf<int64_t> filter_shape,
+                                 ConvParams params) {
+  or_in_order(params.rhs_spec, rhs.rank());
+  or_in_order(params.out_spec, lhs.rank());
+  const Array patches =
+      numpy::transpose(conv_general_dilated_patches(lhs, filter_shape, params), params.out_spec);
+  const Array weights = numpy::transpose(rhs, params.rhs_spec);
+  // Batch or features of the result, features of patches, places.
+  std::string spatial;
+  for (size_t i = 0; i < num_spatial(lhs); ++i) spatial += static_cast<char>('a' + i);
+  const Array made = numpy::einsum(fmt::format("yz{0},xz{0}->yx{0}", spatial), {patches, weights});
+  return numpy::transpose(made, inverse(params.out_spec));
+}
+
+}  // namespace farcall::lax

@@ -1,0 +1,139 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/reduce.h>
+#include <farcall/trace/batch.h>
+
+namespace farcall::lax {
+namespace {
+
+// The computation, mapped over vectors of one length.
+class Combined {
+ public:
+  Combined(const Combine& computation, size_t count) : computation_(computation), count_(count) {}
+
+  std::vector<Array> operator()(std::span<const Array> a, std::span<const Array> b) const {
+    std::vector<Array> inputs(a.begin(), a.end());
+    inputs.insert(inputs.end(), b.begin(), b.end());
+    const BatchAxis axis{a[0].shape()[0], {}};
+    const std::vector<int64_t> axes(inputs.size(), 0);
+    const auto function = [this](std::span<const Array> scalars) { return combine(scalars); };
+    return batched_in_front(batch(function, inputs, axes, axis), axis);
+  }
+
+ private:
+  std::vector<Array> combine(std::span<const Array> scalars) const {
+    const auto a = scalars.first(count_);
+    std::vector<Array> results = computation_(a, scalars.subspan(count_));
+    if (results.size() != count_) {
+      throw TypeError(fmt::format("reduce: the computation must give {} values, got {}", count_,
+                                  results.size()));
+    }
+    for (size_t i = 0; i < count_; ++i) {
+      if (results[i].type().strengthened() == a[i].type().strengthened()) continue;
+      throw TypeError(fmt::format("reduce: the computation must give {} as it takes, got {}",
+                                  a[i].type().to_string(), results[i].type().to_string()));
+    }
+    return results;
+  }
+
+  const Combine& computation_;
+  size_t count_;
+};
+
+std::vector<Array> each(std::span<const Array> arrays,
+                        const std::function<Array(const Array&)>& change) {
+  std::vector<Array> result;
+  for (const Array& array : arrays) result.push_back(change(array));
+  return result;
+}
+
+Array flat(const Array& x) { return numpy::reshape(x, {-1}); }
+
+}  // namespace
+
+std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
+                          const Combine& computation, ListOf<int64_t> dimensions) {
+  if (operands.empty() || operands.size() != init_values.size()) {
+    throw TypeError(fmt::format("reduce: needs operands, and an init value for each; got {} and {}",
+                                operands.size(), init_values.size()));
+  }
+  const auto shape = operands[0].shape();
+  for (const Array& operand : operands) {
+    if (std::ranges::equal(operand.shape(), shape)) continue;
+    invalid_argument(fmt::format("reduce: the shapes of operands differ: {} and {}",
+                                 operands[0].type().to_string(), operand.type().to_string()));
+  }
+  std::vector<int64_t> order(dimensions.begin(), dimensions.end());
+  std::ranges::sort(order);
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (std::ranges::adjacent_find(order) != order.end() ||
+      (!order.empty() && (order.front() < 0 || order.back() >= rank))) {
+    invalid_argument(fmt::format("reduce: {} are no dimensions of {}", shape_to_string(dimensions),
+                                 operands[0].type().to_string()));
+  }
+  if (order.empty()) return {operands.begin(), operands.end()};
+  int64_t count = 1, size = 1;
+  for (const int64_t dim : order) count *= shape[dim];
+  Shape rest;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (std::ranges::find(dimensions, dim) != dimensions.end()) continue;
+    order.push_back(dim);
+    rest.push_back(shape[dim]);
+    size *= shape[dim];
+  }
+
+  // Rows of what is left are combined by halves.
+  const Combined combine(computation, operands.size());
+  std::vector<Array> rows = each(operands, [&](const Array& x) {
+    return numpy::reshape(numpy::transpose(x, order), {count, size});
+  });
+  while (count > 1) {
+    const int64_t half = count / 2;
+    const auto part = [&](int64_t start, int64_t limit) {
+      return each(rows, [&](const Array& x) { return flat(slice(x, {start, 0}, {limit, size})); });
+    };
+    const std::vector<Array> results = combine(part(0, half), part(half, 2 * half));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = numpy::concatenate(
+          {numpy::reshape(results[i], {half, size}), slice(rows[i], {2 * half, 0}, {count, size})});
+    }
+    count -= half;
+  }
+  std::vector<Array> results;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    results.push_back(numpy::broadcast_to(numpy::astype(init_values[i], rows[i].dtype()), {size}));
+  }
+  if (count == 1) results = combine(results, each(rows, flat));
+  return each(results, [&](const Array& x) { return numpy::reshape(x, rest); });
+}
+
+Array ragged_dot(const Array& lhs, const Array& rhs, const Array& group_sizes,
+                 std::optional<DType> preferred_element_type) {
+  if (lhs.rank() != 2 || rhs.rank() != 3 || group_sizes.rank() != 1 ||
+      group_sizes.shape()[0] != rhs.shape()[0] || lhs.shape()[1] != rhs.shape()[1]) {
+    invalid_argument(fmt::format(
+        "ragged_dot: lhs must be [m, k], rhs [g, k, n] and group_sizes [g], got {}, {} and {}",
+        lhs.type().to_string(), rhs.type().to_string(), group_sizes.type().to_string()));
+  }
+  const auto wanted = [&](const Array& x) {
+    return preferred_element_type ? numpy::astype(x, *preferred_element_type) : x;
+  };
+  const Array x = wanted(lhs), y = wanted(rhs);
+  const Array sizes = numpy::astype(group_sizes, DType::kInt32);
+  const Array ends = numpy::cumsum(sizes, 0);
+  const Array row = iota(DType::kInt32, {x.shape()[0], 1}, 0);
+  const Array is_in = numpy::logical_and(numpy::less(row, ends),
+                                         numpy::greater_equal(row, numpy::subtract(ends, sizes)));
+  // [m, g, k]: each row in the place of its group.
+  const Array parts = numpy::where(numpy::expand_dims(is_in, {2}), numpy::expand_dims(x, {1}),
+                                   numpy::zeros({}, x.dtype()));
+  return numpy::tensordot(parts, y, {1, 2}, {0, 1});
+}
+
+}  // namespace farcall::lax

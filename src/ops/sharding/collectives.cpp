@@ -1,0 +1,421 @@
+// Collectives over the named axes of vmap and of meshes. Batching over the axis replaces each by
+// operations on the whole batch; over the axes of a mesh they stay, and the devices meet in them.
+#include <farcall/ops/collectives.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
+#include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
+#include <farcall/primitives/collectives.h>
+#include <farcall/program/params.h>
+#include <farcall/trace/batch.h>
+#include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
+
+#include "ops/internal/register.h"
+#include "ops/internal/rules.h"
+#include "ops/internal/type_rules.h"
+
+namespace farcall {
+namespace {
+
+std::vector<std::string> reduce_axis_names(const Params* params) {
+  return params_as<ReduceAxesParams>(params).axes;
+}
+template <class P>
+std::vector<std::string> one_axis_name(const Params* params) {
+  return {params_as<P>(params).axis_name};
+}
+
+template <class P>
+Array bind(const Primitive& primitive, P params, const Array& x) {
+  return bind_one(primitive, make_params(std::move(params)), {&x, 1});
+}
+
+// The program was made for an axis of this size.
+void check_axis_size(const BatchAxis& axis, int64_t wanted) {
+  if (axis.size == wanted) return;
+  type_error(fmt::format("is made for an axis \"{}\" of size {}, and is mapped over one of size {}",
+                         axis.name, wanted, axis.size));
+}
+
+// ---- psum, pmax, pmin ----
+
+std::vector<ShapeDtype> collective_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  if (params_as<ReduceAxesParams>(params).axes.empty()) type_error("expected at least one axis");
+  if (inputs[0].is_token() || is_key(inputs[0].dtype())) {
+    type_error(fmt::format("{} has no elements to compute with", inputs[0].to_string()));
+  }
+  return {inputs[0].strengthened()};
+}
+
+// `whole` reduces over the batch dimension; `alone` is the result where all elements agree.
+BatchResults collective_batch(const BatchCall& call, Array (*whole)(const Array&, int64_t),
+                              Array (*alone)(const Array&, int64_t)) {
+  ReduceAxesParams p = params_as<ReduceAxesParams>(call.params.get());
+  Array x = call.inputs[0];
+  int64_t axis = call.axes[0];
+  if (std::erase(p.axes, call.axis.name) > 0) {
+    x = axis == kNotBatched ? alone(x, call.axis.size) : whole(x, axis);
+    axis = kNotBatched;
+  }
+  return {{p.axes.empty() ? x : bind(call.primitive, std::move(p), x)}, {axis}};
+}
+
+BatchResults psum_batch(const BatchCall& call) {
+  return collective_batch(
+      call,
+      [](const Array& x, int64_t axis) {
+        return lax::reduce_sum(x, {&axis, 1});
+      },
+      [](const Array& x, int64_t size) {
+        return lax::mul(x, scalar_of(x.dtype(), static_cast<double>(size)));
+      });
+}
+template <Array (*kReduce)(const Array&, ListOf<int64_t>)>
+BatchResults extreme_batch(const BatchCall& call) {
+  return collective_batch(
+      call,
+      [](const Array& x, int64_t axis) {
+        return kReduce(x, {&axis, 1});
+      },
+      [](const Array& x, int64_t) { return x; });
+}
+
+// Each element's cotangent reaches all elements.
+std::vector<Array> psum_transpose(const TransposeCall& call) {
+  return bind_primitive(call.primitive, call.params, call.cotangents);
+}
+
+constexpr Primitive collective_reduction(std::string_view name, const TransformRules* rules) {
+  return {.name = name,
+          .type_rule = collective_rule,
+          .parse = parse_params<ReduceAxesParams>,
+          .rules = rules,
+          .axis_names = reduce_axis_names};
+}
+
+const TransformRules kPsumRules = {
+    .jvp = linear_jvp, .transpose = psum_transpose, .batch = psum_batch};
+const Primitive kPsum = collective_reduction("psum", &kPsumRules);
+FARCALL_REGISTER_PRIMITIVE(kPsum);
+const TransformRules kPmaxRules = {.batch = extreme_batch<lax::reduce_max>};
+const Primitive kPmax = collective_reduction("pmax", &kPmaxRules);
+FARCALL_REGISTER_PRIMITIVE(kPmax);
+const TransformRules kPminRules = {.batch = extreme_batch<lax::reduce_min>};
+const Primitive kPmin = collective_reduction("pmin", &kPminRules);
+FARCALL_REGISTER_PRIMITIVE(kPmin);
+
+// ---- all_to_all ----
+
+std::vector<ShapeDtype> all_to_all_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const auto& p = params_as<AllToAllParams>(params);
+  Shape shape(inputs[0].shape().begin(), inputs[0].shape().end());
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (p.split_axis < 0 || p.split_axis >= rank || p.concat_axis < 0 || p.concat_axis >= rank) {
+    type_error(fmt::format("split_axis {} and concat_axis {} must lie in {}", p.split_axis,
+                           p.concat_axis, inputs[0].to_string()));
+  }
+  const int64_t size = shape[p.split_axis];
+  shape.erase(shape.begin() + p.split_axis);
+  shape.insert(shape.begin() + p.concat_axis, size);
+  return {inputs[0].with_shape(shape)};
+}
+
+// What is split becomes the batch, and the batch what is put together.
+BatchResults all_to_all_batch(const BatchCall& call) {
+  AllToAllParams p = params_as<AllToAllParams>(call.params.get());
+  if (p.axis_name != call.axis.name) {
+    // With the other batch dimension in front, the axes move by one.
+    const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+    ++p.split_axis;
+    ++p.concat_axis;
+    return {{bind(call.primitive, std::move(p), x)}, {0}};
+  }
+  const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+  check_axis_size(call.axis, x.shape()[static_cast<size_t>(p.split_axis + 1)]);
+  const Array split_in_front = numpy::moveaxis(x, p.split_axis + 1, 0);
+  return {{numpy::moveaxis(split_in_front, 1, p.concat_axis + 1)}, {0}};
+}
+
+std::vector<Array> all_to_all_transpose(const TransposeCall& call) {
+  AllToAllParams p = params_as<AllToAllParams>(call.params.get());
+  std::swap(p.split_axis, p.concat_axis);
+  return {bind(call.primitive, std::move(p), call.cotangents[0])};
+}
+
+const TransformRules kAllToAllRules = {
+    .jvp = linear_jvp, .transpose = all_to_all_transpose, .batch = all_to_all_batch};
+const Primitive kAllToAll = {.name = "all_to_all",
+                             .type_rule = all_to_all_rule,
+                             .parse = parse_params<AllToAllParams>,
+                             .rules = &kAllToAllRules,
+                             .axis_names = one_axis_name<AllToAllParams>};
+FARCALL_REGISTER_PRIMITIVE(kAllToAll);
+
+// ---- all_gather ----
+
+std::vector<ShapeDtype> all_gather_rule(std::span<const ShapeDtype> inputs, const Params* params) {
+  check_operand_count(inputs, 1);
+  const auto& p = params_as<AllGatherParams>(params);
+  Shape shape(inputs[0].shape().begin(), inputs[0].shape().end());
+  if (p.all_gather_dimension < 0 || p.all_gather_dimension > static_cast<int64_t>(shape.size())) {
+    type_error(fmt::format("axis {} does not lie in the result of gathering {}",
+                           p.all_gather_dimension, inputs[0].to_string()));
+  }
+  shape.insert(shape.begin() + p.all_gather_dimension, p.axis_size);
+  return {inputs[0].with_shape(shape)};
+}
+
+BatchResults all_gather_batch(const BatchCall& call) {
+  AllGatherParams p = params_as<AllGatherParams>(call.params.get());
+  if (p.axis_name == call.axis.name) {
+    check_axis_size(call.axis, p.axis_size);
+    return {{move_axis(call.inputs[0], call.axes[0], p.all_gather_dimension, call.axis.size)},
+            {kNotBatched}};
+  }
+  const Array x = move_axis(call.inputs[0], call.axes[0], 0, call.axis.size);
+  ++p.all_gather_dimension;
+  return {{bind(call.primitive, std::move(p), x)}, {0}};
+}
+
+// Every element has a cotangent for every other's x: they are handed out and summed.
+std::vector<Array> all_gather_transpose(const TransposeCall& call) {
+  const auto& p = params_as<AllGatherParams>(call.params.get());
+  const Array handed_out =
+      bind(kAllToAll, AllToAllParams{p.axis_name, p.all_gather_dimension, p.all_gather_dimension},
+           call.cotangents[0]);
+  return {lax::reduce_sum(handed_out, {&p.all_gather_dimension, 1})};
+}
+
+const TransformRules kAllGatherRules = {
+    .jvp = linear_jvp, .transpose = all_gather_transpose, .batch = all_gather_batch};
+const Primitive kAllGather = {.name = "all_gather",
+                              .type_rule = all_gather_rule,
+                              .parse = parse_params<AllGatherParams>,
+                              .rules = &kAllGatherRules,
+                              .axis_names = one_axis_name<AllGatherParams>};
+FARCALL_REGISTER_PRIMITIVE(kAllGather);
+
+// ---- ppermute ----
+
+std::vector<ShapeDtype> same_type_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 1);
+  return {inputs[0]};
+}
+
+// The batch, in front, in another order.
+Array permute(const Array& x, std::span<const std::pair<int64_t, int64_t>> perm) {
+  const int64_t size = x.shape()[0];
+  std::vector<int64_t> sources(static_cast<size_t>(size), -1);
+  for (const auto& [from, to] : perm) {
+    if (from < 0 || from >= size || to < 0 || to >= size) {
+      type_error(
+          fmt::format("perm has the pair ({}, {}), and the axis has size {}", from, to, size));
+    }
+    sources[static_cast<size_t>(to)] = from;
+  }
+  std::vector<Array> parts;
+  for (int64_t begin = 0; begin < size;) {
+    // Neighbours that stay neighbours, or get nothing, move as one.
+    const int64_t source = sources[begin];
+    int64_t end = begin + 1;
+    while (end < size && sources[end] == (source < 0 ? -1 : source + end - begin)) ++end;
+    std::vector<int64_t> starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
+    limits[0] = end - begin;
+    if (source < 0) {
+      parts.push_back(basic_operations().zeros(x.type().with_shape(limits)));
+    } else {
+      starts[0] = source;
+      limits[0] += source;
+      parts.push_back(lax::slice(x, starts, limits));
+    }
+    begin = end;
+  }
+  return parts.empty() ? x : lax::concatenate(parts, 0);
+}
+
+BatchResults ppermute_batch(const BatchCall& call) {
+  const auto& p = params_as<PpermuteParams>(call.params.get());
+  if (p.axis_name != call.axis.name) {
+    return {{bind(call.primitive, p, call.inputs[0])}, {call.axes[0]}};
+  }
+  return {{permute(move_axis(call.inputs[0], call.axes[0], 0, call.axis.size), p.perm)}, {0}};
+}
+
+std::vector<Array> ppermute_transpose(const TransposeCall& call) {
+  PpermuteParams p = params_as<PpermuteParams>(call.params.get());
+  for (auto& [from, to] : p.perm) std::swap(from, to);
+  return {bind(call.primitive, std::move(p), call.cotangents[0])};
+}
+
+const TransformRules kPpermuteRules = {
+    .jvp = linear_jvp, .transpose = ppermute_transpose, .batch = ppermute_batch};
+const Primitive kPpermute = {.name = "ppermute",
+                             .type_rule = same_type_rule,
+                             .parse = parse_params<PpermuteParams>,
+                             .rules = &kPpermuteRules,
+                             .axis_names = one_axis_name<PpermuteParams>};
+FARCALL_REGISTER_PRIMITIVE(kPpermute);
+
+// ---- axis_index ----
+
+std::vector<ShapeDtype> axis_index_rule(std::span<const ShapeDtype> inputs, const Params*) {
+  check_operand_count(inputs, 0);
+  return {ShapeDtype(DType::kInt32, {})};
+}
+
+BatchResults axis_index_batch(const BatchCall& call) {
+  return {{lax::iota(DType::kInt32, {&call.axis.size, 1}, 0)}, {0}};
+}
+
+const TransformRules kAxisIndexRules = {.batch = axis_index_batch};
+const Primitive kAxisIndex = {.name = "axis_index",
+                              .type_rule = axis_index_rule,
+                              .parse = parse_params<AxisIndexParams>,
+                              .rules = &kAxisIndexRules,
+                              .axis_names = one_axis_name<AxisIndexParams>};
+FARCALL_REGISTER_PRIMITIVE(kAxisIndex);
+
+}  // namespace
+
+namespace lax {
+namespace {
+
+// Raises unless the axes are there; `f` is the function that needs them.
+int64_t size_of(std::string_view f, const AxisNames& axes) {
+  return with_error_prefix(f, [&] {
+    int64_t size = 1;
+    for (const std::string& axis : axes) size *= mapped_axis_size(axis);
+    return size;
+  });
+}
+
+Array reduce_over(const Primitive& primitive, const Array& x, const AxisNames& axes) {
+  size_of(primitive.name, axes);
+  return bind(primitive, ReduceAxesParams{{axes.begin(), axes.end()}}, x);
+}
+
+int64_t checked_axis(std::string_view f, const char* what, int64_t axis, size_t rank) {
+  const auto limit = static_cast<int64_t>(rank);
+  if (axis < -limit || axis >= limit) {
+    type_error(fmt::format("{}: {} {} does not lie in [{}, {})", f, what, axis, -limit, limit));
+  }
+  return axis < 0 ? axis + limit : axis;
+}
+
+// The size of the axis, into which the dimension is cut.
+int64_t checked_cut(std::string_view f, const Array& x, int64_t dimension, const std::string& axis,
+                    bool tiled) {
+  const int64_t size = size_of(f, axis), length = x.shape()[static_cast<size_t>(dimension)];
+  if (tiled ? length % size != 0 : length != size) {
+    type_error(fmt::format("{}: dimension {} of {} must {} the size of axis \"{}\", {}", f,
+                           dimension, x.type().to_string(), tiled ? "be a multiple of" : "have",
+                           axis, size));
+  }
+  return size;
+}
+
+}  // namespace
+
+Array psum(const Array& x, const AxisNames& axes) {
+  return reduce_over(kPsum, x.dtype() == DType::kBool ? convert_element_type(x, DType::kInt32) : x,
+                     axes);
+}
+Array pmean(const Array& x, const AxisNames& axes) {
+  const int64_t size = size_of("pmean", axes);
+  return numpy::divide(psum(x, axes), Array(size));
+}
+Array pmax(const Array& x, const AxisNames& axes) { return reduce_over(kPmax, x, axes); }
+Array pmin(const Array& x, const AxisNames& axes) { return reduce_over(kPmin, x, axes); }
+
+Array all_gather(const Array& x, const AxisNames& axes, int64_t axis, bool tiled) {
+  const int64_t size = size_of("all_gather", axes);
+  axis = checked_axis("all_gather", "axis", axis, x.rank() + (tiled ? 0 : 1));
+  // The last name counts fastest, so its dimension is made first and the others before it.
+  Array result = x;
+  for (size_t i = axes.size(); i-- > 0;) {
+    result = bind(kAllGather, AllGatherParams{axes[i], axis, mapped_axis_size(axes[i])}, result);
+  }
+  if (axes.size() == 1 && !tiled) return result;
+  Shape shape(x.shape().begin(), x.shape().end());
+  if (tiled) {
+    shape[static_cast<size_t>(axis)] *= size;
+  } else {
+    shape.insert(shape.begin() + axis, size);
+  }
+  return reshape(result, shape);
+}
+
+Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis, int64_t concat_axis,
+                 bool tiled) {
+  size_of("all_to_all", axis);
+  split_axis = checked_axis("all_to_all", "split_axis", split_axis, x.rank());
+  concat_axis = checked_axis("all_to_all", "concat_axis", concat_axis, x.rank());
+  const int64_t size = checked_cut("all_to_all", x, split_axis, axis, tiled);
+  if (!tiled) return bind(kAllToAll, AllToAllParams{axis, split_axis, concat_axis}, x);
+  Shape shape(x.shape().begin(), x.shape().end());
+  shape[static_cast<size_t>(split_axis)] /= size;
+  Shape cut = shape;
+  cut.insert(cut.begin() + split_axis, size);
+  const Array exchanged =
+      bind(kAllToAll, AllToAllParams{axis, split_axis, concat_axis}, reshape(x, cut));
+  shape[static_cast<size_t>(concat_axis)] *= size;
+  return reshape(exchanged, shape);
+}
+
+Array psum_scatter(const Array& x, const std::string& axis, int64_t scatter_dimension, bool tiled) {
+  size_of("psum_scatter", axis);
+  const int64_t dimension =
+      checked_axis("psum_scatter", "scatter_dimension", scatter_dimension, x.rank());
+  const int64_t size = checked_cut("psum_scatter", x, dimension, axis, tiled);
+  Array parts = x;
+  if (tiled) {
+    Shape cut(x.shape().begin(), x.shape().end());
+    cut[static_cast<size_t>(dimension)] /= size;
+    cut.insert(cut.begin() + dimension, size);
+    parts = reshape(x, cut);
+  }
+  return reduce_sum(bind(kAllToAll, AllToAllParams{axis, dimension, 0}, parts), {0});
+}
+
+Array ppermute(const Array& x, const std::string& axis, ListOf<std::pair<int64_t, int64_t>> perm) {
+  const int64_t size = size_of("ppermute", axis);
+  std::vector<bool> sends(static_cast<size_t>(size), false), receives = sends;
+  for (const auto& [from, to] : perm) {
+    const auto is_outside = [&](int64_t i) { return i < 0 || i >= size; };
+    if (is_outside(from) || is_outside(to)) {
+      type_error(fmt::format("ppermute: ({}, {}) does not lie in axis \"{}\" of size {}", from, to,
+                             axis, size));
+    }
+    if (sends[static_cast<size_t>(from)] || receives[static_cast<size_t>(to)]) {
+      type_error(
+          fmt::format("ppermute: an element may send once and receive once; ({}, {}) is "
+                      "the second time for one of the two",
+                      from, to));
+    }
+    sends[static_cast<size_t>(from)] = receives[static_cast<size_t>(to)] = true;
+  }
+  return bind(kPpermute, PpermuteParams{axis, {perm.begin(), perm.end()}}, x);
+}
+
+Array axis_index(const AxisNames& axes) {
+  size_of("axis_index", axes);
+  Array index;
+  for (const std::string& axis : axes) {
+    const Array own = bind_one(kAxisIndex, make_params(AxisIndexParams{axis}), {});
+    index = index.is_null() ? own : numpy::add(numpy::multiply(index, Array(axis_size(axis))), own);
+  }
+  return index.is_null() ? Array::scalar<int32_t>(0) : index;
+}
+
+int64_t axis_size(const AxisNames& axes) { return size_of("axis_size", axes); }
+
+}  // namespace lax
+}  // namespace farcall
