@@ -8,8 +8,8 @@
 #include <farcall/primitives/structural.h>
 
 #include "engine/native/cluster_domain.h"
-#include "passes/foreign.h"
-#include "passes/nested.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall::native {
 namespace {
