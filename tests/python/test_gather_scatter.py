@@ -465,3 +465,25 @@ def test_text_of_programs_goes_there_and_back() -> None:
 
     program = fc.make_program(f)(X.astype(np.float32), np.array([0, 1]))
     assert fc.parse_program(program.to_text()) == program
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
+def test_many_updates_of_few_elements(dtype: str) -> None:
+    random = np.random.default_rng(3)
+    count, size = 300_007, 13
+    updates = (random.normal(size=count) * 4).astype(dtype)
+    places = random.integers(-2, size + 2, count)  # some are outside
+    inside = (places >= 0) & (places < size)
+    expected = np.arange(size, dtype="complex128")
+    np.add.at(expected, places[inside], updates[inside].astype("complex128"))
+    numbers_of = lax.ScatterDimensionNumbers((), (0,), (0,))
+    found = lax.scatter_add(np.arange(size, dtype=dtype), places[:, None], updates, numbers_of)
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-10
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=tolerance, atol=tolerance)
+    negative = lax.scatter_add(
+        np.full(2, -0.0, "float32"),
+        np.zeros((count, 1), "int32"),
+        np.full(count, -0.0, "float32"),
+        numbers_of,
+    )
+    assert np.signbit(negative).all()

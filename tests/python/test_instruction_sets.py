@@ -13,7 +13,7 @@ SCRIPT = """
 import hashlib
 import farcall.numpy as fnp
 import numpy as np
-from farcall import lax
+from farcall import jit, lax, nn
 from farcall.scipy import special
 
 random = np.random.default_rng(5)
@@ -78,6 +78,20 @@ for dtype in ("int8", "uint16", "int32", "uint32", "int64"):
         show(f"{dtype} to {other}", a.astype(other))
 c = fnp.asarray((x + 1j * y).astype("complex64"))
 show("complex", c * c[::-1] - c)
+for dtype in ("float16", "bfloat16"):
+    a, b, t = (fnp.asarray(v).astype(dtype) for v in (x, y, table))
+    show(f"chain {dtype}", jit(lambda a, b: fnp.tanh(a * b + a) - 2 * b)(a, b))
+    show(f"softmax {dtype}", jit(nn.softmax)(t))
+for dtype in ("float32", "float64", "int32", "complex64"):
+    a = fnp.asarray(x[12:] * 3).astype(dtype)
+    for power in (3, 4, 7) if dtype == "int32" else (-7, -2, -1, 0, 3, 4, 7, 50):
+        show(f"integer power {power} {dtype}", lax.integer_pow(a, power))
+for shape in ((331,), (4, 4096), (30, 77)):
+    for dtype in ("complex64", "complex128"):
+        a = fnp.asarray(random.normal(size=shape) + 1j * random.normal(size=shape)).astype(dtype)
+        for f in (fnp.fft.fft, fnp.fft.ifft, fnp.fft.irfft, fnp.fft.fftn):
+            show(f"{f.__name__} {shape} {dtype}", f(a))
+        show(f"rfft {shape} {dtype}", fnp.fft.rfft(a.real))
 """
 
 

@@ -9,6 +9,7 @@
 #include "engine/native/engine.h"
 #include "engine/native/fold_transposes.h"
 #include "engine/native/form_clusters.h"
+#include "engine/native/sink_transposes.h"
 
 namespace farcall::native {
 
@@ -29,6 +30,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
     program = fold_constants(std::move(program), evaluate);
     program = simplify(std::move(program));
     program = common_subexpressions(std::move(program));
+    program = sink_transposes(std::move(program));
     program = fold_transposes(std::move(program));
   }
   program = remove_barriers(std::move(program));

@@ -20,6 +20,7 @@
 #include <farcall/trace/record.h>
 
 #include "engine/native/form_clusters.h"
+#include "engine/native/kernels/stream.h"
 #include "kernel_testing.h"
 
 namespace farcall::native {
@@ -374,6 +375,52 @@ TEST(Clusters, KeepNoArrayBetweenTheirEquations) {
   EXPECT_LT(executable->memory().temp_bytes, size_t{64} << 10);
   EXPECT_EQ(executable->fusion().clusters, 1);
   EXPECT_EQ(executable->fusion().equations, 20);
+}
+
+// Floats of 16 bits are rounded after every operation, whether they are stored or not.
+TEST(Clusters, OfNarrowFloatsWithReductions) {
+  const std::string text =
+      "{ lambda ; a:T[19,70]. let b:T[19] = reduce_max[axes=(1,)] a c:T[19,70] = "
+      "broadcast_in_dim[shape=(19, 70) broadcast_dimensions=(0,)] b d:T[19,70] = sub a c "
+      "e:T[19,70] "
+      "= exp d f:T[19] = reduce_sum[axes=(1,)] e g:T[19,70] = broadcast_in_dim[shape=(19, 70) "
+      "broadcast_dimensions=(0,)] f h:T[19,70] = div e g i:f32[19,70] = "
+      "convert_element_type[new_dtype=f32 weak_type=False] h in (h, b, i) }";
+  for (const std::string dtype : {"f16", "bf16", "f8_e4m3fn"}) {
+    expect_same_bits(replaced(text, "T[", dtype + "["));
+  }
+}
+
+// What is written past the caches.
+TEST(Clusters, OfLargeResults) {
+  expect_same_bits(
+      "{ lambda ; a:f32[2100003] b:f32[2100003]. let c:f32[2100003] = mul a b d:f32[2100003] = add "
+      "c a e:bool[2100003] = lt c d f:f64[2100003] = convert_element_type[new_dtype=f64 "
+      "weak_type=False] d in (d, e, f, c) }");
+}
+
+TEST(Elementwise, OfALargeResultAloneAndInPlace) {
+  const ProgramPtr program =
+      parse_program("{ lambda ; a:f32[2100003]. let b:f32[2100003] = neg a in (b,) }");
+  std::string expected = bytes_of(random_inputs(*program))[0];
+  for (size_t i = 3; i < expected.size(); i += 4)
+    expected[i] = static_cast<char>(expected[i] ^ 0x80);
+  for (const bool is_donated : {false, true}) EXPECT_EQ(compiled(program, is_donated)[0], expected);
+}
+
+TEST(Stream, CopiesToAnyAddress) {
+  std::string from(1000, ' ');
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 7);
+  for (size_t first = 0; first < 70; ++first) {
+    for (const size_t size : {0, 1, 63, 64, 65, 129, 700}) {
+      std::string to(1000, 'x');
+      stream_bytes(from.data() + first / 2, to.data() + first, size);
+      end_streams();
+      EXPECT_EQ(to.substr(first, size), from.substr(first / 2, size));
+      EXPECT_EQ(to.substr(0, first), std::string(first, 'x'));
+      EXPECT_EQ(to.substr(first + size), std::string(1000 - first - size, 'x'));
+    }
+  }
 }
 
 // Tiles on any number of threads give the same bits.

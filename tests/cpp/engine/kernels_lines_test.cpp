@@ -187,5 +187,85 @@ TEST(FftKernel, SumsOfRootsForEverySmallSizeAndSomeLargePrimes) {
   }
 }
 
+// Long lines are transformed as matrices; several dimensions one after the other.
+TEST(FftKernel, IsSeparableAndSumsRootsForLongLines) {
+  std::mt19937 random(9);
+  struct Case {
+    Shape shape;
+    std::vector<int64_t> lengths;
+  };
+  const Case cases[] = {{{3, 4096}, {4096}},   {{4100}, {4100}}, {{2, 5000, 3}, {5000, 3}},
+                        {{9, 10, 7}, {10, 7}}, {{4099}, {4099}}, {{11, 4200}, {11, 4200}}};
+  for (const auto& [shape, lengths] : cases) {
+    const TestArray x = random_array(ShapeDtype(DType::kComplex128, shape), random, 4);
+    const TestArray y = run_kernel("fft", {x}, x.type(), make_params(FftParams{lengths, "FFT"}));
+    // A few of the sums, over all transformed dimensions.
+    int64_t size = 1;
+    for (const int64_t n : lengths) size *= n;
+    for (int trial = 0; trial < 20; ++trial) {
+      const auto at = static_cast<int64_t>(random() % static_cast<uint64_t>(x.size()));
+      Number sum = 0;
+      for (int64_t j = 0; j < size; ++j) {
+        double turns = 0;
+        int64_t from = j, to = at % size;
+        for (size_t d = lengths.size(); d-- > 0; from /= lengths[d], to /= lengths[d]) {
+          turns += static_cast<double>(from % lengths[d] * (to % lengths[d]) % lengths[d]) /
+                   static_cast<double>(lengths[d]);
+        }
+        sum += x.get(at / size * size + j) * std::polar(1.0, -2 * std::numbers::pi * turns);
+      }
+      ASSERT_LT(std::abs(y.get(at) - sum), 1e-9) << x.type().to_string();
+    }
+    const TestArray back =
+        run_kernel("fft", {y}, x.type(), make_params(FftParams{lengths, "IFFT"}));
+    for (int64_t i = 0; i < x.size(); ++i) ASSERT_LT(std::abs(back.get(i) - x.get(i)), 1e-12);
+  }
+}
+
+TEST(FftKernel, OfRealNumbersIsHalfOfTheTransform) {
+  std::mt19937 random(10);
+  for (const auto& shape : {Shape{5, 12}, {3, 4096}, {2, 6, 9}, {4, 5001}, {1, 1}}) {
+    const int64_t n = shape.back(), kept = n / 2 + 1;
+    std::vector<int64_t> lengths(shape.begin() + 1, shape.end());
+    Shape half = shape;
+    half.back() = kept;
+    for (const bool is_double : {false, true}) {
+      const DType real = is_double ? DType::kFloat64 : DType::kFloat32;
+      const DType complex = is_double ? DType::kComplex128 : DType::kComplex64;
+      const TestArray x = random_array(ShapeDtype(real, shape), random, 4);
+      TestArray z(ShapeDtype(complex, shape));
+      for (int64_t i = 0; i < x.size(); ++i) z.set(i, x.get(i));
+      const TestArray whole =
+          run_kernel("fft", {z}, z.type(), make_params(FftParams{lengths, "FFT"}));
+      const TestArray y = run_kernel("fft", {x}, ShapeDtype(complex, half),
+                                     make_params(FftParams{lengths, "RFFT"}));
+      const double scale = is_double ? 1e-11 : 1e-3;
+      for (int64_t i = 0; i < y.size(); ++i) {
+        ASSERT_LT(std::abs(y.get(i) - whole.get(i / kept * n + i % kept)), scale);
+      }
+      const TestArray back =
+          run_kernel("fft", {y}, x.type(), make_params(FftParams{lengths, "IRFFT"}));
+      for (int64_t i = 0; i < x.size(); ++i) {
+        ASSERT_LT(std::abs(back.get(i) - x.get(i)), scale) << x.type().to_string();
+      }
+    }
+  }
+}
+
+TEST(FftKernel, GivesALineTheSameBitsInABatch) {
+  std::mt19937 random(11);
+  for (const int64_t n : {7, 64, 1000, 1009, 4096}) {
+    const TestArray x = random_array(ShapeDtype(DType::kComplex64, Shape{11, n}), random, 4);
+    const auto params = make_params(FftParams{{n}, "FFT"});
+    const TestArray all = run_kernel("fft", {x}, x.type(), params);
+    for (const int64_t row : {0, 8, 10}) {
+      TestArray line(ShapeDtype(DType::kComplex64, Shape{n}));
+      for (int64_t i = 0; i < n; ++i) line.set(i, x.get(row * n + i));
+      const TestArray y = run_kernel("fft", {line}, line.type(), params);
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y.get(i), all.get(row * n + i)) << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace farcall::native::testing

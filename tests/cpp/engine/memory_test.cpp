@@ -144,9 +144,7 @@ Array large_input() {
 
 // The values between the steps are as large.
 Array with_large_arena(const Array& x) {
-  const std::vector<int64_t> turned = {1, 0};
-  return numpy::sum(lax::transpose(lax::neg(lax::transpose(x, turned)), turned),
-                    std::vector<int64_t>{1});
+  return numpy::sum(lax::rev(lax::neg(x), std::vector<int64_t>{0}), std::vector<int64_t>{1});
 }
 
 TEST(Memory, AnExecutableHoldsNoLargeArenaBetweenRuns) {
@@ -174,10 +172,10 @@ TEST(Memory, LargeArenasAreUsedAgainWhereverTheyLie) {
 
 TEST(Memory, LargeArenasOfLoops) {
   const auto f = jit([](const Array& x) {
-    const std::vector<int64_t> turned = {1, 0};
+    const std::vector<int64_t> rows = {0};
     return lax::scan(
         [&](const Array& y, const Array& step) {
-          const Array moved = lax::transpose(lax::transpose(y, turned) + step, turned);
+          const Array moved = lax::rev(lax::rev(y, rows) + step, rows);
           return std::tuple(moved * 2.0f, numpy::sum(moved));
         },
         x, numpy::arange(0, 3, 1, DType::kFloat32));

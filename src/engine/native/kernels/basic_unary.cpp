@@ -74,32 +74,85 @@ struct Square {
   }
 };
 
+// ---- integer_pow
+
+// Elements whose powers are worked out together, so that the bits of the exponent are looked at
+// outside of loops over elements.
+constexpr int64_t kPowerBlock = 64;
+
+template <class T>
+void power_by_squaring(const T* x, uint64_t exponent, T* result) {
+  T base[kPowerBlock];
+  std::copy_n(x, kPowerBlock, base);
+  std::fill_n(result, kPowerBlock, T(1));
+  while (true) {
+    if (exponent & 1) {
+      for (int64_t i = 0; i < kPowerBlock; ++i) result[i] = multiply(result[i], base[i]);
+    }
+    exponent >>= 1;
+    if (exponent == 0) return;
+    for (int64_t i = 0; i < kPowerBlock; ++i) base[i] = multiply(base[i], base[i]);
+  }
+}
+
 // A negative exponent is the reciprocal of the power, or the power of the reciprocal where the
-// power leaves the normal numbers and its reciprocal may not; integers take none. Each product
-// rounds, so that long chains of float are worked out in double.
-struct IntegerPow {
-  static constexpr bool kSignless = true;
-  template <class T>
-  T operator()(T x, int64_t y) const {
-    if constexpr (Integer<T>) {
-      return power_by_squaring(x, static_cast<uint64_t>(y));
+// power leaves the normal numbers and its reciprocal may not; integers take none.
+template <class T>
+void power_of_block(const T* x, int64_t y, T* result) {
+  if constexpr (Integer<T>) {
+    power_by_squaring(x, static_cast<uint64_t>(y), result);
+  } else {
+    const uint64_t magnitude = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
+    power_by_squaring(x, magnitude, result);
+    if (y >= 0) return;
+    if constexpr (Float<T>) {
+      using Limits = std::numeric_limits<T>;
+      T inverse[kPowerBlock], other[kPowerBlock];
+      for (int64_t i = 0; i < kPowerBlock; ++i) inverse[i] = T(1) / x[i];
+      power_by_squaring(inverse, magnitude, other);
+      for (int64_t i = 0; i < kPowerBlock; ++i) {
+        const T size = std::fabs(result[i]), quotient = T(1) / result[i];
+        result[i] = size >= Limits::min() && size <= Limits::max() ? quotient : other[i];
+      }
     } else {
-      if constexpr (std::same_as<T, float>) {
-        if (y < -4 || y > 4) return static_cast<T>((*this)(static_cast<double>(x), y));
-      }
-      const uint64_t magnitude = y < 0 ? -static_cast<uint64_t>(y) : static_cast<uint64_t>(y);
-      const T power = power_by_squaring(x, magnitude);
-      if (y >= 0) return power;
-      if constexpr (Float<T>) {
-        const T size = std::fabs(power);
-        const bool is_normal =
-            size >= std::numeric_limits<T>::min() && size <= std::numeric_limits<T>::max();
-        if (!is_normal) return power_by_squaring(1 / x, magnitude);
-      }
-      return T(1) / power;
+      for (int64_t i = 0; i < kPowerBlock; ++i) result[i] = T(1) / result[i];
     }
   }
-};
+}
+
+// Each product rounds, so that long chains of float are worked out in double.
+template <class T>
+void integer_pow_loop(const void* const* inputs, void* output, int64_t size, int64_t y) {
+  const auto* x = static_cast<const T*>(inputs[0]);
+  auto* to = static_cast<T*>(output);
+  const auto run = [&]<class Computed>(Computed) {
+    Computed block[kPowerBlock], result[kPowerBlock];
+    for (int64_t start = 0; start < size; start += kPowerBlock) {
+      const int64_t count = std::min(size - start, kPowerBlock);
+      if (count < kPowerBlock) std::fill_n(block, kPowerBlock, Computed(1));
+      for (int64_t i = 0; i < count; ++i) block[i] = static_cast<Computed>(x[start + i]);
+      power_of_block(block, y, result);
+      for (int64_t i = 0; i < count; ++i) to[start + i] = static_cast<T>(result[i]);
+    }
+  };
+  if constexpr (std::same_as<T, float>) {
+    if (y < -4 || y > 4) return run(double());
+  }
+  run(T());
+}
+
+const LoopTable& integer_pow_loops() {
+  static const LoopTable table = [] {
+    LoopTable loops{};
+    for_each_compute_type([&]<class T>() {
+      using X = typename OperandOf<Square, T>::type;
+      loops[static_cast<size_t>(kDTypeOf<T>)] = {best_loop_of<integer_pow_loop<X>, X>(),
+                                                 kDTypeOf<X>};
+    });
+    return loops;
+  }();
+  return table;
+}
 
 struct Floor {
   template <Float T>
@@ -236,7 +289,7 @@ ElementwiseSpec make_integer_pow(Types inputs, Types outputs, const Params* para
   const DType dtype = inputs[0].dtype();
   if (dtype == DType::kBool || (is_integer(dtype) && y < 0)) return {};
   if (y == 2) return make_unary<Square>(inputs, outputs, params);
-  return elementwise(unary_loops<IntegerPow>(), dtype, y);
+  return elementwise(integer_pow_loops(), dtype, y);
 }
 
 int64_t exponent_bits(DType dtype) {

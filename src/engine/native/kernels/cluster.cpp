@@ -8,6 +8,7 @@
 #include <farcall/primitives/cluster.h>
 
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/stream.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -34,6 +35,12 @@ class TileRunner {
       bases_[TileAddress::kOperands + i] = operand(plan.bases[i]);
     }
   }
+
+  ~TileRunner() {
+    if (plan_.streams) end_streams();
+  }
+  TileRunner(const TileRunner&) = delete;
+  TileRunner& operator=(const TileRunner&) = delete;
 
   void run_once() const { run(plan_.once); }
 
@@ -117,6 +124,8 @@ class TileRunner {
         void* const operands[] = {input, output};
         return kernel.run({operands, nullptr, kernel.data.get()});
       }
+      case TileStep::Kind::kStream:
+        return stream_bytes(input, output, static_cast<size_t>(size) * step.width);
       case TileStep::Kind::kLoad:
         return plan_.views[step.index].load(input, first_, size, output);
       case TileStep::Kind::kCount:

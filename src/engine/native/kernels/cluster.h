@@ -32,8 +32,9 @@ struct TileStep {
     kRepeatRows,     // the element of each row, repeated along it
     kRepeatColumns,  // a row, repeated for all
     kReduce,
-    kLoad,   // a tile of a strided view
-    kCount,  // numbers of an iota
+    kStream,  // a copy of a tile of a large result
+    kLoad,    // a tile of a strided view
+    kCount,   // numbers of an iota
   };
   Kind kind = Kind::kLoop;
   Extent extent = Extent::kFull;  // of what it writes
@@ -69,6 +70,7 @@ struct ClusterPlan {
     bool is_part = false;  // some of the operand's elements, or all in another order
   };
   std::vector<Base> bases;
+  bool streams = false;  // has steps that do
   std::vector<StridedView> views;
   std::vector<Counting> countings;
   Storage constants;

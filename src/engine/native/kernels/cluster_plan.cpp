@@ -12,7 +12,10 @@
 
 #include "engine/native/arena.h"
 #include "engine/native/kernels/cluster.h"
+#include "engine/native/kernels/cluster_steps.h"
 #include "engine/native/kernels/rows.h"
+#include "engine/native/kernels/stream.h"
+#include "engine/native/kernels/vector_narrow.h"
 
 namespace farcall::native {
 namespace {
@@ -22,33 +25,9 @@ constexpr int64_t kTileBytes = int64_t{24} << 10;
 constexpr int64_t kMinTile = 128, kMaxTile = 2048;
 
 using Kind = TileStep::Kind;
-constexpr size_t kNoStep = SIZE_MAX;
-
-// Where a tile's part of a value is.
-struct Register {
-  enum class Home : uint8_t { kBase, kConstant, kScratch };
-  Home home = Home::kScratch;
-  uint32_t index = 0;  // of the base or constant
-  Extent extent = Extent::kFull;
-  uint32_t width = 0;
-  size_t made_by = kNoStep, last_read = kNoStep;  // steps
-  std::optional<size_t> same_as;                  // the register whose memory it is
-  uint32_t offset = 0;                            // kScratch
-};
-
-enum class Phase : uint8_t { kOnce, kPerThread, kPerTile };
-
-// A step on registers.
-struct Draft {
-  Kind kind = Kind::kLoop;
-  std::vector<size_t> inputs;
-  size_t output = 0;
-  Loop loop = nullptr;
-  int64_t extra = 0;
-  uint32_t index = 0;
-  Phase phase = Phase::kPerTile;
-  bool is_left_out = false;
-};
+using Register = TileRegister;
+using Phase = TilePhase;
+using Draft = TileDraft;
 
 class ClusterPlanner {
  public:
@@ -60,6 +39,7 @@ class ClusterPlanner {
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
     for (const Equation& equation : body_.equations) add(equation);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
+    drop_unread_steps();
     choose_tiles();
     for (Draft& draft : drafts_) draft.phase = phase_of(draft);
     find_last_reads();
@@ -159,6 +139,11 @@ class ClusterPlanner {
       alignas(16) std::byte element[kMaxComputeWidth];
       conversion.run(constant_order_[registers_[from].index]->first.data(), element, 1);
       made = add_constant(element, width);
+    } else if (const auto stored = stored_.find(from);
+               stored != stored_.end() && stored->second.wide_dtype == to) {
+      // Rounded where it was computed, instead of stored and loaded.
+      made = add_step(conversion_step(stored->second.wide, rounding_to(stored->second.dtype)),
+                      registers_[from].extent, width);
     } else {
       made = add_step(conversion_step(from, conversion), registers_[from].extent, width);
     }
@@ -209,9 +194,11 @@ class ClusterPlanner {
     if (role == Role::kView || role == Role::kBroadcast) {
       result = inputs[0];
     } else if (role == Role::kReduction) {
+      const DType dtype = reduced_dtype(equation), from = body_.type_of(equation.inputs[0]).dtype();
+      const size_t reduced = converted(inputs[0], make_conversion(from, dtype), dtype);
       reductions_.push_back(&equation);
       const Draft draft = {.kind = Kind::kReduce,
-                           .inputs = {repeated(inputs[0], Extent::kFull)},
+                           .inputs = {repeated(reduced, Extent::kFull)},
                            .index = static_cast<uint32_t>(reductions_.size() - 1)};
       result = add_step(draft, extent, width_of(output));
     } else {
@@ -273,7 +260,22 @@ class ClusterPlanner {
     const size_t made =
         add_step(draft, extent, static_cast<uint32_t>(byte_width(spec.loop.result)));
     if (store.is_copy()) return made;
-    return add_step(conversion_step(made, store), extent, width_of(output));
+    const size_t result = add_step(conversion_step(made, store), extent, width_of(output));
+    if (is_narrow_float(type.dtype())) stored_[result] = {made, spec.loop.result, type.dtype()};
+    return result;
+  }
+
+  // What was stored for readers that read it unstored.
+  void drop_unread_steps() {
+    find_last_reads();
+    std::vector<Draft> kept;
+    for (size_t i = 0; i < drafts_.size(); ++i) {
+      Register& made = registers_[drafts_[i].output];
+      const bool is_read = made.home == Register::Home::kBase || made.last_read != kNoStep;
+      made.made_by = is_read ? kept.size() : kNoStep;
+      if (is_read) kept.push_back(std::move(drafts_[i]));
+    }
+    drafts_ = std::move(kept);
   }
 
   // Results are computed where they belong, or copied there in the end.
@@ -287,7 +289,11 @@ class ClusterPlanner {
     const size_t to =
         add_base({static_cast<uint32_t>(body_.inputs.size() + number), extent, width_of(variable)});
     Register& source = registers_[from];
-    if (source.home == Register::Home::kScratch && held == extent) {
+    const bool is_large = size * width_of(variable) >= kStreamedBytes;
+    if (is_large && source.home == Register::Home::kScratch && held == extent) {
+      plan_->streams = true;
+      add_step_to({.kind = Kind::kStream, .inputs = {from}}, to);
+    } else if (source.home == Register::Home::kScratch && held == extent) {
       source.home = Register::Home::kBase;
       source.index = registers_[to].index;
     } else if (held == extent || source.home == Register::Home::kConstant) {
@@ -325,7 +331,10 @@ class ClusterPlanner {
       always += static_cast<int64_t>(constant->first.size());
     }
     for (const Register& each : registers_) {
-      if (each.home != Register::Home::kScratch || each.extent != Extent::kFull) continue;
+      if (each.home != Register::Home::kScratch || each.extent != Extent::kFull ||
+          each.made_by == kNoStep) {
+        continue;
+      }
       if (drafts_[each.made_by].kind == Kind::kFill) {
         always += each.width;
         continue;
@@ -380,6 +389,7 @@ class ClusterPlanner {
   }
 
   void find_last_reads() {
+    for (Register& each : registers_) each.last_read = kNoStep;
     for (size_t i = 0; i < drafts_.size(); ++i) {
       for (const size_t input : drafts_[i].inputs) registers_[owner(input)].last_read = i;
     }
@@ -530,10 +540,17 @@ class ClusterPlanner {
     }
   }
 
+  // Floats of 16 bits are widened once for all that read them.
+  DType reduced_dtype(const Equation& equation) const {
+    const DType dtype = body_.type_of(equation.inputs[0]).dtype();
+    const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+    return is_half ? DType::kFloat32 : dtype;
+  }
+
   bool make_reductions() {
     for (const Equation* equation : reductions_) {
       const auto make = [&](int64_t rows) {
-        const ShapeDtype in(body_.type_of(equation->inputs[0]).dtype(), {rows, plan_->columns});
+        const ShapeDtype in(reduced_dtype(*equation), {rows, plan_->columns});
         const ShapeDtype out(body_.variable_types[equation->outputs[0]].dtype(), {rows});
         const ParamsPtr params = make_params(ReduceParams{{1}});
         return find_kernel(equation->primitive->name)({&in, 1}, {&out, 1}, params.get());
@@ -560,6 +577,12 @@ class ClusterPlanner {
   std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
   std::map<std::pair<size_t, DType>, size_t> converted_;
   std::map<std::pair<size_t, Extent>, size_t> repeated_;
+  // Of narrow floats, by their register: what they were rounded from.
+  struct Stored {
+    size_t wide;
+    DType wide_dtype, dtype;
+  };
+  std::map<size_t, Stored> stored_;
   std::vector<const Equation*> reductions_;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/stream.h"
 #include "engine/native/parallel.h"
 
 namespace farcall::native {
@@ -43,16 +44,33 @@ void in_ranges(int64_t size, const Piece& piece) {
 
 void run_whole(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
-  in_ranges(plan.size, [&](int64_t first, int64_t last) {
-    const auto at_first = [&](void* data, size_t width) {
-      return static_cast<std::byte*>(data) + static_cast<size_t>(first) * width;
-    };
+  const size_t width = plan.store.target_width;
+  void* const output = call.operands[plan.num_inputs];
+  const auto at = [](void* data, int64_t i, size_t element_width) {
+    return static_cast<std::byte*>(data) + static_cast<size_t>(i) * element_width;
+  };
+  const auto run = [&](int64_t first, int64_t count, void* target) {
     const void* inputs[kMaxElementwiseInputs];
     for (size_t i = 0; i < plan.num_inputs; ++i) {
-      inputs[i] = at_first(call.operands[i], plan.inputs[i].load.source_width);
+      inputs[i] = at(call.operands[i], first, plan.inputs[i].load.source_width);
     }
-    plan.loop(inputs, at_first(call.operands[plan.num_inputs], plan.store.target_width),
-              last - first, plan.extra);
+    plan.loop(inputs, target, count, plan.extra);
+  };
+  const bool is_in_place = std::count(call.operands, call.operands + plan.num_inputs, output) > 0;
+  if (plan.size * static_cast<int64_t>(width) < kStreamedBytes || is_in_place) [[likely]] {
+    return in_ranges(plan.size, [&](int64_t first, int64_t last) {
+      run(first, last - first, at(output, first, width));
+    });
+  }
+  in_ranges(plan.size, [&](int64_t first, int64_t last) {
+    Block block;
+    const auto most = static_cast<int64_t>(sizeof(block.bytes) / width);
+    for (int64_t start = first; start < last; start += most) {
+      const int64_t count = std::min(last - start, most);
+      run(start, count, block.bytes);
+      stream_bytes(block.bytes, at(output, start, width), static_cast<size_t>(count) * width);
+    }
+    end_streams();
   });
 }
 

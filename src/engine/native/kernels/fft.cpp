@@ -1,13 +1,22 @@
 // fft, in double precision for both kinds of numbers.
+//
+// Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
+// if these are long. A pass takes some lines at a time into scratch memory, where they lie beside
+// one another, and writes them to where the next pass, or the result, wants them.
 #include <algorithm>
+#include <array>
+#include <complex>
+#include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <farcall/primitives/fft.h>
 
-#include "engine/native/kernels/convert.h"
 #include "engine/native/kernels/fourier.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/lane_tiles.h"
 #include "engine/native/kernels/lanes.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/scratch.h"
@@ -16,138 +25,360 @@ namespace farcall::native {
 namespace {
 
 using Types = std::span<const ShapeDtype>;
+using Number = std::complex<double>;
 
-enum class Kind : uint8_t { kForward, kBackward, kRealForward, kRealBackward };
+// Lines that are taken at a time, at the most, and the scratch memory for them.
+constexpr int64_t kMostTogether = 8;
+constexpr int64_t kBytesTogether = int64_t{4} << 20;
+// Lines of so many numbers are transformed as the columns and rows of a matrix.
+constexpr int64_t kLongLine = 4096;
+// Numbers of a batch that are transformed at a time.
+constexpr int64_t kChunk = int64_t{1} << 20;
 
-struct FftPlan {
-  Kind kind = Kind::kForward;
-  std::vector<std::shared_ptr<const FourierLine>> lines;  // of the dimensions that are transformed
-  Shape work_shape;  // of what is worked on at a time: the result, or the operand of IRFFT
-  Conversion load, store;
-  int64_t batch = 1, input_size = 1, work_size = 1, output_size = 1;
-  double scale = 1;
-  size_t work = 0, line = 0, real = 0;  // in scratch
+// ---- lines in memory
 
-  bool is_backward() const { return kind == Kind::kBackward || kind == Kind::kRealBackward; }
+// Number j of line w is number first[w] + j * step of a line that begins at element begin[w], with
+// elements that lie `apart`.
+struct Places {
+  int64_t begin[kMostTogether], first[kMostTogether];
+  int64_t step = 1, apart = 1;
+
+  int64_t at(int64_t w) const { return begin[w] + first[w] * apart; }
 };
 
-void transform(const FftPlan& plan, size_t dimension, Number* line, Number* scratch) {
-  const FourierLine& fourier = *plan.lines[dimension];
-  plan.is_backward() ? fourier.backward(line, scratch) : fourier.forward(line, scratch);
-}
+struct Lines {
+  FourierParts parts;
+  int64_t size, count;
+};
 
-// All lines of one dimension, in place.
-void transform_dimension(const FftPlan& plan, size_t dimension, Number* work, Number* line) {
-  const Lanes lanes = lanes_of(plan.work_shape, static_cast<int64_t>(dimension));
-  InterruptCounter counter;
-  for (int64_t lane = 0; lane < lanes.outer * lanes.inner; ++lane) {
-    counter.add(lanes.size);
-    Number* first = work + lane / lanes.inner * lanes.size * lanes.inner + lane % lanes.inner;
-    for (int64_t i = 0; i < lanes.size; ++i) line[i] = first[i * lanes.inner];
-    transform(plan, dimension, line, line + lanes.size);
-    for (int64_t i = 0; i < lanes.size; ++i) first[i * lanes.inner] = line[i];
+using Load = void (*)(const void* memory, const Places& places, int64_t length, Lines lines);
+using Store = void (*)(Lines lines, const Places& places, int64_t kept, double scale, void* memory);
+
+// Calls visit(j, w, which, at) for number j of line w: number `which` of the parts, and element
+// `at` in memory, which is fetched before: where lines are columns, each number lies in another
+// page.
+template <bool is_written, class T, class Visit>
+void for_each_number(const Lines& lines, const Places& places, const T* memory, Visit visit) {
+  constexpr int64_t kAhead = 16;
+  const int64_t step = places.step * places.apart;
+  const auto walk = [&](auto count) {
+    int64_t at[kMostTogether];
+    for (int64_t w = 0; w < count; ++w) at[w] = places.at(w);
+    for (int64_t j = 0; j < lines.size; ++j) {
+      const int64_t ahead = std::min(j + kAhead, lines.size - 1) * step;
+      __builtin_prefetch(memory + at[0] + ahead, is_written);
+      __builtin_prefetch(memory + at[count - 1] + ahead, is_written);
+      for (int64_t w = 0; w < count; ++w) visit(j, w, j * count + w, at[w] + j * step);
+    }
+  };
+  if (lines.count == kMostTogether) {
+    walk(std::integral_constant<int64_t, kMostTogether>());
+  } else {
+    walk(lines.count);
   }
 }
 
-// The last dimension of real numbers, of which only the first half of the transform is kept.
-void transform_real(const FftPlan& plan, const Number* rows, Number* work, Number* line) {
-  const size_t last = plan.lines.size() - 1;
-  const int64_t size = plan.lines[last]->size(), kept = plan.work_shape[last];
-  InterruptCounter counter;
-  for (int64_t row = 0; row < plan.work_size / kept; ++row) {
-    counter.add(size);
-    std::copy_n(rows + row * size, size, line);
-    transform(plan, last, line, line + size);
-    std::copy_n(line, kept, work + row * kept);
+template <class T>
+void load_lines(const void* memory, const Places& places, int64_t, Lines lines) {
+  const auto* x = static_cast<const T*>(memory);
+  for_each_number<false>(lines, places, x, [&](int64_t, int64_t, int64_t to, int64_t at) {
+    lines.parts.re[to] = std::real(x[at]);
+    lines.parts.im[to] = std::imag(x[at]);
+  });
+}
+
+// Of lines of `length` numbers whose transform is real the first half lies in memory; the other one
+// is its conjugate.
+template <class T>
+void load_halves(const void* memory, const Places& places, int64_t length, Lines lines) {
+  const auto* x = static_cast<const T*>(memory);
+  for_each_number<false>(lines, places, x, [&](int64_t j, int64_t w, int64_t to, int64_t) {
+    const int64_t at = places.first[w] + j * places.step;
+    const bool is_real = at == 0 || 2 * at == length, is_there = 2 * at <= length;
+    const T value = x[places.begin[w] + (is_there ? at : length - at) * places.apart];
+    lines.parts.re[to] = value.real();
+    lines.parts.im[to] = is_real ? 0 : is_there ? value.imag() : -value.imag();
+  });
+}
+
+// Numbers from `kept` on are dropped.
+template <class T>
+void store_lines(Lines lines, const Places& places, int64_t kept, double scale, void* memory) {
+  auto* y = static_cast<T*>(memory);
+  for_each_number<true>(lines, places, y, [&](int64_t j, int64_t w, int64_t from, int64_t at) {
+    if (places.first[w] + j * places.step >= kept) return;
+    const double re = lines.parts.re[from] * scale;
+    if constexpr (std::is_floating_point_v<T>) {
+      y[at] = static_cast<T>(re);
+    } else {
+      using Part = typename T::value_type;
+      y[at] = T(static_cast<Part>(re), static_cast<Part>(lines.parts.im[from] * scale));
+    }
+  });
+}
+
+// Calls visit with a number of the C++ type.
+template <class Visit>
+auto visit_number(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return visit(float());
+    case DType::kFloat64:
+      return visit(double());
+    case DType::kComplex64:
+      return visit(std::complex<float>());
+    default:
+      return visit(Number());
   }
 }
 
-// The last dimension into real numbers: the other half is the conjugate of the first one.
-void transform_to_real(const FftPlan& plan, const Number* work, double* real, Number* line) {
-  const size_t last = plan.lines.size() - 1;
-  const int64_t size = plan.lines[last]->size(), kept = plan.work_shape[last];
-  InterruptCounter counter;
-  for (int64_t row = 0; row < plan.work_size / kept; ++row) {
-    counter.add(size);
-    const Number* from = work + row * kept;
-    for (int64_t i = 0; i < kept; ++i) line[i] = from[i];
-    for (int64_t i = kept; i < size; ++i) line[i] = std::conj(from[size - i]);
-    line[0] = line[0].real();
-    if (size % 2 == 0) line[size / 2] = line[size / 2].real();
-    transform(plan, last, line, line + size);
-    for (int64_t i = 0; i < size; ++i) real[row * size + i] = line[i].real() * plan.scale;
+Load load_of(DType dtype) {
+  return visit_number(dtype, []<class T>(T) -> Load { return best_loop<load_lines<T>>(); });
+}
+Load load_halves_of(DType dtype) {
+  return dtype == DType::kComplex64 ? load_halves<std::complex<float>> : load_halves<Number>;
+}
+Store store_of(DType dtype) {
+  return visit_number(dtype, []<class T>(T) -> Store { return best_loop<store_lines<T>>(); });
+}
+
+// ---- passes
+
+enum class Memory : uint8_t { kInput, kWork, kMatrix, kOutput };
+constexpr size_t kNumMemories = 4;
+using Memories = std::array<std::byte*, kNumMemories>;
+
+// Transforms the lines of one dimension; or, of long ones, which are matrices of `rows` by
+// `columns`, the columns, and in another pass the rows.
+struct Pass {
+  enum class Part : uint8_t { kLines, kColumns, kRows };
+  Part part = Part::kLines;
+  std::shared_ptr<const FourierLine> line;
+  bool is_backward = false;
+  Memory from = Memory::kWork, to = Memory::kWork;
+  Load load = load_of(DType::kComplex128);
+  Store store = store_of(DType::kComplex128);
+  Lanes lanes;                         // of the dimension
+  int64_t size_from = 0, size_to = 0;  // of its lines in memory
+  int64_t kept = std::numeric_limits<int64_t>::max();
+  double scale = 1;
+  int64_t rows = 1, columns = 1;
+  std::vector<Number> turns;  // of the columns: [rows][columns]
+
+  // Of a line of the dimension.
+  int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
+  int64_t lines_of_one() const {
+    return part == Part::kLines ? 1 : part == Part::kColumns ? columns : rows;
   }
+  int64_t scratch_of_one() const { return 2 * line->size() + line->scratch_size(); }
+  int64_t together() const {
+    const int64_t bytes = scratch_of_one() * static_cast<int64_t>(sizeof(double));
+    return std::clamp<int64_t>(kBytesTogether / bytes, 1, kMostTogether);
+  }
+  size_t scratch_bytes() const {
+    return memory_product(static_cast<size_t>(together() * scratch_of_one()), sizeof(double));
+  }
+
+  void place(int64_t number, int64_t w, Places& source, Places& target) const;
+  void turn(int64_t first, const Lines& lines) const;
+  bool run(const Memories& memories, int64_t first, int64_t count, double* scratch,
+           Tiles& tiles) const;
+};
+
+// Line `number` becomes line w. Between its passes the matrix of a long line lies by itself.
+void Pass::place(int64_t number, int64_t w, Places& source, Places& target) const {
+  const int64_t of_one = lines_of_one(), at = number / of_one, within = number % of_one;
+  const int64_t inner = lanes.inner, matrix = at * rows * columns;
+  source.begin[w] = at / inner * size_from * inner + at % inner;
+  target.begin[w] = at / inner * size_to * inner + at % inner;
+  source.first[w] = target.first[w] = within;
+  source.apart = target.apart = inner;
+  if (part == Part::kColumns) {
+    source.step = target.step = columns;
+    target.begin[w] = matrix;
+    target.apart = 1;
+  } else if (part == Part::kRows) {
+    source.begin[w] = matrix;
+    source.first[w] = within * columns;
+    source.apart = 1;
+    target.step = rows;
+  }
+}
+
+void Pass::turn(int64_t first, const Lines& lines) const {
+  int64_t column[kMostTogether];
+  for (int64_t w = 0; w < lines.count; ++w) column[w] = (first + w) % columns;
+  for (int64_t j = 0; j < lines.size; ++j) {
+    const Number* const by = turns.data() + j * columns;
+    double *const re = lines.parts.re + j * lines.count, *const im =
+                                                             lines.parts.im + j * lines.count;
+    for (int64_t w = 0; w < lines.count; ++w) {
+      const Number turn = by[column[w]];
+      const double turned = re[w] * turn.real() - im[w] * turn.imag();
+      im[w] = re[w] * turn.imag() + im[w] * turn.real();
+      re[w] = turned;
+    }
+  }
+}
+
+bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* scratch,
+               Tiles& tiles) const {
+  Places source, target;
+  for (int64_t w = 0; w < count; ++w) place(first + w, w, source, target);
+  const int64_t size = line->size();
+  Lines x = {{scratch, scratch + size * count}, size, count};
+  load(memories[static_cast<size_t>(from)], source, length(), x);
+  // With the parts exchanged, there and back, it goes backward.
+  if (is_backward) std::swap(x.parts.re, x.parts.im);
+  Lines y = {line->forward(x.parts, count, scratch + 2 * size * count, tiles), size, count};
+  if (part == Part::kColumns) turn(first, y);
+  if (is_backward) std::swap(y.parts.re, y.parts.im);
+  store(y, target, kept, scale, memories[static_cast<size_t>(to)]);
+  return tiles.go_on(size * count * kStepCost);
+}
+
+struct FftPlan {
+  std::vector<Pass> passes;
+  int64_t batch = 1, chunk = 1;              // a chunk of the batch at a time
+  size_t input_bytes = 0, output_bytes = 0;  // of one of the batch
+  size_t work = 0, matrix = 0, lines = 0;    // in scratch
+  size_t lines_bytes = 0;
+};
+
+void run_pass(const Pass& pass, int64_t batch, const Memories& memories, size_t lines_bytes,
+              std::byte* scratch) {
+  const int64_t together = pass.together();
+  const int64_t num_lines = batch * pass.lanes.outer * pass.lanes.inner * pass.lines_of_one();
+  for_lanes((num_lines - 1) / together + 1, pass.line->size() * together, lines_bytes, scratch,
+            [&](int64_t block, std::byte* memory, Tiles& tiles) {
+              const int64_t first = block * together;
+              return pass.run(memories, first, std::min(together, num_lines - first),
+                              reinterpret_cast<double*>(memory), tiles);
+            });
 }
 
 void run_fft(const KernelCall& call) {
   const auto& plan = *static_cast<const FftPlan*>(call.data);
-  auto* scratch = static_cast<std::byte*>(call.scratch);
-  auto* work = reinterpret_cast<Number*>(scratch + plan.work);
-  auto* line = reinterpret_cast<Number*>(scratch + plan.line);
-  auto* real = scratch + plan.real;
-  const auto* input = static_cast<const std::byte*>(call.operands[0]);
-  auto* output = static_cast<std::byte*>(call.operands[1]);
-  const size_t num_dimensions = plan.lines.size();
-  const bool is_real = plan.kind == Kind::kRealForward || plan.kind == Kind::kRealBackward;
-  InterruptCounter counter;
-  for (int64_t i = 0; i < plan.batch; ++i) {
-    counter.add(plan.work_size);
-    const std::byte* from =
-        input + i * plan.input_size * static_cast<int64_t>(plan.load.source_width);
-    std::byte* to = output + i * plan.output_size * static_cast<int64_t>(plan.store.target_width);
-    if (plan.kind == Kind::kRealForward) {
-      plan.load.run(from, real, plan.input_size);
-      transform_real(plan, reinterpret_cast<const Number*>(real), work, line);
-    } else {
-      plan.load.run(from, work, plan.input_size);
+  auto* const scratch = static_cast<std::byte*>(call.scratch);
+  for (int64_t i = 0; i < plan.batch; i += plan.chunk) {
+    const auto at = static_cast<size_t>(i);
+    const Memories memories = {static_cast<std::byte*>(call.operands[0]) + at * plan.input_bytes,
+                               scratch + plan.work, scratch + plan.matrix,
+                               static_cast<std::byte*>(call.operands[1]) + at * plan.output_bytes};
+    for (const Pass& pass : plan.passes) {
+      run_pass(pass, std::min(plan.chunk, plan.batch - i), memories, plan.lines_bytes,
+               scratch + plan.lines);
     }
-    for (size_t j = 0; j < num_dimensions - is_real; ++j) transform_dimension(plan, j, work, line);
-    if (plan.kind == Kind::kRealBackward) {
-      transform_to_real(plan, work, reinterpret_cast<double*>(real), line);
-      plan.store.run(real, to, plan.output_size);
-      continue;
-    }
-    if (plan.kind == Kind::kBackward) {
-      for (int64_t k = 0; k < plan.work_size; ++k) work[k] *= plan.scale;
-    }
-    plan.store.run(work, to, plan.output_size);
   }
 }
 
-Kind kind_of(const std::string& type) {
-  if (type == "FFT") return Kind::kForward;
-  if (type == "IFFT") return Kind::kBackward;
-  return type == "RFFT" ? Kind::kRealForward : Kind::kRealBackward;
+// ---- planning
+
+// The largest number of rows of a matrix that is no higher than wide.
+int64_t rows_of_long_line(int64_t size) {
+  if (size < kLongLine || !FourierLine::is_smooth(size)) return 1;
+  int64_t rows = 1;
+  for (int64_t i = 2; i * i <= size; ++i) {
+    if (size % i == 0) rows = i;
+  }
+  return rows;
+}
+
+void add_passes(std::vector<Pass>& passes, Pass pass, int64_t size) {
+  const int64_t rows = rows_of_long_line(size);
+  if (rows == 1) {
+    pass.line = std::make_shared<FourierLine>(size);
+    passes.push_back(std::move(pass));
+    return;
+  }
+  pass.rows = rows;
+  pass.columns = size / rows;
+  Pass of_rows = pass;
+  pass.part = Pass::Part::kColumns;
+  pass.line = std::make_shared<FourierLine>(rows);
+  pass.to = Memory::kMatrix;
+  pass.kept = std::numeric_limits<int64_t>::max();
+  pass.turns.reserve(static_cast<size_t>(size));
+  InterruptCounter counter;
+  for (int64_t row = 0; row < rows; ++row) {
+    counter.add(pass.columns);
+    for (int64_t column = 0; column < pass.columns; ++column) {
+      pass.turns.push_back(root_of_unity(row * column, size));
+    }
+  }
+  passes.push_back(std::move(pass));
+  of_rows.part = Pass::Part::kRows;
+  of_rows.line = std::make_shared<FourierLine>(of_rows.columns);
+  of_rows.from = Memory::kMatrix;
+  of_rows.load = load_of(DType::kComplex128);
+  passes.push_back(std::move(of_rows));
 }
 
 Kernel make_fft(Types inputs, Types outputs, const Params* params) {
   const auto& p = params_as<FftParams>(params);
-  const auto& lengths = p.fft_lengths;
-  const auto& type = p.fft_type;
-  auto plan = std::make_shared<FftPlan>();
-  plan->kind = kind_of(type);
-  const bool is_real_result = plan->kind == Kind::kRealBackward;
+  const std::vector<int64_t> lengths(p.fft_lengths.begin(), p.fft_lengths.end());
+  const bool is_from_real = p.fft_type == "RFFT", is_to_real = p.fft_type == "IRFFT";
+  const bool is_backward = is_to_real || p.fft_type == "IFFT";
   const auto last_of = [&](const ShapeDtype& array) { return array.shape().last(lengths.size()); };
-  const auto work = last_of(is_real_result ? inputs[0] : outputs[0]);
-  plan->work_shape.assign(work.begin(), work.end());
-  int64_t line_size = 0;
-  for (const int64_t n : lengths) {
-    plan->lines.push_back(std::make_shared<FourierLine>(n));
-    line_size = std::max(line_size, n + plan->lines.back()->scratch_size());
-    plan->scale /= static_cast<double>(n);
+  const auto size_of = [](auto shape) {
+    int64_t size = 1;
+    for (const int64_t n : shape) size *= n;
+    return size;
+  };
+  // What is worked on: the result, or the operand of IRFFT.
+  const auto last = last_of(is_to_real ? inputs[0] : outputs[0]);
+  const Shape shape(last.begin(), last.end());
+  auto plan = std::make_shared<FftPlan>();
+
+  std::vector<size_t> order;
+  for (size_t i = 0; i < lengths.size(); ++i) order.push_back(i);
+  // What lies densely first, but the real result of IRFFT, which is that of the last dimension.
+  if (!is_to_real) std::rotate(order.begin(), order.end() - 1, order.end());
+  int64_t matrix_size = 0;
+  double scale = 1;
+  for (const size_t dimension : order) {
+    const int64_t size = lengths[dimension];
+    const bool is_last = dimension + 1 == lengths.size();
+    Pass pass;
+    pass.is_backward = is_backward;
+    pass.lanes = lanes_of(shape, static_cast<int64_t>(dimension));
+    pass.size_from = is_from_real && is_last ? size : shape[dimension];
+    pass.size_to = is_to_real && is_last ? size : shape[dimension];
+    if (is_from_real && is_last) pass.kept = shape[dimension];
+    if (is_to_real && is_last) pass.load = load_halves_of(DType::kComplex128);
+    add_passes(plan->passes, std::move(pass), size);
+    const Pass& added = plan->passes.back();
+    if (added.part == Pass::Part::kRows) {
+      matrix_size = std::max(matrix_size, size_of(shape) / shape[dimension] * size);
+    }
+    scale /= static_cast<double>(size);
   }
-  for (const int64_t n : work) plan->work_size *= n;
-  for (const int64_t n : last_of(inputs[0])) plan->input_size *= n;
-  for (const int64_t n : last_of(outputs[0])) plan->output_size *= n;
-  plan->batch = inputs[0].size() / plan->input_size;
-  plan->load = make_conversion(inputs[0].dtype(), DType::kComplex128);
-  plan->store =
-      make_conversion(is_real_result ? DType::kFloat64 : DType::kComplex128, outputs[0].dtype());
+  Pass &begin = plan->passes.front(), &end = plan->passes.back();
+  const bool has_halves = is_to_real && lengths.size() == 1;
+  begin.load = has_halves ? load_halves_of(inputs[0].dtype()) : load_of(inputs[0].dtype());
+  begin.from = Memory::kInput;
+  end.store = store_of(outputs[0].dtype());
+  end.to = Memory::kOutput;
+  if (is_backward) end.scale = scale;
+
+  const int64_t work_size = size_of(shape), input_size = size_of(last_of(inputs[0]));
+  plan->batch = inputs[0].size() / input_size;
+  plan->chunk = std::clamp<int64_t>(kChunk / work_size, 1, std::max<int64_t>(plan->batch, 1));
+  plan->input_bytes = static_cast<size_t>(input_size) * byte_width(inputs[0].dtype());
+  plan->output_bytes =
+      static_cast<size_t>(size_of(last_of(outputs[0]))) * byte_width(outputs[0].dtype());
   ScratchParts scratch;
-  plan->work = scratch.take(plan->work_size, sizeof(Number));
-  plan->line = scratch.take(line_size, sizeof(Number));
-  if (plan->kind == Kind::kRealForward) plan->real = scratch.take(plan->input_size, sizeof(Number));
-  if (is_real_result) plan->real = scratch.take(plan->output_size, sizeof(double));
+  const auto uses = [](Memory memory) {
+    return [memory](const Pass& pass) { return pass.from == memory || pass.to == memory; };
+  };
+  if (std::ranges::any_of(plan->passes, uses(Memory::kWork))) {
+    plan->work = scratch.take(plan->chunk * work_size, sizeof(Number));
+  }
+  plan->matrix = scratch.take(plan->chunk * matrix_size, sizeof(Number));
+  for (const Pass& pass : plan->passes) {
+    plan->lines_bytes = std::max(plan->lines_bytes, pass.scratch_bytes());
+  }
+  plan->lines = scratch.take(static_cast<int64_t>(plan->lines_bytes), 1);
   return {.run = run_fft, .data = std::move(plan), .scratch_bytes = scratch.bytes()};
 }
 

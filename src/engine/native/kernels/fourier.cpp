@@ -4,26 +4,40 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 
 #include "engine/native/kernels/interruptible.h"
+#include "engine/native/kernels/vector_fourier.h"
 
 namespace farcall::native {
 namespace {
 
-constexpr int64_t kLargestFactor = 13;
+using Number = std::complex<double>;
+
+constexpr int64_t kFactors[] = {4, 2, 3, 5, 7, 11, kLargestFourierFactor};
+
+// Takes the factors off `size`; what is left has none of them.
+template <class Visit>
+int64_t take_factors(int64_t size, Visit visit) {
+  for (const int64_t factor : kFactors) {
+    for (; size % factor == 0 && size > 1; size /= factor) visit(factor);
+  }
+  return size;
+}
 
 // By the plain formula: std::complex tests each product for NaN.
 Number product(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-Number times_minus_i(Number a) { return {a.imag(), -a.real()}; }
 
-// exp(-2 pi i j / n), of an angle within an eighth of the circle, where sine and cosine are best.
-Number root(int64_t j, int64_t n) {
+}  // namespace
+
+// Of an angle within an eighth of the circle, where sine and cosine are best.
+Number root_of_unity(int64_t j, int64_t n) {
   const int64_t eighth = 8 * j / n;
   // The distance to the nearest multiple of a quarter.
   const int64_t quarter = (eighth + 1) / 2;
@@ -42,81 +56,9 @@ Number root(int64_t j, int64_t n) {
   }
 }
 
-// One step: x has `count` times `radix` rows of `stride` numbers; the rows that lie `count` apart
-// are transformed together, turned by roots of unity, and written next to one another.
-struct Step {
-  const Number* x;
-  Number* y;
-  const Number* roots;  // of the whole length
-  int64_t radix, count, stride;
-};
-
-// Calls butterfly(a, b, turns) for each group of `radix` numbers: it transforms a[k * count *
-// stride] into b[j * stride], which it turns.
-template <int64_t radix, class Butterfly>
-void for_each_butterfly(const Step& step, Butterfly butterfly) {
-  for (int64_t p = 0; p < step.count; ++p) {
-    Number turns[radix];
-    for (int64_t j = 0; j < radix; ++j) turns[j] = step.roots[p * j * step.stride];
-    const Number* a = step.x + p * step.stride;
-    Number* b = step.y + p * radix * step.stride;
-    for (int64_t q = 0; q < step.stride; ++q) butterfly(a + q, b + q, turns);
-  }
+bool FourierLine::is_smooth(int64_t size) {
+  return take_factors(size, [](int64_t) {}) == 1;
 }
-
-void step_2(const Step& step) {
-  const int64_t apart = step.count * step.stride, stride = step.stride;
-  for_each_butterfly<2>(step, [=](const Number* a, Number* b, const Number* turns) {
-    const Number x = a[0], y = a[apart];
-    b[0] = x + y;
-    b[stride] = product(x - y, turns[1]);
-  });
-}
-
-void step_3(const Step& step) {
-  const int64_t apart = step.count * step.stride, stride = step.stride;
-  const double sine = std::numbers::sqrt3 / 2;
-  for_each_butterfly<3>(step, [=](const Number* a, Number* b, const Number* turns) {
-    const Number x = a[0], sum = a[apart] + a[2 * apart];
-    const Number middle = x - 0.5 * sum;
-    const Number side = times_minus_i(sine * (a[apart] - a[2 * apart]));
-    b[0] = x + sum;
-    b[stride] = product(middle + side, turns[1]);
-    b[2 * stride] = product(middle - side, turns[2]);
-  });
-}
-
-void step_4(const Step& step) {
-  const int64_t apart = step.count * step.stride, stride = step.stride;
-  for_each_butterfly<4>(step, [=](const Number* a, Number* b, const Number* turns) {
-    const Number even = a[0] + a[2 * apart], even_difference = a[0] - a[2 * apart];
-    const Number odd = a[apart] + a[3 * apart];
-    const Number odd_difference = times_minus_i(a[apart] - a[3 * apart]);
-    b[0] = even + odd;
-    b[stride] = product(even_difference + odd_difference, turns[1]);
-    b[2 * stride] = product(even - odd, turns[2]);
-    b[3 * stride] = product(even_difference - odd_difference, turns[3]);
-  });
-}
-
-void step_any(const Step& step) {
-  const int64_t apart = step.count * step.stride, size = step.radix * apart;
-  for (int64_t p = 0; p < step.count; ++p) {
-    for (int64_t j = 0; j < step.radix; ++j) {
-      const Number turn = step.roots[p * j * step.stride];
-      for (int64_t q = 0; q < step.stride; ++q) {
-        const Number* a = step.x + p * step.stride + q;
-        Number sum = a[0];
-        for (int64_t k = 1; k < step.radix; ++k) {
-          sum += product(a[k * apart], step.roots[j * k % step.radix * (size / step.radix)]);
-        }
-        step.y[(p * step.radix + j) * step.stride + q] = product(sum, turn);
-      }
-    }
-  }
-}
-
-}  // namespace
 
 FourierLine::FourierLine(int64_t size) : size_(size) {
   constexpr int64_t kMaxSize = int64_t{1} << 29;
@@ -125,79 +67,90 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
                 fmt::format("a transform of {} elements is too long; at most {} are supported",
                             size, kMaxSize));
   }
-  int64_t rest = size;
-  for (int64_t factor : {4, 2, 3, 5, 7, 11, 13}) {
-    for (; rest % factor == 0 && rest > 1; rest /= factor) factors_.push_back(factor);
-  }
-  if (rest > 1) {
-    static_assert(kLargestFactor == 13);
-    factors_.clear();
-    const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
-    convolution_ = std::make_unique<FourierLine>(power);
-    chirp_.resize(size);
-    // exp(-pi i j^2 / n); j^2 counts modulo 2 n.
+  if (is_smooth(size)) {
+    take_factors(size, [this](int64_t factor) { factors_.push_back(factor); });
+    root_re_.resize(size);
+    root_im_.resize(size);
+    InterruptCounter counter;
     for (int64_t j = 0; j < size; ++j) {
-      const auto square = static_cast<unsigned __int128>(j) * static_cast<uint64_t>(j);
-      chirp_[j] = root(static_cast<int64_t>(square % static_cast<uint64_t>(2 * size)), 2 * size);
+      counter.add(1);
+      const Number root = root_of_unity(j, size);
+      root_re_[j] = root.real();
+      root_im_[j] = root.imag();
     }
-    chirp_transform_.resize(power);
-    for (int64_t j = 0; j < size; ++j) {
-      chirp_transform_[j] = std::conj(chirp_[j]);
-      if (j > 0) chirp_transform_[power - j] = std::conj(chirp_[j]);
-    }
-    std::vector<Number> scratch(convolution_->scratch_size());
-    convolution_->forward(chirp_transform_.data(), scratch.data());
-    for (Number& value : chirp_transform_) value /= static_cast<double>(power);
     return;
   }
-  roots_.resize(size);
-  InterruptCounter counter;
+  const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
+  convolution_ = std::make_unique<FourierLine>(power);
+  chirp_.resize(size);
+  // exp(-pi i j^2 / n); j^2 counts modulo 2 n.
   for (int64_t j = 0; j < size; ++j) {
-    counter.add(1);
-    roots_[j] = root(j, size);
+    const auto square = static_cast<unsigned __int128>(j) * static_cast<uint64_t>(j);
+    chirp_[j] =
+        root_of_unity(static_cast<int64_t>(square % static_cast<uint64_t>(2 * size)), 2 * size);
   }
+  std::vector<double> re(power), im(power), scratch(convolution_->scratch_size());
+  for (int64_t j = 0; j < size; ++j) {
+    for (const int64_t at : {j, (power - j) % power}) {
+      re[at] = chirp_[j].real();
+      im[at] = -chirp_[j].imag();
+    }
+  }
+  run_tiles(1, 1, [&](Tiles& tiles) {
+    const FourierParts y = convolution_->forward({re.data(), im.data()}, 1, scratch.data(), tiles);
+    for (int64_t j = 0; j < power; ++j) {
+      chirp_transform_.push_back(Number(y.re[j], y.im[j]) / static_cast<double>(power));
+    }
+  });
 }
 
 int64_t FourierLine::scratch_size() const {
-  return convolution_ ? convolution_->size() + convolution_->scratch_size() : size_;
+  return convolution_ ? 2 * convolution_->size() + convolution_->scratch_size() : 2 * size_;
 }
 
-void FourierLine::forward(Number* x, Number* scratch) const {
-  convolution_ ? chirped(x, scratch) : factored(x, scratch);
-}
-
-void FourierLine::backward(Number* x, Number* scratch) const {
-  for (int64_t i = 0; i < size_; ++i) x[i] = std::conj(x[i]);
-  forward(x, scratch);
-  for (int64_t i = 0; i < size_; ++i) x[i] = std::conj(x[i]);
+FourierParts FourierLine::forward(FourierParts x, int64_t lanes, double* scratch,
+                                  Tiles& tiles) const {
+  if (!convolution_) return factored(x, lanes, scratch, tiles);
+  chirped(x, lanes, scratch, tiles);
+  return x;
 }
 
 // Stockham's form: the steps go back and forth between two arrays, and the order comes out right.
-void FourierLine::factored(Number* x, Number* scratch) const {
-  Number *from = x, *to = scratch;
+FourierParts FourierLine::factored(FourierParts x, int64_t lanes, double* scratch,
+                                   Tiles& tiles) const {
+  FourierParts from = x, to = {scratch, scratch + size_ * lanes};
   int64_t rest = size_, stride = 1;
   for (const int64_t radix : factors_) {
-    if (size_ >= kPolledElements) poll_interrupt();
+    if (!tiles.go_on(size_ * lanes * kStepCost)) break;
     rest /= radix;
-    const Step step = {from, to, roots_.data(), radix, rest, stride};
-    (radix == 4 ? step_4 : radix == 2 ? step_2 : radix == 3 ? step_3 : step_any)(step);
+    run_fourier_step({from, to, root_re_.data(), root_im_.data(), radix, rest, stride, lanes});
     stride *= radix;
     std::swap(from, to);
   }
-  if (from != x) std::copy_n(from, size_, x);
+  return from;
 }
 
-void FourierLine::chirped(Number* x, Number* scratch) const {
-  Number* padded = scratch;
-  Number* rest = scratch + convolution_->size();
-  for (int64_t j = 0; j < size_; ++j) padded[j] = product(x[j], chirp_[j]);
-  std::fill(padded + size_, rest, Number());
-  convolution_->forward(padded, rest);
-  for (int64_t j = 0; j < convolution_->size(); ++j) {
-    padded[j] = product(padded[j], chirp_transform_[j]);
-  }
-  convolution_->backward(padded, rest);
-  for (int64_t j = 0; j < size_; ++j) x[j] = product(padded[j], chirp_[j]);
+void FourierLine::chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const {
+  const int64_t power = convolution_->size();
+  const FourierParts padded = {scratch, scratch + power * lanes};
+  double* const rest = scratch + 2 * power * lanes;
+  const auto multiply = [lanes](FourierParts from, const std::vector<Number>& by, FourierParts to) {
+    for (int64_t j = 0; j < std::ssize(by); ++j) {
+      for (int64_t at = j * lanes; at < (j + 1) * lanes; ++at) {
+        const Number y = product({from.re[at], from.im[at]}, by[j]);
+        to.re[at] = y.real();
+        to.im[at] = y.imag();
+      }
+    }
+  };
+  multiply(x, chirp_, padded);
+  std::fill(padded.re + size_ * lanes, padded.re + power * lanes, 0.0);
+  std::fill(padded.im + size_ * lanes, padded.im + power * lanes, 0.0);
+  FourierParts y = convolution_->forward(padded, lanes, rest, tiles);
+  multiply(y, chirp_transform_, padded);
+  // Exchanged parts go backward.
+  y = convolution_->forward({padded.im, padded.re}, lanes, rest, tiles);
+  multiply({y.im, y.re}, chirp_, x);
 }
 
 }  // namespace farcall::native

@@ -1,4 +1,4 @@
-// The discrete Fourier transform of one line of any length.
+// The discrete Fourier transform of lines of any length, several of them side by side.
 #pragma once
 
 #include <complex>
@@ -6,35 +6,40 @@
 #include <memory>
 #include <vector>
 
+#include "engine/native/kernels/vector_fourier.h"
+#include "engine/native/parallel.h"
+
 namespace farcall::native {
 
-using Number = std::complex<double>;
+// exp(-2 pi i j / n) for 0 <= j < n, right to the last place or nearly so.
+std::complex<double> root_of_unity(int64_t j, int64_t n);
 
 // Factors, roots of unity and the like for one length, worked out once. Any number of threads may
-// use one. Time grows as n log n for every n.
+// use one. Time grows as n log n for every n. A line's bits do not depend on the others.
 class FourierLine {
  public:
   explicit FourierLine(int64_t size);
 
   int64_t size() const { return size_; }
-  // Numbers of scratch that forward() needs.
+  // Whether all prime factors are small.
+  static bool is_smooth(int64_t size);
+  // Doubles of scratch that forward() needs for each lane.
   int64_t scratch_size() const;
-  // In place; y[k] = sum of x[j] exp(-2 pi i j k / n).
-  void forward(Number* x, Number* scratch) const;
-  // Not divided by n.
-  void backward(Number* x, Number* scratch) const;
+  // y[k] = sum of x[j] exp(-2 pi i j k / n), in the memory of x or in scratch: there it is given
+  // back. With the parts exchanged, there and back, it is the inverse, not divided by n.
+  FourierParts forward(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
  private:
-  void factored(Number* x, Number* scratch) const;
-  void chirped(Number* x, Number* scratch) const;
+  FourierParts factored(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
+  void chirped(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
   int64_t size_;
   std::vector<int64_t> factors_;
-  std::vector<Number> roots_;  // exp(-2 pi i j / n)
+  std::vector<double> root_re_, root_im_;  // exp(-2 pi i j / n)
   // For lengths with large prime factors: the transform as a convolution with a chirp, done by
   // transforms of the next power of two (Bluestein's algorithm).
   std::unique_ptr<FourierLine> convolution_;
-  std::vector<Number> chirp_, chirp_transform_;
+  std::vector<std::complex<double>> chirp_, chirp_transform_;
 };
 
 }  // namespace farcall::native

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include <farcall/handler/small_float.h>
 
 #include "engine/native/kernels/convert.h"
 #include "engine/native/kernels/instruction_sets.h"
+#include "engine/native/kernels/vector_narrow.h"
 
 namespace farcall::native {
 namespace {
@@ -22,15 +25,32 @@ void narrow(const void* source, void* target, int64_t size, const ConvertStep&) 
   for (int64_t i = 0; i < size; ++i) to[i] = T(from[i]);
 }
 
+template <class T>
+void round_to(const void* source, void* target, int64_t size, const ConvertStep&) {
+  const auto* from = static_cast<const float*>(source);
+  auto* to = static_cast<float*>(target);
+  for (int64_t i = 0; i < size; ++i) to[i] = T(from[i]);
+}
+
+template <class T>
+ConvertLoop loop_of(NarrowStep step) {
+  switch (step) {
+    case NarrowStep::kWiden:
+      return best_loop<widen<T>>();
+    case NarrowStep::kNarrow:
+      return best_loop<narrow<T>>();
+    default:
+      return best_loop<round_to<T>>();
+  }
+}
+
 struct NarrowRow {
   DType dtype;
-  ConvertLoop (*to_float)();
-  ConvertLoop (*from_float)();
+  ConvertLoop (*loop)(NarrowStep step);
 };
 template <class T>
 constexpr NarrowRow row(DType dtype) {
-  return {dtype, [] { return ConvertLoop(best_loop<widen<T>>()); },
-          [] { return ConvertLoop(best_loop<narrow<T>>()); }};
+  return {dtype, loop_of<T>};
 }
 
 constexpr NarrowRow kRows[] = {
@@ -48,22 +68,29 @@ constexpr NarrowRow kRows[] = {
 };
 
 const NarrowRow* find(DType dtype) {
-  for (const auto& row : kRows) {
-    if (row.dtype == dtype) return &row;
-  }
-  return nullptr;
+  const auto* row = std::ranges::find(kRows, dtype, &NarrowRow::dtype);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+ConvertLoop find_loop(DType dtype, NarrowStep step) {
+  if (const ConvertLoop loop = vector_narrow_loop(dtype, step)) return loop;
+  const auto* row = find(dtype);
+  return row ? row->loop(step) : nullptr;
 }
 
 }  // namespace
 
 bool is_narrow_float(DType dtype) { return find(dtype) != nullptr; }
-ConvertLoop narrow_to_float(DType dtype) {
-  const auto* row = find(dtype);
-  return row ? row->to_float() : nullptr;
-}
-ConvertLoop float_to_narrow(DType dtype) {
-  const auto* row = find(dtype);
-  return row ? row->from_float() : nullptr;
+ConvertLoop narrow_to_float(DType dtype) { return find_loop(dtype, NarrowStep::kWiden); }
+ConvertLoop float_to_narrow(DType dtype) { return find_loop(dtype, NarrowStep::kNarrow); }
+
+Conversion rounding_to(DType narrow) {
+  Conversion conversion;
+  conversion.source_width = conversion.target_width = sizeof(float);
+  conversion.num_steps = 1;
+  conversion.steps[0].run = find_loop(narrow, NarrowStep::kRound);
+  conversion.steps[0].target_width = sizeof(float);
+  return conversion;
 }
 
 }  // namespace farcall::native

@@ -78,6 +78,8 @@ struct Reducer {
   // All of x into one accumulator, or x[i] into the accumulator i.
   void (*reduce_run)(const void* x, int64_t size, void* accumulator, const Element& identity);
   void (*reduce_row)(const void* x, int64_t size, void* accumulators, const Element& identity);
+  // The same of four rows, which are combined first.
+  void (*reduce_four_rows)(const void* const* rows, int64_t size, void* accumulators);
   void (*merge)(const void* others, int64_t size, void* accumulators);
   void (*finish)(const void* accumulators, int64_t size, void* results);
   size_t accumulator_width = 0;
@@ -121,6 +123,17 @@ struct Loops {
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) to[i] = Op::combine(to[i], static_cast<A>(from[i]));
   }
+  static void reduce_four_rows(const void* const* rows, int64_t size, void* accumulators) {
+    const T* const from[] = {static_cast<const T*>(rows[0]), static_cast<const T*>(rows[1]),
+                             static_cast<const T*>(rows[2]), static_cast<const T*>(rows[3])};
+    auto* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const A low = Op::combine(static_cast<A>(from[0][i]), static_cast<A>(from[1][i]));
+      const A high = Op::combine(static_cast<A>(from[2][i]), static_cast<A>(from[3][i]));
+      to[i] = Op::combine(to[i], Op::combine(low, high));
+    }
+  }
   static void merge(const void* others, int64_t size, void* accumulators) {
     const auto* from = static_cast<const A*>(others);
     auto* to = static_cast<A*>(accumulators);
@@ -146,6 +159,7 @@ Reducer reducer_of(DType compute) {
       if (kDTypeOf<T> != compute) return;
       reducer = {best_loop_of<L::reduce_run, X>(),
                  best_loop_of<L::reduce_row, X>(),
+                 best_loop_of<L::reduce_four_rows, X>(),
                  best_loop_of<L::merge, X>(),
                  best_loop_of<L::finish, X>(),
                  sizeof(typename L::A),
@@ -212,11 +226,17 @@ void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int6
                   int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
   if (last - first <= kSequentialRows) {
     if (!tiles.go_on((last - first) * size * kElementCost)) return;
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t offset =
-          offset_of(plan.reduced, i) * static_cast<int64_t>(plan.load.source_width);
-      reduce_piece(plan, x + offset, size, accumulators);
+    const auto row = [&](int64_t i) {
+      return x + offset_of(plan.reduced, i) * static_cast<int64_t>(plan.load.source_width);
+    };
+    int64_t i = first;
+    if (!plan.is_inner_reduced && plan.load.is_copy()) {
+      for (; i + 4 <= last; i += 4) {
+        const void* const rows[] = {row(i), row(i + 1), row(i + 2), row(i + 3)};
+        plan.reducer.reduce_four_rows(rows, size, accumulators);
+      }
     }
+    for (; i < last; ++i) reduce_piece(plan, row(i), size, accumulators);
     return;
   }
   const int64_t middle = first + (last - first) / 2;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include <farcall/primitives/indexing.h>
 
@@ -162,6 +163,9 @@ struct CombinePlan {
     int64_t size, target, update;  // strides in bytes
   };
   std::vector<Dimension> outer;
+  // Of many updates of single elements, which are few: how many are worked on side by side.
+  int64_t num_parts = 1;
+  std::array<std::byte, kMaxComputeWidth> identity{};
 
   void run_once(Run target, Run updates, int64_t size) const;
   void run_window(std::byte* target, std::byte* updates) const;
@@ -221,10 +225,36 @@ void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
   }
 }
 
+// Each part of the updates adds to sums of its own, but the first, which adds to the result.
+void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
+  const auto target = [&](int64_t part) {
+    auto* const others = static_cast<std::byte*>(call.scratch);
+    return part == 0 ? output : others + static_cast<size_t>(part - 1) * plan.nbytes;
+  };
+  const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
+  const auto bound = [&](int64_t part) { return plan.windows.count() * part / plan.num_parts; };
+  const int64_t num_threads = num_threads_for_elements(plan.windows.count());
+  run_tiles(plan.num_parts, num_threads, [&](Tiles& tiles) {
+    for (int64_t part; tiles.next(part);) {
+      if (part > 0) {
+        fill_elements(target(part), plan.identity.data(), plan.widen.source_width, size);
+      }
+      plan.windows.walk_part(call.operands[1], bound(part), bound(part + 1), tiles,
+                             [&](const WindowOffsets& offsets, int64_t count) {
+                               plan.loops.elements(target(part), call.operands[2], offsets, count);
+                             });
+    }
+  });
+  for (int64_t part = 1; part < plan.num_parts; ++part) {
+    plan.loops.dense(output, target(part), size);
+  }
+}
+
 void run_combine(const KernelCall& call) {
   const auto& plan = *static_cast<const CombinePlan*>(call.data);
   std::byte* output = begin_output(call, plan.nbytes);
   if (plan.windows.size() == 0) return;
+  if (plan.num_parts > 1) return run_in_parts(plan, call, output);
   const auto width = static_cast<int64_t>(plan.widen.source_width);
   auto* updates = static_cast<std::byte*>(call.operands[2]);
   const bool is_of_elements = plan.windows.size() == 1 && plan.widen.is_copy();
@@ -238,6 +268,16 @@ void run_combine(const KernelCall& call) {
           plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
         }
       });
+}
+
+// Parts follow from the sizes alone, as they are seen in the order of additions.
+int64_t num_parts_of(const CombinePlan& plan, DType dtype) {
+  constexpr int64_t kLeastUpdates = int64_t{1} << 17, kMostParts = 8, kUpdatesOfElement = 16;
+  const bool is_real = is_integer(dtype) || is_floating(dtype);
+  if (!is_real || plan.windows.size() != 1 || !plan.widen.is_copy()) return 1;
+  const auto size = static_cast<int64_t>(plan.nbytes / plan.widen.source_width);
+  const int64_t parts = std::min(plan.windows.count() / kLeastUpdates, kMostParts);
+  return parts > 1 && size * kUpdatesOfElement * parts <= plan.windows.count() ? parts : 1;
 }
 
 template <class Op>
@@ -271,7 +311,15 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
     plan->run_update_step = plan->outer.back().update;
     plan->outer.pop_back();
   }
-  return {.run = run_combine, .data = std::move(plan)};
+  size_t scratch_bytes = 0;
+  if constexpr (std::is_same_v<Op, Sum>) {
+    plan->num_parts = num_parts_of(*plan, dtype);
+    scratch_bytes = static_cast<size_t>(plan->num_parts - 1) * plan->nbytes;
+    // To which nothing is added that is not kept: with a sign where there is one.
+    const double zero = is_integer(computed) ? 0.0 : -0.0;
+    make_conversion(DType::kFloat64, computed).run(&zero, plan->identity.data(), 1);
+  }
+  return {.run = run_combine, .data = std::move(plan), .scratch_bytes = scratch_bytes};
 }
 
 constexpr KernelRow kRows[] = {

@@ -42,8 +42,10 @@ set(FARCALL_NATIVE_KERNELS
   top_k.cpp
   vector_erf.cpp
   vector_exp.cpp
+  vector_fourier.cpp
   vector_log.cpp
   vector_math.cpp
+  vector_narrow.cpp
   vector_targets.cpp
   vector_trig.cpp
   windows.cpp)
@@ -51,11 +53,11 @@ list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # Nobody reads errno, and to set it would make a call of each square root. A product and a sum are never
 # fused by the compiler, so that all instruction sets give the same bits. The precompiled header is made
 # without these options.
-foreach(file math vector_erf vector_exp vector_log vector_trig)
+foreach(file math vector_erf vector_exp vector_fourier vector_log vector_trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")
 endforeach()
-foreach(file arg_reduce basic_unary binary compare convert narrow reduce scatter select sort ternary top_k)
+foreach(file arg_reduce basic_unary binary compare convert fft narrow reduce scatter select sort ternary top_k)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     COMPILE_OPTIONS -ffp-contract=off)
 endforeach()

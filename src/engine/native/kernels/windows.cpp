@@ -40,6 +40,11 @@ auto visit_stored(DType dtype, Visit visit) {
 // What a start outside is worth: less than nothing, whatever the other components are worth.
 constexpr int64_t kOutside = -(int64_t{1} << 57);
 
+// first, first + step, ...
+void count_up(int64_t first, int64_t step, int64_t count, int64_t* to) {
+  for (int64_t i = 0; i < count; ++i, first += step) to[i] = first;
+}
+
 bool contains(const std::vector<int64_t>& dims, size_t dim) {
   return std::ranges::find(dims, static_cast<int64_t>(dim)) != dims.end();
 }
@@ -56,7 +61,8 @@ void Windows::add_starts(const void* indices, int64_t first, int64_t step, int64
   const auto add = [&](int64_t every) {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t start = load<T>(indices, first + i * every);
-      const int64_t inside = std::clamp<int64_t>(start, 0, component.limit);
+      const int64_t above = start < 0 ? 0 : start;
+      const int64_t inside = above > component.limit ? component.limit : above;
       const int64_t offset = inside * component.stride;
       offsets[i] += clips || start == inside ? offset : kOutside;
     }
@@ -113,6 +119,7 @@ void Windows::add_number(Number next) {
 
 void Windows::find(const void* indices, int64_t first, int64_t count,
                    WindowOffsets& offsets) const {
+  static const auto count_run = best_loop<count_up>();
   // Runs along the last number.
   const Number last = numbers_.empty() ? Number{1, 0, 0} : numbers_.back();
   for (int64_t i = 0; i < count;) {
@@ -124,11 +131,10 @@ void Windows::find(const void* indices, int64_t first, int64_t count,
       all += rest % number.size * number.all_stride;
       rest /= number.size;
     }
-    const int64_t end = std::min(count, i + last.size - at);
-    for (int64_t k = at; i < end; ++i, ++k) {
-      offsets.operand[i] = operand + k * last.operand_stride;
-      offsets.all[i] = all + k * last.all_stride;
-    }
+    const int64_t run = std::min(count - i, last.size - at);
+    count_run(operand + at * last.operand_stride, last.operand_stride, run, offsets.operand + i);
+    count_run(all + at * last.all_stride, last.all_stride, run, offsets.all + i);
+    i += run;
   }
   const int64_t step = std::ssize(components_);
   for (int64_t k = 0; k < step; ++k) {

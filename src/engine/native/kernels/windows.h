@@ -40,6 +40,7 @@ class Windows {
   const std::vector<int64_t>& operand_strides() const { return window_operand_strides_; }
   const std::vector<int64_t>& all_strides() const { return window_all_strides_; }
   int64_t size() const { return size_; }  // elements of one window
+  int64_t count() const { return count_; }
 
   // Calls visit(offsets, count) for `count` windows at a time, in row-major order of the indices.
   // Windows that lie outside are moved inside or left out, as the mode wants it. On several
@@ -47,6 +48,9 @@ class Windows {
   // no copy of one looks for interrupts.
   template <class Visit>
   void walk(const void* indices, bool in_any_order, Visit visit) const;
+  // Of windows [first, last), on this thread.
+  template <class Visit>
+  void walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles, Visit visit) const;
 
  private:
   // A component of an index: how far it may go, and what it is worth.
@@ -94,6 +98,18 @@ void Windows::walk(const void* indices, bool in_any_order, Visit visit) const {
                 if (!tiles.go_on(count * size_ * kStepCost)) return;
               }
             });
+}
+
+template <class Visit>
+void Windows::walk_part(const void* indices, int64_t first, int64_t last, Tiles& tiles,
+                        Visit visit) const {
+  WindowOffsets offsets;
+  for (int64_t count; first < last; first += count) {
+    count = std::min(WindowOffsets::kSize, last - first);
+    find(indices, first, count, offsets);
+    visit(std::as_const(offsets), count);
+    if (!tiles.go_on(count * size_ * kStepCost)) return;
+  }
 }
 
 }  // namespace farcall::native
