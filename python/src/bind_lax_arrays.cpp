@@ -98,13 +98,8 @@ void bind_windows(nb::module_& module) {
     return wrap_all(lax::reduce(arrays_of(operands, "operands"), arrays_of(inits, "init_values"),
                                 combine, to_sizes(dimensions, "reduce: dimensions")));
   });
-  module.def("_ragged_dot", [](nb::handle lhs, nb::handle rhs, nb::handle sizes, nb::handle dtype) {
-    const std::string name = "ragged_dot";
-    return wrap_object(lax::ragged_dot(
-        argument(lhs, name, "lhs"), argument(rhs, name, "rhs"),
-        argument(sizes, name, "group_sizes"),
-        Argument<std::optional<DType>>::from(dtype, {name, "preferred_element_type"})));
-  });
+  def_function(module, "_ragged_dot", lax::ragged_dot,
+               {"lhs", "rhs", "group_sizes", "preferred_element_type"});
   module.def("_fft", [](nb::handle x, const std::string& type, const Sizes& lengths) {
     return wrap_object(lax::fft(argument(x, "fft", "x"), type, lengths));
   });

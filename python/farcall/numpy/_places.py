@@ -42,8 +42,9 @@ def ravel_multi_index(
       dtype: of the result, int32 if left out.
     """
     sizes = _core.to_sizes(dims, "ravel_multi_index: dims")
-    # One more, where there are too many, is enough for the error.
     indices = [asarray(i) for i in itertools.islice(multi_index, len(sizes) + 1)]
+    if len(indices) > len(sizes):
+        raise ValueError(f"ravel_multi_index: more indices for {len(sizes)} dimensions")
     return _f._ravel_multi_index(indices, sizes, mode, order, dtype)
 
 
