@@ -22,9 +22,9 @@ struct IsolationOptions {
 // initialize, by each call; scratch and the thread pool.
 //
 // Calls raise FfiError: ABORTED with the signal and the stack when the process ends, and
-// DEADLINE_EXCEEDED after the time limit; errors that a handler reports stay as they are. The next call has a
-// new process. FAILED_PRECONDITION where an execution has user data, custom options or extensions,
-// which are pointers of this process, or where farcall-run is not installed.
+// DEADLINE_EXCEEDED after the time limit; errors that a handler reports stay as they are. The next
+// call has a new process. FAILED_PRECONDITION where an execution has user data, custom options or
+// extensions, which are pointers of this process, or where farcall-run is not installed.
 //
 // The same handlers under the same name again are no error. Raises INVALID_ARGUMENT for handlers
 // that another process cannot load, as they lie in the program itself or were made at run time;

@@ -1,4 +1,5 @@
-// with_sharding_constraint: how an array in the middle of a program lies over the devices of a mesh.
+// with_sharding_constraint: how an array in the middle of a program lies over the devices of a
+// mesh.
 #pragma once
 
 #include <farcall/core/export.h>

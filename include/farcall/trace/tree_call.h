@@ -130,8 +130,8 @@ consteval bool returns() {
   return kDoes;
 }
 
-// Whether a function can be called with these arguments. What is wrong is reported here, and once, in
-// place of an error somewhere inside: so that functions over trees require it.
+// Whether a function can be called with these arguments. What is wrong is reported here, and once,
+// in place of an error somewhere inside: so that functions over trees require it.
 template <class F, class... Args>
 consteval bool takes() {
   using Known = Parameters<F>;

@@ -191,11 +191,12 @@ TEST(CustomRuleErrors, WhatRulesForVmapReturnIsChecked) {
   const auto identity = [](const Array& x) { return x; };
   const auto summed = [](const VmapOptions&, const Array& x) { return numpy::sum(x); };
   const Array x = Array::of<float>({1, 2});
-  EXPECT_EQ(error_of<Error>(ErrorCode::kInvalidArgument,
-                            [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
-            "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
-            "axis 0, got f32[]. Of a result without a batch the rule's second value must say that it "
-            "is not batched");
+  EXPECT_EQ(
+      error_of<Error>(ErrorCode::kInvalidArgument,
+                      [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
+      "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
+      "axis 0, got f32[]. Of a result without a batch the rule's second value must say that it "
+      "is not batched");
   const auto other = [](const VmapOptions&, const Array& x) {
     return lax::convert_element_type(x, DType::kInt32);
   };
