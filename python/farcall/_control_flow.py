@@ -231,7 +231,7 @@ def associative_scan(
 # ---- collectives ----
 
 
-def _no_groups(name: str, groups: Any) -> None:
+def check_no_groups(name: str, groups: Any) -> None:
     if groups is not None:
         raise NotImplementedError(
             f"{name}: axis_index_groups is not there for axes of vmap; reshape the mapped axis "
@@ -245,25 +245,25 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Raises:
       NameError: no vmap around has this ``axis_name``.
     """
-    _no_groups("psum", axis_index_groups)
+    check_no_groups("psum", axis_index_groups)
     return _core.psum(x, axis_name)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean of ``x`` over the named axis; see psum."""
-    _no_groups("pmean", axis_index_groups)
+    check_no_groups("pmean", axis_index_groups)
     return _core.pmean(x, axis_name)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The greatest ``x`` over the named axis; see psum."""
-    _no_groups("pmax", axis_index_groups)
+    check_no_groups("pmax", axis_index_groups)
     return _core.pmax(x, axis_name)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The least ``x`` over the named axis; see psum."""
-    _no_groups("pmin", axis_index_groups)
+    check_no_groups("pmin", axis_index_groups)
     return _core.pmin(x, axis_name)
 
 
@@ -271,7 +271,7 @@ def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
     """The ``x`` of all elements: stacked along a new ``axis``, or joined along it if ``tiled``."""
-    _no_groups("all_gather", axis_index_groups)
+    check_no_groups("all_gather", axis_index_groups)
     return _core.all_gather(x, axis_name, axis, bool(tiled))
 
 
@@ -285,7 +285,7 @@ def all_to_all(
     tiled: bool = False,
 ) -> Any:
     """Element i gets slice i of every ``x`` along ``split_axis``, joined at ``concat_axis``."""
-    _no_groups("all_to_all", axis_index_groups)
+    check_no_groups("all_to_all", axis_index_groups)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
 
 
@@ -303,7 +303,7 @@ def psum_scatter(
       tiled: the dimension is cut into as many parts as there are elements; else it has that size
         and goes.
     """
-    _no_groups("psum_scatter", axis_index_groups)
+    check_no_groups("psum_scatter", axis_index_groups)
     return _core.psum_scatter(x, axis_name, scatter_dimension, bool(tiled))
 
 

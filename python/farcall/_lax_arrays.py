@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
+import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from farcall import _core
-from farcall.lax._precision import canonicalize_precision
+from farcall.lax._reductions import operands_and_computation
 
 __all__ = [
     "ConvDimensionNumbers",
@@ -106,26 +107,13 @@ def padtype_to_pads(
     padding: str,
 ) -> list[tuple[int, int]]:
     """What ``SAME``, ``SAME_LOWER`` and ``VALID`` stand for: zeros before and behind."""
-    sizes = (_sizes(each, 0) for each in (in_shape, window_shape, window_strides))
-    return _lax._padding_for(padding, *sizes)
+    return _lax._padding_for(in_shape, window_shape, window_strides, padding)
 
 
-def _sizes(values: Any, count: int, default: int = 1) -> list[int]:
-    if values is None:
-        return [default] * count
-    return list(_core.to_sizes(values, "window, strides and dilations"))
-
-
-def _dilated(sizes: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    return [(n - 1) * d + 1 if n > 0 else 0 for n, d in zip(sizes, dilations, strict=True)]
-
-
-def _same_dtype(lhs: Any, rhs: Any, preferred: Any, function: str) -> tuple[Array, Array]:
+def _numbers(lhs: Any, rhs: Any, dimension_numbers: Any, function: str) -> ConvDimensionNumbers:
     x = _core.numpy.as_array(lhs, f"{function}: argument lhs")
     y = _core.numpy.as_array(rhs, f"{function}: argument rhs")
-    if preferred is not None:
-        x, y = (_lax.convert_element_type(each, preferred) for each in (x, y))
-    return x, y
+    return conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
 
 
 def conv_general_dilated(
@@ -156,20 +144,18 @@ def conv_general_dilated(
       precision: is checked; without effect on the CPU.
       out_sharding: for programs written for JAX; without effect.
     """
-    canonicalize_precision(precision)
-    x, y = _same_dtype(lhs, rhs, preferred_element_type, "conv_general_dilated")
-    numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
-    count = x.ndim - 2
     return _lax._conv_general_dilated(
-        x,
-        y,
-        _sizes(window_strides, count),
+        lhs,
+        rhs,
+        window_strides,
         padding,
-        _sizes(lhs_dilation, count),
-        _sizes(rhs_dilation, count),
-        numbers,
+        lhs_dilation,
+        rhs_dilation,
+        _numbers(lhs, rhs, dimension_numbers, "conv_general_dilated"),
         feature_group_count,
         batch_group_count,
+        precision,
+        preferred_element_type,
     )
 
 
@@ -237,20 +223,19 @@ def conv_transpose(
       transpose_kernel: turn the weights round and exchange their features.
       rhs_dilation, precision, preferred_element_type: as for conv_general_dilated.
     """
-    canonicalize_precision(precision)
-    x, y = _same_dtype(lhs, rhs, preferred_element_type, "conv_transpose")
-    count = x.ndim - 2
     numbers = None
     if dimension_numbers is not None:
-        numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
+        numbers = _numbers(lhs, rhs, dimension_numbers, "conv_transpose")
     return _lax._conv_transpose(
-        x,
-        y,
-        _sizes(strides, count),
+        lhs,
+        rhs,
+        strides,
         padding,
-        _sizes(rhs_dilation, count),
+        rhs_dilation,
         numbers,
         transpose_kernel,
+        precision,
+        preferred_element_type,
         use_consistent_padding,
     )
 
@@ -258,63 +243,54 @@ def conv_transpose(
 # ---- windows -------------------------------------------------------------------------------------
 
 
-def _monoid(computation: Any, init_value: Any, dtype: Any) -> str:
-    """Which reduction adds up to what ``computation`` does."""
-    known = {"add": "sum", "mul": "prod", "max": "max", "min": "min", "maximum": "max"}
-    known |= {"minimum": "min", "multiply": "prod"}
-    name = getattr(computation, "__name__", "")
-    if name not in known:
-        raise NotImplementedError(
-            "reduce_window: the computation must be lax.add, lax.mul, lax.max or lax.min, got "
-            f"{computation!r}"
-        )
-    return known[name]
+@functools.cache
+def _known_computations() -> dict[int, str]:
+    """Which reductions functions stand for, by their identity."""
+    functions = {
+        "sum": (_lax.add, _core.numpy.add, operator.add, np.add),
+        "prod": (_lax.mul, _core.numpy.multiply, operator.mul, np.multiply),
+        "max": (_lax.max, _core.numpy.maximum, np.maximum),
+        "min": (_lax.min, _core.numpy.minimum, np.minimum),
+    }
+    return {id(function): name for name, all in functions.items() for function in all}
 
 
 def reduce_window(
     operand: Any,
     init_value: Any,
-    computation: Any,
+    computation: Callable[[Any, Any], Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: Any = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Array:
+) -> Any:
     """The elements that a window covers, combined, for each place of the window.
 
     Args:
-      operand: an array.
-      init_value: what the elements of each window are combined with.
-      computation: ``lax.add``, ``lax.mul``, ``lax.max`` or ``lax.min``.
+      operand: an array, or arrays of one shape in any containers.
+      init_value: what the elements of each window are combined with, a scalar for each array. It
+        must change nothing unless the computation is ``lax.add``, ``lax.mul``, ``lax.max`` or
+        ``lax.min``.
+      computation: combines two scalars, or two containers of them; associative, since the order is
+        not said. Others than those four need memory for all elements of all windows.
       window_dimensions: the sizes of the window, one for each dimension.
       window_strides: the steps in which it moves; 1 if left out.
       padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each dimension.
       base_dilation, window_dilation: distances between elements of the operand and the window.
+
+    Raises:
+      TypeError: for initial values of another structure, results of another type.
+      ValueError: for windows that do not fit.
     """
-    x = _core.numpy.as_array(operand, "reduce_window: argument operand")
-    window = _sizes(window_dimensions, x.ndim)
-    strides = _sizes(window_strides, x.ndim)
-    base, dilation = _sizes(base_dilation, x.ndim), _sizes(window_dilation, x.ndim)
-    if isinstance(padding, str):
-        sizes, covered = _dilated(x.shape, base), _dilated(window, dilation)
-        padding = padtype_to_pads(sizes, covered, strides, padding)
-    kind = _monoid(computation, init_value, x.dtype)
-    reduce = getattr(_lax, f"_reduce_window_{kind}")
-    result = reduce(x, window, strides, [(int(a), int(b)) for a, b in padding], base, dilation)
-    init = _lax.convert_element_type(init_value, x.dtype)
-    if init.is_traced or not _is_identity(np.asarray(init), kind):
-        combine = {"sum": "add", "prod": "mul"}.get(kind, kind)
-        result = getattr(_lax, combine)(result, init)
-    return result
-
-
-def _is_identity(value: np.ndarray, kind: str) -> bool:
-    if kind in ("sum", "prod"):
-        return bool(value == (0 if kind == "sum" else 1))
-    limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else None
-    lowest, highest = (limits.min, limits.max) if limits else (-np.inf, np.inf)
-    return bool(value == (lowest if kind == "max" else highest))
+    window = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    leaves, inits, combined, structure = operands_and_computation(
+        "reduce_window", operand, init_value, computation
+    )
+    known = _known_computations().get(id(computation))
+    if known is not None and len(leaves) == 1:
+        return structure.unflatten([_lax._reduce_window(leaves[0], inits[0], known, *window)])
+    return structure.unflatten(_lax._reduce_window_by(leaves, inits, combined, *window))
 
 
 # ---- Fourier transforms --------------------------------------------------------------------------
@@ -341,9 +317,4 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
         name = fft_type.upper()
     else:
         name = getattr(fft_type, "name", None) or FftType(fft_type).name
-    array = _core.numpy.as_array(x, "fft: argument x")
-    if name in ("FFT", "IFFT", "IRFFT") and array.dtype.kind == "f":
-        array = _lax.convert_element_type(
-            array, "complex128" if array.dtype == np.float64 else "complex64"
-        )
-    return _lax._fft(array, name, [operator.index(n) for n in fft_lengths])
+    return _lax._fft(x, name, fft_lengths)

@@ -86,6 +86,23 @@ void bind_collectives(nb::module_& module) {
       nb::arg("x").none(), nb::arg("axis_name"), nb::arg("split_axis"), nb::arg("concat_axis"),
       nb::arg("tiled"));
   module.def(
+      "pswapaxes",
+      [](nb::handle x, const std::string& axis_name, int64_t axis) {
+        return each_leaf(x, "pswapaxes", [&](nb::handle leaf, const std::string& what) {
+          return wrap_object(lax::pswapaxes(to_array(leaf, what), axis_name, axis));
+        });
+      },
+      nb::arg("x").none(), nb::arg("axis_name"), nb::arg("axis"));
+  module.def(
+      "pbroadcast",
+      [](nb::handle x, nb::handle axis_name, int64_t source) {
+        const auto names = axis_names(axis_name, "pbroadcast");
+        return each_leaf(x, "pbroadcast", [&](nb::handle leaf, const std::string& what) {
+          return wrap_object(lax::pbroadcast(to_array(leaf, what), names, source));
+        });
+      },
+      nb::arg("x").none(), nb::arg("axis_name").none(), nb::arg("source"));
+  module.def(
       "psum_scatter",
       [](nb::handle x, const std::string& axis_name, int64_t dimension, bool tiled) {
         return each_leaf(x, "psum_scatter", [&](nb::handle leaf, const std::string& what) {

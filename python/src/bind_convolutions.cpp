@@ -10,46 +10,14 @@
 #include <tuple>
 #include <variant>
 
-#include <fmt/format.h>
-
-#include <farcall/core/error.h>
 #include <farcall/ops/convolution.h>
+#include <farcall/ops/lax.h>
 
-#include "array_object.h"
 #include "bound_function.h"
 #include "convert.h"
+#include "window_arguments.h"
 
 namespace farcall::python {
-
-// "SAME", "SAME_LOWER" or "VALID".
-template <>
-struct Argument<lax::PaddingKind> {
-  static lax::PaddingKind from(nb::handle object, ArgumentPlace) {
-    using lax::PaddingKind;
-    const std::string name = PyUnicode_Check(object.ptr())
-                                 ? nb::cast<std::string>(object.attr("upper")())
-                                 : std::string();
-    for (const auto& [word, kind] :
-         {std::pair("SAME", PaddingKind::kSame), std::pair("SAME_LOWER", PaddingKind::kSameLower),
-          std::pair("VALID", PaddingKind::kValid)}) {
-      if (name == word) return kind;
-    }
-    invalid_argument(
-        fmt::format("padding must be 'SAME', 'SAME_LOWER' or 'VALID', got {}", repr_of(object)));
-  }
-};
-
-// A pair for each dimension.
-template <>
-struct Argument<Padding> {
-  static Padding from(nb::handle object, ArgumentPlace place) {
-    Padding result;
-    for (nb::handle pair : nb::iter(object)) {
-      result.push_back(Argument<std::pair<int64_t, int64_t>>::from(pair, place));
-    }
-    return result;
-  }
-};
 
 // The orders of dimensions of both operands and of the result.
 template <>
@@ -65,97 +33,149 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-using AnyPadding = std::variant<lax::PaddingKind, Padding>;
-AnyPadding to_padding(nb::handle padding, const std::string& where) {
-  const ArgumentPlace place = {where, "padding"};
-  if (PyUnicode_Check(padding.ptr())) return Argument<lax::PaddingKind>::from(padding, place);
-  return Argument<Padding>::from(padding, place);
-}
+size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
 
-ConvParams conv_params(const Sizes& strides, const Sizes& lhs_dilation, const Sizes& rhs_dilation,
-                       const lax::ConvSpecs& specs) {
-  return {.lhs_dilation = lhs_dilation,
+struct Window {
+  OptionalSizes strides, lhs_dilation, rhs_dilation;
+};
+ConvParams conv_params(size_t rank, const Window& window, const lax::ConvSpecs& specs) {
+  const size_t count = num_spatial(rank);
+  return {.lhs_dilation = sizes_or_ones(window.lhs_dilation, count, "lhs_dilation"),
           .lhs_spec = specs.lhs,
           .out_spec = specs.out,
-          .rhs_dilation = rhs_dilation,
+          .rhs_dilation = sizes_or_ones(window.rhs_dilation, count, "rhs_dilation"),
           .rhs_spec = specs.rhs,
-          .window_strides = strides};
+          .window_strides = sizes_or_ones(window.strides, count, "window_strides")};
 }
 
 // With the padding of a convolution with weights of these spatial sizes.
-ConvParams patch_params(const Array& lhs, const Sizes& filter_shape, nb::handle padding,
+ConvParams patch_params(const Array& lhs, const Sizes& filter_shape, const AnyPadding& padding,
                         ConvParams params) {
-  AnyPadding found = to_padding(padding, "conv_general_dilated_patches");
-  const auto* kind = std::get_if<lax::PaddingKind>(&found);
-  params.padding = kind ? lax::padding_for(*kind, lhs, filter_shape, params)
-                        : std::get<Padding>(std::move(found));
+  const auto* kind = std::get_if<lax::PaddingKind>(&padding);
+  params.padding =
+      kind ? lax::padding_for(*kind, lhs, filter_shape, params) : std::get<Padding>(padding);
   return params;
+}
+
+// In the dtype that the result has, if one is given.
+Array wanted(const Array& x, std::optional<DType> dtype) {
+  return dtype ? lax::convert_element_type(x, *dtype) : x;
+}
+
+// As JAX's conv_shape_tuple: features are not compared.
+Shape conv_shape(const Sizes& lhs, const Sizes& rhs, const lax::ConvSpecs& specs,
+                 const Sizes& strides, const AnyPadding& padding, int64_t batch_groups) {
+  ConvParams params = conv_params(lhs.size(), {strides, {}, {}}, specs);
+  params.batch_group_count = batch_groups;
+  Sizes known = lhs;
+  if (lhs.size() == rhs.size() && lhs.size() >= 2) {
+    known.at(specs.lhs.at(1)) = rhs.at(specs.rhs.at(1));
+  }
+  if (const auto* kind = std::get_if<lax::PaddingKind>(&padding)) {
+    Sizes sizes, windows;
+    for (size_t i = 2; i < lhs.size(); ++i) {
+      sizes.push_back(lhs.at(specs.lhs.at(i)));
+      windows.push_back(rhs.at(specs.rhs.at(i)));
+    }
+    params.padding = lax::padding_for(*kind, sizes, windows, strides);
+  } else {
+    params.padding = std::get<Padding>(padding);
+  }
+  return lax::conv_general_dilated_shape(known, rhs, std::move(params));
 }
 
 }  // namespace
 
 void bind_convolutions(nb::module_& module) {
-  def_function(module, "_conv_general_dilated",
-               [](const Array& lhs, const Array& rhs, const Sizes& strides, nb::handle padding,
-                  const Sizes& lhs_dilation, const Sizes& rhs_dilation, const lax::ConvSpecs& specs,
-                  int64_t feature_groups, int64_t batch_groups) {
-                 ConvParams params = conv_params(strides, lhs_dilation, rhs_dilation, specs);
-                 params.feature_group_count = feature_groups;
-                 params.batch_group_count = batch_groups;
-                 AnyPadding found = to_padding(padding, "conv_general_dilated");
-                 if (const auto* kind = std::get_if<lax::PaddingKind>(&found)) {
-                   return lax::conv_general_dilated(lhs, rhs, *kind, std::move(params));
-                 }
-                 params.padding = std::get<Padding>(std::move(found));
-                 return lax::conv_general_dilated(lhs, rhs, std::move(params));
-               },
-               {"lhs", "rhs", "window_strides", "padding", "lhs_dilation", "rhs_dilation",
-                "dimension_numbers", "feature_group_count", "batch_group_count"});
-  def_function(module, "_conv_transpose",
-               [](const Array& lhs, const Array& rhs, const Sizes& strides, nb::handle padding,
-                  const Sizes& rhs_dilation, const std::optional<lax::ConvSpecs>& specs,
-                  bool transpose, bool consistent) {
-                 return std::visit(
-                     [&](const auto& known) {
-                       return lax::conv_transpose(lhs, rhs, strides, known,
-                                                  {rhs_dilation, specs, transpose, consistent});
-                     },
-                     to_padding(padding, "conv_transpose"));
-               },
-               {"lhs", "rhs", "strides", "padding", "rhs_dilation", "dimension_numbers",
-                "transpose_kernel", "use_consistent_padding"});
+  def_function(
+      module, "_conv_general_dilated",
+      [](const Array& lhs, const Array& rhs, const OptionalSizes& strides,
+         const AnyPadding& padding, const OptionalSizes& lhs_dilation,
+         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, int64_t feature_groups,
+         int64_t batch_groups, AnyPrecision, std::optional<DType> dtype) {
+        ConvParams params = conv_params(lhs.rank(), {strides, lhs_dilation, rhs_dilation}, specs);
+        params.feature_group_count = feature_groups;
+        params.batch_group_count = batch_groups;
+        const Array x = wanted(lhs, dtype), y = wanted(rhs, dtype);
+        if (const auto* kind = std::get_if<lax::PaddingKind>(&padding)) {
+          return lax::conv_general_dilated(x, y, *kind, std::move(params));
+        }
+        params.padding = std::get<Padding>(padding);
+        return lax::conv_general_dilated(x, y, std::move(params));
+      },
+      {"lhs", "rhs", "window_strides", "padding", "lhs_dilation", "rhs_dilation",
+       "dimension_numbers", "feature_group_count", "batch_group_count", "precision",
+       "preferred_element_type"});
+  def_function(
+      module, "_conv_transpose",
+      [](const Array& lhs, const Array& rhs, const Sizes& strides, const AnyPadding& padding,
+         const OptionalSizes& rhs_dilation, const std::optional<lax::ConvSpecs>& specs,
+         bool transpose, AnyPrecision, std::optional<DType> dtype, bool consistent) {
+        const lax::ConvTransposeOptions options = {
+            sizes_or_ones(rhs_dilation, num_spatial(lhs.rank()), "rhs_dilation"), specs, transpose,
+            consistent};
+        const auto transposed = [&](const auto& known) {
+          return lax::conv_transpose(wanted(lhs, dtype), wanted(rhs, dtype), strides, known,
+                                     options);
+        };
+        return std::visit(transposed, padding);
+      },
+      {"lhs", "rhs", "strides", "padding", "rhs_dilation", "dimension_numbers", "transpose_kernel",
+       "precision", "preferred_element_type", "use_consistent_padding"});
   def_function(
       module, "_conv_general_dilated_patches",
-      [](const Array& lhs, const Sizes& filter_shape, const Sizes& strides, nb::handle padding,
-         const Sizes& lhs_dilation, const Sizes& rhs_dilation, const lax::ConvSpecs& specs) {
+      [](const Array& lhs, const Sizes& filter_shape, const OptionalSizes& strides,
+         const AnyPadding& padding, const OptionalSizes& lhs_dilation,
+         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision,
+         std::optional<DType> dtype) {
+        const Array x = wanted(lhs, dtype);
         return lax::conv_general_dilated_patches(
-            lhs, filter_shape,
-            patch_params(lhs, filter_shape, padding,
-                         conv_params(strides, lhs_dilation, rhs_dilation, specs)));
+            x, filter_shape,
+            patch_params(x, filter_shape, padding,
+                         conv_params(x.rank(), {strides, lhs_dilation, rhs_dilation}, specs)));
       },
       {"lhs", "filter_shape", "window_strides", "padding", "lhs_dilation", "rhs_dilation",
-       "dimension_numbers"});
-  def_function(module, "_conv_general_dilated_local",
-               [](const Array& lhs, const Array& rhs, const Sizes& strides, nb::handle padding,
-                  const Sizes& filter_shape, const Sizes& lhs_dilation, const Sizes& rhs_dilation,
-                  const lax::ConvSpecs& specs) {
-                 return lax::conv_general_dilated_local(
-                     lhs, rhs, filter_shape,
-                     patch_params(lhs, filter_shape, padding,
-                                  conv_params(strides, lhs_dilation, rhs_dilation, specs)));
-               },
-               {"lhs", "rhs", "window_strides", "padding", "filter_shape", "lhs_dilation",
-                "rhs_dilation", "dimension_numbers"});
+       "dimension_numbers", "precision", "preferred_element_type"});
+  def_function(
+      module, "_conv_general_dilated_local",
+      [](const Array& lhs, const Array& rhs, const OptionalSizes& strides,
+         const AnyPadding& padding, const Sizes& filter_shape, const OptionalSizes& lhs_dilation,
+         const OptionalSizes& rhs_dilation, const lax::ConvSpecs& specs, AnyPrecision) {
+        return lax::conv_general_dilated_local(
+            lhs, rhs, filter_shape,
+            patch_params(lhs, filter_shape, padding,
+                         conv_params(lhs.rank(), {strides, lhs_dilation, rhs_dilation}, specs)));
+      },
+      {"lhs", "rhs", "window_strides", "padding", "filter_shape", "lhs_dilation", "rhs_dilation",
+       "dimension_numbers", "precision"});
   module.def("_conv_specs",
              [](const std::string& lhs, const std::string& rhs, const std::string& out) {
                const lax::ConvSpecs specs = lax::conv_specs(lhs, rhs, out);
                return std::tuple(specs.lhs, specs.rhs, specs.out);
              });
-  module.def("_padding_for",
-             [](nb::handle kind, const Sizes& sizes, const Sizes& windows, const Sizes& strides) {
-               return lax::padding_for(Argument<lax::PaddingKind>::from(kind, {"", ""}), sizes,
-                                       windows, strides);
-             });
+  def_function(
+      module, "_padding_for",
+      [](const Sizes& sizes, const Sizes& windows, const Sizes& strides, lax::PaddingKind kind) {
+        return nb::cast(lax::padding_for(kind, sizes, windows, strides));
+      },
+      {"in_shape", "window_shape", "window_strides", "padding"});
+  def_function(
+      module, "_conv_shape",
+      [](const Sizes& lhs, const Sizes& rhs, const lax::ConvSpecs& specs, const Sizes& strides,
+         const AnyPadding& padding, int64_t batch_groups) {
+        return nb::tuple(nb::cast(conv_shape(lhs, rhs, specs, strides, padding, batch_groups)));
+      },
+      {"lhs_shape", "rhs_shape", "dimension_numbers", "window_strides", "padding",
+       "batch_group_count"});
+  def_function(module, "_conv_transpose_shape",
+               [](const Sizes& lhs, const Sizes& rhs, const Sizes& strides,
+                  const AnyPadding& padding, const lax::ConvSpecs& specs) {
+                 const auto shape = [&](const auto& known) {
+                   return lax::conv_transpose_shape(lhs, rhs, strides, known, {.specs = specs});
+                 };
+                 return nb::tuple(nb::cast(std::visit(shape, padding)));
+               },
+               {"lhs_shape", "rhs_shape", "window_strides", "padding", "dimension_numbers"});
 }
 
 }  // namespace farcall::python

@@ -1,24 +1,51 @@
-// farcall.lax: operations along dimensions: cumulative ones, sorting, Fourier transforms and
-// windows. Names with an underscore are for farcall's own Python.
+// farcall.lax: operations along dimensions, over windows and on shapes. Names with an underscore
+// are for farcall's own Python.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+#include <span>
+#include <variant>
+
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/cumulative.h>
 #include <farcall/ops/fft.h>
+#include <farcall/ops/products.h>
 #include <farcall/ops/reduce.h>
 #include <farcall/ops/reduce_window.h>
+#include <farcall/ops/structure.h>
 
 #include "array_object.h"
 #include "bound_function.h"
 #include "convert.h"
+#include "window_arguments.h"
 
 namespace farcall::python {
+
+template <>
+struct Argument<lax::WindowReduction> {
+  static lax::WindowReduction from(nb::handle object, ArgumentPlace place) {
+    using enum lax::WindowReduction;
+    constexpr lax::WindowReduction kReductions[] = {kSum, kProd, kMax, kMin};
+    return kReductions[index_of_word(object, place, {"sum", "prod", "max", "min"})];
+  }
+};
+
+// A function of two lists of scalars that gives such a list.
+template <>
+struct Argument<lax::Combine> {
+  static lax::Combine from(nb::handle object, ArgumentPlace place) {
+    return [object, place](std::span<const Array> a, std::span<const Array> b) {
+      return Argument<std::vector<Array>>::from(object(wrap_all(a), wrap_all(b)), place);
+    };
+  }
+};
+
 namespace {
 
 // An axis counted from the first; one that there is not stays as it is, for the error.
@@ -66,51 +93,127 @@ void bind_sort(nb::module_& module) {
 
 using Sizes = std::vector<int64_t>;
 
+struct WindowArguments {
+  Sizes dimensions;
+  OptionalSizes strides;
+  AnyPadding padding;
+  OptionalSizes base_dilation, window_dilation;
+};
+ReduceWindowParams window_params(ListOf<int64_t> shape, const WindowArguments& window) {
+  ReduceWindowParams p = {
+      .base_dilation = sizes_or_ones(window.base_dilation, shape.size(), "base_dilation"),
+      .padding = {},
+      .window_dilation = sizes_or_ones(window.window_dilation, shape.size(), "window_dilation"),
+      .window_dimensions = sizes_or_ones(window.dimensions, shape.size(), "window_dimensions"),
+      .window_strides = sizes_or_ones(window.strides, shape.size(), "window_strides")};
+  const auto* kind = std::get_if<lax::PaddingKind>(&window.padding);
+  p.padding = kind ? lax::padding_for(*kind, shape, p) : std::get<Padding>(window.padding);
+  return p;
+}
+
 void bind_windows(nb::module_& module) {
-  using ReduceWindow = Array (*)(const Array&, ReduceWindowParams);
-  const std::pair<const char*, ReduceWindow> functions[] = {
-      {"_reduce_window_sum", lax::reduce_window_sum},
-      {"_reduce_window_prod", lax::reduce_window_prod},
-      {"_reduce_window_max", lax::reduce_window_max},
-      {"_reduce_window_min", lax::reduce_window_min},
-  };
-  for (const auto& [name, function] : functions) {
-    module.def(name, [name = std::string(name + 1), function = function](
-                         nb::handle x, Sizes window, Sizes strides, Padding padding,
-                         Sizes base_dilation, Sizes window_dilation) {
-      return wrap_object(
-          function(argument(x, name, "operand"),
-                   {std::move(base_dilation), std::move(padding), std::move(window_dilation),
-                    std::move(window), std::move(strides)}));
-    });
-  }
-  // The computation takes and gives lists of scalars.
-  module.def("_reduce", [](nb::list operands, nb::list inits, nb::object computation,
-                           nb::handle dimensions) {
-    const auto arrays_of = [](const nb::list& list, const char* name) {
-      std::vector<Array> arrays;
-      for (nb::handle each : list) arrays.push_back(argument(each, "reduce", name));
-      return arrays;
-    };
-    const lax::Combine combine = [&](std::span<const Array> a, std::span<const Array> b) {
-      return arrays_of(nb::list(computation(wrap_all(a), wrap_all(b))), "computation");
-    };
-    return wrap_all(lax::reduce(arrays_of(operands, "operands"), arrays_of(inits, "init_values"),
-                                combine, to_sizes(dimensions, "reduce: dimensions")));
-  });
+  def_function(
+      module, "_reduce_window",
+      [](const Array& x, const Array& init_value, lax::WindowReduction reduction,
+         const Sizes& window, const OptionalSizes& strides, const AnyPadding& padding,
+         const OptionalSizes& base_dilation, const OptionalSizes& window_dilation) {
+        return lax::reduce_window(
+            x, init_value, reduction,
+            window_params(x.shape(), {window, strides, padding, base_dilation, window_dilation}));
+      },
+      {"operand", "init_value", "computation", "window_dimensions", "window_strides", "padding",
+       "base_dilation", "window_dilation"});
+  def_function(
+      module, "_reduce_window_by",
+      [](const std::vector<Array>& operands, const std::vector<Array>& inits,
+         const lax::Combine& combine, const Sizes& window, const OptionalSizes& strides,
+         const AnyPadding& padding, const OptionalSizes& base_dilation,
+         const OptionalSizes& window_dilation) {
+        const auto shape = operands.empty() ? std::span<const int64_t>() : operands.front().shape();
+        return lax::reduce_window(
+            operands, inits, combine,
+            window_params(shape, {window, strides, padding, base_dilation, window_dilation}));
+      },
+      {"operands", "init_values", "computation", "window_dimensions", "window_strides", "padding",
+       "base_dilation", "window_dilation"});
+  def_function(module, "_reduce_window_shape",
+               [](const Sizes& shape, const Sizes& window, const OptionalSizes& strides,
+                  const AnyPadding& padding, const OptionalSizes& base_dilation,
+                  const OptionalSizes& window_dilation) {
+                 return nb::tuple(nb::cast(lax::reduce_window_shape(
+                     shape, window_params(shape, {window, strides, padding, base_dilation,
+                                                  window_dilation}))));
+               },
+               {"operand_shape", "window_dimensions", "window_strides", "padding", "base_dilation",
+                "window_dilation"});
+}
+
+void bind_reductions(nb::module_& module) {
+  def_function(module, "_reduce",
+               [](const std::vector<Array>& operands, const std::vector<Array>& inits,
+                  const lax::Combine& combine, const Sizes& dimensions) {
+                 return lax::reduce(operands, inits, combine, dimensions);
+               },
+               {"operands", "init_values", "computation", "dimensions"});
+}
+
+// JAX's parameters by which its approximation is chosen are taken, and not looked at.
+using Approximate = lax::TopK (*)(const Array&, int64_t, int64_t, double);
+void bind_extremes(nb::module_& module, const char* name, Approximate function) {
+  def_function(module, name,
+               [function](const Array& operand, int64_t k, int64_t dimension, double recall_target,
+                          nb::handle, nb::handle) {
+                 const auto [values, indices] = function(operand, k, dimension, recall_target);
+                 return std::pair(values, indices);
+               },
+               {"operand",
+                "k",
+                {"reduction_dimension", -1},
+                {"recall_target", 0.95},
+                {"reduction_input_size_override", -1},
+                {"aggregate_to_topk", true}});
+}
+
+void bind_forms(nb::module_& module) {
+  def_function(module, "broadcast", lax::broadcast, {"operand", "sizes"});
+  def_function(module, "broadcast_to_rank", lax::broadcast_to_rank, {"x", "rank"});
+  def_function(module, "collapse", lax::collapse,
+               {"operand", "start_dimension", {"stop_dimension", nb::none()}});
+  def_function(module, "tile", lax::tile, {"operand", "reps"});
+  def_function(module, "split", lax::split, {"operand", "sizes", {"axis", 0}});
+  def_function(module, "index_take", lax::index_take, {"src", "idxs", "axes"});
+}
+
+void bind_products(nb::module_& module) {
+  def_function(
+      module, "batch_matmul",
+      [](const Array& lhs, const Array& rhs, AnyPrecision) { return lax::batch_matmul(lhs, rhs); },
+      {"lhs", "rhs", {"precision", nb::none()}});
+  def_function(module, "_dot",
+               [](const Array& lhs, const Array& rhs, AnyPrecision, std::optional<DType> dtype) {
+                 return lax::dot(lhs, rhs, dtype);
+               },
+               {"lhs", "rhs", "precision", "preferred_element_type"});
   def_function(module, "_ragged_dot", lax::ragged_dot,
                {"lhs", "rhs", "group_sizes", "preferred_element_type"});
-  module.def("_fft", [](nb::handle x, const std::string& type, const Sizes& lengths) {
-    return wrap_object(lax::fft(argument(x, "fft", "x"), type, lengths));
-  });
+  def_function(module, "_fft",
+               [](const Array& x, const std::string& type, const Sizes& lengths) {
+                 return lax::fft(x, type, lengths);
+               },
+               {"x", "fft_type", "fft_lengths"});
 }
 
 }  // namespace
 
 void bind_lax_arrays(nb::module_& module) {
   bind_windows(module);
+  bind_reductions(module);
   bind_cumulative(module);
   bind_sort(module);
+  bind_extremes(module, "approx_max_k", lax::approx_max_k);
+  bind_extremes(module, "approx_min_k", lax::approx_min_k);
+  bind_forms(module);
+  bind_products(module);
 }
 
 }  // namespace farcall::python

@@ -8,6 +8,7 @@
 #include <farcall/linalg/linalg.h>
 
 #include "array_object.h"
+#include "bound_function.h"
 #include "convert.h"
 
 namespace farcall::python {
@@ -43,17 +44,16 @@ void bind_factorisations(nb::module_& module) {
             argument(pivots, "lu_pivots_to_permutation", "pivots"), size));
       },
       nb::arg("pivots").none(), nb::arg("permutation_size"));
-  module.def(
-      "qr",
-      [](nb::handle x, bool full_matrices) {
-        const auto [q, r] = linalg::qr(argument(x, "qr", "x"), full_matrices);
-        return wrap_present({q, r});
-      },
-      nb::arg("x").none(), nb::kw_only(), nb::arg("full_matrices") = true);
-  module.def(
-      "qr_order",
-      [](nb::handle x) { return wrap_object(linalg::qr_order(argument(x, "qr", "x"))); },
-      nb::arg("x").none());
+  def_function(module, "_qr",
+               [](const Array& x, bool pivoting, bool full_matrices) {
+                 if (pivoting) {
+                   const auto [q, r, order] = linalg::pivoted_qr(x, full_matrices);
+                   return wrap_present({q, r, order});
+                 }
+                 const auto [q, r] = linalg::qr(x, full_matrices);
+                 return wrap_present({q, r});
+               },
+               {"x", "pivoting", "full_matrices"});
   module.def(
       "householder_product",
       [](nb::handle a, nb::handle taus) {
@@ -72,24 +72,19 @@ void bind_factorisations(nb::module_& module) {
 }
 
 void bind_spectra(nb::module_& module) {
-  module.def(
-      "eigh",
-      [](nb::handle x, bool lower, bool symmetrize_input) {
-        const auto [v, w] = linalg::eigh(argument(x, "eigh", "x"), lower, symmetrize_input);
-        return wrap_present({v, w});
-      },
-      nb::arg("x").none(), nb::arg("lower"), nb::arg("symmetrize_input"));
-  module.def(
-      "svd",
-      [](nb::handle x, bool full_matrices) {
-        const auto [u, s, vh] = linalg::svd(argument(x, "svd", "x"), full_matrices);
-        return wrap_present({u, s, vh});
-      },
-      nb::arg("x").none(), nb::arg("full_matrices"));
-  module.def(
-      "singular_values",
-      [](nb::handle x) { return wrap_object(linalg::singular_values(argument(x, "svd", "x"))); },
-      nb::arg("x").none());
+  def_function(module, "_eigh",
+               [](const Array& x, bool lower, bool symmetrize_input, const linalg::Subset& subset) {
+                 const auto [v, w] = linalg::eigh(x, lower, symmetrize_input, subset);
+                 return wrap_present({v, w});
+               },
+               {"x", "lower", "symmetrize_input", "subset_by_index"});
+  def_function(module, "_svd",
+               [](const Array& x, bool full_matrices, const linalg::Subset& subset) {
+                 const auto [u, s, vh] = linalg::svd(x, full_matrices, subset);
+                 return wrap_present({u, s, vh});
+               },
+               {"x", "full_matrices", "subset_by_index"});
+  def_function(module, "_singular_values", linalg::singular_values, {"x", "subset_by_index"});
   module.def(
       "eig",
       [](nb::handle x, bool left, bool right, bool enable_eigvec_derivs) {

@@ -86,6 +86,18 @@ DType complex_dtype(DType dtype) {
                                     : dtype;
 }
 
+Array last_part(std::string_view function, const Array& x, const Subset& part) {
+  if (!part) return x;
+  const auto [first, end] = *part;
+  if (first < 0 || end < first || end > columns(x)) {
+    type_error(
+        fmt::format("{}: subset_by_index ({}, {}) must be (first, end) in 0 <= first <= "
+                    "end <= {}",
+                    function, first, end, columns(x)));
+  }
+  return block(x, x.rank() - 1, first, end);
+}
+
 Array conj(const Array& x) { return is_complex(x.dtype()) ? lax::conj(x) : x; }
 Array transposed(const Array& x) { return numpy::swapaxes(x, -1, -2); }
 Array adjoint(const Array& x) { return conj(transposed(x)); }

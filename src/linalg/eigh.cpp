@@ -100,9 +100,10 @@ const RegisterTarget kRegister("farcall_syevd", farcall_syevd,
 
 }  // namespace
 
-Eigh eigh(const Array& x, bool lower, bool symmetrize_input) {
+Eigh eigh(const Array& x, bool lower, bool symmetrize_input, const Subset& subset) {
   check_square("eigh", x);
-  return call(symmetrize_input ? symmetrized(x) : x, lower);
+  const auto [v, w] = call(symmetrize_input ? symmetrized(x) : x, lower);
+  return {last_part("eigh", v, subset), last_part("eigh", w, subset)};
 }
 
 }  // namespace farcall::linalg

@@ -1,4 +1,4 @@
-// The order of columns in which qr with exchanges takes them.
+// qr with exchanges of columns, and the order in which it takes them.
 #include <farcall/ffi.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include <farcall/linalg/linalg.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/numpy_indexing.h>
 
 #include "linalg/internal/arrays.h"
 #include "linalg/stack.h"
@@ -75,6 +76,13 @@ Array qr_order(const Array& x) {
   check_matrices("qr", x);
   return call_target("farcall_geqp3", shape, {x}, {},
                      {.input_layouts = {{column_major(x.rank())}}})[0];
+}
+
+PivotedQr pivoted_qr(const Array& x, bool full_matrices) {
+  const Array order = qr_order(x);
+  const auto [q, r] =
+      qr(numpy::take_along_axis(x, numpy::expand_dims(order, {-2}), -1), full_matrices);
+  return {q, r, order};
 }
 
 }  // namespace farcall::linalg

@@ -170,15 +170,21 @@ const RegisterTarget kRegister("farcall_gesdd", farcall_gesdd,
 
 }  // namespace
 
-Svd svd(const Array& x, bool full_matrices) {
+Svd svd(const Array& x, bool full_matrices, const Subset& subset) {
   check_matrices("svd", x);
+  if (subset && full_matrices) {
+    invalid_argument("svd: subset_by_index needs full_matrices=False");
+  }
   const auto results = call(x, full_matrices, true);
-  return {results[1], results[0], results[2]};
+  const Array &s = results[0], &u = results[1], &vh = results[2];
+  if (!subset) return {u, s, vh};
+  const Array rows = last_part("svd", numpy::swapaxes(vh, -1, -2), subset);
+  return {last_part("svd", u, subset), last_part("svd", s, subset), numpy::swapaxes(rows, -1, -2)};
 }
 
-Array singular_values(const Array& x) {
+Array singular_values(const Array& x, const Subset& subset) {
   check_matrices("svd", x);
-  return call(x, false, false)[0];
+  return last_part("svd", call(x, false, false)[0], subset);
 }
 
 }  // namespace farcall::linalg

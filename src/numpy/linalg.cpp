@@ -31,12 +31,6 @@ int64_t product_of(std::span<const int64_t> sizes) {
   return product;
 }
 
-std::vector<Index> last_part(const SvdOptions& options) {
-  return {Ellipsis{}, Slice{.start = options.subset->first, .stop = options.subset->second}};
-}
-Array part_of(const Array& x, const SvdOptions& options) {
-  return options.subset ? take(x, last_part(options)) : x;
-}
 Array row_of(const Array& x) { return take(x, {Ellipsis{}, NewAxis{}, Slice{}}); }
 
 // Of a Hermitian matrix: its eigenvectors and eigenvalues, the greatest modulus first.
@@ -46,7 +40,7 @@ strict::Eigh by_modulus(const Array& a, const SvdOptions& options) {
   const Array order = argsort(absolute(w), -1, /*descending=*/true);
   const int64_t size = w.shape().back();
   const Array numbers = lax::iota(DType::kInt32, {size, 1}, 0);
-  const Array sorting = part_of(equal(numbers, row_of(order)), options);
+  const Array sorting = strict::last_part("svd", equal(numbers, row_of(order)), options.subset);
   const Array values =
       take(matmul(row_of(w), astype(sorting, w.dtype())), {Ellipsis{}, 0, Slice{}});
   return {matmul(v, astype(sorting, v.dtype())), values};
@@ -129,19 +123,13 @@ strict::Svd svd(const Array& a_in, const SvdOptions& options) {
     const auto [u, values] = by_modulus(a, options);
     return {u, absolute(values), adjoint(multiply(u, row_of(sign(values))))};
   }
-  if (options.subset && options.full_matrices) {
-    invalid_argument("svd: subset_by_index needs full_matrices=False");
-  }
-  const auto [u, s, vh] = strict::svd(a, options.full_matrices);
-  if (!options.subset) return {u, s, vh};
-  const Index rows = last_part(options)[1];
-  return {part_of(u, options), part_of(s, options), take(vh, {Ellipsis{}, rows, Slice{}})};
+  return strict::svd(a, options.full_matrices, options.subset);
 }
 
 Array svdvals(const Array& a_in, const SvdOptions& options) {
   const Array a = strong_inexact(a_in, "svd");
   if (options.hermitian) return absolute(by_modulus(a, options).w);
-  return part_of(strict::singular_values(a), options);
+  return strict::singular_values(a, options.subset);
 }
 
 strict::Eigh eigh(const Array& a, bool lower, bool symmetrize_input) {

@@ -30,6 +30,7 @@ NEVER_RECORDED = {
     "copy": "lax::copy is C++ only",
     "create_token": "numpy, in which inputs and results are kept here, has no tokens",
     "custom_lin": "stands for tangents until they are transposed",
+    "sharding_constraint": "names devices, which change no value; four_devices/test_devices.py",
     "platform_index": "lax.platform_dependent is C++ only",
     **dict.fromkeys(
         (

@@ -205,11 +205,76 @@ def test_reduce_window_with_another_start():
     check(got, jlax.reduce_window(x, np.float32(1.5), jlax.max, (2, 2), (1, 1), "VALID"))
 
 
-def test_reduce_window_of_an_unknown_computation():
-    with pytest.raises(NotImplementedError, match=r"lax\.add, lax\.mul, lax\.max or lax\.min"):
-        lax.reduce_window(normal(3), 0.0, lax.sub, (2,))
+def add(x, y):
+    """Its name says another thing than it does."""
+    return x * y
+
+
+COMPUTATIONS = {
+    "a function": (lambda m: lambda x, y: m.numpy.hypot(x, y), 0.0),
+    "another sum": (lambda m: lambda x, y: x + y, 0.0),
+    "misnamed": (lambda m: add, 1.0),
+    "of a ufunc": (lambda m: m.numpy.maximum, -np.inf),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("computation", COMPUTATIONS)
+def test_reduce_window_by_any_function(name, computation):
+    make, init = COMPUTATIONS[computation]
+    x = normal(4, 6, 7)
+    arguments = {"padding": "VALID"} | WINDOWS[name]
+    got = lax.reduce_window(x, init, make(fc), **arguments)
+    want = jlax.reduce_window(x, np.float32(init), make(jax), **arguments)
+    check(got, want, 1e-5)
+    jitted = fc.jit(lambda x: lax.reduce_window(x, init, make(fc), **arguments))
+    np.testing.assert_array_equal(np.asarray(jitted(x)), np.asarray(got))
+
+
+def test_reduce_window_of_several_arrays():
+    """The greatest element of each window, and where it lies."""
+    x = R.permutation(42).reshape(6, 7).astype(np.float32)
+    places = np.arange(42, dtype=np.int32).reshape(6, 7)
+
+    def run(m):
+        def greater(a, b):
+            is_first = a[0] >= b[0]
+            return m.numpy.where(is_first, a[0], b[0]), m.numpy.where(is_first, a[1], b[1])
+
+        start = (np.float32(-np.inf), np.int32(-1))
+        return m.lax.reduce_window((x, places), start, greater, (2, 3), (2, 2), "SAME")
+
+    for got, want in zip(run(fc), run(jax), strict=True):
+        check(got, want)
+
+
+def test_reduce_window_by_any_function_has_derivatives():
+    x = normal(3, 5) ** 2
+
+    def total(m, computation):
+        windows = m.lax.reduce_window(x, 0.0, computation, (2, 2), (1, 2), "SAME")
+        return m.numpy.sum(windows * windows)
+
+    mine = fc.grad(lambda x: fnp.sum(lax.reduce_window(x, 0.0, lambda a, b: a + b, (2, 2)) ** 2))
+    theirs = jax.grad(
+        lambda x: jnp.sum(jlax.reduce_window(x, 0.0, jlax.add, (2, 2), (1, 1), "VALID") ** 2)
+    )
+    check(mine(x), theirs(x))
+    check(total(fc, lambda a, b: a + b), total(jax, jlax.add))
+
+
+def test_reduce_window_that_does_not_fit():
+    x = normal(3)
     with pytest.raises(ValueError, match=r"window_dimensions .* a positive number for each"):
-        lax.reduce_window(normal(3), 0.0, lax.add, (0,), (1,), [(0, 0)])
+        lax.reduce_window(x, 0.0, lax.add, (0,), (1,), [(0, 0)])
+    with pytest.raises(ValueError, match=r"window_strides \(\) must be 1 positive numbers"):
+        lax.reduce_window(x, 0.0, lax.add, (1,), ())
+    with pytest.raises(ValueError, match="init_value must be a scalar"):
+        lax.reduce_window(x, x, lax.add, (1,))
+    with pytest.raises(TypeError, match="reduce_window: operands and init_values must have one"):
+        lax.reduce_window((x, x), 0.0, lax.add, (1,))
+    with pytest.raises(ValueError, match="reduce_window: the shapes of operands differ"):
+        lax.reduce_window((x, x[:2]), (0.0, 0.0), lambda a, b: a, (1,))
 
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17, 30, 31, 64, 77, 97, 143, 210, 221, 1000, 1009]

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <farcall/core/export.h>
@@ -41,6 +42,11 @@ FARCALL_API Qr qr(const Array& x, bool full_matrices = true);
 // The order in which to take the columns of x so that the diagonal of R falls: each is the one that
 // is farthest from those before it.
 FARCALL_API Array qr_order(const Array& x);
+// Q R = x with its columns in the order of qr_order, int32.
+struct PivotedQr {
+  Array q, r, order;
+};
+FARCALL_API PivotedQr pivoted_qr(const Array& x, bool full_matrices = true);
 // R above the diagonal, and below it the vectors of the reflections whose product is Q.
 struct Geqrf {
   Array a, taus;
@@ -49,18 +55,22 @@ FARCALL_API Geqrf geqrf(const Array& x);
 // The first columns of the product of the reflections, as many as `a` has.
 FARCALL_API Array householder_product(const Array& a, const Array& taus);
 
+// The first of the values that are wanted and the one after the last; all if left out.
+using Subset = std::optional<std::pair<int64_t, int64_t>>;
+
 // Hermitian x = V diag(w) V^H, w ascending. Reads the lower (upper) triangle, or (x + x^H) / 2.
 struct Eigh {
   Array v, w;
 };
-FARCALL_API Eigh eigh(const Array& x, bool lower = true, bool symmetrize_input = true);
+FARCALL_API Eigh eigh(const Array& x, bool lower = true, bool symmetrize_input = true,
+                      const Subset& subset = {});
 
-// x = U diag(s) Vh, s descending; U and Vh are square when full_matrices.
+// x = U diag(s) Vh, s descending; U and Vh are square when full_matrices, which a subset refuses.
 struct Svd {
   Array u, s, vh;
 };
-FARCALL_API Svd svd(const Array& x, bool full_matrices = true);
-FARCALL_API Array singular_values(const Array& x);
+FARCALL_API Svd svd(const Array& x, bool full_matrices = true, const Subset& subset = {});
+FARCALL_API Array singular_values(const Array& x, const Subset& subset = {});
 
 // Complex eigenvalues w with x V = V diag(w), and U^H x = diag(w) U^H; vectors that are not asked
 // for are null. Their derivatives exist only where eigenvalues are distinct and must be asked for.

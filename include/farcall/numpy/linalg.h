@@ -33,7 +33,7 @@ struct SvdOptions {
   bool hermitian = false;  // `a` is known to be Hermitian, which is faster
   // The first singular value and the one after the last, in descending order; needs
   // full_matrices = false.
-  std::optional<std::pair<int64_t, int64_t>> subset = {};
+  farcall::linalg::Subset subset = {};
 };
 FARCALL_API farcall::linalg::Svd svd(const Array& a, const SvdOptions& options = {});
 // Descending; full_matrices changes nothing.

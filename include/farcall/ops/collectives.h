@@ -49,6 +49,12 @@ FARCALL_API Array psum_scatter(const Array& x, const std::string& axis,
 FARCALL_API Array ppermute(const Array& x, const std::string& axis,
                            ListOf<std::pair<int64_t, int64_t>> perm);
 
+// x with its dimension `dimension`, which has the size of the axis, exchanged with the axis.
+FARCALL_API Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension);
+// The x of element `source`, for all elements. Raises INVALID_ARGUMENT for an element that there is
+// not.
+FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source);
+
 // The number of the element, int32, and how many there are.
 FARCALL_API Array axis_index(const AxisNames& axes);
 FARCALL_API int64_t axis_size(const AxisNames& axes);

@@ -18,6 +18,10 @@ namespace farcall::lax {
 // when the operands do not fit.
 FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params = {});
 
+// The shape of the result for operands of these shapes.
+FARCALL_API Shape conv_general_dilated_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                             ConvParams params = {});
+
 // ---- paddings and orders of dimensions ----
 // kSame: as many results as there are steps in the dimension, zeros on both sides, the odd one
 // behind; kSameLower: the odd one before; kValid: no zeros.
@@ -57,6 +61,12 @@ FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int6
                                  PaddingKind padding, const ConvTransposeOptions& options = {});
 FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
                                  const Padding& padding, const ConvTransposeOptions& options = {});
+FARCALL_API Shape conv_transpose_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                       ListOf<int64_t> strides, PaddingKind padding,
+                                       const ConvTransposeOptions& options = {});
+FARCALL_API Shape conv_transpose_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                       ListOf<int64_t> strides, const Padding& padding,
+                                       const ConvTransposeOptions& options = {});
 
 // The patches of lhs that a convolution with weights of these spatial sizes sees, as features of
 // the result: the features of lhs, and within each the places of a patch in row-major order.

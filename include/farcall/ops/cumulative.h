@@ -31,5 +31,11 @@ struct TopK {
   Array values, indices;
 };
 FARCALL_API TopK top_k(const Array& x, int64_t k, int64_t axis);
+// The k largest and the k smallest elements, of which at least a part of `recall_target`, in
+// (0, 1], has to be found: here all of them. The axis may count from the end.
+FARCALL_API TopK approx_max_k(const Array& x, int64_t k, int64_t axis = -1,
+                              double recall_target = 0.95);
+FARCALL_API TopK approx_min_k(const Array& x, int64_t k, int64_t axis = -1,
+                              double recall_target = 0.95);
 
 }  // namespace farcall::lax

@@ -1,10 +1,8 @@
-// Reductions by any function of two values, and products of rows in groups (namespace
-// farcall::lax).
+// Reductions by any function of two values (namespace farcall::lax).
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,11 +20,5 @@ using Combine = std::function<std::vector<Array>(std::span<const Array>, std::sp
 // computation gives values of other types than the operands.
 FARCALL_API std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
                                       const Combine& computation, ListOf<int64_t> dimensions);
-
-// The rows of lhs [m, k], in groups that follow one another, each times the matrix of its group in
-// rhs [g, k, n]; group_sizes, integers [g], says how many rows each group has. Rows behind the last
-// group give 0. The result is [m, n]. Raises INVALID_ARGUMENT for other shapes.
-FARCALL_API Array ragged_dot(const Array& lhs, const Array& rhs, const Array& group_sizes,
-                             std::optional<DType> preferred_element_type = {});
 
 }  // namespace farcall::lax

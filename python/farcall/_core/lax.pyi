@@ -207,6 +207,33 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: .
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: ...
 def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array: ...
 def top_k(operand: ArrayLike, k: int, axis: int = -1) -> list[Array]: ...
+def approx_max_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]: ...
+def approx_min_k(
+    operand: ArrayLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Array, Array]: ...
+
+# Shapes and products.
+def broadcast(operand: ArrayLike, sizes: Sequence[int]) -> Array: ...
+def broadcast_to_rank(x: ArrayLike, rank: int) -> Array: ...
+def collapse(
+    operand: ArrayLike, start_dimension: int, stop_dimension: int | None = None
+) -> Array: ...
+def tile(operand: ArrayLike, reps: Sequence[int]) -> Array: ...
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array]: ...
+def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array: ...
+def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array: ...
 
 # For farcall's own Python.
 def _sort_operands(
@@ -216,86 +243,104 @@ def _conv_general_dilated(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int],
-    rhs_dilation: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
     dimension_numbers: Sequence[Sequence[int]],
     feature_group_count: int,
     batch_group_count: int,
+    precision: Any,
+    preferred_element_type: Any,
 ) -> Array: ...
 def _conv_transpose(
     lhs: ArrayLike,
     rhs: ArrayLike,
     strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    rhs_dilation: Sequence[int],
+    padding: Any,
+    rhs_dilation: Sequence[int] | None,
     dimension_numbers: Sequence[Sequence[int]] | None,
     transpose_kernel: bool,
+    precision: Any,
+    preferred_element_type: Any,
     use_consistent_padding: bool,
 ) -> Array: ...
 def _conv_general_dilated_patches(
     lhs: ArrayLike,
     filter_shape: Sequence[int],
     window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
-    lhs_dilation: Sequence[int],
-    rhs_dilation: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
     dimension_numbers: Sequence[Sequence[int]],
+    precision: Any,
+    preferred_element_type: Any,
 ) -> Array: ...
 def _conv_general_dilated_local(
     lhs: ArrayLike,
     rhs: ArrayLike,
     window_strides: Sequence[int],
-    padding: str | Sequence[tuple[int, int]],
+    padding: Any,
     filter_shape: Sequence[int],
-    lhs_dilation: Sequence[int],
-    rhs_dilation: Sequence[int],
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
     dimension_numbers: Sequence[Sequence[int]],
+    precision: Any,
 ) -> Array: ...
 def _conv_specs(lhs: str, rhs: str, out: str, /) -> tuple[list[int], list[int], list[int]]: ...
 def _padding_for(
-    kind: Any, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], /
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
 ) -> list[tuple[int, int]]: ...
+def _conv_shape(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    dimension_numbers: Sequence[Sequence[int]],
+    window_strides: Sequence[int],
+    padding: Any,
+    batch_group_count: int,
+) -> tuple[int, ...]: ...
+def _conv_transpose_shape(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Sequence[Sequence[int]],
+) -> tuple[int, ...]: ...
+def _dot(lhs: ArrayLike, rhs: ArrayLike, precision: Any, preferred_element_type: Any) -> Array: ...
 def _ragged_dot(
     lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, preferred_element_type: Any
 ) -> Array: ...
 def _reduce(
     operands: Sequence[Array], init_values: Sequence[Array], computation: Any, dimensions: Any
 ) -> list[Array]: ...
-def _fft(x: ArrayLike, fft_type: str, fft_lengths: Sequence[int], /) -> Array: ...
-def _reduce_window_sum(
+def _fft(x: ArrayLike, fft_type: str, fft_lengths: Sequence[int]) -> Array: ...
+def _reduce_window(
     operand: ArrayLike,
+    init_value: ArrayLike,
+    computation: str,
     window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int],
-    window_dilation: Sequence[int],
-    /,
+    window_strides: Sequence[int] | None,
+    padding: Any,
+    base_dilation: Sequence[int] | None,
+    window_dilation: Sequence[int] | None,
 ) -> Array: ...
-def _reduce_window_prod(
-    operand: ArrayLike,
+def _reduce_window_by(
+    operands: Sequence[ArrayLike],
+    init_values: Sequence[ArrayLike],
+    computation: Any,
     window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int],
-    window_dilation: Sequence[int],
-    /,
-) -> Array: ...
-def _reduce_window_max(
-    operand: ArrayLike,
+    window_strides: Sequence[int] | None,
+    padding: Any,
+    base_dilation: Sequence[int] | None,
+    window_dilation: Sequence[int] | None,
+) -> list[Array]: ...
+def _reduce_window_shape(
+    operand_shape: Sequence[int],
     window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int],
-    window_dilation: Sequence[int],
-    /,
-) -> Array: ...
-def _reduce_window_min(
-    operand: ArrayLike,
-    window_dimensions: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Sequence[int],
-    window_dilation: Sequence[int],
-    /,
-) -> Array: ...
+    window_strides: Sequence[int] | None,
+    padding: Any,
+    base_dilation: Sequence[int] | None,
+    window_dilation: Sequence[int] | None,
+) -> tuple[int, ...]: ...

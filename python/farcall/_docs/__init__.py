@@ -20,6 +20,7 @@ from farcall._docs import primitives as primitives
 from farcall._docs import reductions as reductions
 from farcall._docs import shapes as shapes
 from farcall._docs import special_functions as special_functions
+from farcall._docs import strict_arrays as strict_arrays
 from farcall._docs.document import document
 
 document(

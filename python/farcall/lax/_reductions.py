@@ -12,6 +12,25 @@ __all__ = ["reduce", "reduce_xor"]
 _f: Any = _core.numpy
 
 
+def operands_and_computation(
+    function: str, operands: Any, init_values: Any, computation: Callable[[Any, Any], Any]
+) -> tuple[list[Any], list[Any], Callable[[list[Any], list[Any]], list[Any]], Any]:
+    """The leaves of the operands, their init values, and the computation as one of lists."""
+    leaves, structure = tree.flatten(operands)
+    starts, start_structure = tree.flatten(init_values)
+    if structure != start_structure or not leaves:
+        raise TypeError(
+            f"{function}: operands and init_values must have one structure, got {structure} and "
+            f"{start_structure}"
+        )
+
+    def combined(a: list[Any], b: list[Any]) -> list[Any]:
+        result = computation(structure.unflatten(a), structure.unflatten(b))
+        return structure.flatten_up_to(result)
+
+    return leaves, starts, combined, structure
+
+
 def reduce(
     operands: Any,
     init_values: Any,
@@ -35,18 +54,9 @@ def reduce(
     """
     if out_sharding is not None:
         raise NotImplementedError("reduce: out_sharding must be None")
-    leaves, structure = tree.flatten(operands)
-    starts, start_structure = tree.flatten(init_values)
-    if structure != start_structure or not leaves:
-        raise TypeError(
-            f"reduce: operands and init_values must have one structure, got {structure} and "
-            f"{start_structure}"
-        )
-
-    def combined(a: list[Any], b: list[Any]) -> list[Any]:
-        result = computation(structure.unflatten(a), structure.unflatten(b))
-        return structure.flatten_up_to(result)
-
+    leaves, starts, combined, structure = operands_and_computation(
+        "reduce", operands, init_values, computation
+    )
     return structure.unflatten(_core.lax._reduce(leaves, starts, combined, dimensions))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from farcall import _core
 from farcall._core import Array
 from farcall._core import linalg as _functions
 from farcall._core.linalg import cholesky as cholesky
@@ -44,11 +43,7 @@ def qr(
       use_magma: for programs written for JAX; without effect.
     """
     del use_magma
-    if pivoting:
-        order = _functions.qr_order(x)
-        x = _core.numpy.take_along_axis(x, order[..., None, :], -1)
-        return *_functions.qr(x, full_matrices=full_matrices), order
-    return _functions.qr(x, full_matrices=full_matrices)
+    return _functions._qr(x, pivoting, full_matrices)
 
 
 def eigh(
@@ -69,11 +64,7 @@ def eigh(
       subset_by_index: first eigenvalue and the one after the last, in ascending order.
     """
     del sort_eigenvalues
-    v, w = _functions.eigh(x, lower, symmetrize_input)
-    if subset_by_index is None:
-        return v, w
-    first, end = subset_by_index
-    return v[..., first:end], w[..., first:end]
+    return _functions._eigh(x, lower, symmetrize_input, subset_by_index)
 
 
 def svd(
@@ -91,13 +82,9 @@ def svd(
       compute_uv: whether they are computed.
       subset_by_index: first singular value and the one after the last, in descending order.
     """
-    part = slice(None) if subset_by_index is None else slice(*subset_by_index)
-    if not compute_uv:
-        return _functions.singular_values(x)[..., part]
-    if subset_by_index is not None and full_matrices:
-        raise ValueError("svd: subset_by_index needs full_matrices=False")
-    u, s, vh = _functions.svd(x, full_matrices)
-    return (u, s, vh) if subset_by_index is None else (u[..., part], s[..., part], vh[..., part, :])
+    if compute_uv:
+        return _functions._svd(x, full_matrices, subset_by_index)
+    return _functions._singular_values(x, subset_by_index)
 
 
 def eig(

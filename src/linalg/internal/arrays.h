@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <farcall/linalg/linalg.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/trace/array.h>
@@ -35,6 +36,8 @@ Array transposed(const Array& x);
 Array adjoint(const Array& x);
 // (x + x^H) / 2
 Array symmetrized(const Array& x);
+// A part of the last dimension. Raises INVALID_ARGUMENT naming `function` where it is none.
+Array last_part(std::string_view function, const Array& x, const Subset& part);
 // The main diagonal of each matrix, as the last dimension.
 Array diagonal(const Array& x);
 Array eye(int64_t size, DType dtype);

@@ -1,16 +1,21 @@
 // top_k: the largest elements along one axis and where they are.
 #include <farcall/primitives/cumulative.h>
 
+#include <functional>
 #include <limits>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/ops/cumulative.h>
+#include <farcall/ops/lax.h>
 #include <farcall/ops/numpy_indexing.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
 #include <farcall/trace/rules.h>
 
+#include "ops/internal/numpy.h"
 #include "ops/internal/register.h"
 #include "ops/internal/rules.h"
 #include "ops/internal/type_rules.h"
@@ -79,11 +84,33 @@ std::vector<Array> bind_top_k(const Array& x, const TopKParams& params) {
   return bind_primitive(kTopK, make_params(params), {&x, 1});
 }
 
+// The k largest elements of x, or of -x.
+lax::TopK approximate(std::string_view function, const Array& x, int64_t k, int64_t axis,
+                      double recall_target, const std::function<Array(const Array&)>& sign) {
+  if (!is_floating(x.dtype())) {
+    invalid_argument(
+        fmt::format("{}: operand must be floats, got {}", function, x.type().to_string()));
+  }
+  if (!(recall_target > 0 && recall_target <= 1)) {
+    invalid_argument(
+        fmt::format("{}: recall_target must lie in (0, 1], got {}", function, recall_target));
+  }
+  const auto [values, indices] = lax::top_k(sign(x), k, normalize_axis(axis, x.rank(), function));
+  return {sign(values), indices};
+}
+
 }  // namespace
 
 lax::TopK lax::top_k(const Array& x, int64_t k, int64_t axis) {
   std::vector<Array> results = bind_top_k(x, {.k = k, .axis = axis});
   return {std::move(results[0]), std::move(results[1])};
+}
+
+lax::TopK lax::approx_max_k(const Array& x, int64_t k, int64_t axis, double recall_target) {
+  return approximate("approx_max_k", x, k, axis, recall_target, std::identity{});
+}
+lax::TopK lax::approx_min_k(const Array& x, int64_t k, int64_t axis, double recall_target) {
+  return approximate("approx_min_k", x, k, axis, recall_target, lax::neg);
 }
 
 }  // namespace farcall

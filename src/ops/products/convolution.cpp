@@ -281,12 +281,8 @@ const Primitive kConv = {.name = "conv_general_dilated",
                          .rules = &kConvRules};
 FARCALL_REGISTER_PRIMITIVE(kConv);
 
-}  // namespace
-
-namespace lax {
-
-Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params) {
-  const size_t rank = lhs.rank(), num_spatial = rank < 2 ? 0 : rank - 2;
+ConvParams with_defaults(ConvParams params, size_t rank) {
+  const size_t num_spatial = rank < 2 ? 0 : rank - 2;
   for (Indices* spec : {&params.lhs_spec, &params.rhs_spec, &params.out_spec}) {
     if (spec->empty()) *spec = all_dimensions(rank);
   }
@@ -294,8 +290,23 @@ Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params
     if (sizes->empty()) sizes->assign(num_spatial, 1);
   }
   if (params.padding.empty()) params.padding.resize(num_spatial);
+  return params;
+}
+
+}  // namespace
+
+namespace lax {
+
+Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params) {
   const Array operands[] = {lhs, rhs};
-  return bind_one(kConv, make_params(std::move(params)), operands);
+  return bind_one(kConv, make_params(with_defaults(std::move(params), lhs.rank())), operands);
+}
+
+Shape conv_general_dilated_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                                 ConvParams params) {
+  const auto known = make_params(with_defaults(std::move(params), lhs_shape.size()));
+  const ShapeDtype types[] = {{DType::kFloat32, lhs_shape}, {DType::kFloat32, rhs_shape}};
+  return to_shape(infer_types(kConv, types, known.get())[0].shape());
 }
 
 }  // namespace lax

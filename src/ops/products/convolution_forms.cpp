@@ -1,6 +1,9 @@
 // What is made of convolutions, and the words for their paddings and orders of dimensions.
 #include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,17 +19,22 @@ namespace {
 
 using Indices = std::vector<int64_t>;
 
-size_t num_spatial(const Array& x) { return x.rank() < 2 ? 0 : x.rank() - 2; }
+using Sizes = std::span<const int64_t>;
+
+size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
+size_t num_spatial(const Array& x) { return num_spatial(x.rank()); }
 
 // The sizes of the dimensions that a spec names behind the first two.
-Indices spatial_sizes(const Array& x, const Indices& spec) {
+Indices spatial_sizes(Sizes shape, const Indices& spec) {
   Indices sizes;
   for (size_t i = 2; i < spec.size(); ++i) {
-    if (spec[i] < 0 || spec[i] >= static_cast<int64_t>(x.rank())) {
-      invalid_argument(fmt::format("conv_general_dilated: {} has no dimension {}",
-                                   x.type().to_string(), spec[i]));
+    if (spec[i] < 0 || spec[i] >= static_cast<int64_t>(shape.size())) {
+      invalid_argument(
+          fmt::format("conv_general_dilated: an operand of shape {} has no dimension "
+                      "{}",
+                      shape_to_string(shape), spec[i]));
     }
-    sizes.push_back(x.shape()[spec[i]]);
+    sizes.push_back(shape[spec[i]]);
   }
   return sizes;
 }
@@ -77,19 +85,19 @@ std::pair<int64_t, int64_t> transposed(PaddingKind kind, int64_t window, int64_t
   return {window - 1, stride - 1 + std::max<int64_t>(window - stride, 0)};
 }
 
+// The convolution that is the transpose of one, its padding left out.
 struct Transposed {
-  Array rhs;
   ConvParams params;
   Indices windows;  // dilated
 };
-Transposed transposed_convolution(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
+Transposed transposed_convolution(Sizes lhs, Sizes rhs, ListOf<int64_t> strides,
                                   const ConvTransposeOptions& options) {
-  const size_t count = num_spatial(lhs);
-  if (strides.size() != count || rhs.rank() != lhs.rank()) {
+  const size_t count = num_spatial(lhs.size());
+  if (strides.size() != count || rhs.size() != lhs.size()) {
     invalid_argument(fmt::format(
-        "conv_transpose: operands of {} spatial dimensions take as many strides, got {} for {} and "
-        "{}",
-        count, strides.size(), lhs.type().to_string(), rhs.type().to_string()));
+        "conv_transpose: operands of {} spatial dimensions take as many strides, got {} for shapes "
+        "{} and {}",
+        count, strides.size(), shape_to_string(lhs), shape_to_string(rhs)));
   }
   ConvSpecs specs;
   if (options.specs) {
@@ -102,19 +110,49 @@ Transposed transposed_convolution(const Array& lhs, const Array& rhs, ListOf<int
     const std::string spatial(kLetters.substr(kLetters.size() - count));
     specs = conv_specs("N" + spatial + "C", spatial + "IO", "N" + spatial + "C");
   }
-  Transposed made = {.rhs = rhs};
-  made.params = {.lhs_dilation = Indices(strides.begin(), strides.end()),
-                 .lhs_spec = specs.lhs,
-                 .out_spec = specs.out,
-                 .rhs_dilation = options.rhs_dilation,
-                 .rhs_spec = specs.rhs};
-  made.windows = dilated_sizes(spatial_sizes(rhs, specs.rhs), options.rhs_dilation);
-  if (options.transpose_kernel) {
-    Indices spatial(specs.rhs.begin() + 2, specs.rhs.end());
-    std::ranges::sort(spatial);
-    made.rhs = numpy::swapaxes(rev(rhs, spatial), specs.rhs[0], specs.rhs[1]);
+  return {{.lhs_dilation = Indices(strides.begin(), strides.end()),
+           .lhs_spec = specs.lhs,
+           .out_spec = specs.out,
+           .rhs_dilation = options.rhs_dilation,
+           .rhs_spec = specs.rhs},
+          dilated_sizes(spatial_sizes(rhs, specs.rhs), options.rhs_dilation)};
+}
+
+ConvParams with_padding(Transposed made, PaddingKind padding, const ConvTransposeOptions&) {
+  if (padding == PaddingKind::kSameLower) {
+    invalid_argument("conv_transpose: padding must be 'SAME' or 'VALID', got 'SAME_LOWER'");
   }
-  return made;
+  for (size_t i = 0; i < made.windows.size(); ++i) {
+    made.params.padding.push_back(
+        transposed(padding, made.windows[i], made.params.lhs_dilation[i]));
+  }
+  return std::move(made.params);
+}
+
+ConvParams with_padding(Transposed made, const Padding& padding,
+                        const ConvTransposeOptions& options) {
+  made.params.padding = padding;
+  if (options.use_consistent_padding) {
+    for (size_t i = 0; i < std::min(padding.size(), made.windows.size()); ++i) {
+      const auto [before, behind] = padding[i];
+      made.params.padding[i] = {checked_difference(made.windows[i] - 1, before),
+                                checked_difference(made.windows[i] - 1, behind)};
+    }
+  }
+  return std::move(made.params);
+}
+
+template <class AnyPadding>
+Array transpose_by(const AnyPadding& padding, const Array& lhs, const Array& rhs,
+                   ListOf<int64_t> strides, const ConvTransposeOptions& options) {
+  ConvParams params = with_padding(
+      transposed_convolution(lhs.shape(), rhs.shape(), strides, options), padding, options);
+  if (!options.transpose_kernel) return conv_general_dilated(lhs, rhs, std::move(params));
+  const Indices& spec = params.rhs_spec;
+  Indices spatial(spec.begin() + 2, spec.end());
+  std::ranges::sort(spatial);
+  const Array turned = numpy::swapaxes(rev(rhs, spatial), spec[0], spec[1]);
+  return conv_general_dilated(lhs, turned, std::move(params));
 }
 
 }  // namespace
@@ -153,7 +191,7 @@ Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_s
   or_in_order(spec, lhs.rank());
   or_ones(strides, num_spatial(lhs));
   return padding_for(
-      kind, dilated_sizes(spatial_sizes(lhs, spec), params.lhs_dilation),
+      kind, dilated_sizes(spatial_sizes(lhs.shape(), spec), params.lhs_dilation),
       dilated_sizes(Indices(filter_shape.begin(), filter_shape.end()), params.rhs_dilation),
       strides);
 }
@@ -161,7 +199,7 @@ Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_s
 Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind padding,
                            ConvParams params) {
   or_in_order(params.rhs_spec, rhs.rank());
-  params.padding = padding_for(padding, lhs, spatial_sizes(rhs, params.rhs_spec), params);
+  params.padding = padding_for(padding, lhs, spatial_sizes(rhs.shape(), params.rhs_spec), params);
   return conv_general_dilated(lhs, rhs, std::move(params));
 }
 
@@ -177,28 +215,28 @@ ConvSpecs conv_specs(std::string_view lhs, std::string_view rhs, std::string_vie
 
 Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
                      PaddingKind padding, const ConvTransposeOptions& options) {
-  if (padding == PaddingKind::kSameLower) {
-    invalid_argument("conv_transpose: padding must be 'SAME' or 'VALID', got 'SAME_LOWER'");
-  }
-  Transposed made = transposed_convolution(lhs, rhs, strides, options);
-  for (size_t i = 0; i < strides.size(); ++i) {
-    made.params.padding.push_back(transposed(padding, made.windows[i], strides[i]));
-  }
-  return conv_general_dilated(lhs, made.rhs, std::move(made.params));
+  return transpose_by(padding, lhs, rhs, strides, options);
 }
-
 Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
                      const Padding& padding, const ConvTransposeOptions& options) {
-  Transposed made = transposed_convolution(lhs, rhs, strides, options);
-  made.params.padding = padding;
-  if (options.use_consistent_padding) {
-    for (size_t i = 0; i < std::min(padding.size(), made.windows.size()); ++i) {
-      const auto [before, behind] = padding[i];
-      made.params.padding[i] = {checked_difference(made.windows[i] - 1, before),
-                                checked_difference(made.windows[i] - 1, behind)};
-    }
-  }
-  return conv_general_dilated(lhs, made.rhs, std::move(made.params));
+  return transpose_by(padding, lhs, rhs, strides, options);
+}
+
+Shape conv_transpose_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                           ListOf<int64_t> strides, PaddingKind padding,
+                           const ConvTransposeOptions& options) {
+  return conv_general_dilated_shape(
+      lhs_shape, rhs_shape,
+      with_padding(transposed_convolution(lhs_shape, rhs_shape, strides, options), padding,
+                   options));
+}
+Shape conv_transpose_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t> rhs_shape,
+                           ListOf<int64_t> strides, const Padding& padding,
+                           const ConvTransposeOptions& options) {
+  return conv_general_dilated_shape(
+      lhs_shape, rhs_shape,
+      with_padding(transposed_convolution(lhs_shape, rhs_shape, strides, options), padding,
+                   options));
 }
 
 Array conv_general_dilated_patches(const Array& lhs, ListOf<int64_t> filter_shape,

@@ -141,7 +141,9 @@ FARCALL_REGISTER_PRIMITIVE(kFft);
 namespace lax {
 
 Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths) {
-  return bind_one(kFft, make_params(FftParams{to_shape(fft_lengths), fft_type}), {&x, 1});
+  const bool takes_reals = fft_type == "RFFT" || !is_floating(x.dtype());
+  const Array operand = takes_reals ? x : convert_element_type(x, complex_of(x.dtype()));
+  return bind_one(kFft, make_params(FftParams{to_shape(fft_lengths), fft_type}), {&operand, 1});
 }
 
 }  // namespace lax

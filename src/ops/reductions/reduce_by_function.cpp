@@ -1,12 +1,16 @@
+// Reductions by any function of two values, of dimensions and of windows.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
+#include <farcall/ops/indexing.h>
 #include <farcall/ops/lax.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
+#include <farcall/ops/numpy_indexing.h>
 #include <farcall/ops/reduce.h>
+#include <farcall/ops/reduce_window.h>
 #include <farcall/trace/batch.h>
 
 namespace farcall::lax {
@@ -54,6 +58,17 @@ std::vector<Array> each(std::span<const Array> arrays,
 }
 
 Array flat(const Array& x) { return numpy::reshape(x, {-1}); }
+
+// Dimension `dim` as two: the places of the window, and its elements at each.
+Array windows_along(const Array& x, int64_t dim, int64_t count, int64_t size, int64_t stride,
+                    int64_t dilation) {
+  const auto steps = [](int64_t num, int64_t step) {
+    return numpy::multiply(iota(DType::kInt64, {num}, 0), Array(step));
+  };
+  const Array places = numpy::add(numpy::expand_dims(steps(count, stride), {1}),
+                                  numpy::expand_dims(steps(size, dilation), {0}));
+  return numpy::take(x, places, dim, {.mode = "clip"});
+}
 
 }  // namespace
 
@@ -113,27 +128,41 @@ std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
   return each(results, [&](const Array& x) { return numpy::reshape(x, rest); });
 }
 
-Array ragged_dot(const Array& lhs, const Array& rhs, const Array& group_sizes,
-                 std::optional<DType> preferred_element_type) {
-  if (lhs.rank() != 2 || rhs.rank() != 3 || group_sizes.rank() != 1 ||
-      group_sizes.shape()[0] != rhs.shape()[0] || lhs.shape()[1] != rhs.shape()[1]) {
-    invalid_argument(fmt::format(
-        "ragged_dot: lhs must be [m, k], rhs [g, k, n] and group_sizes [g], got {}, {} and {}",
-        lhs.type().to_string(), rhs.type().to_string(), group_sizes.type().to_string()));
+std::vector<Array> reduce_window(ListOf<Array> operands, ListOf<Array> init_values,
+                                 const Combine& computation, ReduceWindowParams window) {
+  if (operands.empty() || operands.size() != init_values.size()) {
+    throw TypeError(
+        fmt::format("reduce_window: needs operands, and an init value for each; got {} and {}",
+                    operands.size(), init_values.size()));
   }
-  const auto wanted = [&](const Array& x) {
-    return preferred_element_type ? numpy::astype(x, *preferred_element_type) : x;
-  };
-  const Array x = wanted(lhs), y = wanted(rhs);
-  const Array sizes = numpy::astype(group_sizes, DType::kInt32);
-  const Array ends = numpy::cumsum(sizes, 0);
-  const Array row = iota(DType::kInt32, {x.shape()[0], 1}, 0);
-  const Array is_in = numpy::logical_and(numpy::less(row, ends),
-                                         numpy::greater_equal(row, numpy::subtract(ends, sizes)));
-  // [m, g, k]: each row in the place of its group.
-  const Array parts = numpy::where(numpy::expand_dims(is_in, {2}), numpy::expand_dims(x, {1}),
-                                   numpy::zeros({}, x.dtype()));
-  return numpy::tensordot(parts, y, {1, 2}, {0, 1});
+  const auto rank = static_cast<int64_t>(operands[0].rank());
+  for (auto* sizes : {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
+    if (sizes->empty()) sizes->assign(static_cast<size_t>(rank), 1);
+  }
+  if (window.padding.empty()) window.padding.resize(static_cast<size_t>(rank));
+  const Shape counts = reduce_window_shape(operands[0].shape(), window);
+
+  std::vector<Array> covered;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!std::ranges::equal(operands[i].shape(), operands[0].shape())) {
+      invalid_argument(fmt::format("reduce_window: the shapes of operands differ: {} and {}",
+                                   operands[0].type().to_string(), operands[i].type().to_string()));
+    }
+    PaddingConfig config;
+    for (size_t dim = 0; dim < window.padding.size(); ++dim) {
+      config.push_back(
+          {window.padding[dim].first, window.padding[dim].second, window.base_dilation[dim] - 1});
+    }
+    Array x = pad(operands[i], numpy::astype(init_values[i], operands[i].dtype()), config);
+    for (int64_t dim = rank - 1; dim >= 0; --dim) {
+      x = windows_along(x, dim, counts[dim], window.window_dimensions[dim],
+                        window.window_strides[dim], window.window_dilation[dim]);
+    }
+    covered.push_back(x);
+  }
+  std::vector<int64_t> elements;
+  for (int64_t dim = 0; dim < rank; ++dim) elements.push_back(2 * dim + 1);
+  return reduce(covered, init_values, computation, elements);
 }
 
 }  // namespace farcall::lax

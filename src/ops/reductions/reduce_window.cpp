@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/ops/lax.h>
+#include <farcall/ops/numpy.h>
 #include <farcall/ops/reduce_window.h>
 #include <farcall/trace/batch.h>
 #include <farcall/trace/differentiate.h>
+#include <farcall/trace/interpreter.h>
 #include <farcall/trace/rules.h>
 
 #include "ops/internal/register.h"
@@ -261,13 +264,47 @@ Array bind_selection(const Primitive& primitive, const Array& x, const Array& op
   return bind_one(primitive, make_params(params), operands);
 }
 
-Array apply_window(const Primitive& primitive, const Array& x, ReduceWindowParams window) {
-  const size_t rank = x.rank();
+ReduceWindowParams with_defaults(ReduceWindowParams window, size_t rank) {
   for (Indices* sizes : {&window.window_strides, &window.base_dilation, &window.window_dilation}) {
     if (sizes->empty()) sizes->assign(rank, 1);
   }
   if (window.padding.empty()) window.padding.resize(rank);
-  return bind_one(primitive, make_params(std::move(window)), {&x, 1});
+  return window;
+}
+
+Array apply_window(const Primitive& primitive, const Array& x, ReduceWindowParams window) {
+  return bind_one(primitive, make_params(with_defaults(std::move(window), x.rank())), {&x, 1});
+}
+
+struct KnownReduction {
+  const Primitive& primitive;
+  Array (*combine)(const Array& x, const Array& y);
+  Array (*reduce)(const Array& x, ListOf<int64_t> axes);
+};
+const KnownReduction& known_reduction(lax::WindowReduction reduction) {
+  using enum lax::WindowReduction;
+  static const KnownReduction sum{kWindowSum, lax::add, lax::reduce_sum},
+      prod{kWindowProd, lax::mul, lax::reduce_prod}, max{kWindowMax, lax::max, lax::reduce_max},
+      min{kWindowMin, lax::min, lax::reduce_min};
+  switch (reduction) {
+    case kSum:
+      return sum;
+    case kProd:
+      return prod;
+    case kMax:
+      return max;
+    case kMin:
+      return min;
+  }
+  invalid_argument("reduce_window: there is no such reduction");
+}
+
+// Whether it is known that a reduction with this scalar changes nothing.
+bool is_identity(const Array& init, const KnownReduction& reduction) {
+  if (!init.has_known_values()) return false;
+  InterpreterScope scope(evaluator());
+  const Array identity = reduction.reduce(numpy::zeros({0}, init.dtype()), {0});
+  return lax::eq(Array(init.type(), init.storage()), identity).item<bool>();
 }
 
 }  // namespace
@@ -285,6 +322,39 @@ Array reduce_window_max(const Array& x, ReduceWindowParams window) {
 }
 Array reduce_window_min(const Array& x, ReduceWindowParams window) {
   return apply_window(kWindowMin, x, std::move(window));
+}
+
+Array reduce_window(const Array& x, const Array& init_value, WindowReduction reduction,
+                    ReduceWindowParams window) {
+  if (init_value.rank() != 0) {
+    invalid_argument(fmt::format("reduce_window: init_value must be a scalar, got {}",
+                                 init_value.type().to_string()));
+  }
+  const KnownReduction& known = known_reduction(reduction);
+  const Array reduced = apply_window(known.primitive, x, std::move(window));
+  const Array init = convert_element_type(init_value, x.dtype());
+  return is_identity(init, known) ? reduced : known.combine(reduced, init);
+}
+
+Padding padding_for(PaddingKind kind, ListOf<int64_t> shape, const ReduceWindowParams& window) {
+  const ReduceWindowParams p = with_defaults(window, shape.size());
+  const auto dilated_sizes = [](ListOf<int64_t> sizes, const Indices& dilation) {
+    if (sizes.size() != dilation.size()) {
+      invalid_argument(fmt::format("reduce_window: {} sizes and {} dilations differ in number",
+                                   sizes.size(), dilation.size()));
+    }
+    Indices result;
+    for (size_t i = 0; i < sizes.size(); ++i) result.push_back(dilated(sizes[i], dilation[i]));
+    return result;
+  };
+  return padding_for(kind, dilated_sizes(shape, p.base_dilation),
+                     dilated_sizes(p.window_dimensions, p.window_dilation), p.window_strides);
+}
+
+Shape reduce_window_shape(ListOf<int64_t> shape, ReduceWindowParams window) {
+  const ReduceWindowParams p = with_defaults(std::move(window), shape.size());
+  return with_error_prefix("reduce_window",
+                           [&] { return window_shape(ShapeDtype(DType::kFloat32, shape), p); });
 }
 
 }  // namespace lax

@@ -405,6 +405,18 @@ Array ppermute(const Array& x, const std::string& axis, ListOf<std::pair<int64_t
   return bind(kPpermute, PpermuteParams{axis, {perm.begin(), perm.end()}}, x);
 }
 
+Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension) {
+  return all_to_all(x, axis, dimension, dimension);
+}
+Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source) {
+  const int64_t size = size_of("pbroadcast", axes);
+  if (source < 0 || source >= size) {
+    invalid_argument(fmt::format("pbroadcast: source {} does not lie in [0, {})", source, size));
+  }
+  const Array is_source = numpy::equal(axis_index(axes), Array(source));
+  const Array sum = psum(numpy::where(is_source, x, numpy::zeros({}, x.dtype())), axes);
+  return convert_element_type(sum, x.dtype());
+}
 Array axis_index(const AxisNames& axes) {
   size_of("axis_index", axes);
   Array index;

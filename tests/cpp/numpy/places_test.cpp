@@ -1,15 +1,21 @@
 // Places, padding, and what is made of convolutions and reductions, against closed forms.
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <farcall/numpy/matrices.h>
 #include <farcall/numpy/places.h>
 #include <farcall/numpy/shapes.h>
 #include <farcall/ops/convolution.h>
+#include <farcall/ops/cumulative.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
+#include <farcall/ops/products.h>
 #include <farcall/ops/reduce.h>
+#include <farcall/ops/reduce_window.h>
+#include <farcall/ops/structure.h>
 #include <farcall/trace/jit.h>
 
 #include "rows.h"
@@ -19,6 +25,8 @@ namespace {
 
 using numpy::Outside;
 using testing::HasSubstr;
+
+Shape shape_of(const Array& x) { return {x.shape().begin(), x.shape().end()}; }
 
 const Array kX = Array::of<double>({3, 0, 5, 0});
 const Array kMatrix = numpy::reshape(numpy::arange(0, 6), {2, 3});
@@ -208,12 +216,91 @@ TEST(Reductions, ByAnyFunction) {
        lax::ragged_dot(rows, matrices, Array::of<int32_t>({1, 1})),
        {0, 1, 50, 50, 0, 0}},
   });
+  const lax::Combine greater = [](auto a, auto b) {
+    return std::vector<Array>{numpy::maximum(a[0], b[0])};
+  };
+  const Array line = Array::of<float>({3, 1, 4, 1, 5});
+  const ReduceWindowParams pairs = {
+      .padding = {{1, 0}}, .window_dimensions = {2}, .window_strides = {2}};
+  check({
+      {"windows by a function", lax::reduce_window({line}, {-9.0F}, greater, pairs)[0], {3, 4, 5}},
+      {"windows", lax::reduce_window(line, -9.0F, lax::WindowReduction::kMax, pairs), {3, 4, 5}},
+      {"and a scalar",
+       lax::reduce_window(line, 4.5F, lax::WindowReduction::kMax, pairs),
+       {4.5, 4.5, 5}},
+      {"added to one",
+       lax::reduce_window(line, 1.0F, lax::WindowReduction::kSum, pairs),
+       {4, 6, 7}},
+  });
+  EXPECT_EQ(lax::reduce_window_shape({5}, pairs), (Shape{3}));
+  EXPECT_EQ(lax::padding_for(lax::PaddingKind::kSame, {5}, pairs), (Padding{{0, 1}}));
   const auto wider = [](std::span<const Array> a, std::span<const Array>) {
     return std::vector<Array>{numpy::astype(a[0], DType::kFloat64)};
   };
   EXPECT_THAT(message_of([&] { lax::reduce({x}, {0}, wider, {0}); }), HasSubstr("as it takes"));
   EXPECT_THAT(message_of([&] { lax::reduce({x}, {0}, wider, {2}); }),
               HasSubstr("are no dimensions"));
+}
+
+TEST(Structure, OfStrictFunctions) {
+  check({
+      {"broadcast", lax::broadcast(Array::of<int32_t>({1, 2}), {2}), {1, 2, 1, 2}},
+      {"tile", lax::tile(kMatrix, {1, 2}), {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}},
+      {"split", lax::split(kMatrix, {1, 2}, -1)[1], {1, 2, 4, 5}},
+      {"slices at indices",
+       lax::index_take(kMatrix, {Array::of<int32_t>({2, 0, 2})}, {1}),
+       {2, 5, 0, 3, 2, 5}},
+      {"dot", lax::dot(kMatrix, Array::of<int32_t>({1, 0, 1})), {2, 8}},
+      {"stacked matrices",
+       lax::batch_matmul(lax::broadcast(kMatrix, {2}), numpy::ones({2, 3, 1}, DType::kInt32)),
+       {3, 12, 3, 12}},
+      {"least", lax::approx_min_k(kX, 2).values, {0, 0}},
+      {"where they are", lax::approx_min_k(kX, 2).indices, {1, 3}},
+      {"greatest", lax::approx_max_k(kX, 1, 0).values, {5}},
+  });
+  EXPECT_EQ(lax::broadcast_to_rank(kMatrix, 4).type().to_string(), "i32[1,1,2,3]");
+  EXPECT_EQ(lax::collapse(numpy::zeros({2, 3, 4}), 1).type().to_string(), "f32[2,12]");
+  EXPECT_EQ(lax::collapse(numpy::zeros({2, 3, 4}), 0, -1).type().to_string(), "f32[6,4]");
+  const std::pair<std::function<void()>, const char*> refused[] = {
+      {[] { lax::broadcast(kX, {-1}); }, "sizes [-1] must not be negative"},
+      {[] { lax::broadcast_to_rank(kMatrix, 1); }, "has more than 1 dimensions"},
+      {[] { lax::collapse(kMatrix, 2, 1); }, "from dimension 2 to 1 there is none"},
+      {[] { lax::tile(kMatrix, {2}); }, "1 repetitions for the dimensions of i32[2,3]"},
+      {[] {
+         lax::split(kMatrix, {1, 1}, 1);
+       },
+       "do not add up to 3, the size of axis 1"},
+      {[] { lax::split(kMatrix, {1}, 2); }, "split: axis 2"},
+      {[] {
+         lax::index_take(kMatrix, {kX, kX}, {1});
+       },
+       "needs a vector of indices for each axis"},
+      {[] {
+         lax::index_take(kMatrix, {kX, kX}, {1, -1});
+       },
+       "name one twice"},
+      {[] { lax::batch_matmul(kX, kX); }, "needs stacked matrices of one rank"},
+      {[] { lax::approx_max_k(kMatrix, 1); }, "operand must be floats, got i32[2,3]"},
+      {[] { lax::approx_max_k(kX, 1, 0, 1.5); }, "recall_target must lie in (0, 1], got 1.5"},
+  };
+  for (const auto& [call, message] : refused) EXPECT_THAT(message_of(call), HasSubstr(message));
+  EXPECT_THROW(lax::dot(numpy::zeros({1, 1, 1}), kX), TypeError);
+}
+
+TEST(Structure, OfConvolutionsBeforeTheyRun) {
+  const ConvParams params = {.padding = {{1, 0}}, .window_strides = {2}};
+  const Array image = numpy::zeros({2, 3, 9}), weights = numpy::zeros({4, 3, 2});
+  EXPECT_EQ(lax::conv_general_dilated_shape({2, 3, 9}, {4, 3, 2}, params),
+            shape_of(lax::conv_general_dilated(image, weights, params)));
+  const lax::ConvTransposeOptions options = {.specs = lax::conv_specs("NCH", "OIH", "NCH")};
+  for (const auto kind : {lax::PaddingKind::kSame, lax::PaddingKind::kValid}) {
+    EXPECT_EQ(lax::conv_transpose_shape({2, 3, 9}, {4, 3, 2}, {3}, kind, options),
+              shape_of(lax::conv_transpose(image, weights, {3}, kind, options)));
+  }
+  EXPECT_THAT(message_of([] {
+                lax::conv_general_dilated_shape({2, 3, 9}, {4, 5, 2});
+              }),
+              HasSubstr("features"));
 }
 
 }  // namespace

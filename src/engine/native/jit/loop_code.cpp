@@ -40,8 +40,8 @@ bool is_on() {
 LoopCode::LoopCode(const Equation& equation)
     : operation_(equation.primitive->name),
       where_(equation.where),
-      params_(equation.params),
-      weight_(weight_of(params_.get())) {}
+      params_(*equation.params),
+      weight_(weight_of(&params_)) {}
 
 bool LoopCode::make_if_worth(int64_t steps) const {
   if (is_made_.load(std::memory_order_acquire)) return entry_.load(std::memory_order_acquire);
@@ -70,8 +70,8 @@ std::string LoopCode::make_code() const {
   if (!can_encode()) return "this processor, or FARCALL_ISA, has no AVX2";
   Code code;
   try {
-    const auto* scan = try_params<ScanParams>(params_.get());
-    code = scan ? lower_scan(*scan) : lower_while(params_as<WhileParams>(params_.get()));
+    const auto* scan = try_params<ScanParams>(&params_);
+    code = scan ? lower_scan(*scan) : lower_while(params_as<WhileParams>(&params_));
   } catch (const Refusal& refusal) {
     return refusal.why;
   }

@@ -21,7 +21,8 @@ bool is_on();
 
 class LoopCode {
  public:
-  // Of an equation that is a scan or a while.
+  // Of an equation that is a scan or a while, of a program that outlives this. No reference is
+  // counted: who holds a program of callbacks is known by its references.
   explicit LoopCode(const Equation& equation);
 
   // Whether to run the code now, before `steps` more steps, which count as run. Any thread may ask.
@@ -47,7 +48,7 @@ class LoopCode {
 
   const std::string_view operation_;
   const SourceLocationPtr where_;
-  const ParamsPtr params_;
+  const Params& params_;
   const int64_t weight_;  // of a step
   mutable std::atomic<int64_t> work_{0};
   mutable std::atomic<const void*> entry_{nullptr};
