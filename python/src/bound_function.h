@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <farcall/core/dtype.h>
+#include <farcall/core/list_of.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/trace/array.h>
 
@@ -131,6 +132,16 @@ nb::object to_python(const std::pair<A, B>& result) {
 
 namespace detail {
 
+// What an argument is kept as while the function runs.
+template <class P>
+struct Held {
+  using type = std::decay_t<P>;
+};
+template <class T>
+struct Held<ListOf<T>> {
+  using type = std::vector<T>;
+};
+
 template <size_t size>
 using AnyFunction = std::function<nb::object(const std::array<nb::handle, size>&)>;
 
@@ -176,8 +187,8 @@ void def_typed(nb::module_& module, const char* name, Function function,
                                const std::array<nb::handle, kSize>& args) {
     return [&]<size_t... i>(std::index_sequence<i...>) {
       // In braces, so that arguments are converted from the first to the last.
-      std::tuple<std::decay_t<P>...> converted{
-          Argument<std::decay_t<P>>::from(args[i], {where, names[i]})...};
+      std::tuple<typename Held<P>::type...> converted{
+          Argument<typename Held<P>::type>::from(args[i], {where, names[i]})...};
       return to_python(std::apply(function, std::move(converted)));
     }
     (std::make_index_sequence<kSize>());

@@ -267,7 +267,7 @@ def test_reduce_window_that_does_not_fit():
     x = normal(3)
     with pytest.raises(ValueError, match=r"window_dimensions .* a positive number for each"):
         lax.reduce_window(x, 0.0, lax.add, (0,), (1,), [(0, 0)])
-    with pytest.raises(ValueError, match=r"window_strides \(\) must be 1 positive numbers"):
+    with pytest.raises(ValueError, match=r"window_strides \[\] must be 1 positive numbers"):
         lax.reduce_window(x, 0.0, lax.add, (1,), ())
     with pytest.raises(ValueError, match="init_value must be a scalar"):
         lax.reduce_window(x, x, lax.add, (1,))

@@ -95,7 +95,8 @@ lax::TopK approximate(std::string_view function, const Array& x, int64_t k, int6
     invalid_argument(
         fmt::format("{}: recall_target must lie in (0, 1], got {}", function, recall_target));
   }
-  const auto [values, indices] = lax::top_k(sign(x), k, normalize_axis(axis, x.rank(), function));
+  const auto [values, indices] =
+      lax::top_k(sign(x), k, numpy::normalize_axis(axis, x.rank(), function));
   return {sign(values), indices};
 }
 

@@ -76,7 +76,7 @@ Array tile(const Array& operand, ListOf<int64_t> repeats) {
 }
 
 std::vector<Array> split(const Array& operand, ListOf<int64_t> sizes, int64_t axis) {
-  axis = normalize_axis(axis, operand.rank(), "split");
+  axis = numpy::normalize_axis(axis, operand.rank(), "split");
   int64_t total = 0;
   for (const int64_t size : sizes) {
     if (size < 0) {
@@ -109,7 +109,8 @@ Array index_take(const Array& src, ListOf<Array> indices, ListOf<int64_t> axes) 
                     indices.size(), shape_to_string(axes)));
   }
   Indices order;
-  for (const int64_t axis : axes) order.push_back(normalize_axis(axis, src.rank(), "index_take"));
+  for (const int64_t axis : axes)
+    order.push_back(numpy::normalize_axis(axis, src.rank(), "index_take"));
   for (int64_t axis = 0; axis < rank_of(src); ++axis) {
     const auto given = std::ranges::count(order, axis);
     if (given > 1) {
@@ -117,7 +118,7 @@ Array index_take(const Array& src, ListOf<Array> indices, ListOf<int64_t> axes) 
     }
     if (given == 0) order.push_back(axis);
   }
-  const std::vector<Index> places(indices.begin(), indices.end());
+  const std::vector<numpy::Index> places(indices.begin(), indices.end());
   return numpy::get(transpose(src, order), places);
 }
 
