@@ -1,4 +1,4 @@
-// What can be said against a call before anything runs.
+// The checks of a call that need not run it.
 #pragma once
 
 #include <farcall/ffi/foreign_call.h>
