@@ -1,14 +1,14 @@
 // For kernel authors: turns C++ functions into handlers that XLA's FFI can call. Header-only,
 // C++17, standard library only; usable in .cu files. The same binary runs in farcall and in JAX.
 //
-//   #include <farcall/ffi.h>
-//   namespace ffi = farcall::ffi;
+//  #include <farcall/ffi.h>
+//  namespace ffi = farcall::ffi;
 //
-//   ffi::Error RmsNorm(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float eps);
-//   FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, "eps");
+//  ffi::Error RmsNorm(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float eps);
+//  FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, "eps");
 //
-// Names that XLA's own header has mean the same here. Code in namespace farcall::ffi::detail may
-// change at any time.
+// Names that also occur in XLA's header have the same meaning here. Names in farcall::ffi::detail
+// may change at any time.
 #pragma once
 
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
