@@ -1,11 +1,11 @@
 // For kernel authors: turns C++ functions into handlers that XLA's FFI can call. Header-only,
 // C++17, standard library only; usable in .cu files. The same binary runs in farcall and in JAX.
 //
-//  #include <farcall/ffi.h>
-//  namespace ffi = farcall::ffi;
+//   #include <farcall/ffi.h>
+//   namespace ffi = farcall::ffi;
 //
-//  ffi::Error RmsNorm(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float eps);
-//  FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, "eps");
+//   ffi::Error RmsNorm(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float eps);
+//   FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, "eps");
 //
 // Names that also occur in XLA's header have the same meaning here. Names in farcall::ffi::detail
 // may change at any time.
