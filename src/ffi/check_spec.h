@@ -1,4 +1,4 @@
-// The checks of a call that need not run it.
+// Checks of a call before anything runs.
 #pragma once
 
 #include <farcall/ffi/foreign_call.h>

@@ -22,7 +22,7 @@ enum class Flag : uint8_t {
   kLogCompiles,          // each compilation of a program is reported
   kNumpyDtypePromotion,  // a DtypePromotion
   kNumpyRankPromotion,   // a RankPromotion
-  kCheckForeignCalls,    // foreign calls that are compiled while it is on run with guard bytes
+  kCheckForeignCalls,    // foreign calls compiled while this is on run between guard bytes
                          // (ffi/checked_call.h)
 };
 inline constexpr size_t kNumFlags = 8;

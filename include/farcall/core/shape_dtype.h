@@ -89,7 +89,7 @@ class FARCALL_API ShapeDtype {
     size_t nbytes = 0;
     int64_t id = 0;
     bool is_counted = false;
-    mutable std::atomic<uint32_t> num_handles{0};  // where they are counted
+    mutable std::atomic<uint32_t> num_handles{0};  // used if is_counted
   };
   struct Interner;
   static const Record kInvalidRecord;

@@ -38,7 +38,7 @@ template <typename F>
 concept HandlerCallable = std::is_class_v<std::remove_cvref_t<F>> &&
     std::is_invocable_r_v<FARCALL_FFI_Error*, F&, FARCALL_FFI_CallFrame*>;
 
-// What is registered under a name on a platform.
+// The handlers registered under a name on a platform.
 class FARCALL_API Target {
  public:
   ~Target();

@@ -10,8 +10,8 @@ namespace farcall {
 
 // A oneTBB arena for detached tasks. A handler may block until its tasks are done, even on a
 // machine with one core: oneTBB's limit of threads is raised by the threads of all pools, and no
-// slot of the arena is reserved for the caller. Tasks should rarely wait for each other, because
-// workers join when they are free. Threads start with the first task.
+// slot of the arena is reserved for the caller. Few tasks should wait for each other, because a
+// task starts only when a worker is free. Threads start with the first task.
 class FARCALL_API ThreadPool {
  public:
   using Task = void(void* data);

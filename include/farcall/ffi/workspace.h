@@ -1,5 +1,6 @@
-// Scratch memory of calls whose size is known before they run. An engine plans it together with its
-// other memory, and the handler's scratch allocator hands it out.
+// Rules for the scratch memory of foreign calls, if its size is known before a call runs. An engine
+// plans this memory together with its other memory, and the handler's scratch allocator hands it
+// out.
 #pragma once
 
 #include <cstddef>

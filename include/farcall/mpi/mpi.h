@@ -27,9 +27,9 @@ FARCALL_API void initialize(const ProcessOptions& options = {});
 // Leaves the job, and finalizes MPI if initialize() has initialised it.
 FARCALL_API void shutdown();
 
-// "sum", "prod", "max", "min" for numbers; "land", "lor", "lxor" for bools; "band", "bor", "bxor"
-// for integers. Operations raise INVALID_ARGUMENT for other names, and for elements that MPI cannot
-// reduce, such as floats below 32 bits.
+// "sum" and "prod" for numbers; "max" and "min" for real numbers; "land", "lor" and "lxor" for
+// bools; "band", "bor" and "bxor" for integers. Operations raise INVALID_ARGUMENT for other names,
+// and for elements that MPI cannot reduce, such as floats below 32 bits.
 using Reduction = std::string;
 
 // The elementwise reduction over all processes; every process gets the result. In forward mode the

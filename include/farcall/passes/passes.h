@@ -23,8 +23,8 @@ namespace farcall {
 // equations. The operands of a checkpoint with prevent_cse pass through an optimization_barrier.
 FARCALL_API ProgramPtr inline_calls(ProgramPtr program);
 
-// Makes the choices that depend on the platform, and takes branches whose index is known. Raises
-// UNIMPLEMENTED, with the user's line, if there is no function for this platform.
+// Makes the choices that depend on the platform, and replaces a cond whose index is known by its
+// branch. Raises UNIMPLEMENTED, with the user's line, if there is no function for this platform.
 FARCALL_API ProgramPtr choose_platform(ProgramPtr program, std::string_view platform);
 
 // Removes equations without effects whose results nobody reads, unread constants, and unread

@@ -13,8 +13,8 @@ struct StackFrame {
   uint64_t symbol_offset;  // in the symbol
 };
 
-// Writes at most `most` frames, innermost first: from the first frame outside this library to the
-// last one before it calls in. Returns their number. May be called in a signal handler after
+// Writes at most `most` frames, innermost first, and returns their number: the frames outside this
+// library, up to the first one inside it. May be called in a signal handler after
 // prepare_foreign_stack(); as it is not async-signal-safe, an alarm should be set.
 int foreign_stack(StackFrame* frames, int most);
 // Loads what foreign_stack() needs.

@@ -27,7 +27,7 @@
   typedef struct sname sname;                           \
   enum { sname##_STRUCT_SIZE = XLA_FFI_STRUCT_SIZE(sname, last_field) }
 
-/* In C++ only an enumeration with a fixed underlying type may hold values that are not listed. */
+/* In C++ unknown values are valid only for an enumeration with a fixed underlying type. */
 #ifdef __cplusplus
 #define FARCALL_XLA_ENUM enum : int
 #define FARCALL_XLA_TYPE(name) ::name /* for the table, where a field has the name of its type */
