@@ -22,7 +22,7 @@ struct IsolationOptions {
 // thread pool.
 //
 // Calls raise FfiError: ABORTED with the signal and the stack if the process dies, and
-// DEADLINE_EXCEEDED after the time limit. The next call then starts a new process. Errors that a
+// DEADLINE_EXCEEDED after the time limit. The next call uses another process. Errors that a
 // handler reports are unchanged. Calls raise FAILED_PRECONDITION if the execution has user data,
 // custom options or extensions, which are pointers into this process, or if farcall-run is not
 // installed.
