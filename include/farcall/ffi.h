@@ -7,8 +7,8 @@
 //   ffi::Error RmsNorm(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y, float eps);
 //   FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, "eps");
 //
-// Names that XLA's own header has mean the same here. Code in namespace farcall::ffi::detail may
-// change at any time.
+// Names that also occur in XLA's header have the same meaning here. Names in farcall::ffi::detail
+// may change at any time.
 #pragma once
 
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L

@@ -12,7 +12,7 @@
 namespace farcall {
 namespace {
 
-// On a thread, `bits` stand in for the process's where `mask` is set.
+// On this thread, `bits` replace the flags of the process where `mask` is set.
 struct Overrides {
   uint64_t mask = 0, bits = 0;
 };
@@ -55,7 +55,7 @@ void check(Flag flag, unsigned value) {
                           count, value));
 }
 
-// Whether the environment switches a flag on, as FARCALL_DEBUG_NANS=1 does.
+// Whether an environment variable switches the flag on, as FARCALL_DEBUG_NANS=1 does.
 bool is_on_in_environment(std::string_view flag) {
   std::string name = fmt::format("FARCALL_{}", flag);
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -94,7 +94,7 @@ uint64_t flags_of_thread() {
 
 namespace {
 
-// The flags that find defects: nothing that a program computes depends on them.
+// Only flags that find defects; they do not change what a program computes.
 [[maybe_unused]] const bool kEnvironmentIsRead = [] {
   for (const Flag flag : {Flag::kDebugNans, Flag::kDebugInfs, Flag::kCheckForeignCalls}) {
     if (is_on_in_environment(all_flags()[static_cast<size_t>(flag)].name)) set_flag(flag, 1);

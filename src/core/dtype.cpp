@@ -55,7 +55,7 @@ constexpr DTypeInfo kRows[] = {
      kDLFloat8E8M0FNU},
 };
 
-// What only farcall has.
+// Dtypes that only farcall has.
 constexpr DTypeInfo kOwnRows[] = {
     {D::kThreefryKey, K::kKey, 64, 8, "key<fry>", "key<fry>", "ui64", kDLNone},
 };

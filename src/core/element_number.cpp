@@ -17,10 +17,10 @@ using detail::load;
 using detail::store;
 using detail::visit_dtype;
 
-// Any element: in full as an integer where it is one of up to 64 bits, and as a float.
+// Any element: as a float, and also exactly as an integer if it is whole and fits 64 bits.
 struct Number {
   bool is_whole = false;
-  bool is_rounded_never = false;  // it comes from an integer dtype
+  bool is_rounded_never = false;  // comes from an integer dtype
   bool is_negative = false;
   uint64_t magnitude = 0;
   double real = 0, imag = 0;
@@ -76,7 +76,8 @@ bool round_to(double value, T& out) {
     return true;
   } else {
     const auto narrow = static_cast<float>(value);
-    // It saturates: up to 7, where the next value would be 8, is nearest to its largest one.
+    // float4_e2m1fn saturates. Its largest value is 6 and the next one would be 8: numbers from 7
+    // on are out of range.
     if (std::is_same_v<T, ffi::float4_e2m1fn> && !(std::fabs(narrow) < 7)) return false;
     out = T(narrow);
     const double got = read_back(out);
@@ -108,7 +109,7 @@ bool from_number(const Number& n, const DTypeInfo& info, T& out) {
   }
 }
 
-// The largest and the smallest finite value.
+// The smallest and the largest finite value.
 template <class T>
 std::pair<double, double> float_range() {
   double low = 0, high = 0;

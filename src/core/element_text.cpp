@@ -27,7 +27,7 @@ using detail::visit_dtype;
 // ---- text
 
 std::string with_point(std::string text) {
-  // "inf" and "nan" have an n.
+  // "inf" and "nan" contain an n.
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
@@ -39,7 +39,7 @@ std::string shortest(T value) {
   return with_point(std::string(buffer, end.ptr));
 }
 
-// The fewest digits that come back as the same bits; the exact value where that is no longer.
+// The fewest digits that read back to the same bits; the exact value if that is no longer.
 template <class T>
 std::string shortest_narrow(T element) {
   const auto value = static_cast<float>(element);
@@ -73,7 +73,7 @@ std::string format_value(T value) {
   }
 }
 
-// ---- and back
+// ---- parsing
 
 template <class T>
 bool parse_number(std::string_view text, T& value) {
@@ -92,7 +92,7 @@ bool parse_value(std::string_view text, T& value) {
   } else if constexpr (kIsComplex<T>) {
     if (!text.starts_with('(') || !text.ends_with("j)")) return false;
     text = text.substr(1, text.size() - 3);
-    // The sign between the parts: neither the first one nor that of an exponent.
+    // The sign between the parts: not the leading one, not that of an exponent.
     size_t split = text.find_last_of("+-");
     if (split != std::string_view::npos && split > 0 && text[split - 1] == 'e') {
       split = text.find_last_of("+-", split - 1);
@@ -108,8 +108,8 @@ bool parse_value(std::string_view text, T& value) {
     float parsed;
     if (!parse_number(text, parsed)) return false;
     value = T(parsed);
-    // What the narrow float cannot hold has become something else; float4 saturates: up to 7, where
-    // the next value would be 8, is nearest to its largest one.
+    // Out of range if the narrow float became nan or infinite. float4_e2m1fn saturates: its largest
+    // value is 6 and the next one would be 8, so numbers from 7 on are out of range.
     if (std::is_same_v<T, ffi::float4_e2m1fn> && !(std::fabs(parsed) < 7)) return false;
     const auto got = static_cast<float>(value);
     return std::isnan(got) == std::isnan(parsed) && std::isinf(got) == std::isinf(parsed);
@@ -125,7 +125,7 @@ bool is_in_range(const DTypeInfo& info, int64_t value) {
   return value < int64_t{1} << info.bits;
 }
 
-// ---- keys of random numbers: as the 64-bit seed that gives them
+// ---- random keys: written as the 64-bit seed
 
 using KeyWords = std::array<uint32_t, 2>;
 

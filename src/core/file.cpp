@@ -15,7 +15,7 @@ namespace {
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
 
-// A file of a name that nothing had, beside the one that it is to replace. Removed unless it has.
+// A new file with an unused name beside the target. Removed unless it has been renamed.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::filesystem::path& target) {
@@ -23,7 +23,7 @@ class TemporaryFile {
     std::random_device random;
     for (int i = 0; i < kAttempts; ++i) {
       path_ = target.parent_path() / fmt::format(".farcall-{:08x}{:08x}.tmp", random(), random());
-      // Neither follows a link nor opens what somebody else has made.
+      // Neither follows a link nor opens an existing file.
       file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
       if (file_ >= 0 || errno != EEXIST) break;
     }
@@ -36,7 +36,7 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  // The first error stays.
+  // Errors: the first one is kept.
   void set_permissions(mode_t mode) { check(fchmod(file_, mode)); }
   void write(std::string_view bytes) {
     while (!error_ && !bytes.empty()) {
@@ -47,7 +47,7 @@ class TemporaryFile {
         error_ = last_error();
       }
     }
-    // A crash of the machine must not leave the new name with nothing behind it.
+    // After a crash of the machine the new name must not lead to an empty file.
     check(fsync(file_));
   }
   void rename_to(const std::filesystem::path& target) {
@@ -57,7 +57,8 @@ class TemporaryFile {
   std::error_code error() const { return error_; }
 
  private:
-  // The call is made in any case; after an error its outcome does not matter.
+  // Called with the result of a system call, which is made even after an error; only the first
+  // error counts.
   void check(int outcome) {
     if (!error_ && outcome != 0) error_ = last_error();
   }
@@ -71,7 +72,7 @@ class TemporaryFile {
 }  // namespace
 
 std::error_code replace_file(const std::string& path, std::string_view bytes) {
-  // The system would read the path up to there.
+  // System calls would truncate the path at the null byte.
   if (path.find('\0') != std::string::npos) {
     return std::make_error_code(std::errc::invalid_argument);
   }

@@ -21,7 +21,7 @@ void check_stop() {
   }
 }
 
-// Right to a few milliseconds, and several times cheaper to read than a precise one.
+// Accurate to a few milliseconds, and several times cheaper than a precise clock.
 int64_t coarse_milliseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);

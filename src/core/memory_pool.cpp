@@ -26,9 +26,9 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kHugePage = 2 * kMiB;
 
-// ---- the system's memory
+// ---- memory of the system
 
-// Null when there is none.
+// Null if out of memory.
 void* map(size_t size) {
   const size_t alignment = size >= kHugePage ? kHugePage : 0;
   void* const mapped =
@@ -41,7 +41,7 @@ void* map(size_t size) {
   auto* const block = reinterpret_cast<std::byte*>(begin);
   if (const size_t after = first + alignment - begin) munmap(block + size, after);
 #ifdef MADV_HUGEPAGE
-  // Only of use, not of need.
+  // An optimisation; failure is harmless.
   madvise(block, size, MADV_HUGEPAGE);
 #endif
   return block;
@@ -50,7 +50,7 @@ void* map(size_t size) {
 struct Block {
   void* data;
   size_t size;
-  uint64_t freed_at;  // counts what was freed before
+  uint64_t freed_at;  // number of blocks freed before
 };
 
 void unmap(const Block& block) {
@@ -58,7 +58,7 @@ void unmap(const Block& block) {
   munmap(block.data, block.size);
 }
 
-// Sizes of blocks: eight for each power of two, so that a block serves for similar sizes too.
+// Block sizes: eight per power of two, so that similar sizes can share a block.
 size_t block_size(size_t nbytes) {
   const size_t step = std::max<size_t>(std::bit_floor(nbytes) / 8, 1);
   return (nbytes + step - 1) / step * step;
@@ -73,9 +73,9 @@ size_t default_limit() {
 
 // ---- the pool
 
-// One lock for all: a block of a megabyte takes far longer to fill than a lock to take. It also
-// orders the last use of a block on one thread before the next use on another one. The system is
-// called without it.
+// One lock for all: filling a block of 1 MiB takes far longer than a lock. The lock also orders the
+// last use of a block on one thread before the next use on another. System calls are made without
+// it.
 class MemoryPool {
  public:
   static MemoryPool& instance() {
@@ -119,7 +119,7 @@ class MemoryPool {
         free_.emplace(block.size, block);
         bytes_kept_ += block.size;
       }
-    } catch (const std::bad_alloc&) {  // there is not even memory to keep count
+    } catch (const std::bad_alloc&) {  // no memory even for the bookkeeping
       unmap(block);
     }
     std::ranges::for_each(evicted, unmap);
@@ -151,25 +151,25 @@ class MemoryPool {
   }
 
  private:
-  // A process that forks while another thread has the lock gets a pool that is whole.
+  // Holding the lock across fork() leaves the child a consistent pool.
   MemoryPool() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().mutex_.unlock(); });
   }
 
-  // Null when none of this size is free; then `evicted` are blocks that must go first.
+  // Null if no block of this size is free; then the caller must unmap the blocks in `evicted`.
   void* take_free(size_t size, std::vector<Block>& evicted) {
     const std::lock_guard lock(mutex_);
     const size_t in_use = bytes_in_use_ + size, peak = std::max(peak_, in_use);
     void* data = nullptr;
     if (const auto end = free_.upper_bound(size);
         end != free_.begin() && std::prev(end)->first == size) {
-      data = std::prev(end)->second.data;  // the last one, which is likely in the cache
+      data = std::prev(end)->second.data;  // freed last, so likely in the CPU cache
       free_.erase(std::prev(end));
       bytes_kept_ -= size;
       ++hits_;
     } else {
-      // What is kept does not make the process larger than its programs have made it before.
+      // Kept blocks must not make the process larger than its peak so far.
       evict_to(std::max(peak, kSlack) - in_use, evicted);
       ++misses_;
     }
@@ -178,7 +178,7 @@ class MemoryPool {
     return data;
   }
 
-  // Takes out what was freed first until so many bytes are left at the most.
+  // Moves the blocks that were freed first to `evicted` until at most `nbytes` are kept.
   void evict_to(size_t nbytes, std::vector<Block>& evicted) {
     while (bytes_kept_ > nbytes) {
       const auto oldest = std::ranges::min_element(
@@ -189,11 +189,11 @@ class MemoryPool {
     }
   }
 
-  // Programs that need little may use blocks of several sizes in turn.
+  // Lets programs with little memory alternate between blocks of several sizes.
   static constexpr size_t kSlack = 64 * kMiB;
 
   std::mutex mutex_;
-  std::multimap<size_t, Block> free_;  // by size, those of one size in the order of being freed
+  std::multimap<size_t, Block> free_;  // by size; within a size, in the order of freeing
   size_t bytes_in_use_ = 0, peak_ = 0, bytes_kept_ = 0, limit_ = default_limit();
   size_t hits_ = 0, misses_ = 0;
   uint64_t num_freed_ = 0;

@@ -24,7 +24,7 @@ std::string quantity_text(double value, std::string_view unit, size_t width) {
                      : shown < 99.95                   ? 1
                                                        : 0;
   const std::string text = fmt::format("{:.{}f} {}{}", shown, digits, prefix->text, unit);
-  const size_t length = text.size() - (prefix->scale == 1e-6);  // two bytes, one character
+  const size_t length = text.size() - (prefix->scale == 1e-6);  // µ takes two bytes
   return fmt::format("{:{}}{}", "", length < width ? width - length : 0, text);
 }
 

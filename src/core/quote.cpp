@@ -7,7 +7,7 @@
 namespace farcall {
 namespace {
 
-// Length of the well-formed UTF-8 sequence of two bytes or more at the front; 0 when there is none.
+// Length of the well-formed UTF-8 sequence of two bytes or more at the start; 0 if there is none.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -21,8 +21,8 @@ size_t hash_type(DType dtype, std::span<const int64_t> shape, bool weak_type) {
   return hash;
 }
 
-// Elements, or -1 where they or their bytes do not fit into 63 bits. An empty array has none
-// however large its other dimensions are.
+// Number of elements, or -1 if it or the number of bytes does not fit into 63 bits. An array with a
+// dimension of 0 is empty however large its other dimensions are.
 int64_t count_elements(DType dtype, std::span<const int64_t> shape) {
   for (const int64_t dim : shape) {
     if (dim == 0) return 0;
@@ -52,7 +52,7 @@ struct ShapeDtype::Interner {
     return *interner;
   }
 
-  // With a handle counted for the caller. Under the lock, shared or not, no record dies.
+  // Counts a handle for the caller. While the lock is held, shared or not, no record dies.
   const Record* find(size_t hash, DType dtype, std::span<const int64_t> shape, bool weak) const {
     const auto [begin, end] = by_hash.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
@@ -67,7 +67,7 @@ struct ShapeDtype::Interner {
   }
 };
 
-// The last handle is given up under the lock, where no lookup can make another one.
+// The last handle is dropped under the lock, so that no lookup can revive the record.
 void ShapeDtype::release(const Record* record) noexcept {
   uint32_t count = record->num_handles.load(std::memory_order_relaxed);
   while (count > 1) {

@@ -29,8 +29,8 @@ Storage Storage::allocate(size_t nbytes) {
     block->nbytes = nbytes;
     return Storage(block.release());
   }
-  // malloc with room to align by hand: unlike aligned_alloc it serves small sizes from the thread's
-  // own cache, which makes a result of a few floats three times cheaper.
+  // malloc plus alignment by hand: unlike aligned_alloc, malloc serves small sizes from a
+  // per-thread cache, which makes a result of a few floats three times cheaper.
   constexpr size_t kOverhead = sizeof(Block) + kAlignment;
   void* allocation = std::malloc(nbytes + kOverhead);
   if (!allocation) throw_no_memory(nbytes);

@@ -33,7 +33,7 @@ struct farcall_program {
   farcall::ProgramPtr program;
   std::vector<farcall::ShapeDtype> inputs, outputs;
   mutable std::once_flag has_text;
-  mutable std::string text;  // made when it is first asked for
+  mutable std::string text;  // created at the first request
 };
 
 struct farcall_executable {
@@ -43,7 +43,7 @@ struct farcall_executable {
 namespace farcall::exchange {
 namespace {
 
-// What stands for an error that there is no memory for.
+// The error for out of memory, created in advance.
 farcall_error* out_of_memory() {
   static auto* const error =
       new farcall_error{ErrorCode::kResourceExhausted, "there is not enough memory"};
@@ -59,7 +59,7 @@ farcall_error* make_error(ErrorCode code, std::string_view function, std::string
   }
 }
 
-// Runs `body` for callers that know no exceptions.
+// Runs `body` and turns exceptions into an error for C callers.
 template <class Body>
 farcall_error* guard(std::string_view function, const Body& body) noexcept {
   try {

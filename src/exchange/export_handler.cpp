@@ -38,10 +38,9 @@ FARCALL_FFI_Error* call(Exported& function, FARCALL_FFI_CallFrame* frame) {
   }
 }
 
-// ---- functions without arguments of their own
-// -----------------------------------------------------
+// ---- one function per exported handler
 
-// A handler gets nothing but its frame, so that each has a function of its own.
+// A handler receives only its frame, so each exported program needs a function of its own.
 constexpr size_t kMaxExported = 1024;
 std::array<std::atomic<Exported*>, kMaxExported> exported{};
 
@@ -58,7 +57,7 @@ constexpr auto kHandlers = make_table(std::make_index_sequence<kMaxExported>());
 
 class Slots {
  public:
-  // Null where the program has not been exported under this name.
+  // Null if the program has not been exported under this name.
   FARCALL_FFI_Handler* find(std::string_view name, const ProgramPtr& program) {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < count_; ++i) {

@@ -49,8 +49,8 @@ std::vector<ShapeDtype> types_of(const Buffers& buffers) {
   return types;
 }
 
-// The program for operands with more dimensions in front, of which those of size one may stand for
-// any size. Raises INVALID_ARGUMENT where the operands are no such batch.
+// The program for operands with additional leading dimensions. A dimension of size 1 broadcasts to
+// the size that other operands have. Raises INVALID_ARGUMENT if the operands are not such a batch.
 ProgramPtr batched(ProgramPtr program, std::span<const ShapeDtype> operands) {
   const std::vector<ShapeDtype> types = program->input_types();
   size_t depth = 0;
@@ -141,7 +141,7 @@ std::shared_ptr<const Executable> Exported::find_or_compile(const ffi::Remaining
       Compiled{types_of(operands), types_of(results), /*executable=*/nullptr});
   made->executable = compile_(made->operands, made->results);
   check_types(made->executable->program());
-  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed without the lock
+  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   displaced = others_.insert(hash, made);
   return made->executable;

@@ -1,4 +1,4 @@
-// A function that outsiders call, with what it was compiled to for the types of their calls.
+// A function exported to other runtimes, and its executables for the types of their calls.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace farcall::exchange {
 
-// Any number of threads may run one.
+// Thread-safe.
 class Exported {
  public:
   // A program of fixed types, and batches of it. Raises what compiling raises.
@@ -26,8 +26,8 @@ class Exported {
     return program_ && program_ == program && name_ == name;
   }
 
-  // Raises INVALID_ARGUMENT for buffers of types that the function does not take or give, and what
-  // compiling and running raises.
+  // Raises INVALID_ARGUMENT for buffers of types that the function does not take or return, and
+  // what compiling and running raises.
   void run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
 
  private:
@@ -40,8 +40,8 @@ class Exported {
                                                     const ffi::RemainingRets& results);
 
   std::string name_;
-  ProgramPtr program_;                       // null where the types are open
-  std::shared_ptr<const Executable> first_;  // of the program
+  ProgramPtr program_;                       // null if the types are open
+  std::shared_ptr<const Executable> first_;  // of program_; null without one
   CompileForTypes compile_;
   std::mutex mutex_;
   LruCache<Compiled> others_;

@@ -46,7 +46,7 @@ ffi::Error execute(ffi::State<CompiledProgram> compiled, ffi::RemainingArgs oper
 }  // namespace
 }  // namespace farcall::exchange
 
-// Outside of unnamed namespaces, as the macro wants it.
+// Outside of unnamed namespaces, as the macro requires.
 FARCALL_DEFINE_HANDLER(farcall_program_instantiate, farcall::exchange::instantiate, "program",
                        farcall::ffi::kInstantiate);
 FARCALL_DEFINE_HANDLER(farcall_program_execute, farcall::exchange::execute);

@@ -1,4 +1,4 @@
-// Calls of executables with the buffers of a call frame.
+// Runs executables on the buffers of a call frame.
 #pragma once
 
 #include <string_view>
@@ -8,25 +8,25 @@
 
 namespace farcall::exchange {
 
-// Raises INVALID_ARGUMENT for an operand or a result that is no buffer.
+// Raises INVALID_ARGUMENT for an operand or a result that is not a buffer.
 void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
 
 bool is_of_type(const ffi::AnyBuffer& buffer, ShapeDtype type);
-// Raises INVALID_ARGUMENT for a number that is no dtype.
+// Raises INVALID_ARGUMENT for a number that is not a dtype.
 ShapeDtype type_of(const ffi::AnyBuffer& buffer);
-// Raises INVALID_ARGUMENT: operand i is not of the type.
+// Raises INVALID_ARGUMENT: operand i does not have the type `wanted`.
 [[noreturn]] void refuse_operand(size_t i, const ffi::AnyBuffer& buffer, ShapeDtype wanted);
 
-// Whether the interface has arrays of these types. Raises INVALID_ARGUMENT that names one that it
-// has not.
+// Raises INVALID_ARGUMENT for an input or output type that the interface does not have.
 void check_types(const Program& program);
 
-// Runs on the buffers of a call, whose operands are known to fit. Raises INVALID_ARGUMENT for
+// Runs on the buffers of a call. The operands must have been checked. Raises INVALID_ARGUMENT for
 // results of other types than the executable's.
 void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
                const ffi::RemainingRets& results);
 
-// The error of a handler for the exception that is being handled: its code and text after `name`.
+// For catch blocks: the handler error for the current exception, with its code, and its text after
+// `name`.
 ffi::Error current_error(std::string_view name);
 
 }  // namespace farcall::exchange

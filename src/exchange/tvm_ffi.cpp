@@ -28,7 +28,7 @@ using exchange::Exported;
 
 // ---- the interface ----------------------------------------------------------------------------
 
-// A value of any type, or a view of one.
+// A value of any type; owns it or is a view of it.
 struct TvmAny {
   int32_t type = 0;
   uint32_t padding = 0;
@@ -39,7 +39,7 @@ struct TvmAny {
     const char* text;
   } value = {0};
 };
-// A tensor with an owner, as DLPack had it before version 1.0.
+// A tensor with an owner, in DLPack's format before version 1.0.
 struct ManagedTensor {
   DLTensor tensor;
   void* context;
@@ -48,9 +48,9 @@ struct ManagedTensor {
 constexpr int32_t kNone = 0, kInt = 1, kBool = 2, kFloat = 3, kTensorPointer = 7, kRawString = 8;
 constexpr int32_t kFirstObject = 64, kTensor = 70;
 
-// What every object begins with.
+// The header of each object.
 struct TvmObject {
-  uint64_t counts;  // of references that keep the object in the lower half
+  uint64_t counts;  // strong references in the lower half
   int32_t type;
   uint32_t padding;
   void (*deleter)(void* self, int flags);
@@ -92,13 +92,13 @@ const Library& library() {
               "tvm_ffi: its library is not loaded; call load_tvm_ffi(path of libtvm_ffi.so) first");
 }
 
-// Of the calls to the library itself.
+// Checks the status of a call to the library itself.
 void check(int status, std::string_view what) {
   if (status == 0) return;
   throw Error(ErrorCode::kInternal, fmt::format("tvm_ffi: {} failed", what));
 }
 
-// ---- their functions as targets ---------------------------------------------------------------
+// ---- functions of tvm-ffi as targets ----------------------------------------------------------
 
 ErrorCode code_of(std::string_view kind) {
   constexpr std::pair<std::string_view, ErrorCode> kCodes[] = {
@@ -112,15 +112,16 @@ ErrorCode code_of(std::string_view kind) {
   return ErrorCode::kInternal;
 }
 
-// A tensor that shows a buffer. Views of it are good as long as the call; where the function keeps
-// the tensor itself, the memory is kept too.
+// A tensor on a buffer of the call. Views of it are valid during the call. If the function keeps
+// the tensor, `memory` keeps the buffer alive.
 struct Shown {
   ManagedTensor managed;
   std::vector<int64_t> shape, strides;
   std::shared_ptr<const void> memory;
 };
 
-// Not views, which Python's functions cannot make arrays of.
+// The tensors of one call. They are owning objects, because Python functions cannot make arrays
+// from views.
 class Tensors {
  public:
   Tensors(const Library& library, size_t count) : library_(library) { tensors_.reserve(count); }
@@ -162,7 +163,7 @@ class Tensors {
     return any;
   }
 
-  // After the call.
+  // After the call: keeps the memory of tensors that the function has kept.
   void keep_memory(MemoryKeeper* keeper) const {
     for (const auto& [object, shown] : tensors_) {
       const auto& counts = static_cast<const TvmObject*>(object)->counts;
@@ -180,7 +181,7 @@ class Tensors {
   std::vector<std::pair<void*, Shown*>> tensors_;
 };
 
-// The text of a string attribute has to end in a null.
+// `texts` holds copies of string attributes, which must be null-terminated.
 TvmAny value_of(std::string_view name, FARCALL_FFI_AttrType type, const void* attribute,
                 std::vector<std::string>& texts) {
   TvmAny any;
@@ -262,7 +263,7 @@ class TvmTarget {
     const auto num_buffers = static_cast<size_t>(frame.args.size + frame.rets.size);
     Tensors tensors(library_, num_buffers);
     std::vector<std::string> texts;
-    texts.reserve(arguments_.size());  // addresses must stay
+    texts.reserve(arguments_.size());  // keeps addresses stable
     std::vector<TvmAny> values;
     values.reserve(num_buffers + arguments_.size());
     const auto add_all = [&](void* const* buffers, int64_t count) {
@@ -337,7 +338,7 @@ class TvmTarget {
   std::vector<std::string> arguments_;
 };
 
-// ---- ours as their functions ------------------------------------------------------------------
+// ---- programs of farcall as functions of tvm-ffi ----------------------------------------------
 
 struct ExportedToTvm {
   ExportedToTvm(size_t num_results, std::unique_ptr<Exported> function)
@@ -347,7 +348,8 @@ struct ExportedToTvm {
   std::unique_ptr<Exported> function;
 };
 
-// A tensor as a handler's buffer. Raises INVALID_ARGUMENT for what is no dense tensor on the CPU.
+// A tensor as a handler's buffer. Raises INVALID_ARGUMENT unless it is a dense, row-major tensor on
+// the CPU.
 FARCALL_FFI_Buffer buffer_of(const TvmAny& any, size_t i) {
   const auto refuse = [i](std::string_view why) {
     invalid_argument(fmt::format("argument {} {}", i, why));
@@ -385,7 +387,7 @@ void run(const ExportedToTvm& exported, std::span<const TvmAny> arguments) {
                     arguments.size(), exported.num_results));
   }
   std::vector<FARCALL_FFI_Buffer> buffers;
-  buffers.reserve(arguments.size());  // addresses must stay
+  buffers.reserve(arguments.size());  // keeps addresses stable
   std::vector<void*> pointers;
   pointers.reserve(arguments.size());
   for (const TvmAny& argument : arguments) {
@@ -478,7 +480,7 @@ void register_tvm_function(std::string_view name, void* function,
     (*target)(*frame);
     return nullptr;
   });
-  // Only now that nothing can go wrong: a target is kept for the life of the process.
+  // Only after the registration has succeeded: a target is kept for the life of the process.
   tvm.increase(function);
 }
 

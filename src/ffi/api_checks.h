@@ -1,4 +1,4 @@
-// Checks that the functions of the table share.
+// Argument checks shared by the functions of the table.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace farcall::runtime {
 
-// Every struct of arguments begins with its size.
+// Each argument struct begins with its size.
 template <class Args>
 void check_args(std::string_view function, const Args* args, size_t needed) {
   if (args == nullptr) {
@@ -25,7 +25,7 @@ void check_args(std::string_view function, const Args* args, size_t needed) {
                           function, needed, got));
 }
 
-// The arguments reach up to and including `last_field`.
+// Checks that the arguments reach up to and including `last_field`.
 #define FARCALL_CHECK_ARGS(function, type, last_field) \
   ::farcall::runtime::check_args(function, args, FARCALL_FFI_STRUCT_SIZE(type, last_field))
 

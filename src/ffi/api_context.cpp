@@ -1,4 +1,4 @@
-// What a handler gets from its context.
+// The functions through which a handler reads its execution context.
 #include <atomic>
 #include <bit>
 
@@ -118,7 +118,7 @@ FARCALL_FFI_Error* run_id_get(FARCALL_FFI_RunId_Get_Args* args) {
   return guard([&] {
     FARCALL_CHECK_ARGS("RunId_Get", FARCALL_FFI_RunId_Get_Args, run_id);
     check_offer(args->ctx, Offer::kRunId);
-    // Read at each call: callers change the number in the options between runs.
+    // Read at each call: callers change the options' run id between runs.
     const int64_t given = args->ctx->options->run_id;
     args->run_id = given != 0 ? given : args->ctx->run_id;
   });

@@ -21,7 +21,7 @@ void error_get_details(FARCALL_FFI_Error_GetDetails_Args* args) {
     return;
   }
   args->message = args->error ? args->error->message.c_str() : "";
-  // The struct ended before the code up to version 0.3.
+  // Up to version 0.3 the struct ended before `errc`.
   if (args->struct_size >= FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_GetDetails_Args, errc)) {
     args->errc = static_cast<FARCALL_FFI_Error_Code>(
         args->error ? static_cast<int>(args->error->code) : FARCALL_FFI_Error_Code_UNKNOWN);
@@ -38,7 +38,7 @@ void error_destroy(FARCALL_FFI_Error_Destroy_Args* args) {
 
 FARCALL_FFI_Error* future_create(FARCALL_FFI_Future_Create_Args* args) {
   return guard([&] {
-    // Every published header states a size that leaves the out-field out.
+    // All published headers state a size that excludes the out-field `future`.
     FARCALL_CHECK_ARGS("Future_Create", FARCALL_FFI_Future_Create_Args, extension_start);
     args->future = new FARCALL_FFI_Future;
   });

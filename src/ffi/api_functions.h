@@ -1,7 +1,7 @@
-// The functions of the table, by subject; api_table.cpp puts them together.
+// The functions of the table, by subject; api_table.cpp assembles them.
 //
-// They are called by foreign code with whatever it passes: each checks the size of its arguments
-// before it reads them, throws nothing, and answers a mistake with an error.
+// Foreign code calls them with any arguments. Each function checks the size of its arguments before
+// reading them, never throws, and reports mistakes as errors.
 #pragma once
 
 #include <farcall/abi.h>

@@ -16,7 +16,8 @@ std::string_view as_text(FARCALL_FFI_ByteSpan span) {
   return {span.ptr, span.len};
 }
 
-// Up to version 0.3 the bundle ends after `execute`, and the traits lie where `record` is now.
+// Up to version 0.3 the bundle ends after `execute`, and the traits are at the offset where
+// `record` is now.
 struct RegisterArgs_0_3 {
   size_t struct_size;
   FARCALL_FFI_InternalExtension* extension_start;
@@ -44,8 +45,8 @@ FARCALL_FFI_Error* handler_register(FARCALL_FFI_Handler_Register_Args* args) {
   });
 }
 
-// The size that handlers state is the same with and without the type info, so it is the table that
-// tells the versions apart.
+// Handlers state the same size with and without the type info, so each version has its own
+// function.
 FARCALL_FFI_Error* type_register_0_1(FARCALL_FFI_Type_Register_Args* args) {
   return guard([&] {
     FARCALL_CHECK_ARGS("TypeId_Register", FARCALL_FFI_Type_Register_Args, type_id);

@@ -1,5 +1,5 @@
-// State that stages hand on. The object belongs to the runtime once State_Set has returned without
-// an error; after an error it is still the handler's.
+// State that stages pass on. After a successful State_Set the runtime owns the object; after an
+// error the handler still owns it.
 #include "ffi/api_checks.h"
 #include "ffi/api_functions.h"
 #include "ffi/error_value.h"
@@ -99,7 +99,7 @@ FARCALL_FFI_Error* state_set(FARCALL_FFI_State_Set_Args* args) {
   });
 }
 
-// Before version 0.3 only the instantiate stage has a state.
+// Before version 0.3 only the instantiate stage has state.
 FARCALL_FFI_Error* state_set_0_2(FARCALL_FFI_State_Set_Args* args_0_3) {
   return guard([&] {
     auto* args = reinterpret_cast<FARCALL_FFI_State_Set_Args_0_1*>(args_0_3);
@@ -109,7 +109,7 @@ FARCALL_FFI_Error* state_set_0_2(FARCALL_FFI_State_Set_Args* args_0_3) {
   });
 }
 
-// Up to version 0.1 the deleter comes with the state.
+// Up to version 0.1 the deleter is passed with the state.
 FARCALL_FFI_Error* state_set_0_1(FARCALL_FFI_State_Set_Args* args_0_3) {
   return guard([&] {
     auto* args = reinterpret_cast<FARCALL_FFI_State_Set_Args_0_1*>(args_0_3);

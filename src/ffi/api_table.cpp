@@ -49,7 +49,8 @@ constexpr FARCALL_FFI_Api table_for(int minor_version) {
     table.State_Set = state_set_0_1;
     table.Type_Register = type_register_0_1;
   }
-  // Later handlers take any runtime that is not older than they are.
+  // Handlers of version 0.0 accept only their own version; later ones accept any runtime that is
+  // not older.
   if (minor_version == 0) table.api_version.minor_version = 0;
   return table;
 }

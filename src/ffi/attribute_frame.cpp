@@ -3,7 +3,7 @@
 namespace farcall {
 namespace {
 
-// Handlers get pointers to non-const by the interface's own types, and only read.
+// The interface's pointers are non-const, but handlers only read through them.
 void* as_pointer(std::span<const std::byte> bytes) { return const_cast<std::byte*>(bytes.data()); }
 
 FARCALL_FFI_ByteSpan as_span(const std::string& text) { return {text.data(), text.size()}; }

@@ -1,4 +1,4 @@
-// Attributes in the form in which handlers read them.
+// Attributes in the layout that handlers read.
 #pragma once
 
 #include <deque>
@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// Owns its attributes and every struct that points into them, so `attrs()` is good while this
-// lives. It is immutable; handlers on any thread may read it. Stays where it is made.
+// Owns its attributes and all structs that point into them, so `attrs()` is valid while this object
+// lives. Immutable, so handlers on any thread may read it. Not movable.
 class AttributeFrame {
  public:
   explicit AttributeFrame(Attributes attributes);
@@ -21,7 +21,8 @@ class AttributeFrame {
   const Attributes& attributes() const { return attributes_; }
 
  private:
-  // The columns of one dictionary. A deque never moves its elements, hence all these deques.
+  // The columns of one dictionary. The containers below are deques because a deque never moves its
+  // elements.
   struct Columns {
     std::vector<FARCALL_FFI_AttrType> types;
     std::vector<FARCALL_FFI_ByteSpan> spans;

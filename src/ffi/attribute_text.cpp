@@ -1,4 +1,4 @@
-// The text of attributes: exact, stable, and the same on every machine and locale.
+// The text of attributes: exact, stable, independent of machine and locale.
 #include <farcall/ffi/attribute.h>
 
 #include <fmt/format.h>

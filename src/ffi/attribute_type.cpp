@@ -16,7 +16,7 @@ namespace {
 
 using Kind = AttributeType::Kind;
 
-// The value as it was written: plain numbers without a type.
+// The value as the user wrote it: plain numbers without a type suffix.
 std::string written(const Attribute& value) {
   std::string text = value.to_string();
   if (value.is_plain()) text.resize(text.rfind(':'));
@@ -28,17 +28,17 @@ std::string with_article(std::string_view noun) {
   return fmt::format("{} {}", is_vowel ? "an" : "a", noun);
 }
 
-// Where a value does not fit its type: its path and what was wanted there.
+// A value that does not fit its type: its path, the expected type and the reason.
 struct Misfit {
   std::string path;
   const AttributeType* type = nullptr;
   std::string why;
 };
 
-// Finds the value that is of the type; nothing, with the reason, when there is none.
+// Converts a value to a type; returns nullopt and records the misfit if it does not fit.
 class Converter {
  public:
-  // Without conversions it only looks.
+  // Without conversions it accepts only values that have the type already.
   explicit Converter(bool converts) : converts_(converts) {}
 
   std::optional<Attribute> run(const Attribute& value, const AttributeType& type,
@@ -131,7 +131,8 @@ class Converter {
     return Attribute(std::move(converted));
   }
 
-  // As it is; or converted, to a type of its own sort before others.
+  // Tries the alternatives without conversion first, then with conversion: dtypes of the value's
+  // own kind before others.
   std::optional<Attribute> one_of(const Attribute& value, const AttributeType& type,
                                   const std::string& path) {
     for (const AttributeType& part : type.parts) {
@@ -203,8 +204,8 @@ AttributeType::AttributeType(const ffi::TypeDesc& description)
     case ffi::TypeKind::kDictionary:
       kind = Kind::kDictionary;
       break;
-    case ffi::TypeKind::kBuffer:  // none of an attribute
-    case ffi::TypeKind::kCustom:  // known to its author alone
+    case ffi::TypeKind::kBuffer:  // not a type of attributes
+    case ffi::TypeKind::kCustom:  // known only to its author
       break;
   }
 }

@@ -13,7 +13,7 @@
 namespace farcall {
 namespace {
 
-// Those that something holds, by number.
+// All callbacks that are alive, by number.
 struct Living {
   std::mutex mutex;
   std::unordered_map<uint64_t, std::weak_ptr<const Callback>> by_number;
@@ -24,7 +24,7 @@ struct Living {
   }
 };
 
-// The buffers of one call; most calls have few.
+// The buffers of one call, stored inline for up to kFew.
 class Buffers {
  public:
   explicit Buffers(size_t count) {
@@ -96,7 +96,7 @@ CallbackPtr make_callback(std::string name, CallbackFunction function, bool take
       const std::lock_guard lock(living.mutex);
       living.by_number.erase(dying->number);
     }
-    delete dying;  // outside the lock: it frees what the user's function holds
+    delete dying;  // outside the lock: this destroys objects of the user
   };
   std::unique_ptr<Callback> owned(
       new Callback{std::move(name), number, std::move(function), takes_lock_of_front, nullptr});

@@ -21,10 +21,10 @@ void check_types(const ForeignCallSpec& spec, const std::vector<ShapeDtype>& typ
   }
 }
 
-// The header of version 0.0 runs off the end of a function when it prints an element type that came
-// after it, as it does in its own error for a type that a handler does not take. So such types are
-// refused here. (The first header of 0.1 has the same hole for integers below eight bits, but
-// shares its version with headers that know them.)
+// With the header of version 0.0, printing an element type newer than the header has undefined
+// behaviour, and its own error for an unexpected type prints it. So such types are refused here.
+// (The first header of 0.1 has the same defect for integers below eight bits, but other headers
+// with that version number know them.)
 bool version_0_0_knows(DType dtype) {
   switch (dtype) {
     case DType::kInt1:

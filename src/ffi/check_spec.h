@@ -1,4 +1,4 @@
-// What can be said against a call before anything runs.
+// Checks of a call before anything runs.
 #pragma once
 
 #include <farcall/ffi/foreign_call.h>

@@ -16,9 +16,9 @@
 namespace farcall::runtime {
 namespace {
 
-// ---- what memory holds that nothing was written to ----
+// ---- contents of memory before the call ----
 
-// A bijection that makes numbers of a row look random (the finalizer of splitmix64).
+// A bijection that maps consecutive numbers to random-looking ones (the finalizer of splitmix64).
 uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -26,14 +26,14 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Random bytes, twice over so that a table of any beginning can be read to its end.
+// Random bytes, stored twice, so that kTableBytes can be read from any offset in the first copy.
 constexpr size_t kTableBytes = 8192;
 using Table = std::array<std::byte, 2 * kTableBytes>;
 
 enum class Filling : uint8_t { kBytes, kBool, kHalf, kBrain, kSingle, kDouble };
 
-// Bits that are set and cleared in each word, so that it is a nan that no arithmetic makes, or a
-// byte that is no bool.
+// Bits to set and to clear in each word, so that it becomes a nan that no arithmetic produces, or a
+// byte that is not a bool.
 struct Word {
   size_t width;
   uint64_t set = 0, cleared = 0;
@@ -92,7 +92,7 @@ const Table& table_of(Filling filling) {
   return (*tables)[static_cast<size_t>(filling)];
 }
 
-// What lies before the call in a result: the table from another place in each call.
+// The contents of a result before the call: the table, from another offset in each call.
 struct Pattern {
   Filling filling;
   size_t shift;
@@ -100,7 +100,7 @@ struct Pattern {
   Pattern(DType dtype, uint64_t call, size_t index)
       : filling(filling_of(dtype)), shift(mixed(call * 64 + index) % kTableBytes / 8 * 8) {}
 
-  // Calls `visit(beginning, bytes of the pattern)` piece by piece.
+  // Calls `visit(offset, bytes of the pattern)` piece by piece.
   template <class Visit>
   void over(size_t nbytes, const Visit& visit) const {
     const std::byte* const begin = table_of(filling).data() + shift;
@@ -190,7 +190,7 @@ void CheckedCall::add_memory(std::vector<Storage>& all) const {
 }
 
 FARCALL_FFI_Error* CheckedCall::run(FARCALL_FFI_CallFrame& frame) {
-  // The program's pointers come back whatever happens.
+  // Restores the program's pointers on every exit.
   struct TakeBack {
     CheckedCall& self;
     FARCALL_FFI_CallFrame& frame;
@@ -270,8 +270,8 @@ bool CheckedCall::is_alias_of_argument(size_t result) const {
   return std::ranges::find(arguments_, result, &Guarded::alias) != arguments_.end();
 }
 
-// A copy is aligned as the program's memory is and no better. Memory of no bytes has guards too,
-// unless it is nowhere, as handlers may see it.
+// A copy has the alignment of the program's memory, and no better. Empty operands have guards too,
+// because handlers may see their address; an empty operand at null stays null.
 void CheckedCall::place(Guarded& operand, bool is_filled) {
   const size_t nbytes = operand.type.nbytes(), guard = guard_bytes(nbytes);
   if (operand.type.is_token() || (nbytes == 0 && operand.original == nullptr)) {
@@ -351,10 +351,10 @@ std::string CheckedCall::written_input(const Guarded& argument, size_t index) co
       argument.type.to_string(), changed);
 }
 
-// Words of a result that still hold what was there before the call. A float that is this very nan,
-// and a bool that is none, were not written. Other numbers may be equal by chance: they are
-// believed to be unwritten when a row of them agrees, in one call or in several, so that chance
-// does that less than once in 2^24 results.
+// Finds words of a result that still hold the pattern from before the call. A float that equals the
+// pattern's nan and a byte that is not a bool are certainly unwritten. Other elements may match by
+// chance: they count as unwritten when enough bits of neighbouring elements match, in one call or
+// in several. The probability of a false finding is below 2^-24 per result.
 std::string CheckedCall::unwritten_result(Guarded& result, size_t index) const {
   const size_t nbytes = result.type.nbytes();
   if (result.data == result.original || nbytes == 0 || is_alias_of_argument(index)) {
@@ -396,7 +396,7 @@ std::string CheckedCall::unwritten_result(Guarded& result, size_t index) const {
       best = first;
     }
   }
-  // The same place as in earlier calls?
+  // Has the suspect of earlier calls matched again?
   if (most_bits < needed && result.suspect != SIZE_MAX && is_kept(result.suspect)) {
     best = result.suspect;
     most_bits = result.suspect_bits + bits;

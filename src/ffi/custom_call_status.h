@@ -1,4 +1,4 @@
-// How untyped handlers report failure: two functions that their libraries expect to find by name.
+// How untyped handlers report failure: two functions that their libraries look up by name.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct XlaCustomCallStatus;
 extern "C" {
 
 FARCALL_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus* status);
-// Copies the message, which ends at a null byte too.
+// Copies the message up to its length or the first null byte.
 FARCALL_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message,
                                                size_t message_length);
 

@@ -53,7 +53,7 @@ void rethrow_with_line(std::string_view where) {
   try {
     throw;
   } catch (const Error& error) {
-    // That of a call inside the callable is more exact.
+    // The line of an inner call is more precise.
     if (error.message().find("\n  at ") != std::string::npos) throw;
     error.raise_with(with_line(error.message(), where));
     throw;  // not reached; raise_with does not return

@@ -1,4 +1,4 @@
-// Errors as values at the binary interface: one way in and one way out.
+// Conversion between exceptions and the error values of the binary interface.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 #include <farcall/abi.h>
 #include <farcall/core/error.h>
 
-// Made by Error_Create or here, owned by whoever got it last: the runtime takes those that handlers
-// return.
+// Created by Error_Create or make_error(). The last receiver owns it: the runtime owns errors that
+// handlers return.
 struct FARCALL_FFI_Error {
   farcall::ErrorCode code;
   std::string message;
@@ -19,12 +19,13 @@ namespace farcall::runtime {
 
 using ErrorPointer = std::unique_ptr<FARCALL_FFI_Error>;
 
-// A number that is no code, or OK, which no error can have, is UNKNOWN.
+// OK, which an error cannot have, and unknown numbers become UNKNOWN.
 ErrorCode error_code_from_abi(int code);
 
 FARCALL_FFI_Error* make_error(ErrorCode code, std::string message);
 
-// Runs `body` for a handler, which must see no exception of ours.
+// Runs `body` and turns its exceptions into an error value, because handlers must not see
+// exceptions of the runtime.
 template <typename Body>
 FARCALL_FFI_Error* guard(Body&& body) noexcept {
   try {
@@ -37,14 +38,14 @@ FARCALL_FFI_Error* guard(Body&& body) noexcept {
   }
 }
 
-// `where` is the user's line, which the message ends with; it may be empty.
+// Appends `where`, the user's source line, to the message; it may be empty.
 [[noreturn]] void throw_ffi_error(FARCALL_FFI_Error* error, std::string_view target,
                                   std::string_view where);
-// From within a catch block: a handler let an exception out. It becomes an INTERNAL error with its
+// For catch blocks, after a handler let an exception escape: raises an INTERNAL FfiError with its
 // text.
 [[noreturn]] void throw_handler_exception(std::string_view target, std::string_view where);
-// From within a catch block: a callable of this process let an exception out, which stays what it
-// is.
+// For catch blocks, after a callable of this process let an exception escape: rethrows it, with the
+// line added if it is an Error.
 [[noreturn]] void rethrow_with_line(std::string_view where);
 
 }  // namespace farcall::runtime

@@ -29,7 +29,8 @@ FARCALL_FFI_CallFrame attribute_frame(Stage stage, const Target& target,
   return frame;
 }
 
-// Calls a handler where speed does not matter, and waits for it. Raises what it reports.
+// Calls a handler outside the fast path, and waits for its future. Raises the error that it
+// reports.
 void call_and_wait(FARCALL_FFI_Handler* handler, FARCALL_FFI_CallFrame& frame,
                    const ForeignCallSpec& spec) {
   FARCALL_FFI_Error* error = nullptr;
@@ -48,7 +49,8 @@ void call_and_wait(FARCALL_FFI_Handler* handler, FARCALL_FFI_CallFrame& frame,
 
 template <typename Type>
 Type* buffer_kinds(size_t count) {
-  // The interface wants an array of one constant; nearly every call is served by the static one.
+  // The interface needs an array of one repeated constant. The static array serves nearly every
+  // call.
   static constexpr size_t kStatic = 64;
   static auto* few = new std::vector<Type>(kStatic, static_cast<Type>(FARCALL_FFI_ArgType_BUFFER));
   if (count <= kStatic) return few->data();
@@ -77,7 +79,7 @@ ForeignCall::~ForeignCall() = default;
 void ForeignCall::instantiate() {
   const Target& target = this->target();
   FARCALL_FFI_Handler* handler = target.handler(Stage::kInstantiate);
-  // Asked when the target was registered too, but the type of the state may have come since.
+  // Asked at registration too, but the type of the state may have been registered since.
   if (const auto metadata = runtime::query_metadata(handler); metadata.missing) {
     throw Error(ErrorCode::kFailedPrecondition,
                 fmt::format("ffi_call(\"{}\"): {}. Register the type of the handler's state with "
@@ -102,7 +104,7 @@ Invocation::Invocation(const ForeignCall& call)
   context_.target = &call.target();
   context_.spec = &call.spec();
   context_.options = &default_options();
-  // Read only from here on: the stages that could set it are over.
+  // Read-only from here on: only the instantiate stage may set it.
   context_.instantiate_state = const_cast<runtime::StateSlot*>(&call.state_);
   if (call.target().is_untyped()) {
     context_.untyped.version = call.spec().custom_call_api_version;
@@ -123,7 +125,7 @@ void Invocation::build_frame() {
   buffers_.reserve(spec.arguments.size() + spec.results.size());
   for (const auto* types : {&spec.arguments, &spec.results}) {
     for (const ShapeDtype& type : *types) {
-      // The dimensions of a type are never freed and never changed.
+      // The spec keeps its types, and so these dimensions, alive.
       buffers_.push_back({.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Buffer, dims),
                           .extension_start = nullptr,
                           .dtype = static_cast<FARCALL_FFI_DataType>(type.dtype()),
@@ -177,7 +179,7 @@ void Invocation::run_stage(Stage stage) {
   frame.stage = static_cast<FARCALL_FFI_ExecutionStage>(stage);
   frame.api = ffi_api(target.version(stage).minor_version);
   context_.stage = stage;
-  // However the stage ends, the next call is an execute again, and its scratch is its own.
+  // On every exit, the stage is execute again and the scratch is empty.
   struct Restore {
     Invocation& self;
     ~Restore() {
@@ -201,7 +203,7 @@ void Invocation::add_memory(std::vector<Storage>& all) const {
 void Invocation::finish(FARCALL_FFI_Error* error) {
   runtime::ErrorPointer owned(error);
   if (frame_.future != nullptr) {
-    // Also after an error: the handler may still be writing.
+    // Waits also after an error: the handler may still be writing.
     runtime::ErrorPointer late(std::exchange(frame_.future, nullptr)->wait_and_release());
     if (owned == nullptr) owned = std::move(late);
   }
@@ -214,7 +216,7 @@ void Invocation::finish(FARCALL_FFI_Error* error) {
 
 void Invocation::handler_threw() {
   num_leaked_ += context_.scratch.clear();
-  // Not waited for: nobody may be there to complete it.
+  // Not waited for: perhaps nobody will complete it.
   if (frame_.future != nullptr) std::exchange(frame_.future, nullptr)->release();
   if (call_->target().callable()) runtime::rethrow_with_line(call_->spec().where);
   runtime::throw_handler_exception(call_->target().name(), call_->spec().where);

@@ -17,7 +17,7 @@ void copy_text(char (&to)[size], const char* from) {
   to[size - 1] = '\0';
 }
 
-// The trampoline that called the handler of a signal.
+// The signal trampoline, which called the signal handler.
 bool is_trampoline(const Dl_info& info) {
   const char* file = std::strrchr(info.dli_fname, '/');
   return file && std::strncmp(file, "/libc.so", 8) == 0 && !info.dli_sname;
@@ -36,12 +36,13 @@ int foreign_stack(StackFrame* frames, int most) {
   bool is_interrupted = false;  // by a signal, at this address
   for (int i = 0; i < count && num_frames < most; ++i) {
     Dl_info info;
-    // A return address may lie behind the last instruction of its function.
+    // A return address may be past the last instruction of its function; an interrupted address is
+    // exact.
     const auto* address = static_cast<const char*>(addresses[i]) - (is_interrupted ? 0 : 1);
     is_interrupted = false;
     if (dladdr(address, &info) == 0 || !info.dli_fname) continue;
     if (std::strcmp(info.dli_fname, own) == 0) {
-      if (num_frames > 0) break;  // the caller of the handler
+      if (num_frames > 0) break;  // reached farcall, which called the handler
       continue;
     }
     if (num_frames == 0 && is_trampoline(info)) {
@@ -70,7 +71,7 @@ void use_signal_stack() {
   if (is_done) return;
   is_done = true;
   stack_t stack = {};
-  stack.ss_sp = std::malloc(kBytes);  // for as long as the process lives
+  stack.ss_sp = std::malloc(kBytes);  // never freed
   stack.ss_size = kBytes;
   sigaltstack(&stack, nullptr);
 }

@@ -1,21 +1,21 @@
-// Futures: how an asynchronous handler says that it is done.
+// Futures: how an asynchronous handler reports completion.
 #pragma once
 
 #include <atomic>
 
 #include "ffi/error_value.h"
 
-// Has two owners, the handler, until it says that the future is complete, and the runtime, until it
-// has waited. The last holder deletes it: the waiter may be awake before the completing thread
-// has left the function that woke it. A future that is never completed is waited for forever; the
-// interface has no way to tell that nobody will.
+// Has two owners: the handler until it completes the future, and the runtime until it has waited.
+// The last owner deletes it, because the waiter may wake up before the completing thread has left
+// complete(). Waiting for a future that is never completed blocks forever; the interface has no way
+// to abandon one.
 struct FARCALL_FFI_Future {
  public:
-  // Takes the error; null means success. To be called once.
+  // Takes ownership of the error; null means success. Must be called once.
   void complete(FARCALL_FFI_Error* error);
-  // Blocks until complete; returns the error and gives up its hold.
+  // Blocks until complete, releases the runtime's reference, and returns the error.
   FARCALL_FFI_Error* wait_and_release();
-  // Lets go without waiting.
+  // Drops a reference without waiting.
   void release();
 
  private:

@@ -43,9 +43,9 @@ using Handlers = std::array<FARCALL_FFI_Handler*, kNumStages>;
   throw Error(ErrorCode::kFailedPrecondition, std::move(text));
 }
 
-// ---- where things are ----
+// ---- paths ----
 
-// FARCALL_RUN, or beside this library, or in the prefix that it is installed in.
+// FARCALL_RUN, else beside this library, else in bin of its installation prefix.
 std::string find_helper() {
   if (const char* given = std::getenv("FARCALL_RUN")) return given;
   Dl_info info = {};
@@ -87,7 +87,7 @@ HandlerPlace place_of(std::string_view name, FARCALL_FFI_Handler* handler) {
 class Helper {
  public:
   Helper() : owner_(getpid()) {}
-  // Starts the process, which loads the handlers.
+  // Starts the process, which then loads the handlers.
   void start(const std::string& program, const std::string& target,
              std::span<const HandlerPlace> handlers) {
     spawn(program);
@@ -117,7 +117,7 @@ class Helper {
   Helper& operator=(const Helper&) = delete;
 
   bool is_own() const { return owner_ == getpid(); }
-  // Whether it can answer another request.
+  // Whether it can take another request.
   bool is_alive() const { return pid_ > 0; }
 
   void reserve(size_t nbytes) {
@@ -142,12 +142,12 @@ class Helper {
   void send(const std::string& request) {
     std::memcpy(map_ + kRequestBegin, request.data(), request.size());
     const Request header = {mapped_, request.size()};
-    // receive() reports a helper that has ended.
+    // If the helper has ended, receive() reports it.
     [[maybe_unused]] const ssize_t sent = ::send(socket_, &header, sizeof(header), MSG_NOSIGNAL);
   }
 
-  // The answer, null where all went well. Ends the helper after `seconds`, if there are any, and
-  // where an interrupt comes, which is raised.
+  // Returns the helper's error, or null on success. Kills the helper after `seconds` (0: no limit)
+  // or on an interrupt, which is raised.
   ErrorPointer receive(double seconds) {
     const auto begin = Clock::now();
     while (true) {
@@ -176,8 +176,8 @@ class Helper {
                    {packet.data() + sizeof(reply), static_cast<size_t>(count) - sizeof(reply)}));
   }
 
-  std::map<std::string, uint64_t> sites;  // those that it knows, by what they are
-  uint64_t num_sites = 0;                 // that it was told of
+  std::map<std::string, uint64_t> sites;  // call sites that the helper knows, by description
+  uint64_t num_sites = 0;                 // ever sent to the helper
 
  private:
   static constexpr double kStartSeconds = 60, kInterruptSeconds = 0.05;
@@ -190,7 +190,7 @@ class Helper {
     }
     socket_ = ends[0];
     memory_ = memfd_create("farcall", MFD_CLOEXEC);
-    // Above the numbers that the helper has them by.
+    // Duplicated above the descriptor numbers that the helper expects.
     const int theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
     const int memory = fcntl(memory_, F_DUPFD_CLOEXEC, 10);
     close(ends[1]);
@@ -258,7 +258,7 @@ class Helper {
 
 // ---- the target ----
 
-// The callable of an isolated target. Copies share the helpers.
+// The callable of an isolated target. Copies share the helper processes.
 class IsolatedFunction {
  public:
   IsolatedFunction(std::string name, const Handlers& handlers, const IsolationOptions& options)
@@ -299,8 +299,8 @@ class IsolatedFunction {
     std::mutex mutex;
     std::vector<std::unique_ptr<Helper>> idle;
   };
-  // A run of many threads leaves no more than these behind; a helper whose call sites come and go
-  // is replaced.
+  // At most kMostIdle helpers stay after a run with many threads. A helper that has seen more than
+  // kMostSites call sites is replaced.
   static constexpr size_t kMostIdle = 8, kMostSites = 1024;
 
   static void check(const ExecutionOptions& options) {
@@ -313,7 +313,7 @@ class IsolatedFunction {
   std::unique_ptr<Helper> take() const {
     {
       const std::lock_guard lock(shared_->mutex);
-      // A child of fork() has no share in the helpers of its parent.
+      // A child of fork() must not use its parent's helpers.
       std::erase_if(shared_->idle, [](const auto& helper) { return !helper->is_own(); });
       if (!shared_->idle.empty()) {
         auto helper = std::move(shared_->idle.back());
@@ -335,7 +335,7 @@ class IsolatedFunction {
   struct Operand {
     std::byte* data;
     size_t nbytes;
-    uint64_t offset = 0;  // in the shared memory; 0: it has no bytes
+    uint64_t offset = 0;  // in the shared memory; 0 if it is empty
     bool is_input = true;
   };
 
@@ -350,7 +350,8 @@ class IsolatedFunction {
     return text.bytes();
   }
 
-  // Arguments, then results; a result that lies in an argument has its place.
+  // Arguments, then results. A result that aliases an argument gets the argument's offset in
+  // call().
   static std::vector<Operand> operands_of(const FARCALL_FFI_CallFrame& frame,
                                           const ForeignCallSpec& spec) {
     std::vector<Operand> operands;
@@ -371,7 +372,8 @@ class IsolatedFunction {
     const ForeignCallSpec& spec = *context.spec;
     std::vector<Operand> operands = operands_of(frame, spec);
     const std::string what = description(spec);
-    // Sites with the same operands and attributes are told apart, as they have states of their own.
+    // Sites with equal operands and attributes still have states of their own, so the key includes
+    // the address of the spec.
     const auto [site, is_new] = helper.sites.try_emplace(
         fmt::format("{} {}", reinterpret_cast<uintptr_t>(&spec), what), helper.num_sites);
     helper.num_sites += is_new;
@@ -379,7 +381,7 @@ class IsolatedFunction {
     const auto aligned = [](size_t offset) {
       return (offset + kAlignment - 1) & ~(kAlignment - 1);
     };
-    // Of what the request has besides the description: numbers of at most 8 bytes.
+    // Besides the description, the request has numbers of at most 8 bytes each.
     size_t end = aligned(kRequestBegin + what.size() + 8 * (8 + operands.size()));
     for (size_t i = 0; i < operands.size(); ++i) {
       Operand& operand = operands[i];
@@ -414,7 +416,7 @@ class IsolatedFunction {
     for (const Operand& operand : operands) rest.number(operand.offset);
     helper.send(bytes + rest.bytes());
     ErrorPointer error = helper.receive(shared_->options.timeout_seconds);
-    // A site whose instantiate stage failed is made again.
+    // A site that failed in its first call is created again.
     if (error != nullptr && is_new) helper.sites.erase(site);
     for (const Operand& operand : operands) {
       if (error != nullptr || operand.is_input || operand.nbytes == 0) continue;
@@ -436,7 +438,7 @@ void register_isolated_ffi_target(std::string_view name, const HandlerBundle& bu
     invalid_argument(fmt::format("registry: \"{}\": timeout_seconds is 0 or more, got {}.", name,
                                  options.timeout_seconds));
   }
-  // Errors of the handlers are reported as usual; so are the types of their attributes.
+  // Provides the usual errors for bad handlers, and the types of attributes.
   const auto plain = TargetBuilder::typed(name, "cpu", bundle, traits);
   TargetBuilder::check_versions(*plain);
   const runtime::IsolatedFunction function(
@@ -444,7 +446,7 @@ void register_isolated_ffi_target(std::string_view name, const HandlerBundle& bu
       {bundle.instantiate, bundle.prepare, bundle.initialize, bundle.execute, bundle.record},
       options);
   if (is_registered(name)) {
-    // Untyped targets have a name space of their own.
+    // Untyped targets have a separate namespace.
     std::shared_ptr<const Target> existing;
     try {
       existing = find_target(name);

@@ -1,4 +1,4 @@
-// The process in which isolated handlers run.
+// The helper process, which runs isolated handlers.
 #include <dlfcn.h>
 #include <link.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 namespace farcall::runtime {
 namespace {
 
-// ---- what a crash leaves behind ----
+// ---- crash reports ----
 
 CrashReport* g_crash = nullptr;
 
@@ -67,11 +67,11 @@ void catch_signals() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
     sigaction(signal, &action, nullptr);
   }
-  std::signal(SIGINT, SIG_IGN);  // the other process ends this one where it wants that
+  std::signal(SIGINT, SIG_IGN);  // the other process ends this one if it wants to
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-// A handler that never returns does not outlive the process that called it.
+// Ends this process when its caller is gone, even if a handler never returns.
 void end_with_the_other_side(int socket) {
   std::thread([socket] {
     pollfd state = {.fd = socket, .events = 0, .revents = 0};
@@ -99,7 +99,7 @@ class Server {
  public:
   Server(int socket, int memory) : socket_(socket), memory_file_(memory) {}
 
-  // Until the other end is closed.
+  // Serves requests until the other end is closed.
   void run() {
     Request request;
     while (recv(socket_, &request, sizeof(request), 0) == sizeof(request)) {
@@ -206,5 +206,5 @@ int farcall::detail::serve_isolated_calls(int socket, int memory) {
   runtime::catch_signals();
   runtime::end_with_the_other_side(socket);
   runtime::Server(socket, memory).run();
-  _exit(0);  // destructors of handlers' libraries have nothing to say to anybody
+  _exit(0);  // skips destructors of the handlers' libraries
 }

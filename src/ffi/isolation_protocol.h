@@ -1,6 +1,6 @@
-// What an isolated call and its helper say to each other. The memory begins with a CrashReport;
-// behind it lie the text of the request and the operands. A request and its reply are a packet of
-// the socket each. Both ends are the same build, or refuse each other.
+// The protocol between an isolated call and its helper. The shared memory begins with a
+// CrashReport, followed by the text of the request and the operands. Each request header and each
+// reply is one packet of the socket. Both ends must be the same build.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ inline constexpr int kHelperSocket = 3, kHelperMemory = 4;  // descriptors of th
 
 struct CrashReport {
   int32_t signal;
-  uint64_t address;  // of the access, where there is one
-  char stack[4080];  // a line for each frame
+  uint64_t address;  // of the faulting access, if there is one
+  char stack[4080];  // one line per frame
 };
 inline constexpr size_t kRequestBegin = 4096;
 static_assert(sizeof(CrashReport) <= kRequestBegin);
@@ -39,9 +39,9 @@ inline constexpr size_t kMostReplyBytes = size_t{1} << 15;
 
 enum class RequestKind : uint8_t { kLoad, kCall };
 
-// A handler as another process finds it.
+// Where another process finds a handler.
 struct HandlerPlace {
-  std::string library;  // empty: no such stage
+  std::string library;  // empty if the stage has no handler
   uint64_t offset = 0;
 };
 
@@ -69,7 +69,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Raises INTERNAL for bytes that end too early.
+// Raises INTERNAL if the bytes end too early.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

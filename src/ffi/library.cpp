@@ -14,8 +14,8 @@
 namespace farcall {
 namespace {
 
-// Libraries of untyped handlers look for the functions that report their failures among the global
-// symbols; this library's are not there when it was itself loaded as a plug-in, as Python does.
+// Libraries of untyped handlers look up the status functions among the global symbols. This
+// library's symbols are not global when it was loaded as a plug-in, as Python does.
 void make_own_symbols_global() {
   Dl_info info;
   const auto* own = reinterpret_cast<const void*>(&XlaCustomCallStatusSetFailure);
@@ -46,7 +46,7 @@ void* Library::symbol(const std::string& name) const {
 }
 
 Library load_library(const std::string& path) {
-  // A bare name is looked up by the loader in its own folders.
+  // The loader searches its own folders for a bare name.
   if (path.find('/') != std::string::npos && !std::filesystem::exists(path)) {
     throw Error(ErrorCode::kNotFound, fmt::format("library \"{}\": no such file", path));
   }

@@ -10,15 +10,15 @@ namespace {
 
 constexpr int kUnanswered = -1;
 
-// Room for fields that versions after ours may add and require.
+// Space for fields that later versions may add and require.
 struct RoomyMetadata {
   FARCALL_FFI_Metadata known;
   std::byte unknown[256];
 };
 
-// Handlers of version 0.0 do not see the question and take this for a call. They refuse it, because
-// the table states another version than theirs; should one not look, the counts of -1 match no
-// signature, and a loop over operands does nothing.
+// Handlers of version 0.0 do not see the extension and take this for a call. They refuse it,
+// because the table states another version than theirs. A handler that skips that check sees
+// operand counts of -1, which match no signature and make loops over operands do nothing.
 ErrorPointer ask(FARCALL_FFI_Handler* handler, const FARCALL_FFI_Api* api,
                  FARCALL_FFI_Metadata* metadata) {
   FARCALL_FFI_Metadata_Extension extension = {
@@ -40,7 +40,7 @@ ErrorPointer ask(FARCALL_FFI_Handler* handler, const FARCALL_FFI_Api* api,
   try {
     return ErrorPointer(handler(&frame));
   } catch (const std::exception&) {
-    return nullptr;  // it ran as if called
+    return nullptr;  // a handler that ran as if called
   }
 }
 
@@ -49,8 +49,8 @@ ErrorPointer ask(FARCALL_FFI_Handler* handler, const FARCALL_FFI_Api* api,
 HandlerMetadata query_metadata(FARCALL_FFI_Handler* handler, const FARCALL_FFI_Api* api) {
   ErrorPointer error;
   RoomyMetadata answer{};
-  // First the size that we know. A handler that finds it too small is newer than we are; asked
-  // again with more room, it says so.
+  // The size of this version first. A handler that finds it too small is newer; asked again with
+  // more space, it states its version.
   for (const size_t size : {sizeof(FARCALL_FFI_Metadata), sizeof(RoomyMetadata)}) {
     answer = {};
     answer.known.struct_size = size;

@@ -21,13 +21,13 @@ namespace {
 
 struct Key {
   std::string platform;
-  bool is_untyped;  // the two kinds have a name space each
+  bool is_untyped;  // the two kinds have separate namespaces
   std::string name;
 
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-// Read when a call is compiled, never when it runs.
+// Read when a call is compiled, not when it runs.
 struct Registry {
   std::shared_mutex mutex;
   std::map<Key, std::shared_ptr<const Target>> targets;
@@ -93,7 +93,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// The nearest three, best first.
+// The three most similar names, best first.
 std::vector<std::string> near_names(const Registry& all, std::string_view name) {
   const size_t limit = std::max<size_t>(2, name.size() / 3);
   std::vector<std::pair<size_t, std::string>> near;

@@ -1,5 +1,5 @@
-// Scratch memory: from the planned block while it lasts, then from the heap. A heap block begins
-// with a link, so that nothing is allocated beside it.
+// Scratch memory: from the planned block while it lasts, then from the heap. Each heap block begins
+// with its own list node.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace farcall::runtime {
 
-// Lies right before the bytes that the handler sees.
+// Directly before the guard and the bytes that the handler sees.
 struct ScratchBlock {
   ScratchBlock* next;
   ScratchBlock* previous;
@@ -34,7 +34,7 @@ void raise_to(std::atomic<size_t>& peak, size_t value) {
 
 }  // namespace
 
-// Behind the guard, where there is one.
+// After the guard, if there is one.
 std::byte* Scratch::data_of(ScratchBlock* block) const {
   return reinterpret_cast<std::byte*>(block + 1) + (is_guarded_ ? guard_bytes(block->nbytes) : 0);
 }
@@ -60,13 +60,13 @@ void* Scratch::allocate(size_t size, size_t alignment) {
   return data;
 }
 
-// Blocks are handed out one behind the other, and taken back in the opposite order.
+// A stack: blocks are allocated in order, and space is reclaimed from the end.
 void* Scratch::allocate_planned(size_t size, size_t alignment) {
   if (planned_size_ == 0 || is_guarded_) return nullptr;
   const auto base = reinterpret_cast<uintptr_t>(planned_);
   const size_t begin = round_up(base + top_, alignment) - base;
   if (size > planned_size_ || begin > planned_size_ - size) return nullptr;
-  // An empty block has an address of its own all the same.
+  // An empty block takes space too, so that its address is unique.
   const size_t end = round_up(begin + std::max<size_t>(size, 1), kAlignment);
   blocks_.push_back({begin, end, size, /*is_free=*/false});
   top_ = end;

@@ -18,7 +18,7 @@ constexpr uint32_t kDescriptionVersion = 1;
 
 std::string describe_type(const ffi::TypeDesc* type) {
   if (!type) return "any";
-  // A struct is known by its members.
+  // A struct is described by its members.
   if (type->kind == ffi::TypeKind::kStruct) {
     std::vector<std::string> members;
     for (size_t i = 0; i < type->num_children; ++i) {
@@ -43,7 +43,7 @@ const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler) {
   Dl_info info;
   const auto* address = reinterpret_cast<const void*>(handler);
   if (!handler || dladdr(address, &info) == 0 || info.dli_saddr != address) return nullptr;
-  // A name for the library that is loaded already; the program itself has none.
+  // Gets a handle of the loaded library; the program itself cannot be opened by name.
   void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) library = dlopen(nullptr, RTLD_LAZY);
   const auto symbol = fmt::format("farcall_handler_{}", info.dli_sname);

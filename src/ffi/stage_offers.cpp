@@ -22,7 +22,7 @@ struct Row {
 };
 
 // In the order of Offer. The instantiate stage belongs to an executable, not to an execution, so it
-// sees nothing of a device or a run; prepare comes before the devices are claimed.
+// sees neither a device nor a run. The prepare stage runs before the devices are claimed.
 constexpr Row kRows[] = {
     {"the stream", kRunning},
     {"device memory", kRunning},

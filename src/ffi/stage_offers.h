@@ -1,11 +1,11 @@
-// Which stage offers what.
+// Which stage offers which parts of the context.
 #pragma once
 
 #include <farcall/ffi/call_context.h>
 
 namespace farcall::runtime {
 
-// One row for everything that a handler can ask its context for.
+// Everything that a handler can ask its context for.
 enum class Offer {
   kStream,
   kDeviceMemory,
@@ -20,8 +20,8 @@ enum class Offer {
   kInitializeState,
 };
 
-// Raises INVALID_ARGUMENT for no context and FAILED_PRECONDITION when its stage does not offer
-// this, with the stages that do.
+// Raises INVALID_ARGUMENT if the context is null, and FAILED_PRECONDITION if its stage does not
+// offer this; the text lists the stages that do.
 void check_offer(const FARCALL_FFI_ExecutionContext* ctx, Offer offer);
 
 }  // namespace farcall::runtime

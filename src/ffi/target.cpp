@@ -22,14 +22,14 @@ std::array<FARCALL_FFI_Handler*, kNumStages> by_stage(const HandlerBundle& bundl
 Target::~Target() = default;
 
 int64_t Target::state_type_id() const {
-  // Asked each time: the type may have been registered after the target.
+  // Asked each time: the type may be registered after the target.
   FARCALL_FFI_Handler* instantiate = handler(Stage::kInstantiate);
   return instantiate ? runtime::query_metadata(instantiate).state_type_id : 0;
 }
 
 const AttributeTypes& Target::attribute_types() const {
   std::call_once(has_attribute_types_, [this] {
-    // Where two stages name the same attribute, execute goes first.
+    // If two stages name the same attribute, execute has priority.
     for (const Stage stage :
          {Stage::kExecute, Stage::kInstantiate, Stage::kPrepare, Stage::kInitialize}) {
       const ffi::HandlerDesc* found = find_description(handler(stage));
@@ -60,7 +60,7 @@ std::shared_ptr<Target> TargetBuilder::typed(std::string_view name, std::string_
     if (handlers[stage] == nullptr) continue;
     const auto metadata = runtime::query_metadata(handlers[stage]);
     target->stages_[stage] = {handlers[stage], metadata.version};
-    // Stages may have other traits; those of execute count.
+    // Stages may state different traits; those of execute count.
     if (stage == static_cast<int>(Stage::kExecute)) target->traits_ |= metadata.traits;
   }
   return target;

@@ -1,4 +1,4 @@
-// How targets are made, and compared with what is registered already.
+// Construction of targets, and their comparison with registered ones.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace farcall {
 
-// Makes targets on one canonical platform. Handlers are asked what they are here, once.
+// Creates targets on one canonical platform. Queries each handler once.
 class TargetBuilder {
  public:
   static std::shared_ptr<Target> typed(std::string_view name, std::string_view platform,
@@ -22,13 +22,13 @@ class TargetBuilder {
   static std::shared_ptr<Target> untyped(std::string_view name, std::string_view platform,
                                          void* function, FARCALL_FFI_Handler_Traits traits);
 
-  // Gives a callable the description of the handlers that it calls: traits, types of attributes.
+  // Gives a callable the description of the handlers that it calls: traits and types of attributes.
   static void describe_as(Target& target, const Target& called);
 
-  // What `wanted` has that `existing` has not, for a message: "another execute handler and other
-  // traits"; empty when they are the same.
+  // How `wanted` differs from `existing`, for a message: "another execute handler, traits 1 instead
+  // of 0". Empty if they are the same.
   static std::string differences(const Target& existing, const Target& wanted);
-  // FAILED_PRECONDITION when a handler needs a newer runtime than this one.
+  // Raises FAILED_PRECONDITION if a handler needs a newer runtime than this one.
   static void check_versions(const Target& target);
 };
 

@@ -14,12 +14,12 @@
 namespace farcall {
 namespace {
 
-// The processors that this process may use. Older releases of TBB have no other function for it.
+// The number of processors that this process may use. Older releases of TBB have no other function
+// for it.
 int default_concurrency() { return tbb::task_arena().max_concurrency(); }
 
-// How many threads oneTBB may have in all. Of the limits in force it takes the least, so that there
-// is one for all pools: their threads together, and the rest of the program as many as it would
-// have.
+// The limit of oneTBB's threads. oneTBB applies the smallest of the limits in force, so all pools
+// share one: their threads together, plus the default number for the rest of the program.
 class ThreadBudget {
  public:
   void add(int num_threads) {
@@ -47,11 +47,11 @@ class ThreadBudget {
 }  // namespace
 
 struct ThreadPool::State {
-  // No slot is kept for the thread that schedules: every slot is a worker's.
+  // No slot is reserved for the scheduling thread: every slot is a worker's.
   explicit State(int num_threads) : arena(num_threads, /*reserved_for_masters=*/0) {}
 
   tbb::task_arena arena;
-  // Shared with the tasks: the last one reports to it after the pool may be gone.
+  // Shared with the tasks: the last task notifies it, perhaps after the pool is gone.
   std::shared_ptr<std::atomic<size_t>> unfinished = std::make_shared<std::atomic<size_t>>(0);
 };
 
@@ -73,8 +73,8 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::schedule(Task* task, void* data) {
-  // oneTBB hands the task over in order. The thread sanitizer, which does not see into a library
-  // that was built without it, is told so by this release and the acquire that it meets.
+  // oneTBB orders these accesses already. The release here and the acquire in the task make that
+  // visible to the thread sanitizer, which does not see into an uninstrumented library.
   state_->unfinished->fetch_add(1, std::memory_order_release);
   state_->arena.enqueue([unfinished = state_->unfinished, task, data] {
     static_cast<void>(unfinished->load(std::memory_order_acquire));
@@ -84,7 +84,7 @@ void ThreadPool::schedule(Task* task, void* data) {
 }
 
 ThreadPool& ThreadPool::shared() {
-  // Never destroyed: a task may still run while the process ends.
+  // Never destroyed: tasks may still run while the process exits.
   static auto* pool = new ThreadPool(std::max(1, default_concurrency()));
   return *pool;
 }

@@ -14,11 +14,12 @@ namespace farcall {
 namespace runtime {
 namespace {
 
-// Another runtime in the process (JAX's, say) counts from 1 and writes into the same variables of a
-// handler library. Ours begin far away, so that an id given by either is free in the other.
+// Another runtime in the process (such as JAX's) counts from 1 and writes into the same variables
+// of a handler library. Ids here start far away, so that an id from either runtime is free in the
+// other.
 constexpr int64_t kFirstId = int64_t{1} << 40;
 
-// Records are never removed and never move.
+// Records are never removed or moved.
 struct Types {
   std::shared_mutex mutex;
   std::deque<TypeRecord> records;
@@ -39,7 +40,7 @@ struct Types {
 };
 
 Types& types() {
-  static Types* types = new Types;  // handlers may ask until the very end of the process
+  static Types* types = new Types;  // handlers may ask until the process has ended
   return *types;
 }
 
@@ -51,7 +52,7 @@ Types& types() {
 
 Deleter deleter_of(const void* type_info) {
   if (type_info == nullptr) return nullptr;
-  // The first word is a size or the address of a function; no function lies in the first page.
+  // The first word is a size or the address of a function; no function is in the first page.
   size_t first_word;
   std::memcpy(&first_word, type_info, sizeof(first_word));
   if (first_word < 4096) {

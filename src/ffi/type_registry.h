@@ -1,4 +1,4 @@
-// Types of state and user data: names, ids and how to destroy an object.
+// Types of state and user data: names, ids and deleters.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace farcall::runtime {
 
 using Deleter = void (*)(void*);
 
-// Reads either layout of the type info; null gives null.
+// Reads both layouts of the type info; null if `type_info` is null.
 Deleter deleter_of(const void* type_info);
 
 void register_type(std::string_view name, FARCALL_FFI_TypeId* type_id, Deleter deleter);
@@ -21,10 +21,10 @@ struct TypeRecord {
   int64_t id = 0;
   Deleter deleter = nullptr;
 };
-// An id of 0 when there is none.
+// The id is 0 if there is no such type.
 TypeRecord find_type(int64_t id);
 
-// "\"counter\"", or the number of an id that was never registered; for messages.
+// For messages: "\"counter\"", or the id if it was never registered.
 std::string type_text(int64_t id);
 
 }  // namespace farcall::runtime

@@ -1,4 +1,4 @@
-// Untyped targets: the calling conventions that were before the typed interface.
+// Untyped targets: the calling conventions older than the typed interface.
 #include <cstring>
 #include <optional>
 #include <string>
@@ -9,8 +9,9 @@
 
 #include <farcall/ffi/call_context.h>
 
-// Handlers see a pointer to it alone. A handler library may find these functions in another runtime
-// of the same process first; with one optional string as all there is, either's functions do.
+// Handlers see only a pointer to it. The dynamic loader may bind a handler library to another
+// runtime's functions in the same process. They work too, because this has the same layout: one
+// optional string.
 struct XlaCustomCallStatus {
   std::optional<std::string> failure;
 };
@@ -30,7 +31,7 @@ namespace {
 
 using Status = XlaCustomCallStatus;
 
-// `out` is the result itself, or an array of the results unless there is exactly one.
+// `out` is the result itself if there is exactly one, else an array of the results.
 void call_on_host(void* function, const UntypedCall& call, void* out, const void** in,
                   Status* status) {
   switch (call.version) {
@@ -45,7 +46,7 @@ void call_on_host(void* function, const UntypedCall& call, void* out, const void
   }
 }
 
-// Device targets get the stream and one array, arguments before results.
+// Device targets receive the stream and one array: arguments, then results.
 void call_on_device(void* function, const UntypedCall& call, void* stream, void** buffers,
                     Status* status) {
   const char* opaque = call.opaque.data();
@@ -65,7 +66,7 @@ FARCALL_FFI_Error* call_untyped(FARCALL_FFI_CallFrame* frame) {
   UntypedCall& call = context.untyped;
   const int64_t num_arguments = frame->args.size;
   const int64_t num_results = frame->rets.size;
-  // Arguments and results lie in one array of buffers.
+  // Arguments and results are in one array of buffers.
   for (int64_t i = 0; i < num_arguments + num_results; ++i) {
     call.pointers[i] = static_cast<FARCALL_FFI_Buffer*>(frame->args.args[i])->data;
   }

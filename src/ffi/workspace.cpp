@@ -12,7 +12,7 @@
 namespace farcall {
 namespace {
 
-// More than a process can address; sums of a few stay in range.
+// More than a process can address; sums of a few do not overflow.
 constexpr int64_t kTooManyBytes = int64_t{1} << 48;
 
 struct Rules {
@@ -28,7 +28,7 @@ Rules& rules() {
 }  // namespace
 
 void set_workspace_rule(std::string_view target_name, WorkspaceRule rule) {
-  // A rule may be another language's object, whose end is no business of the lock.
+  // Destroyed after the lock is released: a rule may be an object of another language.
   std::shared_ptr<const WorkspaceRule> changed;
   if (rule) changed = std::make_shared<const WorkspaceRule>(std::move(rule));
   const std::lock_guard lock(rules().mutex);

@@ -21,13 +21,13 @@ namespace {
 using Lock = std::lock_guard<std::mutex>;
 
 constexpr size_t kLargestMessage = size_t{1} << 30;  // MPI counts in int
-// What a process that ended had sent before arrives within this time.
+// Messages that a process sent before it ended arrive within this time.
 constexpr std::chrono::seconds kGrace(2);
-// How long a receive may take to be cancelled.
+// Time limit for cancelling a receive.
 constexpr std::chrono::milliseconds kCancelling(500);
-// Processes that wait answer a question within this time.
+// Waiting processes answer kAsks within this time.
 constexpr std::chrono::seconds kAnswer(1);
-// How long a process that ends with an error waits for the others to end too.
+// How long a process that ends with an error waits for the others to end.
 constexpr std::chrono::seconds kPatience(5);
 
 // Launchers set one of these: Open MPI, PMIx, MPICH and Intel MPI.
@@ -48,7 +48,7 @@ std::string names_of(const std::vector<int>& processes) {
   return fmt::format("process{} {}", processes.size() == 1 ? "" : "es", fmt::join(processes, ", "));
 }
 
-// The last line of a traceback.
+// The last line of a traceback, else the whole text.
 std::string_view brief(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   const bool is_traceback = text.starts_with("Traceback");
@@ -133,10 +133,11 @@ void Job::close(std::string_view why) noexcept {
   if (!has_told_) tell_all(why.empty() ? Kind::kEnded : Kind::kFailed, brief(why));
   has_told_ = true;
   failure_ = "the processes have been closed";
-  // Otherwise the user, or another library, ends it. Operations that failed may still hold the
-  // communicators, which then stay.
+  // Otherwise the user, or another library, finalizes MPI. Failed operations may still use the
+  // communicators, so these are not freed.
   if (!is_ours_) return;
-  // The last one lets all go. After a failure some may never come, and nobody waits for them.
+  // The last process to arrive releases all. After a failure some may never arrive, so the wait is
+  // limited.
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(notices_, &request);
   const auto begin = Clock::now();
@@ -158,13 +159,13 @@ void Job::send_notice(int process, Kind kind, std::string_view text) noexcept {
     sent.notice.agreement = agreement_;
     std::memcpy(sent.notice.text, text.data(), std::min(text.size(), sizeof(Notice::text) - 1));
     MPI_Isend(&sent.notice, sizeof(Notice), MPI_BYTE, process, 0, notices_, &sent.request);
-    // Those that have gone are no longer needed; the small ones go at once.
+    // Completed notices are no longer needed; small ones complete at once.
     sent_.remove_if([](SentNotice& each) {
       int is_gone = 0;
       MPI_Test(&each.request, &is_gone, MPI_STATUS_IGNORE);
       return is_gone != 0;
     });
-  } catch (const std::bad_alloc&) {  // the others will notice when time is up
+  } catch (const std::bad_alloc&) {  // the others will notice at their timeout
   }
 }
 
@@ -193,7 +194,7 @@ void Job::read_notices() {
         peer.has_ended = true;
         peer.ended_at = Clock::now();
         break;
-      case Kind::kAsks:  // only those who wait come here
+      case Kind::kAsks:  // only waiting processes read this
         if (agreement_ >= notice.agreement) send_notice(from, Kind::kIsHere, {});
         break;
       case Kind::kIsHere:
@@ -240,7 +241,7 @@ std::vector<int> Job::missing(const Awaited& awaited) const {
 }
 
 bool Job::is_done(std::string_view what, Awaited& awaited) {
-  // One by one, so that the missing ones can be named.
+  // Tested one by one, so that errors can name the missing processes.
   bool are_all = true;
   for (size_t i = 0; i < awaited.requests.size(); ++i) {
     MPI_Request& request = awaited.requests[i];
@@ -259,7 +260,7 @@ bool Job::is_done(std::string_view what, Awaited& awaited) {
   return are_all;
 }
 
-// Raises where a process that is waited for has failed or ended.
+// Raises if a process that is waited for has failed or ended.
 void Job::check_peers(std::string_view what, const Awaited& awaited) {
   read_notices();
   check_failed(what);
@@ -279,7 +280,7 @@ void Job::check_peers(std::string_view what, const Awaited& awaited) {
 
 void Job::time_is_up(std::string_view what, const Awaited& awaited) {
   std::vector<int> late = missing(awaited);
-  if (late.empty()) {  // of an operation of all, those who wait too say so
+  if (late.empty()) {  // a collective: processes that also wait answer, the others are late
     for (Peer& peer : peers_) peer.is_here = false;
     peers_[static_cast<size_t>(index_)].is_here = true;
     tell_all(Kind::kAsks, {});
@@ -300,8 +301,8 @@ void Job::time_is_up(std::string_view what, const Awaited& awaited) {
 }
 
 void Job::wait(std::string_view what, Awaited& awaited) {
-  constexpr int kSpins = 100;  // rounds before others are let run
-  constexpr int kBusy = 2000;  // before it sleeps
+  constexpr int kSpins = 100;  // rounds before it yields to other threads
+  constexpr int kBusy = 2000;  // rounds before it sleeps
   const auto begin = Clock::now();
   try {
     for (int round = 1;; ++round) {
@@ -322,7 +323,7 @@ void Job::wait(std::string_view what, Awaited& awaited) {
         sched_yield();
       }
     }
-  } catch (const StoppedError&) {  // whoever stopped it tells why
+  } catch (const StoppedError&) {  // whoever stopped it reports why
     abandon(awaited);
     throw;
   } catch (const std::exception& error) {
@@ -336,7 +337,7 @@ void Job::wait(std::string_view what, Awaited& awaited) {
   }
 }
 
-// Nothing is to be written to memory that the caller may free.
+// Cancels receives, so that nothing is written to memory that the caller may free.
 void Job::abandon(Awaited& awaited) noexcept {
   const Lock lock(mpi_);
   for (size_t i = 0; i < awaited.sizes.size(); ++i) {
@@ -362,7 +363,7 @@ void Job::agree(uint64_t fingerprint, std::string_view what) {
     uint64_t fingerprint = 0;
     char what[120] = {};
   };
-  // Outlives this call where another process never comes.
+  // Not freed if another process never arrives, because MPI may still write to it.
   struct Lines {
     Line own;
     std::vector<Line> all;

@@ -1,5 +1,6 @@
-// The processes that mpirun has started, over MPI. Everything here is nonblocking underneath, so
-// that whoever waits notices interrupts, failures of other processes, and that time is up.
+// The processes that mpirun has started, connected by MPI. All operations are nonblocking
+// underneath, so every wait also checks for interrupts, failures of other processes, and the
+// timeout.
 #pragma once
 
 #include <mpi.h>
@@ -21,8 +22,8 @@ namespace farcall::mpi {
 
 class Job final : public Processes {
  public:
-  // Raises FAILED_PRECONDITION for a process that no launcher of MPI has started, DEADLINE_EXCEEDED
-  // when the others do not come.
+  // Raises FAILED_PRECONDITION for a process that no MPI launcher has started, DEADLINE_EXCEEDED if
+  // other processes do not join in time.
   static std::unique_ptr<Job> open(const ProcessOptions& options);
 
   int index() const override { return index_; }
@@ -33,17 +34,17 @@ class Job final : public Processes {
   void fail(std::string_view why) noexcept override;
   void close(std::string_view why) noexcept override;
 
-  // One operation over all processes: the check that they run the same, unless that is off, then
-  // what `start` begins on the communicator.
+  // One collective operation: checks that all processes run the same one, unless that is off, then
+  // runs what `start` begins on the communicator.
   void collective(std::string_view what, const std::function<int(MPI_Comm, MPI_Request*)>& start);
-  // Messages of users, whose tags are kept apart from the others.
+  // Messages of users. They have a communicator of their own, so their tags are separate.
   void transfer(std::string_view what, std::span<const Message> sends,
                 std::span<const Message> receives);
 
  private:
   using Clock = std::chrono::steady_clock;
   enum class Kind : int32_t { kFailed, kEnded, kAsks, kIsHere };
-  // Between processes, outside of what they compute.
+  // Control messages between processes, independent of their computations.
   struct Notice {
     Kind kind = Kind::kFailed;
     int32_t padding = 0;
@@ -56,11 +57,11 @@ class Job final : public Processes {
   };
   struct Awaited {
     std::vector<MPI_Request> requests;
-    std::vector<int> processes;  // by request; empty for an operation of all
-    std::vector<int> sizes;      // of the first requests, which are receives
+    std::vector<int> processes;  // by request; empty for a collective
+    std::vector<int> sizes;      // expected bytes of the first requests, which are receives
   };
   struct Peer {
-    Clock::time_point ended_at;  // when it said so
+    Clock::time_point ended_at;  // when its notice arrived
     bool has_ended = false, is_here = false;
   };
 
@@ -85,13 +86,13 @@ class Job final : public Processes {
   const bool checks_agreement_;
   const bool is_ours_;  // MPI was initialised here
   int index_ = 0, count_ = 1;
-  std::mutex mpi_;  // around each call of MPI
+  std::mutex mpi_;  // held during each call of MPI
   MPI_Comm data_ = MPI_COMM_NULL, users_ = MPI_COMM_NULL, checks_ = MPI_COMM_NULL,
            notices_ = MPI_COMM_NULL;
   std::atomic<int64_t> agreement_{0};
   std::list<SentNotice> sent_;
   std::vector<Peer> peers_;
-  std::string failure_;  // empty while all is well
+  std::string failure_;  // empty without a failure
   bool has_told_ = false;
 };
 

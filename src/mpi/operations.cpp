@@ -25,7 +25,7 @@
 namespace farcall::mpi {
 namespace {
 
-// ---- what MPI knows ----
+// ---- reductions and element types ----
 
 struct Reducer {
   const char* name;
@@ -65,7 +65,7 @@ struct Reduce {
   MPI_Datatype type;
 };
 
-// Raises INVALID_ARGUMENT where MPI cannot.
+// Raises INVALID_ARGUMENT if MPI does not have this reduction.
 Reduce reduction(std::string_view name, DType dtype) {
   const Reducer* reducer = nullptr;
   std::string names;
@@ -96,7 +96,7 @@ using Result = ffi::Result<ffi::AnyBuffer>;
 
 DType dtype_of(const Buffer& x) { return static_cast<DType>(x.element_type()); }
 
-// "mpi.reduce(f32[3], op=sum, root=0)": what processes compare.
+// "mpi.reduce(f32[3], op=sum, root=0)": the text that processes compare.
 template <class... Options>
 std::string text_of(std::string_view name, const Buffer& x, fmt::format_string<Options...> options,
                     Options&&... values) {
@@ -129,7 +129,8 @@ void copy(const Buffer& x, const Buffer& y) {
   if (x.size_bytes() > 0) std::memcpy(y.untyped_data(), x.untyped_data(), x.size_bytes());
 }
 
-// Runs what may raise. An interrupt reaches the caller of the program as it is.
+// Runs `work` and turns its exceptions into a handler's error. Interrupts reach the caller of the
+// program unchanged.
 template <class Work>
 ffi::Error guarded(std::string_view who, const Work& work) {
   try {
@@ -371,8 +372,8 @@ std::vector<ShapeDtype> like_second(Types operands, const Attributes&) {
   return {operands[1].strengthened()};
 }
 
-// One operation on the batch: where its dimension goes in the operands, and where it comes in the
-// results.
+// A batching rule: one operation on the whole batch, with the batch dimension at the given places
+// in operands and results.
 using Place = int64_t (*)(const TargetCall& call);
 int64_t in_front(const TargetCall&) { return 0; }
 int64_t behind_first(const TargetCall&) { return 1; }
@@ -439,7 +440,7 @@ std::vector<Array> alltoall_transpose(const TargetCall&, Arrays, Arrays cotangen
   return mpi::call("alltoall", {cotangents[0]});
 }
 
-// What came goes back.
+// The reverse transfer: source and destination are swapped.
 std::vector<Array> sendrecv_transpose(const TargetCall& call, Arrays operands, Arrays cotangents) {
   const Attributes& given = call.attributes();
   const bool has_source = number(given, "source") != kNobody;

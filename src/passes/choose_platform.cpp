@@ -31,7 +31,7 @@ int32_t index_for(const PlatformIndexParams& params, std::string_view platform) 
                           platform, fmt::join(all, ", ")));
 }
 
-// The program with a number in place of one of its inputs.
+// Replaces one input of the program by a literal.
 ProgramPtr with_literal(const Program& program, size_t input, const Literal& literal) {
   auto result = std::make_shared<Program>(program);
   const uint32_t variable = result->inputs[input];
@@ -79,8 +79,8 @@ class Chooser final : public Inliner {
     return std::nullopt;
   }
 
-  // Numbers that a loop takes as constants become numbers of its programs, where they may decide a
-  // choice in turn.
+  // Literals that a loop takes as constants become literals of its programs, which may decide a
+  // choice there in turn.
   void fix_constants(Equation& equation) {
     if (equation.primitive->kind == PrimitiveKind::kScan) {
       ScanParams p = params_as<ScanParams>(equation.params.get());
@@ -99,7 +99,8 @@ class Chooser final : public Inliner {
     }
   }
 
-  // Returns how many of the `count` operands from `first` on went into the program.
+  // Moves literals among the `count` operands from `first` on into the program; returns their
+  // number.
   int64_t fix(Equation& equation, int64_t first, int64_t count, ProgramPtr& program) {
     int64_t fixed = 0;
     for (int64_t i = count; i-- > 0;) {
@@ -121,7 +122,7 @@ bool has_platform_choice(const Program& program) {
   });
 }
 
-// Whether an equation of the program itself may have to go, or to lose operands.
+// Whether an equation of this program (not of a nested one) may be replaced or lose operands.
 bool has_choices(const Program& program) {
   return std::ranges::any_of(program.equations, [](const Equation& equation) {
     return equation.primitive->kind == PrimitiveKind::kPlatformIndex ||

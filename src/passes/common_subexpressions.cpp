@@ -14,12 +14,13 @@ namespace {
 
 using detail::mix;
 
-// Finds, among things with numbers, the first one that is equal.
+// A hash table of numbered items: finds the first item equal to a given one.
 class FirstEqual {
  public:
   explicit FirstEqual(size_t count) : slots_(std::bit_ceil(2 * count + 1)) {}
 
-  // The number of an equal thing that was looked for before; otherwise `number`, which is kept.
+  // Returns the number of an equal item that was kept before; otherwise keeps `number` and returns
+  // it.
   template <class IsEqual>
   uint32_t find_or_keep(size_t hash, uint32_t number, const IsEqual& is_equal) {
     for (size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
@@ -45,7 +46,7 @@ size_t hash_of_bytes(const void* data, size_t size) {
   return std::hash<std::string_view>()({static_cast<const char*>(data), size});
 }
 
-// On the host or on a device.
+// The address on the host, or that of the device buffer.
 size_t address_of(const Storage& storage) {
   return storage.data() ? reinterpret_cast<uintptr_t>(storage.data())
                         : reinterpret_cast<uintptr_t>(storage.buffer());
@@ -55,7 +56,7 @@ class Merger {
  public:
   explicit Merger(ProgramPtr program) : held_(std::move(program)), program_(*held_) {}
 
-  // Once.
+  // May be called once.
   ProgramPtr run() {
     number_literals();
     const size_t count = program_.variable_types.size();
@@ -71,7 +72,7 @@ class Merger {
   }
 
  private:
-  // Constants are compared by their bytes up to this many.
+  // Larger constants are compared by address only.
   static constexpr size_t kMaxCompared = 256;
 
   void number_literals() {
@@ -197,7 +198,7 @@ class Merger {
 }  // namespace
 
 ProgramPtr common_subexpressions(ProgramPtr program) {
-  // Inside first, so that loops that become equal are merged too.
+  // Nested programs first, so that loops that become equal are merged too.
   return Merger(pass_nested(std::move(program), common_subexpressions)).run();
 }
 

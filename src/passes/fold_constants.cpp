@@ -18,7 +18,7 @@ class Folder {
   Folder(ProgramPtr program, const KnownProgramEvaluator& evaluate)
       : held_(std::move(program)), program_(*held_), evaluate_(evaluate) {}
 
-  // Once.
+  // May be called once.
   ProgramPtr run() {
     find_known();
     if (num_folded_ == 0) return held_;
@@ -49,7 +49,7 @@ class Folder {
   }
 
  private:
-  // Of one value.
+  // Limit of one value.
   static constexpr size_t kMaxBytes = 1024;
 
   bool is_small(uint32_t variable) const {
@@ -73,7 +73,7 @@ class Folder {
     for (const Constant& constant : program_.constants) {
       known[constant.variable] = constant.storage.data() && is_small(constant.variable);
     }
-    // Results of the program, and what calls read, keep memory of their own.
+    // Results of the program, and values that foreign calls read, keep memory of their own.
     std::vector<bool> is_fixed = values_of_calls(program_);
     for (const Atom atom : program_.outputs) {
       if (atom.is_variable()) is_fixed[atom.index] = true;
@@ -94,7 +94,7 @@ class Folder {
     }
   }
 
-  // What equations that stay read of those that go.
+  // The results of folded equations that remaining equations read.
   std::vector<uint32_t> find_wanted() const {
     std::vector<bool> is_made(program_.variable_types.size(), false);
     for (size_t i = 0; i < program_.equations.size(); ++i) {
@@ -106,14 +106,14 @@ class Folder {
       if (is_folded_[i]) continue;
       for (const Atom atom : program_.equations[i].inputs) {
         if (!atom.is_variable() || !is_made[atom.index]) continue;
-        is_made[atom.index] = false;  // once
+        is_made[atom.index] = false;  // list it only once
         wanted.push_back(atom.index);
       }
     }
     return wanted;
   }
 
-  // With variables and literals of its own: there may be few in a long program.
+  // Has its own variables and literals, because it may need only a few of a long program's.
   ProgramPtr known_program(const std::vector<uint32_t>& wanted) const {
     Program known;
     known.name = program_.name;

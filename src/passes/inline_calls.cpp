@@ -26,8 +26,8 @@ class CallInliner final : public Inliner {
     return std::nullopt;
   }
 
-  // Reads the operands through a barrier, so that nothing computed from them is equal to what other
-  // equations compute from the operands themselves.
+  // Passes the operands through a barrier, so that nothing computed from them is merged with
+  // equations that read the operands directly.
   void set_apart(Equation& equation) {
     static const Primitive* const primitive = find_primitive("optimization_barrier");
     Equation barrier{.primitive = primitive, .where = equation.where};

@@ -1,4 +1,4 @@
-// Inliner: copies a program, with the equations of other programs in place of some of its own.
+// Inliner: copies a program and replaces some of its equations by the equations of other programs.
 #pragma once
 
 #include <optional>
@@ -17,11 +17,11 @@ class Inliner {
   ProgramPtr run();
 
  protected:
-  // What stands for the results of an equation that goes; nothing for one that stays. The equation
-  // is a copy that reads atoms of the target, and may be changed.
+  // The atoms that replace the results of an equation; nullopt keeps the equation. `equation` is a
+  // copy that reads atoms of the target, and may be changed.
   virtual std::optional<std::vector<Atom>> replacement(Equation& equation) = 0;
 
-  // The equations of `body` on these operands. Returns its results.
+  // Adds the equations of `body` with these operands. Returns its results.
   std::vector<Atom> add_body(const Program& body, std::span<const Atom> inputs);
   uint32_t add_variable(ShapeDtype type);
   Atom add_literal(const Literal& literal);
@@ -29,7 +29,7 @@ class Inliner {
   Program target_;
 
  private:
-  // `names`: what each variable of `program` is called in the target.
+  // `names`: for each variable of `program`, its atom in the target.
   void add_equations(const Program& program, std::vector<Atom>& names, bool is_outermost);
 
   const Program& program_;

@@ -11,7 +11,7 @@
 namespace farcall {
 namespace {
 
-// Which equations and variables a program needs for some of its outputs, effects included.
+// The equations and variables that a program needs for some of its outputs and for its effects.
 struct Liveness {
   std::vector<bool> equations, variables;
 };
@@ -44,14 +44,14 @@ std::vector<T> keep(const std::vector<T>& items, const std::vector<bool>& flags)
   return kept;
 }
 
-// The scan without the results that nobody reads, and without what only these need.
+// The scan without results that nobody reads, and without what only they need.
 Equation prune_scan(const Equation& scan, const std::vector<bool>& is_read) {
   const auto& p = params_as<ScanParams>(scan.params.get());
   const auto num_consts = static_cast<size_t>(p.num_consts);
   const auto num_carry = static_cast<size_t>(p.num_carry);
   std::vector<bool> wanted;
   for (const uint32_t output : scan.outputs) wanted.push_back(is_read[output]);
-  // A carry is wanted, too, when the next step needs it.
+  // A carry is also needed if the next step reads it.
   Liveness live;
   for (bool changed = true; changed;) {
     changed = false;

@@ -54,7 +54,7 @@ void Simplifier::simplify_equation(uint32_t index) {
   }
 }
 
-// Results of the program stay in memory of their own.
+// Results of the program keep memory of their own.
 bool Simplifier::may_stand_for(Atom atom, uint32_t variable) const {
   if (type_of(atom) != program_.variable_types[variable] || is_of_calls(atom)) return false;
   return !is_output_[variable] || (definition(atom) && !is_output_[atom.index]);
@@ -106,7 +106,8 @@ ProgramPtr simplify_all(ProgramPtr program, bool may_drop) {
 }  // namespace
 
 ProgramPtr simplify(ProgramPtr program) {
-  // A value that is no longer read might be all that a foreign call without effects is run for.
+  // Dropping a read may make a foreign call without effects dead, so rules may do that only in
+  // programs without foreign code.
   const bool may_drop = !holds_foreign_code(*program);
   return simplify_all(std::move(program), may_drop);
 }

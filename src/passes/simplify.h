@@ -1,4 +1,4 @@
-// What the rules of simplify see and give.
+// What the rules of simplify receive and return.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace farcall {
 
 class Simplifier {
  public:
-  // `may_drop`: whether rules may give results that read less than the equation did.
+  // `may_drop`: whether rules may return results that read fewer operands than the equation.
   Simplifier(ProgramPtr program, bool may_drop);
-  // Once.
+  // May be called once.
   ProgramPtr run();
 
-  // Operand `i` of an equation of this program, with what simpler equations made of it.
+  // Operand `i` of an equation, after the simplifications so far.
   Atom input(const Equation& equation, size_t i) const { return resolved(equation.inputs[i]); }
   ShapeDtype type_of(Atom atom) const { return program_.type_of(atom); }
-  // The equation that gives this value, simplified; null for inputs, constants and literals.
+  // The simplified equation that defines this value; null for inputs, constants and literals.
   const Equation* definition(Atom atom) const;
-  // The real number that the value, or each of its elements, is known to be.
+  // The known real number that the value, or each of its elements, equals.
   std::optional<double> number(Atom atom) const;
   bool may_drop() const { return may_drop_; }
 
@@ -38,22 +38,23 @@ class Simplifier {
   ProgramPtr held_;
   const Program& program_;
   bool may_drop_;
-  std::vector<Atom> stands_for_;      // by variable
+  std::vector<Atom> stands_for_;      // by variable: its replacement, or itself
   std::vector<uint32_t> defined_at_;  // by variable: its equation, or kNone
-  std::vector<uint32_t> changed_at_;  // by equation: what stands for it in changed_, or kNone
+  std::vector<uint32_t>
+      changed_at_;  // by equation: the index of its replacement in changed_, or kNone
   std::vector<Equation> changed_;
   std::vector<bool> goes_;  // by equation
   std::vector<bool> is_output_, of_calls_;
   bool is_changed_ = false;
 };
 
-// A value that the result of an equation is, or an equation with the same result; or neither.
+// A value equal to the equation's result, or an equation with the same result, or neither.
 struct Simpler {
   std::optional<Atom> value;
   std::optional<Equation> equation;
 };
 using SimplifyRule = Simpler (*)(const Simplifier& program, const Equation& equation);
-// Null where there is none. Rules are of equations with one result.
+// Null if there is none. Rules apply to equations with one result.
 SimplifyRule find_simplify_rule(const Primitive& primitive);
 
 }  // namespace farcall

@@ -1,5 +1,5 @@
-// The rules of simplify. None changes a bit of a result: a NaN that arithmetic would make a quiet
-// one, a zero whose sign it would change, stay what they would have become.
+// The rules of simplify. Results stay identical bit by bit: no rule removes arithmetic that would
+// make a signaling NaN quiet, or change the sign of a zero.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 Simpler value(Atom atom) { return {.value = atom, .equation = {}}; }
 
-// The equation with other parameters, on the operand of the one that gives its own operand.
+// The outer equation with other parameters, reading the operand of the inner one.
 template <class P>
 Simpler composed(const Simplifier& program, const Equation& inner, const Equation& outer,
                  P params) {
@@ -28,13 +28,13 @@ Simpler composed(const Simplifier& program, const Equation& inner, const Equatio
   return {.value = {}, .equation = std::move(equation)};
 }
 
-// The equation that gives the operand, if it is one of the same primitive.
+// The equation that defines the operand, if it has the same primitive.
 const Equation* same_inside(const Simplifier& program, const Equation& equation) {
   const Equation* inner = program.definition(program.input(equation, 0));
   return inner && inner->primitive == equation.primitive ? inner : nullptr;
 }
 
-// ---- operations that do nothing where the type stays what it is
+// ---- operations that do nothing if the type stays the same
 
 Simpler same_type(const Simplifier& program, const Equation& equation) {
   const Atom operand = program.input(equation, 0);
@@ -111,8 +111,8 @@ Simpler select_n(const Simplifier& program, const Equation& equation) {
 
 // ---- arithmetic
 
-// Whether x op y, which is x for every number x, is x for what this atom may be, too: a signaling
-// NaN would become quiet. Results of arithmetic are quiet already.
+// Whether x op neutral keeps every bit of x. For numbers it does, but arithmetic makes a signaling
+// NaN quiet. Results of arithmetic are quiet already.
 bool arithmetic_keeps(const Simplifier& program, Atom x) {
   const DType dtype = program.type_of(x).dtype();
   if (is_integer(dtype)) return true;
@@ -122,7 +122,7 @@ bool arithmetic_keeps(const Simplifier& program, Atom x) {
   return made && std::ranges::find(kArithmetic, made->primitive->name) != kArithmetic.end();
 }
 
-// `operand` of the equation, if the other one is `neutral`, with its sign.
+// The operand, if the other one equals `neutral`, including the sign of a zero.
 Simpler without_neutral(const Simplifier& program, const Equation& equation, size_t operand,
                         double neutral) {
   const Atom x = program.input(equation, operand);
@@ -157,7 +157,7 @@ Simpler integer_pow(const Simplifier& program, const Equation& equation) {
   return does_nothing && arithmetic_keeps(program, x) ? value(x) : Simpler();
 }
 
-// neg and not, which change bits of their own and no other ones.
+// neg and not flip fixed bits, so applying one twice is the identity.
 Simpler twice(const Simplifier& program, const Equation& equation) {
   const Equation* inner = same_inside(program, equation);
   if (!inner) return {};
@@ -172,7 +172,8 @@ struct NamedRule {
   std::string_view name;
   SimplifyRule rule;
 };
-// A convert_element_type that keeps its type copies; so does a slice of that size, which is all.
+// same_type also handles convert_element_type to the same type and slices of the full size: they
+// only copy.
 constexpr NamedRule kRules[] = {
     {"add", add},
     {"broadcast_in_dim", broadcast_in_dim},

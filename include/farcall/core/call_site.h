@@ -1,5 +1,5 @@
-// CallSite: the user's line, as the default of a parameter. std::source_location is missing in
-// Clang before version 16.
+// CallSite: the user's source line, as a default argument. Clang before version 16 has no
+// std::source_location.
 #pragma once
 
 namespace farcall {

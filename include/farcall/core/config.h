@@ -1,7 +1,7 @@
-// Flags that change what functions do: default dtypes, checks of results, strictness of promotion.
-// Each has a value for the process, and may have another one on a thread for the life of a scope.
-// The defaults are those that C++ programs see unless they set a flag; debug_nans, debug_infs and
-// check_foreign_calls can be switched on from outside, by FARCALL_DEBUG_NANS=1 and so on.
+// Flags that change the behaviour of functions: default dtypes, checks of results, strictness of
+// promotion. Each flag has a value for the process; a scope may override it on its thread. The
+// defaults are what C++ programs see unless they set a flag. Environment variables switch on
+// debug_nans, debug_infs and check_foreign_calls: FARCALL_DEBUG_NANS=1 and so on.
 #pragma once
 
 #include <array>
@@ -19,56 +19,57 @@ enum class Flag : uint8_t {
   kDebugNans,            // a result that holds a nan is an error
   kDebugInfs,            // a result that holds an infinity is an error
   kDisableJit,           // jitted functions run operation by operation
-  kLogCompiles,          // each program that is compiled is reported
+  kLogCompiles,          // each compilation of a program is reported
   kNumpyDtypePromotion,  // a DtypePromotion
   kNumpyRankPromotion,   // a RankPromotion
-  kCheckForeignCalls,    // foreign calls that are compiled run between guard bytes
+  kCheckForeignCalls,    // foreign calls compiled while this is on run between guard bytes
                          // (ffi/checked_call.h)
 };
 inline constexpr size_t kNumFlags = 8;
 
-// Whether arrays of different dtypes may meet: kStrict allows numbers of the host language only.
+// Whether operands of different dtypes are promoted. kStrict allows that only for numbers of the
+// host language.
 enum class DtypePromotion : uint8_t { kStandard, kStrict };
-// What happens where broadcasting adds dimensions to an operand that is no scalar.
+// What happens when broadcasting adds dimensions to an operand of rank 1 or more.
 enum class RankPromotion : uint8_t { kAllow, kWarn, kRaise };
 
 struct FlagInfo {
   Flag flag;
   std::string_view name;  // "enable_x64"
-  // The names of its values in order; the first is the default. "false", "true" for a switch.
+  // The names of its values in order, the default first. A switch has "false" and "true".
   std::array<std::string_view, 3> values;
 };
-// By number.
+// Indexed by Flag.
 FARCALL_API const std::array<FlagInfo, kNumFlags>& all_flags();
 
 namespace detail {
-// Four bits for each flag.
+// Bits of each flag.
 inline constexpr unsigned kFlagBits = 4;
 constexpr unsigned shift_of(Flag flag) { return static_cast<unsigned>(flag) * kFlagBits; }
 constexpr uint64_t mask_of(Flag flag) { return ((uint64_t{1} << kFlagBits) - 1) << shift_of(flag); }
-// Those of the process, and above them how many threads have flags of their own: while none has,
-// nothing local to a thread is read.
+// The flags of the process; the bits from kThreadsShift on count the threads that have overrides.
+// While that count is 0, no thread-local variable is read.
 FARCALL_API extern std::atomic<uint64_t> process_flags;
 inline constexpr unsigned kThreadsShift = 40;
 FARCALL_API uint64_t flags_of_thread();
 
-// All flags on this thread. Every jitted call reads them.
+// The flags in effect on this thread. Every jitted call reads them.
 inline uint64_t current_flags() {
   const uint64_t flags = process_flags.load(std::memory_order_relaxed);
   return flags >> kThreadsShift == 0 ? flags : flags_of_thread();
 }
 }  // namespace detail
 
-// The value of a flag on this thread, and what sets it for the process.
+// The value of a flag on this thread.
 inline unsigned flag_value(Flag flag) {
   return static_cast<unsigned>((detail::current_flags() & detail::mask_of(flag)) >>
                                detail::shift_of(flag));
 }
 inline bool is_on(Flag flag) { return flag_value(flag) != 0; }
-// Raises INVALID_ARGUMENT for a value that the flag does not have.
+// Sets the value for the process. Raises INVALID_ARGUMENT for a value that the flag does not have.
 FARCALL_API void set_flag(Flag flag, unsigned value);
 
-// Gives a flag another value on this thread. Scopes end in the reverse order of their beginning.
+// Overrides a flag on this thread. Scopes must end in reverse order.
 class FARCALL_API FlagScope {
  public:
   // Raises as set_flag does.
@@ -81,14 +82,15 @@ class FARCALL_API FlagScope {
   uint64_t previous_mask_, previous_bits_;
 };
 
-// What begins and ends a FlagScope, for fronts whose scopes are not C++'s: a flag's value on this
-// thread alone, or kNoOverride, where the process's value holds.
+// The same for front ends whose scopes are not C++ scopes: the flag's override on this thread, or
+// kNoOverride if the value of the process holds.
 inline constexpr int kNoOverride = -1;
 FARCALL_API int thread_override(Flag flag);
 FARCALL_API void set_thread_override(Flag flag, int value);
 
-// The device where programs run whose inputs name none, as its number in the list of devices
-// (program/engine.h); 0 is the host. It lies beside the flags, so that config_key() tells it.
+// The device for programs whose inputs are not committed to one, as an index into the list of
+// devices (program/engine.h); 0 is the host. It is stored with the flags, so config_key() contains
+// it.
 inline constexpr unsigned kMaxDevices = 1U << 8;
 inline constexpr unsigned kUnresolvedDevice = kMaxDevices - 1;  // before the engine is asked
 namespace detail {
@@ -101,17 +103,17 @@ inline unsigned default_device_number() {
                                detail::kDeviceShift);
 }
 FARCALL_API void set_default_device_number(unsigned number);
-// As thread_override() and set_thread_override() do for flags.
+// Like thread_override() and set_thread_override().
 FARCALL_API int thread_default_device_number();
 FARCALL_API void set_thread_default_device_number(int number);
 
-// All flags that programs and their execution depend on, as one number: what caches of programs
-// have in their keys. One that logs alone is left out.
+// All flags that affect programs and their execution, as one number, for the keys of program
+// caches. Flags that only log are left out.
 inline uint64_t config_key() {
   return detail::current_flags() & ~detail::mask_of(Flag::kLogCompiles);
 }
 
-// The dtypes of numbers of which none was asked for: of 32 bits, or 64 with kEnableX64.
+// Default dtypes of numbers without an explicit dtype: 32 bits, or 64 with kEnableX64.
 inline bool is_x64() { return is_on(Flag::kEnableX64); }
 inline DType default_int() { return is_x64() ? DType::kInt64 : DType::kInt32; }
 inline DType default_uint() { return is_x64() ? DType::kUInt64 : DType::kUInt32; }

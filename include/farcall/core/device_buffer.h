@@ -1,4 +1,5 @@
-// DeviceBuffer: memory that the host does not read directly, or whose values are still computed.
+// DeviceBuffer: memory that the host cannot read directly, or whose values are still being
+// computed.
 #pragma once
 
 #include <farcall/core/export.h>
@@ -8,17 +9,17 @@ namespace farcall {
 class Device;
 class Storage;
 
-// Implemented by engines; a Storage holds it. All functions may be called from any thread.
+// Implemented by engines, held by a Storage. Thread-safe.
 class FARCALL_API DeviceBuffer {
  public:
   virtual ~DeviceBuffer();
   virtual const Device& device() const = 0;
-  // Whether the values are there, so that to_host() does not wait.
+  // Whether the values are computed, so that to_host() does not block.
   virtual bool is_ready() const = 0;
-  // Raises the error of the program that computes the values.
+  // Blocks until the values are computed. Raises the error of the program that computes them.
   virtual void wait() const = 0;
-  // The elements in the host's memory, dense and row-major: a copy, or a view that keeps this
-  // buffer. Waits, and raises as wait() does.
+  // The elements in host memory, dense and row-major: a copy, or a view that keeps this buffer
+  // alive. Blocks, and raises as wait() does.
   virtual Storage to_host() const = 0;
 };
 

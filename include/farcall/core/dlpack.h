@@ -1,4 +1,4 @@
-// A tensor as DLPack describes it (facts of that interface, version 1.0 and before).
+// The structs of DLPack that describe a tensor (interface version 1.0 and earlier).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct DLTensor {
 };
 inline constexpr int32_t kDLCPU = 1;
 
-// kInvalid where there is no such dtype.
+// kInvalid if farcall has no such dtype.
 FARCALL_API DType dtype_of(DLDataType type);
 
 }  // namespace farcall

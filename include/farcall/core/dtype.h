@@ -1,4 +1,4 @@
-// Element types: one enumeration and one table, from which every other name and code follows.
+// Element types: one enumeration, and one table of their names and codes.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace farcall {
 
-// Numbered as in the binary interface (FARCALL_FFI_DataType); what the interface does not have
-// begins at 64.
+// Numbered as in the binary interface (FARCALL_FFI_DataType); dtypes that the interface lacks begin
+// at 64.
 enum class DType : uint8_t {
   kInvalid = 0,
   kBool = 1,
@@ -46,7 +46,7 @@ enum class DType : uint8_t {
   kUInt1 = 31,
   kFloat4E2M1FN = 32,
   kFloat8E8M0FNU = 33,
-  kThreefryKey = 64,  // a key of random numbers: two words of threefry2x32; not a number
+  kThreefryKey = 64,  // a random key: two words of threefry2x32; not a number
 };
 
 inline constexpr int kNumDTypes = 65;  // one past the largest code
@@ -73,16 +73,16 @@ struct DTypeInfo {
   uint8_t dlpack_code;          // DLDataTypeCode; 255 where DLPack has none
 };
 
-// The row of `dtype`; the row of kInvalid for a number that is no dtype.
+// The row of `dtype`; the row of kInvalid if the value is not a dtype.
 FARCALL_API const DTypeInfo& dtype_info(DType dtype);
-// The rows of the interface's dtypes, by code.
+// The rows of the interface's dtypes, ordered by code.
 FARCALL_API std::span<const DTypeInfo> all_dtypes();
 
 inline std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
 inline std::string_view dtype_short_name(DType dtype) { return dtype_info(dtype).short_name; }
 inline size_t byte_width(DType dtype) { return dtype_info(dtype).byte_width; }
 
-// By long or short name; nothing when there is none of this name.
+// Finds a dtype by its long or short name; nullopt if there is none.
 FARCALL_API std::optional<DType> parse_dtype(std::string_view name);
 
 FARCALL_API bool is_integer(DType dtype);  // signed or unsigned, not bool
@@ -90,6 +90,6 @@ FARCALL_API bool is_floating(DType dtype);
 FARCALL_API bool is_complex(DType dtype);
 FARCALL_API bool is_number(DType dtype);   // integer, floating or complex
 FARCALL_API bool is_ordered(DType dtype);  // bool, integer or floating
-FARCALL_API bool is_key(DType dtype);      // of random numbers
+FARCALL_API bool is_key(DType dtype);      // random keys
 
 }  // namespace farcall

@@ -1,4 +1,4 @@
-// One element of an array as a number, whatever its dtype.
+// Conversion of one element between dtypes.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace farcall {
 
-// Writes the number at `element` as one of another dtype: byte_width(to) bytes. Floats and the
-// parts of complex numbers are rounded to the nearest. False, with nothing written, for a number
-// that `to` has not: out of range, an integer that would be rounded, a fraction for an integer, a
-// part that is not real, and what would become zero, infinite or nan.
+// Converts the number at `element` to dtype `to` and writes byte_width(to) bytes. Floats and the
+// parts of complex numbers are rounded to nearest. Returns false and writes nothing if `to` cannot
+// represent the number: out of range, an inexact integer, a fraction or an imaginary part that
+// would be dropped, or a value that would become zero, infinite or nan.
 FARCALL_API bool convert_element(DType from, const void* element, DType to, void* out);
 
 // "from -128 to 127", "from -65504.0 to 65504.0", "True or False".

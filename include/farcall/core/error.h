@@ -1,4 +1,5 @@
-// Errors of the library: one exception type with a canonical code and a text for people.
+// Errors of the library: one exception type with a canonical code and a message, and subclasses for
+// the front end.
 #pragma once
 
 #include <exception>
@@ -9,7 +10,7 @@
 
 namespace farcall {
 
-// The codes of the binary interface (absl's), by number.
+// The codes of the binary interface (those of absl::StatusCode).
 enum class ErrorCode : int {
   kOk = 0,
   kCancelled = 1,
@@ -30,7 +31,7 @@ enum class ErrorCode : int {
   kUnauthenticated = 16,
 };
 
-// "INVALID_ARGUMENT" and so on; "UNKNOWN" for a number outside the enumeration.
+// "INVALID_ARGUMENT" and so on; "UNKNOWN" for a value outside the enumeration.
 FARCALL_API std::string_view error_code_name(ErrorCode code);
 
 class FARCALL_API Error : public std::exception {
@@ -42,8 +43,8 @@ class FARCALL_API Error : public std::exception {
   const std::string& message() const { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }
 
-  // Raises an error of the same class and code with another text, for callers that know more about
-  // where it happened.
+  // Raises an error of the same class and code with another message, for callers that can add
+  // context.
   [[noreturn]] virtual void raise_with(std::string message) const;
 
  private:
@@ -54,7 +55,7 @@ class FARCALL_API Error : public std::exception {
 // Raises an Error with ErrorCode::kInvalidArgument; Python sees a ValueError.
 [[noreturn]] FARCALL_API void invalid_argument(std::string message);
 
-// A value of a kind that is not accepted at all; Python sees a TypeError.
+// A value of a kind that is never accepted; Python sees a TypeError.
 class FARCALL_API TypeError : public Error {
  public:
   explicit TypeError(std::string message);
@@ -62,7 +63,7 @@ class FARCALL_API TypeError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// A name that stands for nothing; Python sees a NameError.
+// An undefined name; Python sees a NameError.
 class FARCALL_API NameError : public Error {
  public:
   explicit NameError(std::string message);
@@ -70,7 +71,7 @@ class FARCALL_API NameError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// A number that does not fit into its dtype; Python sees an OverflowError.
+// A number that its dtype cannot represent; Python sees an OverflowError.
 class FARCALL_API OverflowError : public Error {
  public:
   explicit OverflowError(std::string message);
@@ -78,7 +79,7 @@ class FARCALL_API OverflowError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// The values of a traced array were needed; Python sees a ConcretizationTypeError.
+// The operation needs the values of a traced array; Python sees a ConcretizationTypeError.
 class FARCALL_API ConcretizationError : public Error {
  public:
   explicit ConcretizationError(std::string message);
@@ -86,8 +87,8 @@ class FARCALL_API ConcretizationError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// A traced array of bools was used as a mask, so that the shape of the result is not known; Python
-// sees a NonConcreteBooleanIndexError.
+// A traced bool array is used as a mask, so the shape of the result is unknown; Python sees a
+// NonConcreteBooleanIndexError.
 class FARCALL_API NonConcreteBooleanIndexError : public Error {
  public:
   explicit NonConcreteBooleanIndexError(std::string message);
@@ -95,7 +96,8 @@ class FARCALL_API NonConcreteBooleanIndexError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// A traced array was met outside the function it belongs to; Python sees an UnexpectedTracerError.
+// A traced array is used outside the function that it belongs to; Python sees an
+// UnexpectedTracerError.
 class FARCALL_API LeakedTracerError : public Error {
  public:
   explicit LeakedTracerError(std::string message);
@@ -103,7 +105,7 @@ class FARCALL_API LeakedTracerError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// What a handler, or the call of one, reported. The message names the target and the code.
+// An error reported by a handler, or by the call of one. The message names the target and the code.
 class FARCALL_API FfiError : public Error {
  public:
   // `detail` is the handler's own text.
@@ -121,7 +123,7 @@ class FARCALL_API FfiError : public Error {
   std::string detail_;
 };
 
-// Runs `f`; an Error that it raises gets "name: " before its text, unless the text begins with
+// Runs `f`. If it raises an Error, prefixes "name: " to the message, unless that starts with
 // "name:" or "name(" already.
 template <class F>
 auto with_error_prefix(std::string_view name, F&& f) {
@@ -136,7 +138,8 @@ auto with_error_prefix(std::string_view name, F&& f) {
 }
 
 namespace detail {
-// A broken promise of the library itself, never of the user: INTERNAL with the place.
+// A bug of the library, never the user's mistake. Raises INTERNAL with the condition and its source
+// line.
 [[noreturn]] FARCALL_API void assertion_failed(const char* condition, const char* file, int line);
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// FARCALL_API marks what libfarcall exports; everything else is hidden.
+// FARCALL_API marks the symbols that libfarcall exports; all others are hidden.
 #pragma once
 
 #if defined(FARCALL_STATIC)

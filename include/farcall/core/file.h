@@ -1,4 +1,4 @@
-// Files that are replaced as a whole.
+// Atomic replacement of files.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace farcall {
 
-// Makes `bytes` the contents of the file, or leaves it as it was: whoever reads meanwhile sees the
-// old contents or the new ones, and of several writers one wins. A symbolic link stays, and what it
-// leads to is replaced. A file that was there keeps its permissions; a new one has those that the
-// process gives. Fails where something other than a file has this path.
+// Replaces the contents of the file by `bytes`, or leaves it unchanged. The replacement is atomic:
+// concurrent readers see the old or the new contents, and one of several concurrent writers wins. A
+// symbolic link stays; the file it leads to is replaced. An existing file keeps its permissions; a
+// new one gets the process's default. Fails if the path is something other than a regular file.
 FARCALL_API std::error_code replace_file(const std::string& path, std::string_view bytes);
 
 }  // namespace farcall

@@ -1,27 +1,29 @@
-// Stopping programs that run for long: a front says how it learns that the user wants that.
+// Interrupting long-running programs. A front end installs a function that checks whether the user
+// wants to stop.
 #pragma once
 
 #include <farcall/core/export.h>
 
 namespace farcall {
 
-// Called now and then, at least every tenth of a second, on each thread that runs a loop or a long
-// program, unless a single operation takes longer. What it throws ends that program and reaches its
-// caller.
+// Called at least every tenth of a second, unless a single operation takes longer, on each thread
+// that runs a loop or a long program. An exception that it throws ends the program and reaches the
+// program's caller.
 using InterruptCheck = void (*)();
-// Null, the default: programs run to their end.
+// Null, the default: programs cannot be interrupted.
 FARCALL_API void set_interrupt_check(InterruptCheck check);
 FARCALL_API void check_interrupt();
 
-// The same when the last time on this thread is a while ago: cheap enough to be called for every
-// equation, or for every few thousand elements. Not under a lock, as the front may take one.
+// Calls check_interrupt() only if some time has passed since the last call on this thread. Cheap
+// enough for every equation, or for every few thousand elements. Must not be called under a lock,
+// because the check may take one.
 FARCALL_API void poll_interrupt();
 
-// The same for code whose caller lets no exception through: true when it is to stop. What was
-// thrown is kept until rethrow_kept_interrupt() on this thread, which does nothing otherwise.
+// The same for code that must not throw: returns true if it should stop, and keeps the exception
+// until rethrow_kept_interrupt() on this thread, which does nothing if none is kept.
 FARCALL_API bool poll_interrupt_and_keep() noexcept;
 FARCALL_API void rethrow_kept_interrupt();
-// Keeps what is being handled, in a catch block.
+// Keeps the current exception of a catch block.
 FARCALL_API void keep_interrupt() noexcept;
 
 }  // namespace farcall

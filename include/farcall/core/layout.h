@@ -1,4 +1,4 @@
-// Layout: the order in which the dimensions of an array lie in memory.
+// Layout: the order of an array's dimensions in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace farcall {
 
-// Dimensions from the slowest to the fastest: {0, 1} is row-major, {1, 0} column-major. Note that
-// XLA's own layouts name them minor to major.
+// Dimensions from the slowest to the fastest: {0, 1} is row-major, {1, 0} column-major. XLA's own
+// layouts list them minor to major.
 struct Layout {
   std::vector<int64_t> major_to_minor;
 
@@ -25,7 +25,7 @@ FARCALL_API bool is_row_major(const Layout& layout);
 FARCALL_API bool is_permutation(std::span<const int64_t> values);
 // permutation[result[i]] == i
 FARCALL_API std::vector<int64_t> inverse_permutation(std::span<const int64_t> permutation);
-// Strides in elements of an array of this shape that lies densely in this layout.
+// Strides, in elements, of a dense array of this shape and layout.
 FARCALL_API std::vector<int64_t> strides_of(std::span<const int64_t> shape, const Layout& layout);
 // "(1, 0)"
 FARCALL_API std::string layout_to_string(const Layout& layout);

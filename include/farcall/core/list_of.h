@@ -1,4 +1,4 @@
-// ListOf: how functions take a list of values that they only read.
+// ListOf: a read-only list of values as a function parameter.
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,8 @@
 
 namespace farcall {
 
-// A span that can also be written out where the function is called: zeros({2, 3}). A parameter
-// only: it does not keep what it shows.
+// A span that can be written as a braced list in the call: zeros({2, 3}). For parameters only,
+// because it does not own the values.
 template <class T>
 class ListOf : public std::span<const T> {
   using Span = std::span<const T>;

@@ -1,5 +1,4 @@
-// LruCache: what was made before, kept to be found again. Beyond a limit the value that was used
-// least recently goes.
+// LruCache: a bounded cache. Beyond the limit, the least recently used value is dropped.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +13,27 @@
 
 namespace farcall {
 
-// How many values each cache keeps: programs of one jitted function, of eager operations, of one
-// program's derivatives. 768 unless set.
+// The limit of each cache: programs of one jitted function, of eager operations, of one program's
+// derivatives. Default: 768.
 FARCALL_API size_t cache_limit();
-// Raises INVALID_ARGUMENT for 0. A cache that holds more shrinks when something is added to it.
+// Raises INVALID_ARGUMENT for 0. A cache with more values shrinks at its next insertion.
 FARCALL_API void set_cache_limit(size_t limit);
 
 struct CacheInfo {
   size_t size = 0;
   size_t limit = 0;
-  size_t misses = 0;     // values that had to be made
-  size_t evictions = 0;  // values that made room for others
+  size_t misses = 0;     // values that had to be created
+  size_t evictions = 0;  // values that were dropped for others
 };
 
-// Not thread-safe: its owner holds a lock around each call, but for the destruction of values.
+// Not thread-safe: the owner must lock around each call, but should destroy returned values outside
+// the lock.
 template <class T>
 class LruCache {
  public:
   using Pointer = std::shared_ptr<T>;
 
-  // The values with this hash, for owners whose comparison may change the cache.
+  // The values with this hash, for owners whose comparison may modify the cache.
   std::vector<Pointer> candidates(size_t hash) const {
     std::vector<Pointer> found;
     const auto [begin, end] = by_hash_.equal_range(hash);
@@ -41,7 +41,7 @@ class LruCache {
     return found;
   }
 
-  // The value that matches, now the one used last; null where there is none.
+  // The value that matches, which becomes the most recently used; null if there is none.
   template <class Matches>
   Pointer find(size_t hash, const Matches& matches) {
     const auto [begin, end] = by_hash_.equal_range(hash);
@@ -53,12 +53,12 @@ class LruCache {
     return nullptr;
   }
 
-  // A value of the cache becomes the one used last. Nothing happens if it has left the cache.
+  // Makes a value the most recently used. Does nothing if it has left the cache.
   void touch(size_t hash, const Pointer& value) {
     find(hash, [&](const T& candidate) { return &candidate == value.get(); });
   }
 
-  // Adds a value. Those that no longer fit come back, to be destroyed outside the owner's lock.
+  // Adds a value. Returns the values dropped for it, to be destroyed outside the owner's lock.
   [[nodiscard]] std::vector<Pointer> insert(size_t hash, Pointer value) {
     ++misses_;
     order_.push_front({hash, std::move(value)});
@@ -79,7 +79,7 @@ class LruCache {
     return displaced;
   }
 
-  // Empties the cache. What it held comes back, to be destroyed outside the owner's lock.
+  // Empties the cache. Returns its values, to be destroyed outside the owner's lock.
   [[nodiscard]] std::vector<Pointer> clear() {
     std::vector<Pointer> held;
     for (Item& item : order_) held.push_back(std::move(item.value));
@@ -101,7 +101,7 @@ class LruCache {
     size_t hash;
     Pointer value;
   };
-  std::list<Item> order_;  // the one used last in front
+  std::list<Item> order_;  // most recently used first
   std::unordered_multimap<size_t, typename std::list<Item>::iterator> by_hash_;
   size_t misses_ = 0, evictions_ = 0;
 };

@@ -1,4 +1,4 @@
-// What the library has to say besides results and errors: it prints nothing, a front shows it.
+// Warnings and logs. The library prints nothing; a front end shows these messages.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace farcall {
 
 enum class MessageKind : uint8_t {
-  kWarning,  // of something that is allowed and probably a mistake; a flag or function is named
-  kLog,      // of what was done, where a flag asks for it
+  kWarning,  // something legal that is probably a mistake; the text names a flag or function
+  kLog,      // a report that a flag asked for
 };
 
-// Called on the thread that has something to say. What it throws ends the operation under way.
+// Called on the thread that sends the message. An exception it throws ends the current operation.
 using MessageSink = void (*)(MessageKind kind, std::string_view text);
-// Null, the default: messages are dropped.
+// Null, the default, drops messages.
 FARCALL_API void set_message_sink(MessageSink sink);
 FARCALL_API void send_message(MessageKind kind, std::string_view text);
 

@@ -1,4 +1,4 @@
-// Times, sizes and rates for people.
+// Times, sizes and rates as text for people.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// With three digits and a prefix: "12.3 µs", "1.05 MB"; spaces before it up to a width in
-// characters. Not below zero.
+// Three digits and a prefix: "12.3 µs", "1.05 MB", padded with leading spaces to `width`
+// characters. `value` must not be negative.
 FARCALL_API std::string quantity_text(double value, std::string_view unit, size_t width = 0);
 
 }  // namespace farcall

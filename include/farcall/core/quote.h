@@ -1,4 +1,4 @@
-// Names and strings as they stand in the text of programs and attributes.
+// Names and strings in the text of programs and attributes.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace farcall {
 // A letter or underscore, then letters, digits and underscores, all ASCII.
 FARCALL_API bool is_identifier(std::string_view text);
 
-// In double quotes; quotes, backslashes, control characters and bytes that are no UTF-8 are
-// escaped, so that any bytes read back as they were.
+// In double quotes. Quotes, backslashes, control characters and bytes that are not UTF-8 are
+// escaped, so any bytes read back unchanged.
 FARCALL_API std::string quoted(std::string_view text);
 
 }  // namespace farcall

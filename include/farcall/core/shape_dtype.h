@@ -1,4 +1,4 @@
-// ShapeDtype: the type of an array, that is its dtype, its shape and whether its dtype is weak.
+// ShapeDtype: the type of an array: dtype, shape, and whether the dtype is weak.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,14 @@ using Shape = std::vector<int64_t>;
 
 inline constexpr size_t kMaxRank = 32;
 
-// A handle to an interned, immutable record: equal types are one pointer, so comparing costs
-// nothing. The first kNumPermanent distinct types live until the process ends, and copying a handle
-// of one counts nothing. Later ones are counted and die with their last handle.
+// A handle to an interned, immutable record: equal types share one record, so a comparison compares
+// pointers. The first kNumPermanent distinct types live until the process ends and are not
+// reference-counted. Later ones are counted and die with their last handle.
 class FARCALL_API ShapeDtype {
  public:
   static constexpr size_t kNumPermanent = 1 << 12;
 
-  // The type of no array: dtype kInvalid.
+  // No array: dtype kInvalid.
   ShapeDtype() = default;
   ShapeDtype(const ShapeDtype& other) noexcept : record_(other.record_) { acquire(); }
   ShapeDtype(ShapeDtype&& other) noexcept
@@ -42,9 +42,9 @@ class FARCALL_API ShapeDtype {
   ~ShapeDtype() {
     if (record_->is_counted) release(record_);  // NOLINT(clang-analyzer-core.NullDereference)
   }
-  // Raises INVALID_ARGUMENT for a negative dimension, a rank above kMaxRank, a size that overflows,
-  // and for a token that is not a scalar. A weak dtype gives way in promotion, as Python's numbers
-  // do.
+  // Raises INVALID_ARGUMENT for an unknown dtype, a negative dimension, a rank above kMaxRank, 2^63
+  // bytes or more, and a token that is not a scalar. A weak dtype yields in promotion, as Python's
+  // numbers do.
   ShapeDtype(DType dtype, std::span<const int64_t> shape, bool weak_type = false);
   ShapeDtype(DType dtype, std::initializer_list<int64_t> shape, bool weak_type = false)
       : ShapeDtype(dtype, std::span(shape.begin(), shape.size()), weak_type) {}
@@ -74,10 +74,10 @@ class FARCALL_API ShapeDtype {
   }
   size_t hash() const { return reinterpret_cast<uintptr_t>(record_) >> 4; }
 
-  // A number that no other type of the process ever has.
+  // An id that is unique among all types of the process.
   int64_t id() const { return record_->id; }
 
-  // How many distinct types there are now.
+  // The current number of distinct types.
   static size_t num_interned();
 
  private:
@@ -89,7 +89,7 @@ class FARCALL_API ShapeDtype {
     size_t nbytes = 0;
     int64_t id = 0;
     bool is_counted = false;
-    mutable std::atomic<uint32_t> num_handles{0};  // where they are counted
+    mutable std::atomic<uint32_t> num_handles{0};  // used if is_counted
   };
   struct Interner;
   static const Record kInvalidRecord;

@@ -1,5 +1,5 @@
-// Arithmetic of sizes and counts. Programs come from text and files too, so that any number in them
-// may lie near the ends of 64 bits: nothing here wraps.
+// Arithmetic of sizes and counts without wrap-around. Programs also come from text and files, so
+// any number in them may be close to the limits of 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace detail {
 [[noreturn]] FARCALL_API void memory_overflow();
 }  // namespace detail
 
-// ---- exact; raise INVALID_ARGUMENT where the result does not fit into 64 bits ----
+// ---- exact; raise INVALID_ARGUMENT if the result does not fit into 64 bits ----
 
 constexpr int64_t checked_sum(int64_t a, int64_t b) {
   int64_t result = 0;
@@ -33,7 +33,7 @@ constexpr int64_t checked_product(int64_t a, int64_t b) {
   return result;
 }
 
-// ---- of numbers that are not negative; the largest number stands for what is beyond ----
+// ---- of non-negative numbers; results too large become INT64_MAX ----
 
 constexpr int64_t saturated_sum(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -44,7 +44,7 @@ constexpr int64_t saturated_product(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-// ---- bytes; raise RESOURCE_EXHAUSTED beyond what a pointer difference holds ----
+// ---- bytes; raise RESOURCE_EXHAUSTED above PTRDIFF_MAX ----
 
 constexpr size_t memory_sum(size_t a, size_t b) {
   size_t sum = 0;
@@ -57,7 +57,7 @@ constexpr size_t memory_product(size_t a, size_t b) {
   return product;
 }
 
-// Whether the parts, none of them negative, make up at most `whole`.
+// Whether the parts are non-negative and add up to at most `whole`.
 constexpr bool parts_fit(std::initializer_list<int64_t> parts, size_t whole) {
   uint64_t left = whole;
   for (const int64_t part : parts) {

@@ -1,4 +1,4 @@
-// Stopping programs that run together: when one of them ends early, so do the others.
+// Cancels the other parts of a run when one part fails.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// While scopes are open, check_interrupt() and poll_interrupt() (interrupt.h) raise StoppedError on
-// this thread once the flag of one is set. Scopes end in the reverse order of their beginning.
+// While a scope is open and its flag is set, check_interrupt() and poll_interrupt() (interrupt.h)
+// raise StoppedError on this thread. Scopes must end in reverse order.
 class FARCALL_API StopScope {
  public:
   explicit StopScope(const std::atomic<bool>& flag);

@@ -1,4 +1,4 @@
-// Storage: the memory of an array, on the host or on a device, shared by count.
+// Storage: the memory of an array, on the host or on a device, reference-counted.
 #pragma once
 
 #include <atomic>
@@ -12,22 +12,23 @@
 
 namespace farcall {
 
-// What handlers rely on, and every allocation of ours has.
+// The alignment that handlers rely on. All memory from allocate() has it.
 inline constexpr size_t kAlignment = 64;
 
 inline bool is_aligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
 }
 
-// A counted reference to a block of bytes, ours or foreign. Copies share the block; the last one
-// frees it. The count may be changed from any thread, the bytes need the caller's own order.
+// A counted reference to a block of bytes, allocated by farcall or adopted. Copies share the block;
+// the last reference frees it. The count is thread-safe; the caller must synchronise access to the
+// bytes.
 class FARCALL_API Storage {
  public:
   Storage() = default;
   // `nbytes` uninitialised bytes, aligned to kAlignment. Raises RESOURCE_EXHAUSTED.
   static Storage allocate(size_t nbytes);
-  // Foreign memory: `release(context)` is called when the last reference goes, from whichever
-  // thread that happens on; null for memory that outlives every use. `data` need not be aligned.
+  // Foreign memory. `release(context)` is called when the last reference is dropped, on the thread
+  // that drops it; null for memory that outlives every use. `data` need not be aligned.
   static Storage adopt(void* data, size_t nbytes, void (*release)(void*), void* context);
 
   // Memory of a device. data() is null.
@@ -41,26 +42,26 @@ class FARCALL_API Storage {
   }
   ~Storage() { release(); }
 
-  // Null where the memory is not the host's.
+  // Null for device memory.
   void* data() const { return block_ ? block_->data : nullptr; }
-  // Null for memory of the host.
+  // Null for host memory.
   const DeviceBuffer* buffer() const { return block_ ? block_->buffer : nullptr; }
   bool is_same_memory(const Storage& other) const {
     return block_ == other.block_ || (data() && data() == other.data());
   }
   size_t nbytes() const { return block_ ? block_->nbytes : 0; }
   explicit operator bool() const { return block_ != nullptr; }
-  // No other reference exists, so that the bytes may be overwritten.
+  // No other reference exists, so the bytes may be overwritten.
   bool is_unique() const {
     return block_ && block_->count.load(std::memory_order_acquire) == 1 &&
            !block_->is_exported.load(std::memory_order_relaxed);
   }
-  // Others (numpy, DLPack) see the bytes from now on: is_unique() stays false.
+  // Other libraries (numpy, DLPack) see the bytes from now on: is_unique() stays false.
   void mark_exported() const {
     if (block_) block_->is_exported.store(true, std::memory_order_relaxed);
   }
-  // Allocated by us, or by a device: the bytes may be written once unique. Adopted memory of the
-  // host is never written.
+  // Allocated by farcall or by a device: the bytes may be written once unique. Adopted host memory
+  // is never written.
   bool is_owned() const { return block_ && (block_->allocation || block_->buffer); }
 
  private:
@@ -70,7 +71,7 @@ class FARCALL_API Storage {
     void* data = nullptr;
     size_t nbytes = 0;
     void* allocation =
-        nullptr;  // what malloc gave, with the block itself at its start; null when adopted
+        nullptr;  // from malloc, with this Block at its start, or from the pool; null if adopted
     const DeviceBuffer* buffer = nullptr;
     void (*release)(void*) = nullptr;
     void* context = nullptr;

@@ -1,11 +1,11 @@
-// Functions of farcall as handlers: what XLA, or whoever else speaks its binary interface,
-// registers and calls.
+// Functions of farcall as handlers, which XLA and other runtimes with its binary interface can
+// register and call.
 //
-// A handler is a plain function, callable from any number of threads. It reads the operands where
-// they lie and writes the results where the caller wants them, see run_on_memory(). What it raises
-// becomes an error of the caller's runtime. It never goes away, because no runtime says when it
-// calls a handler for the last time: a process has room for 1,024, and exporting the same program
-// under the same name again gives the same one.
+// A handler is a plain, thread-safe function. It reads the operands in place and writes the results
+// to the caller's buffers, see run_on_memory(). Its errors become errors of the caller's runtime.
+// It is never destroyed, because no runtime reports the last call of a handler. So a process has
+// room for 1,024 handlers; exporting the same program under the same name again returns the same
+// one.
 #pragma once
 
 #include <functional>
@@ -22,21 +22,21 @@
 
 namespace farcall {
 
-// A handler for operands and results of the program's types. It takes batches too: operands with
-// more dimensions in front, as vmap_method "broadcast_all", "expand_dims" and "legacy_vectorized"
-// of jax.ffi.ffi_call give them, run a batched program that is made when the first one comes.
-// `name` stands in messages. Raises INVALID_ARGUMENT for a type that the interface does not have,
-// RESOURCE_EXHAUSTED where there is no room, and what compiling raises.
+// A handler for operands and results of the program's types. It also takes batches: operands with
+// more leading dimensions, as vmap_method "broadcast_all", "expand_dims" and "legacy_vectorized" of
+// jax.ffi.ffi_call pass them. They run a batched program, which is compiled at the first such call.
+// `name` appears in messages. Raises INVALID_ARGUMENT for a type that the interface does not have,
+// RESOURCE_EXHAUSTED if there is no room left, and what compiling raises.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, ProgramPtr program);
 
-// What runs for operands of these types, in a call that wants results of these. Called from the
-// thread that calls the handler, once for each list of types while it is remembered (see
-// cache_limit()); two threads may ask at once.
+// Returns the executable for operands and results of these types. Called on the thread that calls
+// the handler, once for each list of types while it is cached (see cache_limit()); two threads may
+// call at once.
 using CompileForTypes = std::function<std::shared_ptr<const Executable>(
     std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results)>;
 FARCALL_API FARCALL_FFI_Handler* export_compiled(std::string name, CompileForTypes compile);
 
-// A handler that records and compiles the function for each list of types.
+// A handler that records and compiles the function for each list of operand types.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, FlatFunction function);
 
 namespace detail {
@@ -59,17 +59,18 @@ FlatFunction flat_function(F function) {
 
 }  // namespace detail
 
-// The same for a function of arrays, or of tuples and structs of them: its operands are their
-// leaves in order, and so are its results.
+// The same for a function of arrays, or of tuples and structs of arrays. Its operands and results
+// are their leaves in order.
 template <class F>
 requires(!std::is_void_v<detail::Parameters<F>> &&
          detail::OverTrees<F>) FARCALL_FFI_Handler* export_handler(std::string name, F function) {
   return export_handler(std::move(name), detail::flat_function(std::move(function)));
 }
 
-// The target "farcall.program", whose string attribute `program` is the text of a program: the
-// instantiate stage compiles it, once for each executable of the caller's runtime. With it, a
-// runtime holds any number of programs by one registration, and saves them with what it saves.
+// The handlers of the target "farcall.program", whose string attribute `program` is the text of a
+// program. The instantiate stage compiles it, once for each executable of the caller's runtime.
+// With one registration, a runtime can hold any number of programs, and serializes them with its
+// own.
 FARCALL_API HandlerBundle program_handlers();
 
 }  // namespace farcall

@@ -1,9 +1,9 @@
-// tvm-ffi (the package apache-tvm-ffi): its functions as foreign targets, and ours as its
-// functions.
+// tvm-ffi (the package apache-tvm-ffi): its functions as foreign targets, and programs of farcall
+// as its functions.
 //
-// Both sides write into results that the caller gives (destination passing): operands first, then
-// results, as DLPack tensors in the memory where they are. farcall is not linked against tvm-ffi,
-// whose library the process loads when it is first needed. Interface of version 0.1.
+// Both sides write into results that the caller passes: operands first, then results, as DLPack
+// tensors, without copies. farcall is not linked against tvm-ffi; load_tvm_ffi() loads its library.
+// Interface of version 0.1.
 #pragma once
 
 #include <string>
@@ -15,23 +15,24 @@
 
 namespace farcall {
 
-// Loads the library: `path` is that of libtvm_ffi.so. The same again does nothing. Raises NOT_FOUND
-// for a file that cannot be loaded, FAILED_PRECONDITION for one that is no such library.
+// Loads the library: `path` is that of libtvm_ffi.so. Does nothing if it is loaded already. Raises
+// NOT_FOUND for a file that cannot be loaded, FAILED_PRECONDITION for a file that is not that
+// library.
 FARCALL_API void load_tvm_ffi(const std::string& path);
 
-// Registers a function, an object handle of tvm-ffi, as a target on the CPU; a reference is kept
-// for the life of the process. `arguments` says what it is called with, in order: "args" and "rets"
-// are all operands and all results, anything else is an attribute of the call (a bool, an integer,
-// a float or a string). An error that the function raises becomes a FfiError. Raises
-// FAILED_PRECONDITION unless the library is loaded, ALREADY_EXISTS for a name that is taken.
+// Registers a function, given as an object handle of tvm-ffi, as a target on the CPU. A reference
+// is kept for the life of the process. `arguments` lists the function's arguments in order: "args"
+// and "rets" are all operands and all results, any other name is an attribute of the call (a bool,
+// an integer, a float or a string). An error that the function raises becomes an FfiError. Raises
+// FAILED_PRECONDITION if the library is not loaded, ALREADY_EXISTS for a registered name.
 FARCALL_API void register_tvm_function(std::string_view name, void* function,
                                        std::vector<std::string> arguments = {"args", "rets"});
 
-// Adds functions to the global table of tvm-ffi, under `global_name`, which replaces one of that
-// name; `name` stands in messages. The arguments are tensors on the CPU, dense and row-major:
-// operands, then results. What running raises becomes an error of tvm-ffi of the kind ValueError,
-// MemoryError or RuntimeError. Raise FAILED_PRECONDITION unless the library is loaded, and
-// what export_handler() raises.
+// Adds a function to the global table of tvm-ffi under `global_name`, replacing an existing one;
+// `name` appears in messages. The arguments are dense, row-major tensors on the CPU: operands, then
+// results. Errors of a call become tvm-ffi errors of the kind ValueError, MemoryError or
+// RuntimeError. Raise FAILED_PRECONDITION if the library is not loaded, and what export_handler()
+// raises.
 FARCALL_API void export_to_tvm(const std::string& global_name, std::string name,
                                ProgramPtr program);
 FARCALL_API void export_to_tvm(const std::string& global_name, std::string name, size_t num_results,

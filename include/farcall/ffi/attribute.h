@@ -1,4 +1,4 @@
-// Attributes: the constants that a foreign call hands its target, by name and with exact types.
+// Attributes: the constants that a foreign call passes to its target, by name and with exact types.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ namespace farcall {
 
 class Attribute;
 
-// Named attributes, sorted bytewise by name as the binary interface wants them. Names are unique.
+// Named attributes, sorted bytewise by name as the binary interface requires. Names are unique.
 class FARCALL_API Attributes {
  public:
   using value_type = std::pair<std::string, Attribute>;
   using const_iterator = const value_type*;
 
   Attributes();
-  // Sorts. Raises INVALID_ARGUMENT for a name given twice.
+  // Sorts the entries. Raises INVALID_ARGUMENT for duplicate names.
   Attributes(std::initializer_list<value_type> entries);
   explicit Attributes(std::vector<value_type> entries);
   Attributes(const Attributes& other);
@@ -39,9 +39,9 @@ class FARCALL_API Attributes {
   Attributes& operator=(Attributes&& other) noexcept;
   ~Attributes();
 
-  // Replaces the value of a name that is there already.
+  // Adds an attribute, or replaces the value of an existing one.
   void set(std::string name, Attribute value);
-  // Null when there is none of this name; valid until the next change.
+  // Null if there is no such name. Valid until the next change.
   const Attribute* find(std::string_view name) const;
 
   const_iterator begin() const;
@@ -69,7 +69,7 @@ constexpr DType attribute_dtype() {
   if constexpr (std::same_as<T, double>) return DType::kFloat64;
   if constexpr (std::same_as<T, std::complex<float>>) return DType::kComplex64;
   if constexpr (std::same_as<T, std::complex<double>>) return DType::kComplex128;
-  // char and its wide relatives are text, not numbers.
+  // Character types are text, not numbers.
   if constexpr (std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
                 std::same_as<T, char16_t> || std::same_as<T, char32_t>) {
     return DType::kInvalid;
@@ -90,9 +90,9 @@ concept AttributeNumber = kIsAttributeNumber<T>;
 }  // namespace detail
 
 // An immutable value: a scalar or an array of one element type, a string of any bytes, or a
-// dictionary. Two are equal when kind, element type and bits are: 2:i32, 2:i64 and 2.0:f32 differ,
-// a nan equals itself, and 0.0 differs from -0.0; so does a plain number from one with a type.
-// Copies share the bytes of an array.
+// dictionary. Two are equal if kind, element type and bits are: 2:i32, 2:i64 and 2.0:f32 differ, a
+// nan equals itself, and 0.0 differs from -0.0. A plain number differs from a typed one. Copies
+// share the bytes of an array.
 class FARCALL_API Attribute {
  public:
   enum class Kind : uint8_t { kScalar, kArray, kString, kDictionary };
@@ -111,29 +111,29 @@ class FARCALL_API Attribute {
   Attribute(const char* value);       // NOLINT
   Attribute(Attributes dictionary);   // NOLINT
 
-  // From raw bytes, for element types that C++ has no name for. Raises INVALID_ARGUMENT when the
-  // number of bytes does not fit the type and the count, or the type is none of a number.
+  // From raw bytes, for element types without a C++ type. Raises INVALID_ARGUMENT if the number of
+  // bytes does not match the type and the count, or if the type has no elements.
   static Attribute scalar(DType dtype, std::span<const std::byte> bytes);
   static Attribute array(DType dtype, size_t count, std::span<const std::byte> bytes);
 
-  // These numbers as plain ones, such as Python's 2 or [1, 2]: a call gives them the type that its
-  // target declares, and only where it declares none the one they have here.
+  // The same numbers marked as plain, such as Python's 2 or [1, 2]. A call converts plain numbers
+  // to the type that its target declares; without a declaration they keep the type they have here.
   Attribute plain() const;
-  // The same without plain numbers, in dictionaries too.
+  // The same with plain numbers marked as typed, in dictionaries too.
   Attribute typed() const;
   bool is_plain() const;
 
   Kind kind() const { return static_cast<Kind>(value_.index()); }
-  // Of a scalar or an array; kInvalid otherwise.
+  // The element type of a scalar or an array; kInvalid otherwise.
   DType dtype() const;
-  // Of an array; 1 for a scalar, 0 otherwise.
+  // The number of elements: 1 for a scalar, 0 for a string or a dictionary.
   size_t count() const;
-  // The bits of a scalar or an array, the text of a string. Lives as long as this attribute.
+  // The bits of a scalar or an array, or the text of a string. Valid as long as this attribute.
   std::span<const std::byte> bytes() const;
-  // Raise INVALID_ARGUMENT for another kind.
+  // Raise INVALID_ARGUMENT if the kind differs.
   const std::string& as_string() const;
   const Attributes& as_dictionary() const;
-  // The value of a scalar of exactly this type; raises INVALID_ARGUMENT for any other.
+  // The value of a scalar of exactly this type. Raises INVALID_ARGUMENT for any other.
   template <detail::AttributeNumber T>
   T as() const {
     T value;

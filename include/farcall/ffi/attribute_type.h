@@ -1,4 +1,4 @@
-// The types that a target declares for its attributes, and how given values become such.
+// The types that a target declares for its attributes, and the conversion of values to them.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ struct FARCALL_API AttributeType {
   enum class Kind : uint8_t { kAny, kScalar, kArray, kString, kDictionary, kOneOf };
 
   AttributeType() = default;
-  // That of an example, such as a default: its kind and dtype, and those of a dictionary's values.
+  // The type of an example, such as a default value: its kind and dtype, and those of a
+  // dictionary's values.
   explicit AttributeType(const Attribute& example);
-  // That which a handler states.
+  // The type that a handler describes.
   explicit AttributeType(const ffi::TypeDesc& description);
 
   // "float32", "an array of int64", "a string"
@@ -29,19 +30,20 @@ struct FARCALL_API AttributeType {
 
   Kind kind = Kind::kAny;
   DType dtype = DType::kInvalid;                        // of scalars and arrays; kInvalid: any
-  std::vector<std::pair<std::string, int64_t>> values;  // of an enum, by name; empty: any
-  // Of a dictionary, with their names; others in it are of any type. Of kOneOf, without.
+  std::vector<std::pair<std::string, int64_t>> values;  // of an enum, by name; empty: any value
+  // Of a dictionary, together with `names`; other entries may have any type. Of kOneOf, the
+  // alternatives, without names.
   std::vector<AttributeType> parts;
   std::vector<std::string> names;
 };
 
 using AttributeTypes = std::map<std::string, AttributeType, std::less<>>;
 
-// The value as one of this type. Plain numbers are converted: integers exactly, floats rounded to
-// the nearest. Others keep their type, and must be of this one. Raises INVALID_ARGUMENT; the text
-// begins with `declared`, what declares the type, and has the type, the value and the range, and
-// the path inside a dictionary: "the handler declares attribute n as int8, from -128 to 127; 300 is
-// no value of it".
+// Converts a value to the type. Plain numbers are converted: integers exactly, floats rounded to
+// nearest. Other values keep their type, which must be this one. Raises INVALID_ARGUMENT. The text
+// begins with `declared`, which names the origin of the type, and has the path inside a dictionary,
+// the type, its range and the value: "the handler declares attribute n as int8, from -128 to 127;
+// 300 is no value of it".
 FARCALL_API Attribute convert_attribute(const Attribute& value, const AttributeType& type,
                                         std::string_view declared, const std::string& name);
 

@@ -1,4 +1,5 @@
-// What a handler reaches through its call frame: the state of one call site in one execution.
+// The execution context, which a handler reaches through its call frame: the state of one call site
+// in one execution.
 #pragma once
 
 #include <atomic>
@@ -23,28 +24,29 @@ namespace farcall {
 class AttributeFrame;
 struct ForeignCallSpec;
 
-// Custom options, in the form in which handlers read them; made once, given to many executions.
+// Custom options in the layout that handlers read. Created once, used by many executions.
 FARCALL_API std::shared_ptr<const AttributeFrame> make_custom_options(Attributes options);
 
-// A number that no other execution in this process has.
+// An id that is unique among the executions of this process.
 FARCALL_API int64_t new_run_id();
 
-// Who runs the program. A callback whose caller kept a view of the call's memory asks for it to be
-// kept: that memory then lives as long as the returned object, the execution's results get memory
-// of their own, and no later execution writes there.
+// Implemented by the engine that runs the program. A callback that leaves a view of the call's
+// memory with its caller must call keep(): the memory then lives as long as the returned object,
+// the results of the execution get memory of their own, and no later execution writes to the kept
+// memory.
 class FARCALL_API MemoryKeeper {
  public:
   virtual ~MemoryKeeper();
   virtual std::shared_ptr<const void> keep() = 0;
 };
 
-// What one execution offers to all its handlers. It must outlive the execution, and with it
-// everything that it points to.
+// What one execution offers to all its handlers. It and everything that it points to must outlive
+// the execution.
 struct ExecutionOptions {
   int64_t run_id = 0;  // 0: a fresh one for each Invocation::begin
   int32_t device_ordinal = 0;
   ThreadPool* thread_pool = nullptr;                 // null: ThreadPool::shared()
-  void* stream = nullptr;                            // of a device platform; never asked for on cpu
+  void* stream = nullptr;                            // of a device platform; unused on cpu
   std::vector<std::pair<int64_t, void*>> user_data;  // by type id
   std::shared_ptr<const AttributeFrame> custom_options;
   const FARCALL_FFI_Extension* extensions = nullptr;
@@ -55,7 +57,7 @@ namespace runtime {
 
 class CheckedCall;
 
-// An object that a handler gave into our keeping.
+// An object that a handler has handed over to the runtime.
 class FARCALL_API StateSlot {
  public:
   StateSlot() = default;
@@ -91,20 +93,20 @@ class FARCALL_API StateSlot {
 
 struct ScratchBlock;
 
-// Bytes that changed beside a block of memory.
+// A changed guard byte next to a block of memory.
 struct GuardDamage {
-  int64_t offset;  // of the one nearest to the block, from its beginning
+  int64_t offset;  // of the damaged byte nearest to the block, from the block's beginning
   size_t nbytes;   // of the block
 };
 
-// Memory that a handler asked for and has not given back. Handlers may use it from several threads
-// at once; `is_used()` is for the thread that made the call, when the call is over.
+// The memory that a handler has allocated and not yet freed. allocate() and free() are thread-safe;
+// `is_used()` is for the calling thread, after the call.
 class FARCALL_API Scratch {
  public:
   Scratch() = default;
-  // `peak`: raised to the bytes that were in use at once; outlives this.
+  // `peak` is raised to the largest number of bytes in use at once. It must outlive this object.
   explicit Scratch(std::atomic<size_t>* peak) : peak_(peak) {}
-  // Between calls.
+  // Only between calls.
   Scratch(Scratch&& other) noexcept
       : planned_(other.planned_),
         planned_size_(other.planned_size_),
@@ -114,30 +116,30 @@ class FARCALL_API Scratch {
         is_guarded_(other.is_guarded_) {}
   ~Scratch() { clear(); }
 
-  // Memory that is taken before any other: aligned to kAlignment, of the caller, and to be had as
-  // long as calls are made.
+  // Memory that is handed out before any other: owned by the caller, aligned to kAlignment, valid
+  // as long as calls are made.
   void set_planned(void* data, size_t size) {
     planned_ = static_cast<std::byte*>(data);
     planned_size_ = size;
   }
 
-  // From now on blocks lie between guards, filled with nan, and none in the planned memory.
+  // From now on blocks are placed between guards, filled with nan, and never in the planned memory.
   void guard() { is_guarded_ = true; }
-  // Of guarded blocks since the last call: what was written outside of one.
+  // Returns the first damage to the guards of blocks since the last take_damage().
   std::optional<GuardDamage> take_damage();
 
-  // Null when there is no memory. The alignment is a power of two.
+  // Null if out of memory. The alignment must be a power of two.
   void* allocate(size_t size, size_t alignment);
-  // False for an address that is not one of ours.
+  // Returns false for an address that is not a block of this object.
   bool free(void* data);
-  // Frees everything; how many blocks there were.
+  // Frees all blocks; returns their number.
   size_t clear();
   bool is_used() const { return first_ != nullptr || top_ != 0; }
 
  private:
   struct PlannedBlock {
     size_t begin, end;
-    size_t nbytes;  // as asked for
+    size_t nbytes;  // as requested
     bool is_free;
   };
 
@@ -149,34 +151,34 @@ class FARCALL_API Scratch {
   std::mutex mutex_;
   std::byte* planned_ = nullptr;
   size_t planned_size_ = 0;
-  size_t top_ = 0;                    // of the planned memory in use
+  size_t top_ = 0;                    // end of the used part of the planned memory
   std::vector<PlannedBlock> blocks_;  // in the planned memory; the last one is in use
   ScratchBlock* first_ = nullptr;     // on the heap
-  size_t nbytes_ = 0;                 // in use, as asked for
+  size_t nbytes_ = 0;                 // in use, as requested
   std::atomic<size_t>* peak_ = nullptr;
   bool is_guarded_ = false;
   std::optional<GuardDamage> damage_;
 };
 
-// How an untyped function is called at one call site.
+// How one call site calls an untyped function.
 struct UntypedCall {
   int version = 0;
   std::string opaque;
-  std::vector<void*> pointers;  // arguments, then results; filled anew for each call
+  std::vector<void*> pointers;  // arguments, then results; refilled for each call
 };
 
 }  // namespace runtime
 }  // namespace farcall
 
-// Belongs to an Invocation, or to the making of a ForeignCall. `options` is null in the instantiate
-// stage alone.
+// Owned by an Invocation, or by the constructor of a ForeignCall. `options` is null only in the
+// instantiate stage.
 struct FARCALL_FFI_ExecutionContext {
   const farcall::Target* target = nullptr;
   const farcall::ForeignCallSpec* spec = nullptr;  // null in the instantiate stage
   farcall::Stage stage = farcall::Stage::kExecute;
   const farcall::ExecutionOptions* options = nullptr;
-  int64_t run_id = 0;                                        // where the options give none
-  farcall::runtime::StateSlot* instantiate_state = nullptr;  // the call site's; shared, read only
+  int64_t run_id = 0;                                        // used if the options give none
+  farcall::runtime::StateSlot* instantiate_state = nullptr;  // the call site's; shared, read-only
   farcall::runtime::StateSlot prepare_state;
   farcall::runtime::StateSlot initialize_state;
   farcall::runtime::Scratch scratch;

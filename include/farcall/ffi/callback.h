@@ -1,5 +1,5 @@
-// Callbacks: functions of this process that programs call. A callback is a target that no name
-// finds; whatever holds the program keeps it, and with it what its callable has captured.
+// Callbacks: functions of this process that programs call. A callback is a target without a
+// registered name. Its programs own it, and with it everything that its callable has captured.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace farcall {
 
-// One operand or result of a callback, dense and row-major, in the program's own memory: valid
-// until the callback returns. What is const is not to be written.
+// One operand or result of a callback: dense, row-major, in the program's own memory, valid until
+// the callback returns. Const buffers must not be written.
 class FARCALL_API Buffer {
  public:
   Buffer() = default;
@@ -35,7 +35,7 @@ class FARCALL_API Buffer {
   void* data() { return data_; }
   const void* data() const { return data_; }
 
-  // The elements; raises INVALID_ARGUMENT when T does not have the width of the dtype.
+  // The elements. Raises INVALID_ARGUMENT if the size of T is not the width of the dtype.
   template <class T>
   std::span<T> values() {
     check_width(sizeof(T));
@@ -54,7 +54,7 @@ class FARCALL_API Buffer {
   void* data_ = nullptr;
 };
 
-// What a callback knows of the execution that calls it.
+// What a callback can read about the execution that calls it.
 class FARCALL_API ExecutionContext {
  public:
   ExecutionContext(Stage stage, const ExecutionOptions& options, int64_t run_id)
@@ -62,10 +62,10 @@ class FARCALL_API ExecutionContext {
 
   Stage stage() const { return stage_; }
   int32_t device_ordinal() const { return options_->device_ordinal; }
-  // The same for all calls of one execution, and no other's.
+  // Shared by all calls of one execution, and unique to it.
   int64_t run_id() const { return run_id_; }
   bool has_stream() const { return options_->stream != nullptr; }
-  // Of a device platform. Raises FAILED_PRECONDITION on the CPU, which has none.
+  // The stream of a device platform. Raises FAILED_PRECONDITION on the CPU.
   void* stream() const;
   ThreadPool& thread_pool() const;
 
@@ -75,7 +75,7 @@ class FARCALL_API ExecutionContext {
   int64_t run_id_;
 };
 
-// One call as a callback's function sees it. `keep` is what ExecutionOptions::keeper says.
+// The arguments of a callback's function. `keep` is ExecutionOptions::keeper.
 struct CallbackCall {
   ExecutionContext context;
   std::span<Buffer> results;
@@ -86,22 +86,22 @@ using CallbackFunction = std::function<void(const CallbackCall&)>;
 
 struct Callback {
   std::string name;  // of the user's function
-  uint64_t number;   // no other callback of this process has it
+  uint64_t number;   // unique in this process
   CallbackFunction function;
-  // It takes a lock that the front holds while brief programs run, so that a program is brief
-  // however many of these it calls.
+  // The function takes the lock that the front end holds during brief programs
+  // (Executable::is_brief). So it does not stop a program from being brief.
   bool takes_lock_of_front = false;
   std::shared_ptr<const Target> target;  // calls the function
 };
 // Callbacks compare by identity.
 using CallbackPtr = std::shared_ptr<const Callback>;
 
-// What the function throws reaches the caller of the program as it is.
+// Exceptions of the function reach the caller of the program unchanged.
 FARCALL_API CallbackPtr make_callback(std::string name, CallbackFunction function,
                                       bool takes_lock_of_front = false);
-// "name#number", what programs print.
+// "name#number", as printed in programs.
 FARCALL_API std::string to_string(const Callback& callback);
-// The callback of that text. Raises NOT_FOUND when nothing in this process holds it any more.
+// The callback with that text. Raises NOT_FOUND if it is no longer alive in this process.
 FARCALL_API CallbackPtr find_callback(std::string_view text);
 
 inline size_t hash_of(const CallbackPtr& callback) {

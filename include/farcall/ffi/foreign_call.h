@@ -1,8 +1,8 @@
-// Foreign calls: a call site (ForeignCall), and the frames with which it is run (Invocation).
+// Foreign calls: call sites (ForeignCall) and the frames that run them (Invocation).
 //
-// One executable makes one ForeignCall for each call site and, for each execution that may run at
-// the same time as another, one Invocation of it. An execution is: begin() of all, prepare() of
-// all, initialize() of all, execute() as often as the program says, end() of all.
+// An executable creates one ForeignCall for each call site, and one Invocation of it for each
+// execution that may run concurrently. The order of an execution: begin() of all, prepare() of all,
+// initialize() of all, execute() as often as the program calls, end() of all.
 #pragma once
 
 #include <cstddef>
@@ -32,17 +32,17 @@ struct ForeignCallSpec {
   Attributes attributes;              // of typed targets
   int custom_call_api_version = 4;    // 0 to 3 for untyped targets
   std::string legacy_backend_config;  // of untyped targets
-  size_t workspace_bytes = 0;         // that Invocation::set_workspace will give
+  size_t workspace_bytes = 0;         // size of the memory for Invocation::set_workspace
   std::string where;                  // the user's line, for errors; may be empty
   bool is_checked =
       is_on(Flag::kCheckForeignCalls);  // calls run between guards (ffi/checked_call.h)
 };
 
-// One call site. Immutable once made, shared by threads; owns the state of its instantiate stage.
+// One call site. Immutable and shared by threads; owns the state of its instantiate stage.
 class FARCALL_API ForeignCall {
  public:
   // Runs the instantiate stage. Raises INVALID_ARGUMENT for a spec that does not fit its target,
-  // FAILED_PRECONDITION when the target cannot run here, FfiError when the stage fails.
+  // FAILED_PRECONDITION if the target cannot run here, FfiError if the stage fails.
   explicit ForeignCall(ForeignCallSpec spec);
   ~ForeignCall();
   ForeignCall(const ForeignCall&) = delete;
@@ -50,9 +50,9 @@ class FARCALL_API ForeignCall {
 
   const ForeignCallSpec& spec() const { return spec_; }
   const Target& target() const { return *spec_.target; }
-  // The most bytes of scratch that the handler had at once, in any execution so far.
+  // The largest number of scratch bytes in use at once, over all executions so far.
   size_t scratch_peak() const { return scratch_peak_.load(std::memory_order_relaxed); }
-  // A prepare or an initialize stage is there.
+  // Whether the target has a prepare or an initialize stage.
   bool has_execution_stages() const {
     return target().has_stage(Stage::kPrepare) || target().has_stage(Stage::kInitialize);
   }
@@ -68,25 +68,24 @@ class FARCALL_API ForeignCall {
   mutable std::atomic<size_t> scratch_peak_{0};
 };
 
-// The frame of one call site in one execution state: built once, run again and again by one thread
-// at a time. Everything but the data pointers is final. Refers to its ForeignCall, which must
-// outlive it. May be moved between executions.
+// The frame of one call site in one execution: built once, run repeatedly by one thread at a time.
+// Only the data pointers change. Its ForeignCall must outlive it. May be moved between executions.
 class FARCALL_API Invocation {
  public:
   explicit Invocation(const ForeignCall& call);
   Invocation(Invocation&& other) noexcept;
   ~Invocation();
 
-  // The pointers stay until they are set again. A buffer of no bytes may be null; others are to be
-  // aligned to kAlignment, which handlers rely on.
+  // Pointers stay set until they are replaced. An empty buffer may be null; others must be aligned
+  // to kAlignment, which handlers rely on.
   void set_argument(size_t index, void* data) { buffers_[index].data = data; }
   void set_result(size_t index, void* data) { buffers_[num_arguments_ + index].data = data; }
-  // Memory of spec().workspace_bytes, aligned to kAlignment, from which the handler's scratch is
-  // taken first. It may hold anything, and may be anybody's between calls.
+  // Memory of spec().workspace_bytes, aligned to kAlignment, which the handler's scratch allocator
+  // hands out first. Its contents are arbitrary, and others may use it between calls.
   void set_workspace(void* data) {
     context_.scratch.set_planned(data, call_->spec().workspace_bytes);
   }
-  // Where set_argument() and set_result() write, valid until the invocation is moved.
+  // The locations that set_argument() and set_result() write, valid until the invocation is moved.
   void** argument_slot(size_t index) { return &buffers_[index].data; }
   void** result_slot(size_t index) { return &buffers_[num_arguments_ + index].data; }
   size_t num_arguments() const { return num_arguments_; }
@@ -95,14 +94,14 @@ class FARCALL_API Invocation {
   bool has_execution_stages() const { return call_->has_execution_stages(); }
   const ForeignCall& call() const { return *call_; }
 
-  // Binds what this execution offers; `options` must live until end(). An execute() that no begin()
-  // came before sees default options.
+  // Sets the options of this execution; `options` must live until end(). An execute() without
+  // begin() sees default options.
   void begin(const ExecutionOptions& options);
-  // Do nothing where the target has no such stage.
+  // Do nothing if the target has no such stage.
   void prepare();
   void initialize();
-  // Calls the handler and returns when it is done, a future of it included. Raises FfiError; what a
-  // C++ callable throws comes through as it is. Everything stays usable after an error.
+  // Calls the handler and waits until it is done, including its future. Raises FfiError; exceptions
+  // of a C++ callable pass through unchanged. The invocation stays usable after an error.
   void execute() {
     FARCALL_FFI_Error* error;
     try {
@@ -117,12 +116,12 @@ class FARCALL_API Invocation {
   // Destroys the states of the initialize and the prepare stage.
   void end() noexcept;
 
-  // Adds the memory that the handler sees in place of what was set, which is some where calls are
-  // checked: what a MemoryKeeper has to keep besides its own.
+  // Adds the memory that the handler sees instead of the set pointers. There is some only if calls
+  // are checked. A MemoryKeeper has to keep it too.
   void add_memory(std::vector<Storage>& all) const;
 
-  // Blocks of scratch memory that handlers did not give back before their call ended; they are
-  // freed then. Handlers built with the header of version 0.0 never give any back.
+  // The number of scratch blocks that handlers did not free before their call ended; the runtime
+  // then freed them. Handlers built with the header of version 0.0 never free any.
   size_t num_leaked_scratch_blocks() const { return num_leaked_; }
 
  private:
@@ -148,7 +147,7 @@ struct RawBuffer {
   void* data = nullptr;
 };
 
-// All stages of one call, once: for tests and tools. The target is looked up by name, or given.
+// Runs all stages of one call once, for tests and tools. The target is looked up by name, or given.
 FARCALL_API void call_target(std::string_view name, std::span<const RawBuffer> arguments,
                              std::span<const RawBuffer> results, Attributes attributes = {},
                              const ExecutionOptions& options = {},

@@ -1,5 +1,5 @@
-// Isolated targets: handlers that run in a process of their own, over shared memory, so that a
-// crash of theirs is an error of the call, and the program goes on.
+// Isolated targets: handlers that run in a helper process over shared memory. A crash becomes an
+// error of the call, and the program continues.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 namespace farcall {
 
 struct IsolationOptions {
-  double timeout_seconds = 0;  // of one call, after which its process is killed; 0: none
+  double timeout_seconds = 0;  // limit of one call, after which its process is killed; 0: none
 };
 
-// As register_ffi_target, for typed handlers on the CPU. A call copies its operands into memory
-// that is shared with a helper process (farcall-run), which loads the handlers' library, runs all
-// stages there, and stays for the next call; calls of several threads at once have a helper each.
-// Whatever the call of a call site needs more than its operands is made in the helper: the state of
-// the instantiate stage, by the first call of a site, and again after a crash; those of prepare and
-// initialize, by each call; scratch and the thread pool.
+// Like register_ffi_target, for typed handlers on the CPU. A call copies its operands into memory
+// shared with a helper process (farcall-run), which loads the handlers' library, runs all stages,
+// and then stays for the next call. Concurrent calls have a helper each. Everything else that a
+// call needs is created in the helper: the state of the instantiate stage at the first call of a
+// site and again after a crash; the states of prepare and initialize in each call; scratch and the
+// thread pool.
 //
-// Calls raise FfiError: ABORTED with the signal and the stack when the process ends, and
-// DEADLINE_EXCEEDED after the time limit; errors that a handler reports stay as they are. The next
-// call has a new process. FAILED_PRECONDITION where an execution has user data, custom options or
-// extensions, which are pointers of this process, or where farcall-run is not installed.
+// Calls raise FfiError: ABORTED with the signal and the stack if the process dies, and
+// DEADLINE_EXCEEDED after the time limit. The next call uses another process. Errors that a
+// handler reports are unchanged. Calls raise FAILED_PRECONDITION if the execution has user data,
+// custom options or extensions, which are pointers into this process, or if farcall-run is not
+// installed.
 //
-// The same handlers under the same name again are no error. Raises INVALID_ARGUMENT for handlers
-// that another process cannot load, as they lie in the program itself or were made at run time;
-// ALREADY_EXISTS as register_ffi_target does.
+// Registering the same handlers with the same options again is not an error. Raises
+// INVALID_ARGUMENT for handlers that another process cannot load (in the main program, or created
+// at run time) and for a negative timeout, ALREADY_EXISTS as register_ffi_target does.
 FARCALL_API void register_isolated_ffi_target(std::string_view name, const HandlerBundle& bundle,
                                               const IsolationOptions& options = {},
                                               FARCALL_FFI_Handler_Traits traits = 0);
@@ -39,8 +40,8 @@ inline void register_isolated_ffi_target(std::string_view name, FARCALL_FFI_Hand
 }
 
 namespace detail {
-// The helper's side: answers calls that come through a socket, with operands in the memory of a
-// file, until the other end is closed. The process is the helper's own from then on.
+// The helper's side: answers calls from a socket, with operands in the memory of a file, until the
+// other end is closed. Never returns; ends the process.
 FARCALL_API int serve_isolated_calls(int socket, int memory);
 }  // namespace detail
 

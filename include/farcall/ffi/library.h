@@ -8,14 +8,14 @@
 
 namespace farcall {
 
-// A handle to a loaded library. It stays loaded for the life of the process, whatever happens to
-// the handle: registered handlers and the deleters of their state point into it.
+// A handle to a loaded library. The library stays loaded for the life of the process, even without
+// handles, because registered handlers and deleters of their state point into it.
 class FARCALL_API Library {
  public:
   const std::string& path() const { return path_; }
-  // Null when the library exports no such name.
+  // Null if the library exports no such name.
   void* find_symbol(const std::string& name) const;
-  // Raises NOT_FOUND.
+  // Raises NOT_FOUND if the library exports no such name.
   void* symbol(const std::string& name) const;
   FARCALL_FFI_Handler* handler(const std::string& name) const {
     return reinterpret_cast<FARCALL_FFI_Handler*>(symbol(name));
@@ -30,8 +30,8 @@ class FARCALL_API Library {
   void* handle_;
 };
 
-// Registers nothing by itself. Raises NOT_FOUND when there is no such file, FAILED_PRECONDITION
-// when it does not load, with the loader's reason.
+// Loads a library; does not register its handlers. Raises NOT_FOUND if there is no such file,
+// FAILED_PRECONDITION with the loader's reason if it does not load.
 FARCALL_API Library load_library(const std::string& path);
 
 }  // namespace farcall

@@ -1,4 +1,4 @@
-// What a target takes and returns, as its handlers describe themselves.
+// The signatures of targets, as their handlers describe themselves.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace farcall {
 
-// The description that a handler made by FARCALL_DEFINE_HANDLER leaves in its library. Null when
-// there is none, or it has another form than ours.
+// The description that FARCALL_DEFINE_HANDLER stores in the handler's library. Null if there is
+// none, or in another format version.
 FARCALL_API const ffi::HandlerDesc* find_description(FARCALL_FFI_Handler* handler);
 
 // For instance "(f32[?,?], optional f32) {eps: f32 scalar, n: optional s64 scalar} -> (f32[?,?])".
-// Attributes are sorted by name; what a handler takes from the runtime is left out.
+// Attributes are sorted by name; context parameters are left out.
 FARCALL_API std::string describe_handler(const ffi::HandlerDesc& handler);
 
-// On one line: each stage with its description, or that it has none, and the target's traits. Equal
-// lines mean that calls of the one are calls of the other, as far as is known.
+// One line: each stage with its description, or a remark that it has none, and the traits. Equal
+// lines mean that the targets are interchangeable, as far as is known.
 FARCALL_API std::string describe_target(const Target& target);
 
 }  // namespace farcall

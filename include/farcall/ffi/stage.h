@@ -24,7 +24,7 @@ inline constexpr int kNumStages = 5;
 // "instantiate" and so on.
 FARCALL_API std::string_view stage_name(Stage stage);
 
-// Of the interface that a handler was built for.
+// The interface version that a handler was built for.
 struct ApiVersion {
   int major_version = 0;
   int minor_version = 0;
@@ -37,9 +37,9 @@ inline constexpr ApiVersion kRuntimeApiVersion{FARCALL_FFI_API_MAJOR, FARCALL_FF
 // "0.5"
 FARCALL_API std::string version_to_string(ApiVersion version);
 
-// The function table for handlers of one minor version. The tables differ only in the functions
-// whose arguments changed without changing their size, and in the version that they state: 0.0
-// handlers refuse any other. Give it to code that registers itself or its types with a runtime.
+// The function table for handlers of one minor version. The tables differ in the functions whose
+// argument layouts changed while their size did not, and for 0.0 in the stated version, because 0.0
+// handlers refuse any other. Code that registers handlers or types with a runtime needs this table.
 FARCALL_API const FARCALL_FFI_Api* ffi_api(int minor_version = FARCALL_FFI_API_MINOR);
 
 }  // namespace farcall

@@ -8,17 +8,17 @@
 
 namespace farcall {
 
-// An arena of oneTBB for detached tasks. A handler may block until its tasks are done, also where
-// one thread is all there is: oneTBB may have so many workers more than it has otherwise as all
-// pools together ask for, and no slot of an arena is the caller's. Tasks that wait for one another
-// should still be few: workers come when they are free. Threads start with the first task.
+// A oneTBB arena for detached tasks. A handler may block until its tasks are done, even on a
+// machine with one core: oneTBB's limit of threads is raised by the threads of all pools, and no
+// slot of the arena is reserved for the caller. Few tasks should wait for each other, because a
+// task starts only when a worker is free. Threads start with the first task.
 class FARCALL_API ThreadPool {
  public:
   using Task = void(void* data);
 
-  // Raises INVALID_ARGUMENT for less than one thread.
+  // Raises INVALID_ARGUMENT if num_threads < 1.
   explicit ThreadPool(int num_threads);
-  // Waits until what is scheduled is done.
+  // Waits for all scheduled tasks.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -26,7 +26,7 @@ class FARCALL_API ThreadPool {
   void schedule(Task* task, void* data);
   int num_threads() const { return num_threads_; }
 
-  // One thread for each core; lives until the process ends.
+  // One thread per core. Lives until the process ends.
   static ThreadPool& shared();
 
  private:

@@ -1,4 +1,4 @@
-// FARCALL_ATTR_STRUCT and FARCALL_ATTR_ENUM: an author's types as attributes.
+// FARCALL_ATTR_STRUCT and FARCALL_ATTR_ENUM: an author's own types as attributes.
 //
 //   struct Window { int64_t size; std::optional<int64_t> stride; };
 //   FARCALL_ATTR_STRUCT(Window, size, stride);
@@ -6,9 +6,10 @@
 //   enum class Mode : int32_t { kFast, kExact };
 //   FARCALL_ATTR_ENUM(Mode, kFast, kExact);
 //
-// Both stand in the namespace of the type. A struct is decoded from a dictionary whose names are
-// the members' names; members that are std::optional may be absent. An enum is decoded from a
-// scalar of its underlying type whose value is listed; without the macro any value is taken.
+// Both must be in the namespace of the type. A struct is decoded from a dictionary with the
+// members' names; std::optional members may be absent. An enum is decoded from a scalar of its
+// underlying type; only the listed values are accepted. Without the macro an enum accepts any
+// value.
 #pragma once
 
 #include <farcall/handler/attribute.h>

@@ -1,11 +1,11 @@
 // Decoding of one attribute value into a C++ type.
 //
-// AttrDecoding<T> is open: specialise it to take a type of your own,
+// AttrDecoding<T> is open: specialise it to accept a type of your own,
 //   template <> struct farcall::ffi::AttrDecoding<Color> {
-//     static constexpr TypeDesc kType = custom_type<Color>("color");  // as messages say it
+//     static constexpr TypeDesc kType = custom_type<Color>("color");  // the name in messages
 //     static bool decode(FARCALL_FFI_AttrType kind, const void* attribute, Color& out);
 //   };
-// decode() says whether the value fits. Enums and structs need only FARCALL_ATTR_ENUM and
+// decode() returns whether the value fits. Enums and structs need only FARCALL_ATTR_ENUM and
 // FARCALL_ATTR_STRUCT.
 #pragma once
 
@@ -34,14 +34,14 @@ struct BuiltinAttrDecoding {
   static constexpr bool kMissing = true;
 };
 
-// Scalars: every type that is an element of a dtype, std::complex included.
+// Scalars: the element type of any dtype, std::complex included.
 template <typename T>
 struct BuiltinAttrDecoding<T, std::enable_if_t<kDataTypeOf<T> != DataType::INVALID>> {
   static constexpr TypeDesc kType = {TypeKind::kScalar, kDataTypeOf<T>};
   FARCALL_FFI_INLINE static bool decode(FARCALL_FFI_AttrType kind, const void* attribute, T& out) {
     const void* value = scalar_value(kind, attribute, kDataTypeOf<T>);
     if (value == nullptr) return false;
-    // memcpy, because scalars of a foreign frame need not be aligned.
+    // memcpy, because scalars in a foreign frame may be unaligned.
     std::memcpy(static_cast<void*>(&out), value, sizeof(T));
     return true;
   }
@@ -74,7 +74,7 @@ struct BuiltinAttrDecoding<std::string_view, void> {
   }
 };
 
-// std::string, known by its shape so that <string> is not included here.
+// std::string, recognised by its members, so that this header does not include <string>.
 template <typename T>
 struct BuiltinAttrDecoding<
     T, std::enable_if_t<std::is_same_v<char, typename T::traits_type::char_type> &&
@@ -115,7 +115,7 @@ inline constexpr bool kIsDecodable = true;
 template <typename T>
 inline constexpr bool kIsDecodable<T, std::void_t<decltype(AttrDecoding<T>::kMissing)>> = false;
 
-// Null where T is refused, so that the refusal is the only thing the compiler complains of.
+// Null if T cannot be decoded, so that the static_assert is the compiler's only error.
 template <typename T>
 constexpr const TypeDesc* attr_type() {
   if constexpr (kIsDecodable<T>) return &AttrDecoding<T>::kType;
@@ -129,7 +129,7 @@ struct VariantTypes {
   static constexpr NamedType kAlternatives[] = {{"", attr_type<Ts>(), false, 0}...};
 };
 
-// std::variant, known by its shape: the first alternative that fits wins.
+// std::variant, recognised by its members: the first alternative that fits wins.
 template <template <typename...> class Variant, typename... Ts>
 struct BuiltinAttrDecoding<
     Variant<Ts...>,
@@ -156,7 +156,7 @@ struct BuiltinAttrDecoding<
   }
 };
 
-// Enumerators listed by FARCALL_ATTR_ENUM; an enum without a list takes any value.
+// The enumerators listed by FARCALL_ATTR_ENUM. An enum without a list accepts any value.
 template <typename T, typename = void>
 struct Enumerators {
   static constexpr const NamedType* kBegin = nullptr;

@@ -1,5 +1,5 @@
-// Arrays as a handler sees them: views that are valid until the call, or the future it returned, is
-// done. The runtime owns the memory and the dimensions.
+// Arrays as a handler sees them: views that are valid until the call is done, or the future that it
+// returned. The runtime owns the memory and the dimensions.
 #pragma once
 
 #include <farcall/handler/dtype.h>
@@ -25,7 +25,7 @@ class BufferBase {
   Dimensions dimensions() const { return {buffer_->dims, static_cast<size_t>(buffer_->rank)}; }
 
   size_t element_count() const {
-    // An empty array may have dimensions whose product does not fit; it wraps to 0 all the same.
+    // The product of an empty array's dimensions may overflow; it is 0 anyway.
     size_t count = 1;
     for (int64_t i = 0; i < buffer_->rank; ++i) count *= static_cast<size_t>(buffer_->dims[i]);
     return count;
@@ -33,7 +33,7 @@ class BufferBase {
 
   void* untyped_data() const { return buffer_->data; }
 
-  // The elements as a T of the same width, whatever the dtype is called.
+  // The elements as type T, which must have the dtype's width.
   template <typename T>
   T* reinterpret_data() const {
     assert(sizeof(T) == ByteWidth(static_cast<DataType>(buffer_->dtype)));
@@ -54,7 +54,7 @@ class AnyBuffer : public detail::BufferBase {
   DataType element_type() const { return static_cast<DataType>(buffer_->dtype); }
   size_t size_bytes() const { return ByteWidth(element_type()) * element_count(); }
 
-  // T is the element's native type; any byte for elements below a byte.
+  // T is the element's native type, or any one-byte type for elements below a byte.
   template <typename T>
   T* typed_data() const {
     assert(detail::kDataTypeOf<T> == element_type() ||
@@ -63,7 +63,7 @@ class AnyBuffer : public detail::BufferBase {
   }
 };
 
-// An array whose dtype is fixed, and whose rank is fixed unless it is kDynamicRank.
+// An array with a fixed dtype, and a fixed rank unless `rank` is kDynamicRank.
 template <DataType dtype, size_t rank = kDynamicRank>
 class Buffer : public detail::BufferBase {
  public:

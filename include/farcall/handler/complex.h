@@ -1,7 +1,7 @@
-// Complex numbers without <complex>, which is slow to compile.
+// Complex numbers without <complex>, which compiles slowly.
 //
-// Complex<T> has the layout of std::complex<T> and converts to and from any class of that shape, so
-// `std::complex<float> z = x.typed_data()[i]` works where the author includes <complex>.
+// Complex<T> has the layout of std::complex<T> and converts to and from any class with its
+// interface, so `std::complex<float> z = x.typed_data()[i]` works if the author includes <complex>.
 #pragma once
 
 #include <farcall/handler/config.h>
@@ -12,7 +12,7 @@
 namespace farcall::ffi {
 namespace detail {
 
-// The real type of a class that is shaped like std::complex, void for all other types.
+// The real type of a class with the interface of std::complex; void for all other types.
 template <typename T, typename = void>
 struct RealOf {
   using type = void;

@@ -1,8 +1,9 @@
 // Compiler differences and the build switches of the handler header.
 //
-// FARCALL_FFI_VERSION_MINOR is the newest interface version (0.1 to 0.5) that handlers may speak. A
-// handler speaks the older of this and of the runtime that calls it. Leave it alone: XLA's runtimes
-// read state in their own version's layout only, so a lower number breaks stateful handlers there.
+// FARCALL_FFI_VERSION_MINOR is the newest minor version of the interface (0.1 to 0.5) that handlers
+// use. A handler uses the older of this version and that of the calling runtime. Keep the default:
+// XLA's runtimes read state only in the layout of their own version, so with a lower number
+// stateful handlers fail there.
 #pragma once
 
 #include <farcall/abi.h>
@@ -30,7 +31,7 @@
 
 #ifdef __CUDACC__
 #define FARCALL_FFI_HOST_DEVICE __host__ __device__
-#define FARCALL_FFI_NODISCARD  // nvcc would warn of every assignment
+#define FARCALL_FFI_NODISCARD  // nvcc would warn about every assignment
 #else
 #define FARCALL_FFI_HOST_DEVICE
 #define FARCALL_FFI_NODISCARD [[nodiscard]]

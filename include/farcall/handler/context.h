@@ -1,5 +1,5 @@
 // What a handler can ask of the call besides arrays and attributes. Each item is a parameter type;
-// std::optional of it is empty where the runtime cannot provide it.
+// std::optional of it is empty if the runtime cannot provide the item.
 //
 // CtxDecoding<T> is open: specialise it, with kName and decode(), to add an item of your own.
 #pragma once
@@ -18,7 +18,7 @@ namespace farcall::ffi {
 template <typename T>
 struct CtxDecoding {};
 
-// The call itself: the runtime's table and its context, for what has no item of its own.
+// The call itself: the runtime's function table and context, for uses that no item covers.
 class Context {
  public:
   explicit Context(const FARCALL_FFI_CallFrame* frame)
@@ -36,7 +36,7 @@ class Context {
   }
 
  private:
-  // Not the frame: a thread pool that a future's work holds outlives it.
+  // Not the frame: a ThreadPool kept by asynchronous work outlives the frame.
   const FARCALL_FFI_Api* api_;
   FARCALL_FFI_ExecutionContext* ctx_;
   ExecutionStage stage_;
@@ -54,7 +54,7 @@ struct CtxDecoding<ExecutionStage> {
   static ErrorOr<ExecutionStage> decode(const Context& context) { return context.stage(); }
 };
 
-// The device's stream; T is the platform's pointer type, cudaStream_t on CUDA.
+// The device's stream. T is the platform's pointer type: cudaStream_t on CUDA.
 template <typename T>
 class PlatformStream {
  public:
@@ -80,7 +80,7 @@ struct CtxDecoding<PlatformStream<T>> {
   }
 };
 
-// Which device of the host the call runs on.
+// The number of the device, on its host, that the call runs on.
 struct DeviceOrdinal {
   int32_t device_ordinal;
   operator int32_t() const { return device_ordinal; }
@@ -100,7 +100,7 @@ struct CtxDecoding<DeviceOrdinal> {
   }
 };
 
-// The same number in all calls of one execution.
+// An id that is the same in all calls of one execution.
 struct RunId {
   int64_t run_id;
   operator int64_t() const { return run_id; }
@@ -118,7 +118,7 @@ struct CtxDecoding<RunId> {
   }
 };
 
-// Options that the program's user gave for this execution; since interface 0.5.
+// Options that the user gave for this execution; since interface 0.5.
 class CustomOptions : public Dictionary {
  public:
   using Dictionary::Dictionary;
@@ -136,9 +136,9 @@ struct CtxDecoding<CustomOptions> {
   }
 };
 
-// An extension of the context; since interface 0.4. T names kExtensionType, kMajorVersion and
-// kMinorVersion, and CExtension, the C struct, which begins with a FARCALL_FFI_Extension. A context
-// that has another major or an older minor version does not count.
+// An extension of the context; since interface 0.4. T has kExtensionType, kMajorVersion,
+// kMinorVersion and CExtension, a C struct that begins with a FARCALL_FFI_Extension. Decoding fails
+// if the context's extension has another major or an older minor version.
 template <typename T>
 class Extension {
  public:

@@ -1,4 +1,4 @@
-// FARCALL_DEFINE_HANDLER: a C++ function becomes an exported handler.
+// FARCALL_DEFINE_HANDLER: turns a C++ function into an exported handler.
 #pragma once
 
 #include <farcall/handler/detail/handler.h>
@@ -6,18 +6,19 @@
 // FARCALL_DEFINE_HANDLER(symbol, function, options...);
 //
 // Exports the C function `symbol`, which runtimes call, and the constant
-// `farcall_handler_<symbol>`, which describes it to tools. The function's parameters say what the
-// handler takes, in any order:
+// `farcall_handler_<symbol>`, which describes the handler to tools. The types of the function's
+// parameters, in any order, define what the handler takes:
 //   Buffer, AnyBuffer, std::optional of them, RemainingArgs      arguments
 //   Result<...>, std::optional of them, RemainingRets            results
 //   Stream, ScratchAllocator, ThreadPool, State<T>, Context ...  context items
 //   all other types                                              attributes
 // Options are the attributes' names, in the order of their parameters ("eps", or
 // ffi::attr("eps").default_to(1e-5f)), a stage (ffi::kInstantiate, ffi::kPrepare, ffi::kInitialize,
-// ffi::kRecord; without one it is execute), and traits (ffi::kCmdBufferCompatible).
-// ffi::all_attributes in place of names gives all of them to one Dictionary or struct. A function
-// that takes no attributes ignores them; so do the stages before execute with arguments and
-// results. Stands outside unnamed namespaces, which would keep the symbol from being exported.
+// ffi::kRecord; the default is execute), and traits (ffi::kCmdBufferCompatible).
+// ffi::all_attributes in place of names passes all attributes to one Dictionary or struct. A
+// function without attribute parameters ignores attributes. Stages before execute ignore arguments
+// and results unless the function takes some. The macro must be used outside unnamed namespaces,
+// which would prevent the export.
 #define FARCALL_DEFINE_HANDLER(symbol, ...)                                                 \
   namespace {                                                                               \
   struct farcall_definition_##symbol {                                                      \
@@ -35,6 +36,6 @@
   }                                                                                         \
   static_assert(true, "")
 
-// For a header: says that another file defines the handler.
+// For a header: declares a handler that another file defines.
 #define FARCALL_DECLARE_HANDLER(symbol) \
   extern "C" FARCALL_FFI_Error* symbol(FARCALL_FFI_CallFrame* frame)

@@ -1,4 +1,4 @@
-// Attributes that are known by name only when the handler runs.
+// Dictionary: attributes looked up by name at run time.
 #pragma once
 
 #include <farcall/handler/attribute.h>
@@ -13,7 +13,7 @@
 
 namespace farcall::ffi {
 
-// A view of named attributes, in order of their names. Valid as long as the call.
+// A view of named attributes, sorted by name. Valid during the call.
 class Dictionary {
  public:
   Dictionary() = default;
@@ -55,7 +55,7 @@ class Dictionary {
     return decode(it, value);
   }
 
-  // NOT_FOUND when the name is absent, INVALID_ARGUMENT when the value is of another type.
+  // Returns NOT_FOUND if the name is absent, INVALID_ARGUMENT if the value has another type.
   template <typename T>
   ErrorOr<T> get(std::string_view name) const {
     const Iterator found = find(name);

@@ -1,11 +1,11 @@
-// From a dtype known at run time to code for its C++ type.
+// Dispatch from a dtype known at run time to code for its C++ type.
 //
 //   return ffi::dispatch<ffi::F32, ffi::F64>(x.element_type(), [&](auto tag) {
 //     using T = typename decltype(tag)::type;
 //     return scale<T>(x, y);  // Error, or void
 //   });
 //
-// Sets of dtypes have names: ffi::dispatch(ffi::kFloats, x.element_type(), ...).
+// There are named sets of dtypes: ffi::dispatch(ffi::kFloats, x.element_type(), ...).
 #pragma once
 
 #include <farcall/handler/detail/text.h>
@@ -16,7 +16,7 @@
 
 namespace farcall::ffi {
 
-// What the function receives.
+// The argument of the dispatched function.
 template <DataType dtype>
 struct DTypeTag {
   static constexpr DataType value = dtype;

@@ -1,10 +1,9 @@
-// Data types: the enumeration, widths, names, and the C++ type that holds one element.
+// Data types: the enumeration, widths, names, and the C++ type of one element.
 //
-// Elements narrower than a byte (S1 S2 S4, U1 U2 U4, F4E2M1FN): the interface does not say how they
-// lie in a buffer. ByteWidth, and so size_bytes(), counts a byte for each, value in the low bits.
-// JAX packs them on the CPU all the same: two 4-bit or four 2-bit elements to a byte, the first in
-// the lowest bits, so the real buffer is smaller than size_bytes(). BitWidth is what such a reader
-// needs.
+// For elements narrower than a byte (S1 S2 S4, U1 U2 U4, F4E2M1FN) the interface does not define
+// the buffer layout. ByteWidth, and so size_bytes(), counts one byte per element, with the value in
+// the low bits. But JAX packs them on the CPU: two 4-bit or four 2-bit elements per byte, the first
+// one in the lowest bits. Such a buffer is smaller than size_bytes(); read it with BitWidth.
 #pragma once
 
 #include <farcall/handler/complex.h>
@@ -15,7 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// Every dtype once: name, bytes of an element, C++ type of an element, name in messages.
+// All dtypes: name, bytes of an element, C++ type of an element, name in messages.
 #define FARCALL_FFI_FOR_EACH_DTYPE(X)                      \
   X(PRED, 1, bool, "pred")                                 \
   X(S1, 1, int8_t, "s1")                                   \
@@ -62,7 +61,7 @@ enum class DataType : uint8_t {
 FARCALL_FFI_FOR_EACH_DTYPE(FARCALL_FFI_X)
 #undef FARCALL_FFI_X
 
-// Bytes of one element; 0 for tokens and for numbers that name no dtype.
+// Bytes of one element; 0 for tokens and invalid dtypes.
 constexpr size_t ByteWidth(DataType dtype) {
   switch (dtype) {
 #define FARCALL_FFI_X(name, width, type, text) \
@@ -75,7 +74,7 @@ constexpr size_t ByteWidth(DataType dtype) {
   }
 }
 
-// Bits that an element's value has: BitWidth(S4) is 4, though ByteWidth(S4) is 1.
+// Bits of one element's value: BitWidth(S4) is 4, while ByteWidth(S4) is 1.
 constexpr size_t BitWidth(DataType dtype) {
   switch (dtype) {
     case DataType::S1:
@@ -127,7 +126,7 @@ constexpr DataType integer_dtype() {
                           : DataType::INVALID;
 }
 
-// The dtype whose elements are a T; INVALID when there is none.
+// The dtype whose elements are a T; INVALID if there is none.
 template <typename T>
 inline constexpr DataType kDataTypeOf =
     std::is_same_v<typename RealOf<T>::type, float>    ? DataType::C64

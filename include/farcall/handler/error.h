@@ -32,7 +32,7 @@ enum class ErrorCode : uint8_t {
   kUnauthenticated = FARCALL_FFI_Error_Code_UNAUTHENTICATED,
 };
 
-// Success, or a code with a message. Success is one null pointer, so returning it costs nothing.
+// Success, or a code with a message. Success is a null pointer, so returning it costs nothing.
 class FARCALL_FFI_NODISCARD Error {
  public:
   Error() = default;
@@ -61,7 +61,7 @@ class FARCALL_FFI_NODISCARD Error {
   ErrorCode code() const { return data_ ? static_cast<ErrorCode>(data_[0]) : ErrorCode::kOk; }
   std::optional<ErrorCode> errc() const { return code(); }
 
-  // Null-terminated; lives as long as the error.
+  // Null-terminated; valid as long as the error.
   std::string_view message() const { return data_ ? data_ + 1 : ""; }
 
   static Error Success() { return Error(); }

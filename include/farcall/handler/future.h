@@ -1,8 +1,8 @@
 // Results that arrive after the handler has returned.
 //
-// The handler makes a Promise, starts its work, and returns Future(promise); the work ends with
+// The handler creates a Promise, starts its work, and returns Future(promise). The work ends with
 // SetAvailable or SetError, from any thread, exactly once. The runtime keeps buffers and attributes
-// alive until then. A promise that dies unfulfilled fails the call.
+// alive until then. If a promise is destroyed unfulfilled, the call fails.
 #pragma once
 
 #include <farcall/handler/error.h>
@@ -17,7 +17,7 @@
 namespace farcall::ffi {
 namespace detail {
 
-// Shared by one future and the copies of its promise; the last one out deletes it.
+// Shared by one future and the copies of its promise; the last owner deletes it.
 class FutureState {
  public:
   using Waiter = void (*)(void* data, const std::optional<Error>& error);
@@ -47,7 +47,7 @@ class FutureState {
     if (phase_.exchange(kDone, std::memory_order_acq_rel) == kWaited) waiter_(data_, error_);
   }
 
-  // The waiter runs here when the result has come already, else in complete().
+  // Calls the waiter here if the result is there already, else from complete().
   void wait(Waiter waiter, void* data) {
     waiter_ = waiter;
     data_ = data;
@@ -63,7 +63,7 @@ class FutureState {
  private:
   enum Phase : int { kPending, kWaited, kDone };
 
-  std::atomic<int> owners_{1};  // all promises together, and the future
+  std::atomic<int> owners_{1};  // all promises count as one; the future as another
   std::atomic<int> promises_{1};
   std::atomic<int> phase_{kPending};
   bool has_future_ = false;
@@ -98,7 +98,7 @@ class Promise {
   detail::FutureState* state_;
 };
 
-// Fulfils its promise when `count` parts are done; with an error when any part failed.
+// Fulfils its promise when `count` parts are done, with an error if any part failed.
 class CountDownPromise {
  public:
   CountDownPromise() = default;
@@ -121,7 +121,7 @@ class CountDownPromise {
     }
   }
 
-  // True for the call that completes the promise.
+  // Returns true for the call that completes the promise.
   bool CountDown(size_t count, const Error& error = Error::Success()) {
     if (error.failure() && !state_->has_error.exchange(true, std::memory_order_acq_rel)) {
       state_->error = error;  // only the first failure writes; the countdown publishes it
@@ -164,8 +164,8 @@ class Future {
     if (state_ != nullptr) state_->release();
   }
 
-  // Calls `f(const std::optional<Error>&)` once: at once when the result is there, else on the
-  // thread that fulfils the promise. May be asked for once.
+  // Calls `f(const std::optional<Error>&)` once: immediately if the result is there, else on the
+  // thread that fulfils the promise. May be called only once.
   template <typename F>
   void OnReady(F&& f) {
     using Function = std::decay_t<F>;
@@ -182,7 +182,7 @@ class Future {
 
   bool is_done() const { return state_->is_done(); }
 
-  // Empty for success; meaningful once is_done().
+  // Empty for success; valid once is_done().
   const std::optional<Error>& error() const { return state_->error(); }
 
  private:

@@ -1,4 +1,4 @@
-// Arguments and results whose number is open: the last parameter of its kind takes what is left.
+// Variable numbers of arguments and results: the last parameter of its kind receives the rest.
 #pragma once
 
 #include <farcall/handler/buffer.h>
@@ -13,7 +13,7 @@ namespace farcall::ffi {
 namespace detail {
 
 template <typename T>
-struct BufferType;  // of the buffers that a parameter may ask for: kType, fits()
+struct BufferType;  // kType: the description of a buffer class
 
 template <>
 struct BufferType<AnyBuffer> {
@@ -33,7 +33,7 @@ FARCALL_FFI_INLINE bool fits(int32_t kind, const FARCALL_FFI_Buffer* buffer) {
          (type.rank < 0 || buffer->rank == type.rank);
 }
 
-// A view of the frame's arguments or results from `offset` on.
+// A view of the remaining arguments or results of a frame.
 template <typename Kind>
 class Remaining {
  public:
@@ -43,7 +43,7 @@ class Remaining {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // Whether number `index` is a T, for instance Buffer<F32, 2>.
+  // Whether element `index` is a T, for instance Buffer<F32, 2>.
   template <typename T>
   bool isa(size_t index) const {
     return index < size_ && fits<T>(kinds_[index], buffer(index));

@@ -1,4 +1,4 @@
-// Memory of the device that lives until the call ends.
+// Device memory that lives until the call ends.
 #pragma once
 
 #include <farcall/handler/context.h>
@@ -9,7 +9,7 @@
 
 namespace farcall::ffi {
 
-// Take it by value: what it allocated is freed when the parameter dies.
+// A parameter taken by value: its allocations are freed when it is destroyed.
 class ScratchAllocator {
  public:
   explicit ScratchAllocator(const Context& context) : context_(context) {}
@@ -23,13 +23,13 @@ class ScratchAllocator {
     }
   }
 
-  // Empty when the device has no memory left; `alignment` is a power of two.
+  // Empty if the device is out of memory; `alignment` must be a power of two.
   std::optional<void*> Allocate(size_t size, size_t alignment = 1) {
     ErrorOr<void*> data = try_allocate(size, alignment);
     return data.has_value() ? std::optional<void*>(*data) : std::nullopt;
   }
 
-  // The same, with the runtime's reason.
+  // The same, but returns the runtime's error.
   ErrorOr<void*> try_allocate(size_t size, size_t alignment = 1) {
     FARCALL_FFI_DeviceMemory_Allocate_Args args = {};
     args.ctx = context_.ctx();
@@ -53,7 +53,7 @@ class ScratchAllocator {
     args.ctx = context_.ctx();
     args.size = size;
     args.data = data;
-    // A destructor has nobody to report a failed free to; the runtime frees the rest with the call.
+    // A destructor cannot report a failed free; the runtime frees the rest after the call.
     (void)detail::call_api(context_.api(), &FARCALL_FFI_Api::DeviceMemory_Free, args);
   }
 

@@ -1,7 +1,7 @@
-// Storage types for the floats that C++ lacks: 16, 8 and 4 bits wide.
+// Storage types for floats that C++ lacks: 16, 8 and 4 bits wide.
 //
-// They hold bits and convert to and from float, rounding to the nearest with ties to even;
-// arithmetic happens in float. The values agree with Python's ml_dtypes. Usable in device code.
+// They store bits and convert to and from float, rounding to nearest, ties to even; arithmetic uses
+// float. The values agree with Python's ml_dtypes. Usable in device code.
 #pragma once
 
 #include <farcall/handler/config.h>
@@ -12,7 +12,7 @@
 namespace farcall::ffi {
 namespace detail {
 
-// What the largest exponent and the sign of zero mean.
+// The meaning of the largest exponent and of negative zero.
 enum class FloatFlavor : uint8_t {
   kIeee,    // infinities and NaNs
   kFn,      // no infinity; NaN has all bits but the sign set; overflow gives NaN
@@ -79,7 +79,7 @@ class SmallFloat {
     }
     if constexpr (exponent_bits == 8) return float_from_bits(sign | (magnitude << kDropped));
     if (magnitude <= kMantissa) {
-      // The unit of the subnormals is a normal float for every format that comes here.
+      // For all formats that reach this line, the unit of the subnormals is a normal float.
       const float unit = float_from_bits(uint32_t(127 + 1 - bias - mantissa_bits) << 23);
       const float value = static_cast<float>(magnitude) * unit;
       return sign ? -value : value;
@@ -98,7 +98,7 @@ class SmallFloat {
     const int below_normal = (1 - bias) - exponent;
     if (exponent_bits == 8 || below_normal <= 0) {
       result = shift_right_to_even(magnitude - (uint32_t(127 - bias) << 23), kDropped);
-    } else if (below_normal + kDropped < 25) {  // else it is less than half of the smallest value
+    } else if (below_normal + kDropped < 25) {  // else below half of the smallest value
       const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
       result = shift_right_to_even(mantissa, below_normal + kDropped);
     }
@@ -115,9 +115,9 @@ class SmallFloat {
   Bits bits_;
 };
 
-// A power of two without a sign: eight bits of exponent, 0xff is NaN. Zero and negative numbers
-// become NaN; ties round up. (Of the floats below 2^-126, ml_dtypes rounds up all above 2^-127;
-// this rounds to the nearer.)
+// An unsigned power of two: eight bits of exponent; 0xff is NaN. Zero and negative numbers become
+// NaN; ties round up. (ml_dtypes rounds all floats between 2^-127 and 2^-126 up; this type rounds
+// to nearest.)
 class PowerOfTwo {
  public:
   PowerOfTwo() = default;

@@ -1,4 +1,4 @@
-// A view of contiguous elements: a pointer and a count. Owns nothing.
+// A non-owning view of contiguous elements: a pointer and a count.
 #pragma once
 
 #include <farcall/handler/config.h>

@@ -1,9 +1,9 @@
-// State that a stage makes and later calls use, and data that the program's user attaches.
+// State that a stage creates for later calls, and data that the user attaches.
 //
-// A stage function that returns ErrorOr<std::unique_ptr<T>> (or a bare std::unique_ptr<T>) makes
+// A stage function that returns ErrorOr<std::unique_ptr<T>> (or a bare std::unique_ptr<T>) creates
 // the state; a parameter State<T> reads it. The runtime owns it: the state of instantiate lives as
-// long as the executable, those of prepare and initialize as long as one execution. Calls may run
-// at the same time on several threads, so a state that changes guards itself.
+// long as the executable, the states of prepare and initialize as long as one execution. Calls may
+// run concurrently, so mutable state must synchronise itself.
 #pragma once
 
 #include <farcall/handler/context.h>
@@ -16,7 +16,7 @@
 namespace farcall::ffi {
 namespace detail {
 
-// A pointer that knows what it points to; never null in a handler.
+// A typed pointer; never null in a handler.
 template <typename T>
 class ContextPointer {
  public:
@@ -30,7 +30,7 @@ class ContextPointer {
   T* object_;
 };
 
-// Interface versions below 0.3 keep the state of instantiate alone.
+// Interface versions below 0.3 keep only the state of instantiate.
 FARCALL_FFI_COLD inline Error no_state_of(ExecutionStage stage) {
   return Error::Unimplemented(stage == ExecutionStage::kPrepare
                                   ? "the runtime is older than 0.3 and keeps no prepare state"
@@ -58,7 +58,7 @@ inline ErrorOr<void*> get_state(const Context& context, ExecutionStage stage, Ty
   return old.state;
 }
 
-// The runtime takes the state only where this succeeds.
+// The runtime takes ownership only on success.
 inline Error set_state(const Context& context, ExecutionStage stage, TypeId type_id, void* state,
                        void (*deleter)(void*)) {
   const int version = spoken_version(context.api());
@@ -85,7 +85,7 @@ inline Error set_state(const Context& context, ExecutionStage stage, TypeId type
 
 }  // namespace detail
 
-// The state that stage `stage` of this handler made.
+// The state that stage `stage` of this handler has created.
 template <typename T, ExecutionStage stage = ExecutionStage::kInstantiate>
 class State : public detail::ContextPointer<T> {
  public:
@@ -111,7 +111,7 @@ struct CtxDecoding<State<T, stage>> {
   }
 };
 
-// What the program's user attached to this execution under the type T (see FARCALL_DEFINE_TYPE).
+// The object that the user attached to this execution under the type T (see FARCALL_DEFINE_TYPE).
 template <typename T>
 class UserData : public detail::ContextPointer<T> {
  public:

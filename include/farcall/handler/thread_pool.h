@@ -22,11 +22,11 @@ inline void yield_thread() {
 #endif
 }
 
-// The state of one parallel_for, shared by the caller and the tasks it scheduled. A task may start
-// long after the loop is over, when the pool was busy: it then finds no chunk left and touches
-// nothing but this block, which the last one out deletes. So the caller waits only for chunks that
-// somebody has begun, never for a task that has not started, and a pool whose threads all wait in
-// parallel_for still makes progress.
+// The state of one parallel_for, shared by the caller and its scheduled tasks. If the pool is busy,
+// a task may start long after the loop is over. It then finds no chunk left and touches only this
+// block, which the last owner deletes. So the caller waits only for chunks that have begun, never
+// for a task that has not started. A pool whose threads all wait in parallel_for still makes
+// progress.
 class ParallelLoop {
  public:
   using Body = void (*)(void* function, int64_t begin, int64_t end);
@@ -34,7 +34,7 @@ class ParallelLoop {
   ParallelLoop(Body body, void* function, int64_t size, int64_t chunk, int64_t owners)
       : body_(body), function_(function), size_(size), chunk_(chunk), owners_(owners) {}
 
-  // Takes chunks until none is left.
+  // Processes chunks until none is left.
   void work() {
     for (;;) {
       const int64_t begin = next_.fetch_add(chunk_, std::memory_order_relaxed);
@@ -59,7 +59,7 @@ class ParallelLoop {
   }
 
 #if FARCALL_FFI_EXCEPTIONS
-  // After wait(). Taken out, so that the exception ends with the caller and not with a late task.
+  // After wait(). Moved out, so that the caller destroys the exception and not a late task.
   std::exception_ptr take_failure() { return std::move(failure_); }
 #endif
 
@@ -69,7 +69,7 @@ class ParallelLoop {
     try {
       if (!failed_.load(std::memory_order_relaxed)) body_(function_, begin, end);
     } catch (...) {
-      // The first failure is kept; the store to done_ that follows publishes it to the caller.
+      // Keeps the first failure; the following addition to done_ publishes it to the caller.
       if (!failed_.exchange(true)) failure_ = std::current_exception();
     }
 #else
@@ -96,7 +96,7 @@ class ThreadPool {
  public:
   explicit ThreadPool(const Context& context) : context_(context) {}
 
-  // Runs `f` some time later on a thread of the pool; at once, here, when there is no pool.
+  // Runs `f` later on a thread of the pool, or immediately on this thread if there is no pool.
   template <typename F>
   void Schedule(F&& f) {
     using Function = std::decay_t<F>;
@@ -109,7 +109,7 @@ class ThreadPool {
     if (!schedule(task, function)) task(function);
   }
 
-  // 0 when there is no pool.
+  // 0 if there is no pool.
   int64_t num_threads() const {
     int64_t count = 0;
     FARCALL_FFI_ThreadPool_NumThreads_Args args = {};
@@ -120,8 +120,8 @@ class ThreadPool {
   }
 
   // Calls `f(begin, end)` on pieces of [0, size), or `f(i)` for each i, and returns when all are
-  // done. The caller takes part; an exception of `f` is thrown here. `grain` is the least size of a
-  // piece.
+  // done. The calling thread takes part. An exception of `f` is rethrown here. `grain` is the
+  // minimum size of a piece.
   template <typename F>
   void parallel_for(int64_t size, F&& f, int64_t grain = 1) {
     using Function = std::remove_reference_t<F>;
@@ -153,7 +153,7 @@ class ThreadPool {
     const int64_t threads = size <= grain ? 0 : num_threads();
     if (threads <= 0) return body(function, 0, size);
 
-    // Several pieces for each thread even out pieces of unequal cost.
+    // Several pieces per thread balance pieces of unequal cost.
     const int64_t even = size / (4 * (threads + 1));
     const int64_t chunk = even < grain ? grain : even;
     const int64_t chunks = (size - 1) / chunk + 1;

@@ -1,12 +1,12 @@
 // Passes: functions from Program to Program that keep its results, bit by bit, and its effects.
-// They know of no engine; an engine chooses which it runs and in which order.
+// They do not depend on an engine; an engine chooses its passes and their order.
 //
-// Each treats the programs inside loops and branches too, and gives the program itself where there
-// is nothing to do. Foreign calls and callbacks run as often as before and in the same order,
-// unless nobody reads the results of one without effects, and what they read stays in memory of its
-// own, so that what an engine reports of their copies does not change.
+// Each pass also handles the programs inside loops and branches, and returns the program itself if
+// there is nothing to do. Foreign calls and callbacks run as often as before and in the same order,
+// except that calls without effects may go if nobody reads their results. Their operands keep
+// memory of their own, so that the copies that an engine reports for them do not change.
 //
-// A program that nobody but the argument holds is changed in place.
+// If the argument is the only reference to a program, the program is changed in place.
 #pragma once
 
 #include <functional>
@@ -19,36 +19,35 @@
 
 namespace farcall {
 
-// The equations of called programs (jit, checkpoint, custom_jvp_call and the like) in place of the
-// calls. The operands of a checkpoint that is to be kept apart from equal equations go through an
-// optimization_barrier.
+// Replaces calls of programs (jit, checkpoint, custom_jvp_call and the like) by the called
+// equations. The operands of a checkpoint with prevent_cse pass through an optimization_barrier.
 FARCALL_API ProgramPtr inline_calls(ProgramPtr program);
 
-// The choices that depend on the platform, and branches on a number that is known, are made. Raises
-// UNIMPLEMENTED, with the user's line, where there is no function for this platform.
+// Makes the choices that depend on the platform, and replaces a cond whose index is known by its
+// branch. Raises UNIMPLEMENTED, with the user's line, if there is no function for this platform.
 FARCALL_API ProgramPtr choose_platform(ProgramPtr program, std::string_view platform);
 
-// Equations whose results nobody reads go, but for those with effects, and so do constants; scans
-// lose the results that nobody reads. Variables keep their numbers.
+// Removes equations without effects whose results nobody reads, unread constants, and unread
+// results of scans. Variables keep their numbers.
 FARCALL_API ProgramPtr remove_dead_code(ProgramPtr program);
 
-// Of equal equations on equal operands, and of equal constants, the first one stays. Foreign calls
+// Merges equal equations on equal operands, and equal constants, into the first one. Foreign calls
 // are never merged, and results of the program keep memory of their own.
 FARCALL_API ProgramPtr common_subexpressions(ProgramPtr program);
 
-// Runs a program without inputs, which holds no foreign calls.
+// Runs a program that has neither inputs nor foreign calls.
 using KnownProgramEvaluator = std::function<std::vector<Storage>(const ProgramPtr& program)>;
 
-// Equations on small known operands are run, once for all, in one program for `evaluate`: scalars
-// become literals, other results constants. Equations that run programs are left as they are.
+// Runs equations on small known operands at compile time, in one program given to `evaluate`.
+// Scalars become literals, other results constants. Equations that run programs are not folded.
 FARCALL_API ProgramPtr fold_constants(ProgramPtr program, const KnownProgramEvaluator& evaluate);
 
-// Operations that do nothing go, and views of views become one view. Only what leaves every bit of
-// every result as it is, NaNs included.
+// Removes operations that do nothing, and combines views of views. Every bit of every result stays
+// the same, NaNs included.
 FARCALL_API ProgramPtr simplify(ProgramPtr program);
 
-// Operands in place of the results of optimization_barrier: for engines whose later steps move
-// nothing.
+// Replaces the results of each optimization_barrier by its operands, for engines whose later steps
+// reorder nothing.
 FARCALL_API ProgramPtr remove_barriers(ProgramPtr program);
 
 }  // namespace farcall

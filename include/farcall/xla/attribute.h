@@ -1,5 +1,5 @@
-// Attributes as XLA's header has them: AttrDecoding, which kernels may specialise, dictionaries,
-// pointers, and structs that XLA_FFI_REGISTER_STRUCT_ATTR_DECODING lists.
+// Attributes with the names of XLA's header: AttrDecoding, which kernels may specialise,
+// dictionaries, pointers, and structs listed by XLA_FFI_REGISTER_STRUCT_ATTR_DECODING.
 #pragma once
 
 #include <farcall/handler/detail/binding.h>
@@ -16,7 +16,7 @@ using ::farcall::ffi::NamedType;
 using ::farcall::ffi::TypeDesc;
 using ::farcall::ffi::TypeKind;
 
-// Marks the decodings below, to tell them from a kernel's own.
+// Marks the decodings below, to distinguish them from a kernel's own.
 struct BuiltinAttr {};
 struct StructAttrBase {};
 
@@ -50,12 +50,12 @@ struct FarcallAttr : BuiltinAttr {
 
 }  // namespace internal
 
-// Open: a kernel specialises it with Type and `static std::optional<Type> Decode(XLA_FFI_AttrType,
-// void*, DiagnosticEngine&)`.
+// Open: a kernel may specialise it with Type and `static std::optional<Type>
+// Decode(XLA_FFI_AttrType, void*, DiagnosticEngine&)`.
 template <typename T>
 struct AttrDecoding : internal::FarcallAttr<T> {};
 
-// How HANDLER_AUTO binds a parameter; each may be specialised.
+// How HANDLER_AUTO binds a parameter. Kernels may specialise them.
 template <typename T>
 struct ArgBinding {
   using Arg = void;
@@ -77,7 +77,7 @@ struct CtxBinding {
   using Ctx = void;
 };
 
-// An attribute parameter of a function that HANDLER_AUTO binds.
+// An attribute parameter of a function bound by HANDLER_AUTO.
 template <typename T, const char* attr_name>
 class Attr {
  public:
@@ -94,7 +94,7 @@ struct AttrBinding<Attr<T, attr_name>> {
   static constexpr const char* name() { return attr_name; }
 };
 
-// ---- one value ------------------------------------------------------------------------------
+// ---- decoding of one value ------------------------------------------------------------------
 
 namespace internal {
 
@@ -112,7 +112,7 @@ constexpr bool is_decodable() {
   }
 }
 
-// A kernel's own decoding says itself what is wrong, so its description takes everything.
+// A kernel's own decoding reports its own errors, so its description accepts everything.
 inline bool accept_all(FARCALL_FFI_AttrType, const void*) { return true; }
 inline constexpr TypeDesc kForeignType = {
     TypeKind::kCustom, DataType::INVALID, -1, "a value of its own kind", nullptr, 0, &accept_all};
@@ -145,7 +145,7 @@ FARCALL_FFI_INLINE bool decode_attr(FARCALL_FFI_AttrType kind, const void* attr,
 
 }  // namespace internal
 
-// ---- addresses that travel as numbers -------------------------------------------------------
+// ---- addresses passed as integers -----------------------------------------------------------
 
 template <typename T>
 struct Pointer {};
@@ -195,7 +195,7 @@ class Dictionary {
     return attrs_.isa<T>(it);
   }
 
-  // NOT_FOUND when the name is absent, INVALID_ARGUMENT when the value is of another type.
+  // Returns NOT_FOUND if the name is absent, INVALID_ARGUMENT if the value has another type.
   template <typename T>
   ErrorOr<T> get(std::string_view name) const {
     return internal::as_xla(attrs_.get<T>(name));
@@ -220,7 +220,7 @@ template <typename T>
 struct StructMember {
   using Type = T;
   constexpr explicit StructMember(std::string_view member_name) : name(member_name) {}
-  std::string_view name;  // of a literal
+  std::string_view name;  // must be a string literal
 };
 
 namespace internal {
@@ -268,7 +268,7 @@ struct MembersOf<MemberList<Ts...>> {
   }
 };
 
-// Self has members(), the list, and name().
+// `Self` provides members(), which returns a MemberList, and name().
 template <typename T, typename Self>
 struct StructAttr : BuiltinAttr, StructAttrBase {
   using Type = T;
@@ -297,7 +297,7 @@ struct StructAttr : BuiltinAttr, StructAttrBase {
   static constexpr const TypeDesc* type() { return &Description<Self>::kType; }
 
  private:
-  // Apart, because it needs Self to be complete.
+  // Separate, because it needs Self to be complete.
   template <typename S>
   struct Description {
     static constexpr auto kList = S::members();
@@ -332,7 +332,7 @@ template <typename T>
 inline constexpr bool kIsOfXla =
     !::xla::ffi::internal::kIsBuiltinAttr<T> || ::xla::ffi::internal::kIsStructAttr<T>;
 
-// What kernels registered under XLA's names, inside dictionaries and variants.
+// Types that kernels registered under XLA's names, inside dictionaries and variants.
 template <typename T>
 struct BuiltinAttrDecoding<T, std::enable_if_t<std::is_class_v<T> && kIsOfXla<T>>> {
   static_assert(std::is_same_v<::xla::ffi::internal::AttrType<T>, T>,

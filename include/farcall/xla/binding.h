@@ -1,7 +1,6 @@
-// Ffi::Bind().Arg<…>().Ret<…>().Attr<…>("name"): a list of tags, and the attributes' names.
+// Ffi::Bind().Arg<…>().Ret<…>().Attr<…>("name"): a list of tags, and the names of the attributes.
 //
-// Everything is constexpr, so that the table of a handler whose names are literals is made by the
-// compiler.
+// Everything is constexpr, so the compiler builds the table of a handler whose names are literals.
 #pragma once
 
 #include <farcall/xla/buffer.h>
@@ -27,7 +26,7 @@ struct RetBinding<Result<Buffer<dtype, rank>>> {
 };
 
 // Open: a kernel may specialise them with `static std::optional<…> Decode(XLA_FFI_ArgType, void*,
-// DiagnosticEngine&)`. The buffers above need none.
+// DiagnosticEngine&)`. The buffers above do not need one.
 template <typename T>
 struct ArgDecoding {
   static constexpr bool kMissing = true;
@@ -114,7 +113,7 @@ template <typename... Ts>
 constexpr bool has_optional([[maybe_unused]] ParamKind kind) {
   return ((TagTraits<Ts>::kKind == kind && TagTraits<Ts>::kIsOptional) || ...);
 }
-// How many tags of a kind come before place `before`.
+// The number of tags of a kind before index `before`.
 template <typename... Ts>
 constexpr size_t count_kind(ParamKind kind, size_t before = sizeof...(Ts)) {
   constexpr ParamKind kinds[] = {TagTraits<Ts>::kKind..., ParamKind::kContext};
@@ -123,7 +122,7 @@ constexpr size_t count_kind(ParamKind kind, size_t before = sizeof...(Ts)) {
   return found;
 }
 
-// Names that are no literals are never freed, like the handlers that use them.
+// Keeps a name that is not a literal until the process ends, because handlers live that long.
 inline const char* keep_name(std::string name) {
   struct Kept {
     std::string name;
@@ -253,7 +252,7 @@ class Binding {
     for (size_t i = 0; i != kNumNames; ++i) names_[i] = i + 1 < n ? names[i] : last;
   }
 
-  std::string_view names_[kNumNames + 1] = {};  // the last is not used
+  std::string_view names_[kNumNames + 1] = {};  // the last element is unused
 };
 
 FARCALL_XLA_NAMESPACE_END

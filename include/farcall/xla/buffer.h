@@ -1,4 +1,4 @@
-// Buffers, results, and arguments and results of open number as XLA's header has them.
+// Buffers, results and remaining operands with the names of XLA's header.
 #pragma once
 
 #include <farcall/handler/buffer.h>
@@ -12,7 +12,7 @@ using ::farcall::ffi::Result;
 
 namespace internal {
 
-// A buffer of farcall's header, which XLA's structure makes too.
+// A buffer of farcall's header that can also be constructed from XLA's struct.
 template <typename Base>
 class View : public Base {
  public:
@@ -20,7 +20,7 @@ class View : public Base {
   explicit View(const XLA_FFI_Buffer* buffer) : Base(as_farcall(buffer)) {}
 };
 
-// Whether elements of a dtype may be looked at as a T; types that are not known are only measured.
+// Whether elements of a dtype may be viewed as T. For an unknown type only the size is compared.
 template <typename T>
 constexpr bool can_view(DataType dtype) {
   constexpr DataType known = ::farcall::ffi::detail::kDataTypeOf<T>;

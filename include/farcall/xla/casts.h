@@ -1,12 +1,12 @@
-// The structs of c_api.h as those of farcall/abi.h, which have the same layouts, and back.
+// Casts between the structs of c_api.h and those of farcall/abi.h, which have the same layouts.
 #pragma once
 
 #include <farcall/abi.h>
 
 #include "xla/ffi/api/c_api.h"
 
-// What all names of xla::ffi lie in, so that a library that was built with XLA's header and one
-// that was built with farcall's have no symbol in common when one process loads both.
+// Contains all names of xla::ffi. It keeps the symbols of a library built with farcall's header
+// distinct from those of a library built with XLA's, for processes that load both.
 #define FARCALL_XLA_NAMESPACE \
   namespace xla::ffi {        \
   inline namespace farcall_header {

@@ -1,5 +1,5 @@
-// What a handler can ask of the call, as XLA's header has it: tags for Bind().Ctx<Tag>(), and
-// CtxDecoding, which kernels may specialise. The function receives CtxDecoding<Tag>::Type.
+// Context items with the names of XLA's header: tags for Bind().Ctx<Tag>(), and CtxDecoding, which
+// kernels may specialise. The function receives CtxDecoding<Tag>::Type.
 #pragma once
 
 #include <farcall/handler/context.h>
@@ -61,7 +61,7 @@ using Prepared = State<T, ExecutionStage::kPrepare>;
 template <typename T>
 using Initialized = State<T, ExecutionStage::kInitialize>;
 
-// ---- types that a runtime knows by number ---------------------------------------------------
+// ---- type ids -------------------------------------------------------------------------------
 
 template <typename T>
 constexpr XLA_FFI_TypeInfo MakeTypeInfo() {
@@ -80,8 +80,8 @@ template <typename T>
 inline constexpr bool
     kHasTypeId<T, std::enable_if_t<std::is_same_v<std::decay_t<decltype(T::id)>, TypeId>>> = true;
 
-// The number in T::id, which somebody registered. A state type without an `id` is registered by
-// itself.
+// The id in T::id, which must have been registered. A state type without a member `id` is
+// registered automatically.
 template <typename T>
 FarcallErrorOr<::farcall::ffi::TypeId> type_number(const FARCALL_FFI_Api* api) {
   if constexpr (kHasTypeId<T>) {
@@ -99,7 +99,7 @@ FarcallErrorOr<::farcall::ffi::TypeId> type_number(const FARCALL_FFI_Api* api) {
 
 // ---- decoding of the tags above -------------------------------------------------------------
 
-// Self has kName and `static FarcallErrorOr<T> get(const RuntimeContext&)`.
+// `Self` provides kName and `static FarcallErrorOr<T> get(const RuntimeContext&)`.
 struct BuiltinCtx {};
 template <typename Self, typename T>
 struct CtxBase : BuiltinCtx {
@@ -113,7 +113,7 @@ struct CtxBase : BuiltinCtx {
   }
 };
 
-// An item of farcall's header, handed on as a T.
+// An item of farcall's header, converted to T.
 template <typename Self, typename Item, typename T>
 struct CtxOf : CtxBase<Self, T> {
   static constexpr const char* kName = ::farcall::ffi::CtxDecoding<Item>::kName;
@@ -215,8 +215,8 @@ FARCALL_FFI_COLD inline ::farcall::ffi::Error wrong_extension_version(
 
 }  // namespace internal
 
-// T names Type, kName, kExtensionType, kMajorVersion, kMinorVersion, CExtension and Create(), and
-// may have Support(major, minor).
+// T provides Type, kName, kExtensionType, kMajorVersion, kMinorVersion, CExtension and Create(),
+// and optionally Support(major, minor).
 template <typename T>
 struct CtxDecoding<Extension<T>> : internal::CtxBase<CtxDecoding<Extension<T>>, typename T::Type> {
   static constexpr const char* kName = T::kName;

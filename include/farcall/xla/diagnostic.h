@@ -1,4 +1,4 @@
-// What a kernel's own decoding writes its complaint to.
+// Collects the error messages of a kernel's own decoding.
 #pragma once
 
 #include <farcall/xla/casts.h>
@@ -15,7 +15,7 @@ struct StringStream {
 };
 }  // namespace internal
 
-// A message that `<<` extends; it converts to an empty optional, so that a decoding returns it.
+// A message that `<<` extends. It converts to an empty optional, which a decoding can return.
 class InFlightDiagnostic {
  public:
   InFlightDiagnostic(DiagnosticEngine* engine, std::string text)

@@ -1,4 +1,4 @@
-// Error, ErrorOr, Expected and Unexpected as XLA's header has them: messages are std::string.
+// Error, ErrorOr, Expected and Unexpected as in XLA's header: messages are std::string.
 #pragma once
 
 #include <farcall/handler/error.h>
@@ -9,7 +9,7 @@ FARCALL_XLA_NAMESPACE
 
 using ::farcall::ffi::ErrorCode;
 
-// Success is one null pointer. Converts to and from farcall's own Error.
+// Success is a null pointer. Converts to and from farcall's own Error.
 class Error {
  public:
   Error() = default;
@@ -76,7 +76,7 @@ class Error {
 template <typename T, typename E>
 using Expected = ::farcall::ffi::Expected<T, E>;
 
-// Text becomes a std::string.
+// Deduces std::string for string literals.
 template <typename E>
 class Unexpected : public ::farcall::ffi::Unexpected<E> {
  public:
@@ -96,14 +96,14 @@ class ErrorOr : public Expected<T, Error> {
 
 namespace internal {
 
-// What farcall's headers return, as the types of this one.
+// Converts results of farcall's headers to the types of this one.
 template <typename T>
 ErrorOr<T> as_xla(::farcall::ffi::ErrorOr<T> value) {
   if (value.has_error()) return ErrorOr<T>(Error(value.error()));
   return *std::move(value);
 }
 
-// A message that other code assembled, for a decoder that this header calls.
+// An INVALID_ARGUMENT error with a message that is already complete.
 FARCALL_FFI_COLD inline Error invalid_argument(std::string message) {
   return Error(ErrorCode::kInvalidArgument, std::move(message));
 }

@@ -1,5 +1,5 @@
-// The handler itself: decodes a call frame as its binding says and calls the function. Ffi, the
-// class that makes bindings and registers handlers.
+// The handler itself, which decodes a call frame according to its binding and calls the function;
+// and Ffi, the class that creates bindings and registers handlers.
 #pragma once
 
 #include <farcall/xla/operand.h>
@@ -11,11 +11,12 @@ namespace internal {
 template <ExecutionStage stage, typename Indices, typename Fn, typename... Ts>
 class Call;
 
-// A literal type: where names and function are constants, so is the handler, and calling it is as
-// fast as if its names were written in the code.
+// A literal type: if the names and the function are constants, so is the handler. A call is then as
+// fast as if the names were written in the code.
 template <ExecutionStage stage, size_t... Is, typename Fn, typename... Ts>
 class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
-  // An operand's place among those of its kind; of the remaining ones, where they begin.
+  // The index of an operand among those of its kind; for remaining operands, the index of the
+  // first.
   static constexpr size_t place(ParamKind kind, size_t at) {
     return kind == ParamKind::kRemainingArgs   ? count_kind<Ts...>(ParamKind::kArgument)
            : kind == ParamKind::kRemainingRets ? count_kind<Ts...>(ParamKind::kResult)
@@ -60,7 +61,7 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
   }
 
  private:
-  // ---- the usual path -----------------------------------------------------------------------
+  // ---- fast path ------------------------------------------------------------------------------
 
   FARCALL_FFI_INLINE FARCALL_FFI_Error* decode_and_call(FARCALL_FFI_CallFrame* frame) const {
     if constexpr (kIsInvocable) {
@@ -90,8 +91,8 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
     return nullptr;
   }
 
-  // A handler that binds no argument takes a call with any; with optional or remaining ones it
-  // takes more than it names.
+  // Whether calls may pass more buffers than the binding lists: with optional or remaining
+  // operands, or if it lists none.
   template <ParamKind kind, ParamKind rest>
   static constexpr bool is_open() {
     return count_kind<Ts...>(kind) == 0 || has_optional<Ts...>(kind) ||
@@ -107,7 +108,7 @@ class Call<stage, std::index_sequence<Is...>, Fn, Ts...> {
     return fits && (buffers.size == 0 || (kinds != nullptr && values != nullptr));
   }
 
-  // ---- the rest -----------------------------------------------------------------------------
+  // ---- cold path ------------------------------------------------------------------------------
 
   FARCALL_FFI_COLD FARCALL_FFI_Error* named_error(const FARCALL_FFI_CallFrame* frame,
                                                   const char* what) const {
@@ -194,12 +195,12 @@ class Ffi {
   static constexpr auto BindRecord() { return Bind<ExecutionStage::kRecord>(); }
 
 #ifndef FARCALL_XLA_LEAN
-  // The binding follows from the types of the function's parameters.
+  // Derives the binding from the types of the function's parameters.
   template <typename Fn, ExecutionStage stage = ExecutionStage::kExecute>
   static auto BindTo(Fn fn, std::initializer_list<Traits> traits = {});
 #endif
 
-  // A function as a type, which a compiler can always inline.
+  // A function as a type, which compilers can always inline.
   template <auto fn>
   struct Wrapper;
   template <typename R, typename... Args, R (*fn)(Args...)>
@@ -223,7 +224,7 @@ class Ffi {
     args.bundle = bundle;
     args.traits = traits;
     if (api->api_version.minor_version < 4) {
-      // Bundles had four pointers, so that the traits lie where the fifth is now.
+      // Bundles had four pointers, so the traits are where the fifth pointer is now.
       const uint64_t bits = traits;
       static_assert(sizeof(args.bundle.record) == sizeof(bits));
       std::char_traits<char>::copy(reinterpret_cast<char*>(&args.bundle.record),
@@ -259,7 +260,7 @@ class Ffi {
 
 namespace internal {
 
-// What the macros make of their arguments.
+// Builds the handler from the arguments of the macros.
 template <ExecutionStage stage, typename... Ts, typename Fn>
 constexpr CallOf<stage, Fn, Ts...> bind(const char* name, Fn fn,
                                         const Binding<stage, Ts...>& binding,
@@ -321,7 +322,7 @@ constexpr auto bind(const char* name, Fn fn) {
 }  // namespace internal
 
 #ifndef FARCALL_XLA_LEAN
-// A handler that a program holds and calls itself.
+// A handler that a program owns and calls itself.
 template <ExecutionStage stage, typename Fn, typename... Ts>
 class Handler final : public Ffi {
  public:
@@ -347,7 +348,7 @@ auto Ffi::BindTo(Fn fn, std::initializer_list<Traits> traits) {
 }
 #endif  // FARCALL_XLA_LEAN
 
-// The table of a runtime that is linked in.
+// The function table of a runtime linked into the program.
 const XLA_FFI_Api* GetXlaFfiApi();
 
 namespace internal {

@@ -7,7 +7,7 @@
 #include <farcall/xla/handler.h>
 
 // XLA_FFI_DEFINE_HANDLER(name, function[, binding[, traits]]): a constant `name`, the handler as a
-// function pointer, at any scope. Without a binding it follows from the function's type.
+// function pointer, at any scope. Without a binding, it is derived from the function's type.
 #define XLA_FFI_DEFINE_HANDLER(fn, ...)                                                            \
   static constexpr XLA_FFI_Handler* fn = +[](XLA_FFI_CallFrame* farcall_frame) -> XLA_FFI_Error* { \
     static const auto farcall_handler = ::xla::ffi::internal::bind(#fn, __VA_ARGS__);              \
@@ -18,8 +18,8 @@
 #define XLA_FFI_DEFINE_HANDLER_EXPLICIT_WITH_TRAITS(fn, impl, binding, traits) \
   XLA_FFI_DEFINE_HANDLER(fn, impl, binding, traits)
 
-// The same as a C function, at namespace scope, which a library exports also when it is compiled
-// with -fvisibility=hidden.
+// The same as a C function at namespace scope, which a library exports even if it is compiled with
+// -fvisibility=hidden.
 #define XLA_FFI_DEFINE_HANDLER_SYMBOL(fn, ...)                                        \
   extern "C" FARCALL_FFI_EXPORT XLA_FFI_Error* fn(XLA_FFI_CallFrame* farcall_frame) { \
     static const auto farcall_handler = ::xla::ffi::internal::bind(#fn, __VA_ARGS__); \
@@ -36,7 +36,7 @@
 #define FARCALL_XLA_JOIN_(a, b) a##b
 #define FARCALL_XLA_JOIN(a, b) FARCALL_XLA_JOIN_(a, b)
 
-// Registration when the library is loaded, with the table of a runtime.
+// Registration with a runtime's function table when the library is loaded.
 #define XLA_FFI_REGISTER_HANDLER(API, NAME, PLATFORM, ...)                               \
   [[maybe_unused]] static const XLA_FFI_Error* FARCALL_XLA_JOIN(farcall_xla_registered_, \
                                                                 __COUNTER__) = [] {      \
@@ -54,7 +54,7 @@
     ::std::abort();                                                                                \
   }()
 
-// A struct as an attribute: a dictionary with its members, in the order of the struct.
+// A struct as an attribute: a dictionary of its members, listed in the order of the struct.
 //   XLA_FFI_REGISTER_STRUCT_ATTR_DECODING(Range, xla::ffi::StructMember<int64_t>("low"),
 //                                         xla::ffi::StructMember<int64_t>("high"));
 #define XLA_FFI_REGISTER_STRUCT_ATTR_DECODING(T, ...)                             \

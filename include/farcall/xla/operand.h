@@ -1,5 +1,5 @@
-// One operand of a handler: how it is decoded, and what the function receives; and what becomes of
-// that which the function returns. Decoding and messages are those of farcall/handler.
+// One operand of a handler: its decoding and the value that the function receives; and the encoding
+// of the function's return value. Decoding and messages are those of farcall/handler.
 #pragma once
 
 #include <farcall/handler/detail/explain.h>
@@ -9,8 +9,8 @@
 
 FARCALL_XLA_NAMESPACE
 
-// Open: what else a function may return, as `static XLA_FFI_Error* Encode(const XLA_FFI_Api*,
-// XLA_FFI_InvokeContext*, T)` or the same with XLA_FFI_Future*.
+// Open: a kernel may specialise it for other return types, with `static XLA_FFI_Error* Encode(const
+// XLA_FFI_Api*, XLA_FFI_InvokeContext*, T)`, or the same with XLA_FFI_Future*.
 template <ExecutionStage stage, typename T>
 struct ResultEncoding {
   static constexpr bool kMissing = true;
@@ -23,7 +23,7 @@ using ::farcall::ffi::ParamDesc;
 using ::farcall::ffi::detail::Problems;
 using ::farcall::ffi::detail::StateType;
 
-// ---- what the function returns --------------------------------------------------------------
+// ---- return values --------------------------------------------------------------------------
 
 template <typename T>
 struct StateOf {
@@ -97,7 +97,7 @@ FARCALL_FFI_INLINE FARCALL_FFI_Error* encode(FARCALL_FFI_CallFrame* frame, const
 
 // ---- one operand ----------------------------------------------------------------------------
 
-// A kernel's own decoding failed and said why.
+// Reports that a kernel's own decoding failed, with its message.
 FARCALL_FFI_COLD inline void complain(Problems& problems, std::string_view operand,
                                       const std::string& why) {
   problems.add() << operand << ": "
@@ -117,7 +117,7 @@ struct Decoder {
   Problems* problems;
 };
 
-// The value of one tag: decode() says whether it fits, take() hands it to the function.
+// The value of one tag: decode() returns whether it fits, take() passes it to the function.
 template <typename Tag, size_t index, ParamKind kind = TagTraits<Tag>::kKind>
 struct Operand;
 
@@ -197,7 +197,7 @@ struct Operand<Tag, index, ParamKind::kResult> : AnyOperand<Tag, index, false> {
   }
 };
 
-// `index` is the number of buffers that are bound one by one.
+// `index` is the number of buffers bound individually.
 template <typename Tag, size_t index>
 struct Operand<Tag, index, ParamKind::kRemainingArgs> {
   using Passed = RemainingArgs;

@@ -1,7 +1,7 @@
-// The standard headers that XLA's header brings along. Kernels use them without including them, so
-// they are here by default. With FARCALL_XLA_LEAN defined only those come that the interface itself
-// needs, which halves the time to compile; the kernel then includes what else it uses.
-// Binding::To() and Ffi::BindTo(), which return a std::unique_ptr, are then left out.
+// The standard headers that XLA's header includes. Kernels use them without including them, so all
+// are included by default. If FARCALL_XLA_LEAN is defined, only those that the interface itself
+// needs are included, which halves the compile time; the kernel must then include what else it
+// uses. Binding::To() and Ffi::BindTo(), which return a std::unique_ptr, are then left out.
 #pragma once
 
 #include <cassert>
@@ -35,7 +35,7 @@
 #include <variant>
 #include <vector>
 #elif defined(__GLIBCXX__)
-// <complex> is the most expensive header of all. libstdc++ has no header that declares the class.
+// <complex> is the most expensive header. libstdc++ has no header that only declares the class.
 namespace std {
 _GLIBCXX_BEGIN_NAMESPACE_VERSION
 template <typename T>

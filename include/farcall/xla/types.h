@@ -1,5 +1,4 @@
-// Data types, stages, traits and spans as XLA's header names them, and how they are written to
-// streams.
+// Data types, stages, traits and spans with the names of XLA's header, and their stream output.
 #pragma once
 
 #include <farcall/handler/detail/signature.h>
@@ -31,7 +30,8 @@ constexpr bool IsDynamicRank() {
 
 namespace internal {
 
-// As farcall's NativeType, but std::complex for complex numbers and the bits of small floats.
+// Like farcall's NativeType, but with std::complex for complex numbers and unsigned integers for
+// the bits of small floats.
 template <DataType dtype>
 struct NativeTypeOf {
   using Ours = ::farcall::ffi::NativeType<dtype>;
@@ -58,7 +58,7 @@ struct NativeTypeOf<DataType::C128> {
   using type = std::complex<double>;
 };
 
-// The dtype as streams write it: its name in capitals.
+// The dtype's name in streams, in capitals.
 constexpr const char* dtype_text(DataType dtype) {
   switch (dtype) {
 #define FARCALL_FFI_X(name, width, type, text) \
@@ -91,8 +91,8 @@ using NativeType = typename internal::NativeTypeOf<dtype>::type;
 
 FARCALL_XLA_NAMESPACE_END
 
-// Templates, because <ostream> need not be here. They lie where argument-dependent lookup finds
-// them.
+// Templates, because <ostream> may not be included. In the namespaces where argument-dependent
+// lookup finds them.
 namespace farcall::ffi {
 template <typename CharTraits>
 std::basic_ostream<char, CharTraits>& operator<<(std::basic_ostream<char, CharTraits>& stream,

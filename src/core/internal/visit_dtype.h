@@ -1,4 +1,4 @@
-// The C++ type of a dtype's elements.
+// Maps dtypes to the C++ types of their elements.
 #pragma once
 
 #include <complex>
@@ -54,8 +54,8 @@ auto visit_small_float(DType dtype, Visit visit) {
   }
 }
 
-// Calls visit with an object of the C++ type whose elements have the dtype; integers below eight
-// bits are those of the byte that holds them.
+// Calls visit with an object of the C++ type of the dtype's elements; integers below eight bits are
+// those of the byte that holds them.
 template <class Visit>
 auto visit_dtype(DType dtype, Visit visit) {
   switch (dtype) {

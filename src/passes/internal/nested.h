@@ -1,4 +1,4 @@
-// What passes share: the programs that loops and branches run, and programs made from others.
+// Shared by the passes: the programs of loops and branches, and changed copies of programs.
 #pragma once
 
 #include <functional>
@@ -12,20 +12,21 @@ using Pass = std::function<ProgramPtr(const ProgramPtr&)>;
 // Whether the equation is a scan, while or cond.
 bool has_regions(const Equation& equation);
 
-// The parameters of a scan, while or cond with `pass` applied to the programs that they hold; the
-// same ones if none changes.
+// The parameters of a scan, while or cond with `pass` applied to their programs; unchanged if no
+// program changes.
 ParamsPtr pass_regions(const Equation& equation, const Pass& pass);
 
-// The program with `pass` applied to those that its loops and branches run; itself if none changes.
+// Applies `pass` to the programs that the loops and branches of `program` run. Returns `program`
+// itself if none changes.
 ProgramPtr pass_nested(ProgramPtr program, const Pass& pass);
 
-// The program itself where nobody else holds it, else a copy.
+// The program itself if the argument is the only reference to it, else a copy.
 std::shared_ptr<Program> to_change(ProgramPtr program);
 
-// Removes equations, by number, and keeps the order of the others.
+// Removes the equations whose flag is set; the others keep their order.
 void erase_equations(Program& program, const std::vector<bool>& goes);
 
-// A copy of everything but the equations.
+// A copy without the equations.
 Program without_equations(const Program& program);
 
 }  // namespace farcall

@@ -1,9 +1,9 @@
 // Calls into the runtime's function table.
 //
 // The table only ever grew at its end, so an older runtime passes a shorter one: every call checks
-// that the slot exists. A handler speaks the version that it reports to the runtime's metadata
-// query, the older of its own and the runtime's; it is worked out from the table on each call and
-// never stored, because one process may hold several runtimes of different versions.
+// that the slot exists. A handler uses the version that it reports to the runtime's metadata query:
+// the older of its own and the runtime's. It is computed from the table on each call and never
+// stored, because one process may contain runtimes of different versions.
 #pragma once
 
 #include <farcall/handler/config.h>
@@ -14,20 +14,20 @@
 
 namespace farcall::ffi::detail {
 
-// The minor version that the handler and this runtime speak with each other.
+// The minor version that the handler uses with this runtime.
 inline int spoken_version(const FARCALL_FFI_Api* api) {
   constexpr int kOwn = FARCALL_FFI_VERSION_MINOR;
   if (api == nullptr) return kOwn;
   return api->api_version.minor_version < kOwn ? api->api_version.minor_version : kOwn;
 }
 
-// Moves an error of the runtime's into an Error and frees it.
+// Moves an error of the runtime into an Error and frees it.
 FARCALL_FFI_COLD inline Error take_error(const FARCALL_FFI_Api* api, FARCALL_FFI_Error* error) {
   FARCALL_FFI_Error_GetDetails_Args details = {};
   details.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Error_GetDetails_Args, errc);
   details.error = error;
   details.message = "";
-  details.errc = FARCALL_FFI_Error_Code_INTERNAL;  // stays where the runtime is older than 0.4
+  details.errc = FARCALL_FFI_Error_Code_INTERNAL;  // kept if the runtime is older than 0.4
   api->Error_GetDetails(&details);
   Error result(details.errc, details.message);
 
@@ -38,7 +38,7 @@ FARCALL_FFI_COLD inline Error take_error(const FARCALL_FFI_Api* api, FARCALL_FFI
   return result;
 }
 
-// `message` is null-terminated.
+// `message` must be null-terminated.
 FARCALL_FFI_COLD inline FARCALL_FFI_Error* make_error(const FARCALL_FFI_Api* api, ErrorCode code,
                                                       const char* message) {
   FARCALL_FFI_Error_Create_Args args = {};

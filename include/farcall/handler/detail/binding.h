@@ -1,5 +1,5 @@
-// From a C++ function to what it takes: which parameter is an argument, a result, an attribute or a
-// context item, and what FARCALL_DEFINE_HANDLER was told besides.
+// Maps a C++ function to its parameters (arguments, results, attributes, context items) and the
+// options of FARCALL_DEFINE_HANDLER.
 #pragma once
 
 #include <farcall/handler/attribute.h>
@@ -15,7 +15,7 @@
 
 namespace farcall::ffi {
 
-// An attribute's name with the value that it has where the call does not give it:
+// An attribute's name and the default value for calls that do not give it:
 //   FARCALL_DEFINE_HANDLER(rms_norm, RmsNorm, ffi::attr("eps").default_to(1e-5f));
 template <typename T>
 struct AttrWithDefault {
@@ -32,7 +32,8 @@ struct AttrName {
 };
 constexpr AttrName attr(const char* name) { return {name}; }
 
-// Instead of names: the handler's one attribute parameter, a Dictionary or a struct, takes all.
+// In place of names: the handler's only attribute parameter, a Dictionary or a struct, receives all
+// attributes.
 struct AllAttributes {};
 inline constexpr AllAttributes all_attributes{};
 
@@ -41,7 +42,7 @@ namespace detail {
 template <typename T>
 using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
 
-// A tuple without <tuple>: one base for each element.
+// A tuple without <tuple>: one base class per element.
 template <size_t I, typename T>
 struct Leaf {
   T value;
@@ -79,9 +80,9 @@ struct FunctionTraits<R (C::*)(Ps...) const> : FunctionTraits<R (*)(Ps...)> {};
 template <typename C, typename R, typename... Ps>
 struct FunctionTraits<R (C::*)(Ps...) const noexcept> : FunctionTraits<R (*)(Ps...)> {};
 
-// ---- what a parameter is --------------------------------------------------------------------
+// ---- kinds of parameters --------------------------------------------------------------------
 
-// Everything that is nothing else is an attribute.
+// A type that matches no other specialisation is an attribute.
 template <typename T, typename = void>
 struct Param {
   static constexpr ParamKind kKind = ParamKind::kAttribute;
@@ -131,7 +132,7 @@ struct Param<std::optional<T>> : Param<T> {
                                     typename Param<T>::Stored>;
 };
 
-// Fails with the parameter's type in the compiler's note.
+// On failure, the compiler's note shows the parameter's type.
 template <typename T>
 struct CheckParameter {
   static constexpr bool kOk = Param<Bare<T>>::kIsBindable;
@@ -157,7 +158,7 @@ struct CheckNames {
       "function, in the order of the parameters");
 };
 
-// Fails with the attribute's name in the compiler's note.
+// On failure, the compiler's note shows the attribute's name.
 template <char... letters>
 struct AttributeNamed;
 
@@ -186,7 +187,7 @@ constexpr bool default_fits(const Default& value) {
   }
 }
 
-// ---- what the macro was told ----------------------------------------------------------------
+// ---- options of the macro -------------------------------------------------------------------
 
 template <typename Option>
 struct OptionTraits {
@@ -222,7 +223,7 @@ struct Spec {
   static constexpr size_t kNumNames = (size_t{0} + ... + (OptionTraits<Options>::kIsName ? 1 : 0));
   static constexpr bool kTakesAll = (std::is_same_v<Options, AllAttributes> || ...);
 
-  // Which option is the name of attribute parameter `number`.
+  // The index of the option that names attribute parameter `number`.
   static constexpr size_t option_of(size_t number) {
     constexpr bool is_name[] = {OptionTraits<Options>::kIsName..., false};
     for (size_t option = 0; option != sizeof...(Options); ++option) {
@@ -250,7 +251,7 @@ constexpr void take_option(Traits option, ExecutionStage&, uint32_t& traits) {
 template <typename Option>
 constexpr void take_option(const Option&, ExecutionStage&, uint32_t&) {}
 
-// The parameter's name is what compilers say of an overloaded function or a template.
+// Compilers show the template parameter's name if the function is overloaded or a template.
 template <
     typename farcall_the_handler_is_an_overloaded_function_or_a_template__choose_one_by_static_cast,
     typename... Options>

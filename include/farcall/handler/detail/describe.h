@@ -1,5 +1,5 @@
-// The cold half of decoding: does a value fit a TypeDesc, and how are both written in a message.
-// Works on constant data, so a library holds it once however many handlers it has.
+// The cold half of decoding: whether a value fits a TypeDesc, and how messages print both. Works on
+// constant data, so a library contains this code once for all its handlers.
 #pragma once
 
 #include <farcall/handler/detail/names.h>

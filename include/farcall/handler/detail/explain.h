@@ -1,5 +1,5 @@
-// What is wrong with a call: every mistake of its arguments, results and attributes in one message.
-// Runs only after decoding failed, over the handler's constant description.
+// Explains what is wrong with a call: one message with every mistake in its arguments, results and
+// attributes. Runs only after decoding has failed, on the handler's constant description.
 #pragma once
 
 #include <farcall/handler/detail/api.h>
@@ -13,7 +13,7 @@ namespace farcall::ffi::detail {
 
 class Problems {
  public:
-  // Begins a problem; the caller writes the rest of it.
+  // Begins a problem; the caller appends its text.
   FARCALL_FFI_COLD Text& add() {
     if (count_++ != 0) text_ << "; ";
     return text_;
@@ -39,7 +39,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* named_error(const FARCALL_FFI_Api* ap
   return make_error(api, code, text.view().data());
 }
 
-// `prefix` is the path of the dictionary that is being looked at, empty for the call's attributes.
+// `prefix` is the path of the dictionary; empty for the attributes of the call.
 FARCALL_FFI_COLD inline void explain_attributes(Problems& problems, std::string_view prefix,
                                                 const FARCALL_FFI_Attrs& attrs,
                                                 const NamedType* wanted, size_t num_wanted) {
@@ -90,7 +90,7 @@ FARCALL_FFI_COLD inline void explain_attributes(Problems& problems, std::string_
   }
 }
 
-// Arguments (or results) of a frame against the parameters of that kind.
+// Checks the arguments or results of a frame against the parameters of that kind.
 FARCALL_FFI_COLD inline void explain_buffers(Problems& problems, const HandlerDesc& handler,
                                              ParamKind kind, const int32_t* kinds,
                                              void* const* values, int64_t size) {
@@ -109,7 +109,7 @@ FARCALL_FFI_COLD inline void explain_buffers(Problems& problems, const HandlerDe
   }
   if (total == 0 && !is_open && handler.stage != ExecutionStage::kExecute &&
       handler.stage != ExecutionStage::kRecord) {
-    return;  // the stage does not look at buffers
+    return;  // the stage ignores buffers
   }
   if (size < 0 || (size > 0 && (kinds == nullptr || values == nullptr))) {
     problems.add() << noun << "s: the call frame is malformed";
@@ -162,7 +162,7 @@ FARCALL_FFI_COLD inline void explain_all_attributes(Problems& problems, const Ha
   delete[] wanted;
 }
 
-// `problems` holds what the context items had to say.
+// `context_problems` holds the errors of the context items.
 FARCALL_FFI_COLD inline FARCALL_FFI_Error* explain(const FARCALL_FFI_CallFrame* frame,
                                                    const HandlerDesc& handler,
                                                    const Problems& context_problems) {

@@ -1,5 +1,5 @@
 // FARCALL_FFI_FOR_EACH(macro, context, a, b, ...) expands to macro(context, a) macro(context, b)
-// ... for one to 32 items. It counts its items by hand, because __VA_OPT__ is not C++17.
+// ... for 1 to 32 items. It counts the items by hand, because C++17 has no __VA_OPT__.
 #pragma once
 
 #define FARCALL_FFI_PICK(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, \

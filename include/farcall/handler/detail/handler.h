@@ -1,7 +1,7 @@
-// The handler itself: decodes a call frame, calls the function, encodes what it returns.
+// The handler itself: decodes a call frame, calls the function, encodes its return value.
 //
-// The fast path compares a kind, a dtype and a rank for each buffer, a name and a type for each
-// attribute, and allocates nothing. All else is cold and shared by the handlers of a library.
+// The fast path compares a kind, a dtype and a rank per buffer, and a name and a type per
+// attribute. It allocates nothing. All other code is cold and shared by the handlers of a library.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Handler<Def, TypeList<Ps...>> {
 
   using Values = Pack<typename Param<Bare<Ps>>::Stored...>;
 
-  // Decoding: each step says whether its parameter fits, and leaves its value in `values`.
+  // Decoding: each step returns whether its parameter fits, and stores its value in `values`.
 
   struct Decoder {
     const FARCALL_FFI_CallFrame* frame;
@@ -87,7 +87,7 @@ class Handler<Def, TypeList<Ps...>> {
     return fits<typename Param<T>::BufferClass>(kinds[index], stored);
   }
 
-  // What the function receives.
+  // The value that the function receives for a parameter.
   template <size_t I, typename P, typename Stored>
   FARCALL_FFI_INLINE static Bare<P> take(const FARCALL_FFI_CallFrame& frame, Stored& stored) {
     using T = Bare<P>;

@@ -1,4 +1,4 @@
-// Frames that are not plainly a call: the runtime's metadata query, a frame of another stage, a
+// Frames that are not an ordinary call: the runtime's metadata query, a frame of another stage, a
 // frame that is too short.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace farcall::ffi::detail {
 
-// Of a handler that makes state: makes its type known to a runtime. Null for all others.
+// Of a handler that creates state: registers the state's type with a runtime. Null for other
+// handlers.
 using StateType = ErrorOr<TypeId> (*)(const FARCALL_FFI_Api* api);
 
 FARCALL_FFI_COLD inline FARCALL_FFI_Error* answer_metadata(const FARCALL_FFI_Api* api,
@@ -21,7 +22,8 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* answer_metadata(const FARCALL_FFI_Api
   metadata->api_version = {sizeof(FARCALL_FFI_Api_Version), nullptr, FARCALL_FFI_API_MAJOR,
                            spoken_version(api)};
   metadata->traits = handler.traits;
-  // The field came without a new struct_size: only the runtime's version tells that it is there.
+  // The field was added without a new struct_size, so the runtime's version shows whether it
+  // exists.
   const bool has_state_type =
       metadata->struct_size >= sizeof(*metadata) || (api && api->api_version.minor_version >= 2);
   if (!has_state_type) return nullptr;
@@ -41,7 +43,8 @@ FARCALL_FFI_COLD inline std::string_view stage_name(int64_t stage) {
   return stage >= 0 && stage < 5 ? kNames[stage] : "unknown";
 }
 
-// A frame that is not plainly a call of this handler. False: `result` is the answer.
+// Handles a frame that is not an ordinary call. Returns whether it is a call after all; if not,
+// `result` is the handler's answer.
 FARCALL_FFI_COLD inline bool admit(FARCALL_FFI_CallFrame* frame, const HandlerDesc& handler,
                                    StateType state, FARCALL_FFI_Error*& result) {
   constexpr size_t kNeeded = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_CallFrame, attrs);

@@ -1,6 +1,6 @@
-// Finding attributes by name. A frame's attributes are sorted, so the names that a handler wants
-// are sorted when it is compiled: in the usual call the i-th wanted name is the i-th name of the
-// frame, and finding is one comparison of known length for each.
+// Finding attributes by name. A frame's attributes are sorted, and a handler's wanted names are
+// sorted at compile time. In the usual call the i-th wanted name is the i-th name of the frame, so
+// each one takes one comparison of known length.
 #pragma once
 
 #include <farcall/handler/config.h>
@@ -22,19 +22,19 @@ inline bool attrs_are_whole(const FARCALL_FFI_Attrs& attrs) {
   return attrs.size == 0 || (attrs.size > 0 && attrs.types && attrs.names && attrs.attrs);
 }
 
-// Where each wanted name lies in a frame; -1 where it is absent.
+// The position of each wanted name in a frame; -1 if it is absent.
 using Positions = const int32_t*;
 
 template <size_t n>
 struct NameTable {
   static constexpr size_t kCapacity = n == 0 ? 1 : n;
 
-  std::string_view names[kCapacity] = {};  // as declared
-  int32_t rank[kCapacity] = {};            // position of each name among the sorted
+  std::string_view names[kCapacity] = {};  // in declaration order
+  int32_t rank[kCapacity] = {};            // position of each name in sorted order
   bool has_duplicates = false;
 
   constexpr explicit NameTable(const std::string_view* declared) {
-    // "!=", because nvcc complains of an unsigned number that is less than zero.
+    // "!=", because nvcc warns about an unsigned number less than zero.
     for (size_t i = 0; i != n; ++i) {
       names[i] = declared[i];
       for (size_t j = 0; j != n; ++j) {
@@ -45,7 +45,7 @@ struct NameTable {
   }
 };
 
-// The general case: some wanted names are absent. Returns how many were found.
+// The general case: some wanted names are absent. Returns the number of names found.
 FARCALL_FFI_COLD inline int64_t search_names(const FARCALL_FFI_Attrs& attrs,
                                              const std::string_view* names, size_t num_names,
                                              int32_t* positions) {
@@ -62,8 +62,8 @@ FARCALL_FFI_COLD inline int64_t search_names(const FARCALL_FFI_Attrs& attrs,
   return found;
 }
 
-// `scratch` holds n numbers and outlives the result. Null: the attributes are malformed, or hold a
-// name that nobody wants.
+// Returns the positions of all wanted names, or null if the attributes are malformed or contain an
+// unknown name. `scratch` has n elements and must outlive the result.
 template <size_t n, size_t... Is>
 FARCALL_FFI_INLINE Positions locate_names(const NameTable<n>& table, const FARCALL_FFI_Attrs& attrs,
                                           int32_t* scratch, std::index_sequence<Is...>) {

@@ -1,4 +1,4 @@
-// What a handler's function may return, and how it reaches the runtime: void, Error, Future, and a
+// What a handler's function may return, and how it reaches the runtime: void, Error, Future, or a
 // pointer to new state, bare or in an ErrorOr.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace farcall::ffi::detail {
 
-// Hands the future over; where the runtime knows no futures, waits for it.
+// Hands the future to the runtime, or waits for it if the runtime does not support futures.
 FARCALL_FFI_COLD inline FARCALL_FFI_Error* return_future(FARCALL_FFI_CallFrame* frame,
                                                          Future future) {
   const FARCALL_FFI_Api* api = frame->api;
@@ -29,7 +29,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* return_future(FARCALL_FFI_CallFrame* 
   }
   frame->future = create.future;
   future.OnReady([api, handle = create.future](const std::optional<Error>& error) {
-    // A runtime that refuses the signal leaves nobody to tell.
+    // If the runtime refuses the signal, there is nobody left to tell.
     if (error.has_value()) {
       FARCALL_FFI_Future_SetError_Args args = {};
       args.future = handle;
@@ -44,7 +44,7 @@ FARCALL_FFI_COLD inline FARCALL_FFI_Error* return_future(FARCALL_FFI_CallFrame* 
   return nullptr;
 }
 
-// std::unique_ptr, known by its shape so that <memory> is not included here.
+// std::unique_ptr, recognised by its members, so that this header does not include <memory>.
 template <typename T, typename = void>
 struct OwnerTraits {
   static constexpr bool kIsOwner = false;

@@ -1,5 +1,6 @@
-// All that is known of a handler when it is compiled: its stage, the number and order of its
-// parameters, its attributes' names, its description. Refuses, in plain words, what cannot work.
+// Everything known about a handler at compile time: its stage, the number and order of its
+// parameters, the names of its attributes, its description. Rejects invalid handlers with plain
+// messages.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace farcall::ffi::detail {
 
-// Of parameters that are attributes with a default: an option of the definition.
+// Checks the default value of an attribute parameter; `option` is the index of its option.
 template <typename Def, size_t option, typename T, typename Option>
 struct DefaultOf {
   static constexpr bool kOk = true;
@@ -37,7 +38,7 @@ template <typename Def, size_t option, typename T>
 struct CheckDefaultOf<Def, option, T, true>
     : DefaultOf<Def, option, T, decltype(option_type<option>(Def::spec()))> {};
 
-// Def::spec() is a Spec, Def::name() the handler's name.
+// Def::spec() is a Spec, Def::name() is the handler's name.
 template <typename Def,
           typename Params =
               typename FunctionTraits<typename decltype(Def::spec())::Function>::Params>
@@ -64,7 +65,7 @@ struct Shape<Def, TypeList<Ps...>> {
   static constexpr size_t count_required([[maybe_unused]] ParamKind kind) {
     return (size_t{0} + ... + (kKindOf<Ps> == kind && !kIsOptional<Bare<Ps>> ? 1 : 0));
   }
-  // Required buffers come before optional ones, those before the remaining ones.
+  // Required buffers come before optional ones, optional ones before the remaining ones.
   static constexpr bool is_ordered(ParamKind kind, ParamKind rest) {
     constexpr ParamKind kinds[] = {kKindOf<Ps>..., ParamKind::kContext};
     constexpr bool optional[] = {kIsOptional<Bare<Ps>>..., false};

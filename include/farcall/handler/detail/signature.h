@@ -1,9 +1,8 @@
-// What a handler takes, as constant data. Error messages are rendered from it, and tools read it
-// from the exported symbol `farcall_handler_<name>` that every FARCALL_DEFINE_HANDLER leaves in a
-// library.
+// The signature of a handler as constant data. Error messages are generated from it, and tools read
+// it from the exported symbol `farcall_handler_<name>` that FARCALL_DEFINE_HANDLER defines.
 //
-// Plain structs with pointers to constants: a tool that finds `struct_size` and the version it
-// knows can read them through dlsym, without calling into the library.
+// Plain structs with pointers to constants: a tool that knows the `version` can read them through
+// dlsym, without calling into the library.
 #pragma once
 
 #include <farcall/handler/config.h>
@@ -35,14 +34,14 @@ inline constexpr ExecutionStage kRecord = ExecutionStage::kRecord;
 inline constexpr Traits kCmdBufferCompatible = Traits::kCmdBufferCompatible;
 
 enum class TypeKind : uint8_t {
-  kBuffer,      // dtype and rank, either may be open
+  kBuffer,      // dtype and rank, both may be open
   kScalar,      // dtype
   kArray,       // dtype
   kString,      //
-  kEnum,        // dtype, name; children are the allowed values, none: any value
-  kStruct,      // name; children are the members
+  kEnum,        // dtype, name; children: allowed values (none: any value)
+  kStruct,      // name; children: members
   kDictionary,  // any names, any values
-  kVariant,     // one of the children
+  kVariant,     // children: alternatives
   kCustom,      // decoded by the author's AttrDecoding; name, accepts
 };
 
@@ -78,7 +77,7 @@ struct ParamDesc {
   ParamKind kind;
   bool is_optional;      // may be absent: std::optional, or an attribute with a default
   const char* name;      // of attributes and context items, else empty
-  const TypeDesc* type;  // null where there is nothing to say
+  const TypeDesc* type;  // null if there is none
 };
 
 struct HandlerDesc {

@@ -1,4 +1,4 @@
-// A growing string for error messages, which spares every kernel file the cost of <string>.
+// A growing string for error messages. Saves kernel files the compile time of <string>.
 #pragma once
 
 #include <farcall/handler/config.h>

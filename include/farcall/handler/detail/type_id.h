@@ -1,9 +1,9 @@
-// How runtimes know an author's C++ types.
+// How runtimes identify an author's C++ types.
 //
-// A runtime gives each type a number. State needs no declaration: the first use registers the type
-// with the runtime that calls. Each runtime of the process gives a number of its own, so the
-// numbers are kept by runtime. UserData is different: whoever attaches it must know the number too,
-// so its type is exported with FARCALL_DEFINE_TYPE and registered by name (register_ffi_type).
+// A runtime gives each type an id. State needs no declaration: the first use registers the type
+// with the calling runtime. Each runtime in the process has its own ids, so they are stored per
+// runtime. The type of UserData must be known to the code that attaches it, so it is exported with
+// FARCALL_DEFINE_TYPE and registered by name (register_ffi_type).
 #pragma once
 
 #include <farcall/handler/detail/api.h>
@@ -27,10 +27,11 @@ FARCALL_FFI_HIDDEN void delete_object(void* object) {
   delete static_cast<T*>(object);
 }
 
-// The numbers of one type. Hidden, so that equal names in two libraries stay two types.
+// The ids of one type, per runtime. Hidden symbols, so that equal names in two libraries remain two
+// types.
 //
-// A runtime may hand out several tables, for handlers of several versions, but it makes its errors
-// with one function: that function stands for the runtime.
+// A runtime may have several function tables, for handlers of several versions, but they share one
+// Error_Create. So that function identifies the runtime.
 class TypeNumbers {
  public:
   ErrorOr<TypeId> get(const FARCALL_FFI_Api* api, const TypeInfo* info) {
@@ -60,8 +61,8 @@ class TypeNumbers {
 
   FARCALL_FFI_COLD ErrorOr<TypeId> register_type(Entry& entry, const FARCALL_FFI_Api* api,
                                                  const TypeInfo* info) {
-    // Two threads may both come here. Each registers under a name of its own, which the addresses
-    // make unique in the process, and the first number to be stored is the one that all use.
+    // Two threads may get here at once. Each registers under its own name, made unique in the
+    // process by the addresses. The id that is stored first is used by all.
     TypeId fresh{0};
     Text name;
     name << "farcall.type." << static_cast<int64_t>(reinterpret_cast<uintptr_t>(this)) << "."
@@ -101,7 +102,7 @@ template <typename T>
 const TypeInfo TypeRecord<T>::info = {FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_TypeInfo, deleter),
                                       nullptr, &delete_object<T>};
 
-// XLA's convention of a static member `TypeId id` is honoured.
+// Also supports XLA's convention of a static member `TypeId id`.
 template <typename T, typename = void>
 struct ExportedTypeId {
   static TypeId* get() { return &TypeRecord<T>::exported_id; }
@@ -115,7 +116,7 @@ struct ExportedTypeId<T, std::enable_if_t<std::is_same_v<TypeId, std::decay_t<de
 }  // namespace farcall::ffi
 
 // Exports `TypeId* <symbol>_type_id()` and `const TypeInfo* <symbol>_type_info()`, the two pointers
-// that register_ffi_type takes. In the global namespace or any other.
+// that register_ffi_type takes. Usable in any named namespace or in the global one.
 #define FARCALL_DEFINE_TYPE(symbol, ...)                                           \
   extern "C" FARCALL_FFI_EXPORT FARCALL_FFI_TypeId* symbol##_type_id() {           \
     return ::farcall::ffi::detail::ExportedTypeId<__VA_ARGS__>::get();             \

@@ -12,7 +12,7 @@
 #ifdef XLA_FFI_FFI_H_
 #error "XLA's internal xla/ffi/ffi.h cannot be used together with xla/ffi/api/ffi.h"
 #endif
-#define XLA_FFI_API_API_H_  // XLA's files are empty when they come later
+#define XLA_FFI_API_API_H_  // makes XLA's own files empty if they are included later
 #define XLA_FFI_API_FFI_H_
 
 #include "xla/ffi/api/c_api.h"

@@ -1,7 +1,7 @@
 /* The XLA FFI binary interface under XLA's own names, for code that includes this file.
  *
- * Plain C (C11 or C++17), interface version 0.5. The layouts are those of farcall/abi.h, which has
- * the remarks on each struct; docs/abi.md has the history. farcall's own headers do not need this
+ * Plain C (C11 or C++17), interface version 0.5. The layouts are those of farcall/abi.h, which
+ * documents each struct; docs/abi.md has the history. farcall's own headers do not need this
  * file. */
 #ifndef FARCALL_XLA_C_API_H_
 #define FARCALL_XLA_C_API_H_
@@ -10,7 +10,7 @@
 #error \
     "XLA's own xla/ffi/api/c_api.h came before farcall's: put one include folder of the two on the path"
 #endif
-#define XLA_FFI_API_C_API_H_ /* XLA's file is empty when it comes later */
+#define XLA_FFI_API_C_API_H_ /* makes XLA's own file empty if it is included later */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,20 +18,19 @@
 #define XLA_FFI_API_MAJOR 0
 #define XLA_FFI_API_MINOR 5
 
-/* Bytes of a struct up to the end of one of its fields: what goes into struct_size. */
+/* Bytes of a struct up to the end of `last_field`: the value for struct_size. */
 #define XLA_FFI_STRUCT_SIZE(struct_type, last_field) \
   (offsetof(struct_type, last_field) + sizeof(((struct_type*)0)->last_field))
 
-/* After `struct sname {...};`: the name without `struct`, and the constant sname_STRUCT_SIZE. */
+/* After `struct sname {...};`: defines the typedef `sname` and the constant sname_STRUCT_SIZE. */
 #define XLA_FFI_DEFINE_STRUCT_TRAITS(sname, last_field) \
   typedef struct sname sname;                           \
   enum { sname##_STRUCT_SIZE = XLA_FFI_STRUCT_SIZE(sname, last_field) }
 
-/* In C++ an enumeration needs a fixed type for a reader to look at a number that it does not know.
- */
+/* In C++ unknown values are valid only for an enumeration with a fixed underlying type. */
 #ifdef __cplusplus
 #define FARCALL_XLA_ENUM enum : int
-#define FARCALL_XLA_TYPE(name) ::name /* in the table, where a field has the name of its type */
+#define FARCALL_XLA_TYPE(name) ::name /* for the table, where a field has the name of its type */
 extern "C" {
 #else
 #define FARCALL_XLA_ENUM enum
@@ -212,7 +211,7 @@ struct XLA_FFI_CallFrame {
   XLA_FFI_Args args;
   XLA_FFI_Rets rets;
   XLA_FFI_Attrs attrs;
-  XLA_FFI_Future* future; /* out: null when the call is done on return */
+  XLA_FFI_Future* future; /* out: null if the call is done on return */
 };
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_CallFrame, attrs);
 
@@ -226,7 +225,7 @@ typedef struct XLA_FFI_Handler_Bundle {
   XLA_FFI_Handler* record; /* optional */
 } XLA_FFI_Handler_Bundle;
 
-/* ---- metadata query: a frame whose extension list holds this one asks, and calls nothing ---- */
+/* ---- metadata query: a frame with this extension queries the handler, and does not call it -- */
 
 struct XLA_FFI_Metadata {
   size_t struct_size;
@@ -264,7 +263,7 @@ struct XLA_FFI_Error_GetDetails_Args {
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_Error_GetDetails_Args, errc);
 typedef void XLA_FFI_Error_GetDetails(XLA_FFI_Error_GetDetails_Args* args);
 
-/* Its form up to 0.3, in the same slot. */
+/* The form up to 0.3, in the same slot. */
 struct XLA_FFI_Error_GetMessage_Args {
   size_t struct_size;
   XLA_FFI_InternalExtension* extension_start;
@@ -322,7 +321,7 @@ struct XLA_FFI_InvokeContext_Get_Args {
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_InvokeContext_Get_Args, data);
 typedef XLA_FFI_Error* XLA_FFI_InvokeContext_Get(XLA_FFI_InvokeContext_Get_Args* args);
 
-/* Names of the same up to 0.3. */
+/* The names of these up to 0.3. */
 typedef XLA_FFI_InvokeContext_Get_Args XLA_FFI_ExecutionContext_Get_Args;
 enum { XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE = XLA_FFI_InvokeContext_Get_Args_STRUCT_SIZE };
 
@@ -440,7 +439,7 @@ struct XLA_FFI_InvokeContext_FindExtension_Args {
   XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_InvokeContext* ctx;
   int64_t extension_type;
-  const XLA_FFI_Extension* extension; /* out: null when there is none of this type */
+  const XLA_FFI_Extension* extension; /* out: null if there is none of this type */
 };
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_InvokeContext_FindExtension_Args, extension);
 typedef XLA_FFI_Error* XLA_FFI_InvokeContext_FindExtension(
@@ -450,7 +449,7 @@ struct XLA_FFI_CustomOptions_Get_Args {
   size_t struct_size;
   XLA_FFI_InternalExtension* extension_start;
   XLA_FFI_InvokeContext* ctx;
-  const XLA_FFI_Attrs* attrs; /* out: never null, empty when no options were given */
+  const XLA_FFI_Attrs* attrs; /* out: never null, empty without options */
 };
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_CustomOptions_Get_Args, attrs);
 typedef XLA_FFI_Error* XLA_FFI_CustomOptions_Get(XLA_FFI_CustomOptions_Get_Args* args);
@@ -491,7 +490,7 @@ struct XLA_FFI_Api {
 };
 XLA_FFI_DEFINE_STRUCT_TRAITS(XLA_FFI_Api, XLA_FFI_CustomOptions_Get);
 
-/* The table of a runtime that is linked in; not there in a library that a runtime loads. */
+/* The table of a runtime linked into the program. Undefined in a library that a runtime loads. */
 const XLA_FFI_Api* XLA_FFI_GetApi(void);
 
 #ifdef __cplusplus

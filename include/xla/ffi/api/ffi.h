@@ -1,10 +1,10 @@
-// XLA's FFI for kernels, by farcall: code that was written against XLA's header of this name
-// compiles with this one unchanged, and its handlers run in farcall and in JAX.
+// XLA's FFI for kernels, by farcall. Code written against XLA's header of this name compiles
+// unchanged with this one, and its handlers run in farcall and in JAX.
 //
 // The names are those of XLA's header of interface version 0.5 (jaxlib 0.12); decoding, checks and
-// messages are those of farcall/ffi.h. A handler speaks the older of 0.5 and of the runtime that
-// calls it. FARCALL_XLA_LEAN leaves out the standard headers that the interface itself does not
-// need (farcall/xla/standard.h). FARCALL_XLA_HEADER tells this header from XLA's.
+// messages are those of farcall/ffi.h. A handler uses the older of 0.5 and the calling runtime's
+// version. FARCALL_XLA_LEAN leaves out the standard headers that the interface itself does not need
+// (farcall/xla/standard.h). FARCALL_XLA_HEADER distinguishes this header from XLA's.
 #ifndef FARCALL_XLA_FFI_H_
 #define FARCALL_XLA_FFI_H_
 
