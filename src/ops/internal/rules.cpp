@@ -113,7 +113,8 @@ void not_linear(const Primitive& primitive) {
 BatchResults batch_elementwise(const BatchCall& call) {
   const size_t count = call.inputs.size();
   const auto rank_of = [&](size_t i) { return call.inputs[i].rank() - call.is_batched(i); };
-  // The dimensions of one element, and where an operand that has them all keeps its batch.
+  // The shape of one element, and the batch dimension of the first batched operand that is not a
+  // scalar.
   Shape shape;
   int64_t axis = 0;
   bool has_axis = false;
