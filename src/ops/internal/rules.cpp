@@ -25,7 +25,7 @@ Array scalar_of(DType dtype, double value) {
     case DType::kFloat64:
       return Array::scalar(value);
     default:
-      // At once, so that programs get the number and not its conversion.
+      // Evaluated now, so that recorded programs contain the number, not its conversion.
       InterpreterScope scope(evaluator());
       return lax::convert_element_type(Array::scalar(value), dtype);
   }
