@@ -75,7 +75,7 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
   std::vector<Storage> held;
   std::vector<const Storage*> pointers;
   std::vector<Storage> outputs(results.size());
-  held.reserve(inputs.size());  // addresses must stay
+  held.reserve(inputs.size());  // addresses must stay valid
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t nbytes = input_types[i].nbytes();
     pointers.push_back(

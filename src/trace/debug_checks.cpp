@@ -183,7 +183,7 @@ void check_results(const Program& program, std::span<const Array> inputs,
   }
   // With several processes, running again in one process would wait for the others.
   if (!processes() || processes()->count() == 1) Search().run(program, inputs);
-  // Only the compiled program gives the forbidden value, or an argument held it.
+  // Not found: only the compiled program gives the forbidden value, or an argument held it.
   checks.raise(program.name.empty() ? "a program" : std::string_view(program.name), results, *bad,
                current_location());
 }

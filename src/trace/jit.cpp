@@ -190,7 +190,7 @@ Storage memory_for(const Executable& executable, size_t number, const Array& inp
 std::vector<const Storage*> memory_on(const Executable& executable, std::span<const Array> inputs,
                                       std::vector<Storage>& moved) {
   std::vector<const Storage*> memory;
-  moved.reserve(inputs.size());  // addresses must stay
+  moved.reserve(inputs.size());  // addresses must stay valid
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
     const bool is_there = is_on(executable.device(), own);
@@ -245,7 +245,7 @@ std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<cons
     wrong_inputs(divided.executable->input_types(), inputs);
   }
   std::vector<Storage> moved;
-  moved.reserve(inputs.size());  // addresses must stay
+  moved.reserve(inputs.size());  // addresses must stay valid
   std::vector<const Storage*> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
@@ -301,7 +301,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   const auto spread = find_spread(executable, inputs);
-  // A divided program donates nothing.
+  // Divided programs are compiled without donation.
   if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);

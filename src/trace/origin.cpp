@@ -56,7 +56,7 @@ struct Origin {
   std::string where;                   // "jit(f)"; empty: not known
   std::vector<std::string> arguments;  // that the array is or is computed from: "argument x"
   bool is_argument = false;            // the array is an argument itself
-  bool are_scalars = true;             // the arguments
+  bool are_scalars = true;             // whether all arguments are scalars
   std::string_view primitive;          // that computed the array
   SourceLocationPtr made_at;
 

@@ -37,9 +37,9 @@ struct Derivation {
 
 class Recorder : public TracingInterpreter {
  public:
-  // What to do with arrays that the recorder does not own. kConstants: concrete arrays become
-  // constants, traced ones raise an error. kCapture: they become inputs of the program.
-  // kCaptureTraced: traced arrays become inputs, concrete ones constants.
+  // What to do with arrays that the recorder does not own. Concrete scalars always become literals.
+  // kConstants: concrete arrays become constants, traced ones raise an error. kCapture: they become
+  // inputs of the program. kCaptureTraced: traced arrays become inputs, concrete ones constants.
   enum class Closure : uint8_t { kConstants, kCapture, kCaptureTraced };
 
   Recorder(std::string name, Closure closure)

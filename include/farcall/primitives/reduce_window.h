@@ -31,9 +31,9 @@ struct ReduceWindowParams {
 
 // select_and_gather_add: for each window, the element of the first operand at the position where
 // the second operand is greatest (select_prim "ge") or least ("le"); the first such position. Zero
-// if the window covers no element. select_and_scatter_add: the transpose. Adds each element of the
-// first operand to the selected position of its window. Windows are those of the second operand;
-// the result has its shape.
+// if the window covers no element.
+// select_and_scatter_add: the transpose. Adds each element of the first operand to the selected
+// position of its window. Windows are those of the second operand; the result has its shape.
 struct SelectWindowParams {
   std::vector<int64_t> base_dilation;
   Padding padding;

@@ -32,7 +32,7 @@ enum class PrimitiveKind : uint8_t {
   kWhile,
   kCond,
   kPlatformIndex,
-  kBarrier,  // returns its operands; optimizations must not move code across it
+  kBarrier,  // returns its operands; optimizations must not look through it
   kView,     // returns the elements of its operand in the same order: reshape, name
   kTranspose,
   kProduct,  // dot_general

@@ -49,8 +49,9 @@ class FARCALL_API Profile {
   // Ends the recording and writes the file; does nothing the second time. Unfinished runs of other
   // threads are not included. Raises UNAVAILABLE if the file cannot be written.
   void stop();
-  // Call the functions below after stop(); before it they return no events. Rows in descending
-  // order of self_seconds.
+  // Call the functions below after stop(); before it they return no events.
+
+  // The rows in descending order of self_seconds.
   std::vector<ProfileRow> rows() const;
   // The rows as a table. The share is self_seconds divided by the time of all runs.
   std::string to_text() const;

@@ -16,9 +16,9 @@ namespace farcall {
 //   everything_saveable               all, as if there were no checkpoint
 //   dots_saveable                     products of matrices, and convolutions
 //   dots_with_no_batch_dims_saveable  products of matrices that have no batch dimensions
-//   save_only_these_names             what checkpoint_name gave one of `names`
-//   save_any_names_but_these          what checkpoint_name gave another name
-//   save_anything_except_these_names  all but what checkpoint_name gave one of these names
+//   save_only_these_names             values that checkpoint_name tagged with one of `names`
+//   save_any_names_but_these          values that checkpoint_name tagged with another name
+//   save_anything_except_these_names  all values except those tagged with one of `names`
 struct SavePolicy {
   std::string name = "nothing_saveable";
   std::vector<std::string> names = {};

@@ -212,7 +212,7 @@ template <class Args, class Result>
 class Pushforward {
  public:
   explicit Pushforward(LinearCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a map.
+  // Moving copies: a moved-from object remains usable.
   Pushforward(const Pushforward&) = default;
   Pushforward& operator=(const Pushforward&) = default;
   template <class... Tangents>
@@ -231,7 +231,7 @@ template <class Args, class Result>
 class Pullback {
  public:
   explicit Pullback(LinearCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a map.
+  // Moving copies: a moved-from object remains usable.
   Pullback(const Pullback&) = default;
   Pullback& operator=(const Pullback&) = default;
   Args operator()(const Result& cotangent) const {

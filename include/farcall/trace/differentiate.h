@@ -1,4 +1,4 @@
-// Derivatives of flat functions: forward mode, linearisation, reverse mode.
+// Derivatives of flat functions: forward mode, linearization, reverse mode.
 //
 // A null tangent or cotangent is zero. Arrays that are neither floats nor complex numbers have no
 // tangents: their tangents are null.

@@ -138,7 +138,7 @@ class Jitted {
   using Parameters = detail::Parameters<F>;
   Jitted(F function, JitOptions options)
       : state_(std::make_shared<State>(std::move(function), std::move(options))) {}
-  // Copies share the compiled programs. Moving copies, so that none is left without a function.
+  // Copies share the compiled programs. Moving copies: a moved-from object remains usable.
   Jitted(const Jitted&) = default;
   Jitted& operator=(const Jitted&) = default;
 

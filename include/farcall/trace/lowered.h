@@ -38,7 +38,7 @@ struct FARCALL_API LoweredCall {
 class FARCALL_API LoweredProgram {
  public:
   explicit LoweredProgram(detail::LoweredCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a program.
+  // Moving copies: a moved-from object remains usable.
   LoweredProgram(const LoweredProgram&) = default;
   LoweredProgram& operator=(const LoweredProgram&) = default;
 

@@ -46,7 +46,8 @@ Array is_odd(const Array& whole) {
 
 }  // namespace
 
-// Parameter names cannot be parenthesized. NOLINTBEGIN(bugprone-macro-parentheses)
+// Parameter names cannot be parenthesized.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
   Array name(const Array& x) { return unary<lax::function>(x, #name); }
 #define FARCALL_SPECIAL_BINARY(name, function, x, y, summary) \
