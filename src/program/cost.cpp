@@ -1,4 +1,4 @@
-// What programs cost.
+// The cost of programs.
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +29,7 @@ Cost Program::cost(const Equation& equation) const {
 }
 
 Cost Program::cost() const {
-  // Kept, as many equations may run one program.
+  // Cached: many equations may run one program.
   return derived.find_or_make<Cost>("cost", {}, [this] {
     Cost total;
     for (const Equation& equation : equations) total = total + cost(equation);

@@ -13,7 +13,7 @@ namespace {
 struct CpuDevices {
   std::mutex mutex;
   int wanted = 0;  // 0: not known yet
-  int used = 0;    // by an engine
+  int used = 0;    // number of devices that engines have made
   bool is_fixed = false;
 
   static CpuDevices& instance() {
@@ -21,7 +21,7 @@ struct CpuDevices {
     return *devices;
   }
 
-  // Under the lock.
+  // The caller holds the lock.
   int resolve() {
     if (wanted > 0) return wanted;
     const char* given = std::getenv("FARCALL_NUM_CPU_DEVICES");

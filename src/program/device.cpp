@@ -16,9 +16,9 @@ namespace {
 
 struct List {
   std::mutex mutex;
-  // Read without the lock below `count`.
+  // Entries below `count` are read without the lock.
   std::array<const Device*, kMaxDevices> devices{};
-  std::atomic<unsigned> count{1};  // the first is the host's
+  std::atomic<unsigned> count{1};  // device 0 is the host
 
   static List& instance() {
     static auto* list = new List;

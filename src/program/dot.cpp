@@ -1,4 +1,4 @@
-// Programs for Graphviz.
+// Drawing programs with Graphviz.
 #include <farcall/program/draw.h>
 #include <farcall/program/walk.h>
 

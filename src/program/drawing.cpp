@@ -19,7 +19,7 @@ std::string literal_text(const Literal& literal) {
   return format_element(literal.type.dtype(), literal.bytes.data());
 }
 
-// "mul(a, 2.0)"; calls by what they call.
+// "mul(a, 2.0)". The label of a call contains the name of its target or program.
 std::string equation_label(const Program& program, const Equation& equation,
                            const std::vector<std::string>& names) {
   std::string label(equation.primitive->name);
@@ -86,7 +86,7 @@ class GraphMaker {
   void read(Atom atom, uint32_t node) {
     if (!atom.is_variable()) return;
     const Maker maker = makers_[atom.index];
-    // The rest of a program is one node, which may read a value often.
+    // Omitted equations are one node, which may read a value several times: draw each edge once.
     if (maker.node == node || !drawn_.insert({maker.node, maker.result, node}).second) return;
     graph.edges.push_back({maker.node, node, maker.result, binder(atom.index)});
   }

@@ -1,4 +1,4 @@
-// What both kinds of drawings are made from: a program as nodes and edges.
+// A program as a graph of nodes and edges, from which both kinds of drawings are made.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ struct DrawnNode {
   enum class Kind : uint8_t { kInput, kConstant, kEquation, kForeignCall, kOutput, kNote };
   Kind kind;
   std::string label;
-  std::vector<std::string> results;  // of equations: "b:f32[3]"
+  std::vector<std::string> results;  // results of an equation: "b:f32[3]"
   const Equation* equation = nullptr;
 };
 
 struct DrawnEdge {
   uint32_t from, to;
-  uint32_t result = 0;  // of `from`
+  uint32_t result = 0;  // number among the results of `from`
   std::string label;    // name and type of the value
 };
 
 struct DrawnGraph {
-  std::vector<DrawnNode> nodes;  // each after those that it reads from
+  std::vector<DrawnNode> nodes;  // in topological order
   std::vector<DrawnEdge> edges;
 };
 
-// Takes as many equations as `budget` has left, and counts it down.
+// Draws at most `budget` equations, and subtracts their number from it.
 DrawnGraph drawn_graph(const Program& program, size_t& budget);
 
 }  // namespace farcall

@@ -33,8 +33,8 @@ const char* engine_of_environment() {
   return name && *name ? name : "native";
 }
 
-// The default device is looked up by the first call that needs it: another engine than the native
-// one may have to load what it drives.
+// The default device is looked up by the first call that needs it, because an engine other than the
+// native one may have to load a driver.
 [[maybe_unused]] const bool kDefaultIsMarked = [] {
   if (engine_of_environment() != std::string_view("native")) {
     set_default_device_number(kUnresolvedDevice);
@@ -54,7 +54,7 @@ struct Bytes {
 };
 
 Storage borrowed(const void* data, size_t nbytes) {
-  // Only read: memory that is not owned is never written, but for results.
+  // The const_cast is safe: borrowed inputs are never written.
   return Storage::adopt(const_cast<void*>(data), nbytes, nullptr, nullptr);
 }
 
@@ -70,12 +70,12 @@ void run_on_memory(const Executable& executable, std::span<const void* const> in
                    std::span<void* const> results, const ExecutionOptions& options) {
   const auto input_types = executable.input_types();
   const auto output_types = executable.output_types();
-  // Whoever keeps memory needs it to have an owner; a device has memory of its own.
+  // Callbacks may keep memory, so it needs an owner; other devices need their own memory.
   const bool is_shared = executable.device().is_host() && !executable.program().holds_callback;
   std::vector<Storage> held;
   std::vector<const Storage*> pointers;
   std::vector<Storage> outputs(results.size());
-  held.reserve(inputs.size());  // addresses must stay
+  held.reserve(inputs.size());  // addresses must stay valid
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t nbytes = input_types[i].nbytes();
     pointers.push_back(

@@ -1,4 +1,4 @@
-// Programs from text: a recursive descent over the form that printer.cpp writes.
+// Parses programs: a recursive-descent parser for the text that printer.cpp writes.
 //
 //   program  := "{" "lambda" constant* ";" binder* "." "let" equation* "in" list "}"
 //   constant := binder "=" ( "[" element* "]" | reference )
@@ -8,9 +8,9 @@
 //   value    := None | True | False | number | name | string | type | list | attributes | program
 //             | reference | reference "=" program
 //
-// References ("@" number) name a program whose text stands before them; those of saved programs are
-// explained in text_form.h. Whitespace and "#" comments may stand
-// between any two tokens.
+// A reference ("@" number) names a program that is defined earlier in the text; text_form.h
+// explains the references of saved programs. Whitespace and "#" comments may stand between any two
+// tokens.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -33,7 +33,7 @@
 namespace farcall {
 namespace {
 
-// The programs in one text that have a number.
+// The numbered programs of one text.
 using NumberedPrograms = std::unordered_map<int64_t, ProgramPtr>;
 
 class Parser {
@@ -144,7 +144,8 @@ class Parser {
 
   void element(DType dtype, void* out) { parse_element(dtype, in_.element(), out); }
 
-  // An element whose dtype stands behind it: "1.5:f32".
+  // Reads the dtype or type after an element ("1.5:f32"). Returns it with the position after it,
+  // and goes back to the element.
   template <class Read>
   auto typed_element(Read read) {
     const size_t start = in_.position();
@@ -176,7 +177,7 @@ class Parser {
     return builder_.add_literal(literal);
   }
 
-  // Whether another operand follows: not the next equation, which begins with binders or "=".
+  // Whether another operand follows, not the next equation, which begins with binders or "=".
   bool at_atom() {
     const char next = in_.peek();
     if (next == '=' || next == '\0') return false;
@@ -238,7 +239,7 @@ class Parser {
     });
   }
 
-  // All that there are were found already.
+  // Raises for unknown names. Missing fields were found while parsing.
   static void check_names(std::span<const NamedValue> given, std::span<const NamedValue> known) {
     for (const NamedValue& field : given) {
       if (std::ranges::find(known, field.name, &NamedValue::name) != known.end()) continue;
@@ -299,7 +300,8 @@ class Parser {
     const size_t start = in_.position();
     const Scanner::Nesting nesting(in_);
     in_.expect('{');
-    const bool is_program = in_.accept_word("lambda") && in_.peek() != '=';  // an attribute's name
+    const bool is_program = in_.accept_word("lambda") &&
+                            in_.peek() != '=';  // else "lambda" is the name of an attribute
     in_.go_back(start);
     if (is_program) return Parser(in_, parts_, numbered_).parse({});
     return attributes();

@@ -1,4 +1,4 @@
-// Programs as text. The grammar is the one that parser.cpp reads.
+// Prints programs. parser.cpp describes the grammar.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -18,7 +18,7 @@
 namespace farcall {
 namespace {
 
-// Words that have a meaning of their own and are therefore no names of variables.
+// Reserved words, which cannot be names of variables.
 constexpr std::string_view kReserved[] = {"in", "inf", "lambda", "let", "nan"};
 
 // a, b, …, z, ba, bb, …
@@ -31,21 +31,21 @@ std::string letters(size_t number) {
   return name;
 }
 
-// A string that the parser takes for itself, and not for one of its words.
+// Whether a string needs no quotes: the parser reads it as a string and not as a reserved word.
 bool is_plain(std::string_view text) {
   return is_identifier(text) && text != "None" && text != "True" && text != "False" &&
          std::ranges::find(kReserved, text) == std::end(kReserved);
 }
 
-// Whether a program stands in it: such a value takes lines of its own.
+// Whether the value contains a program. Such values are printed on separate lines.
 bool holds_program(const Value& value) {
   const auto* list = std::get_if<ValueList>(&value);
   return std::holds_alternative<ProgramPtr>(value) ||
          (list && std::ranges::any_of(*list, holds_program));
 }
 
-// The programs in a text that stand in more than one place: written out in the first one, and
-// referred to by number in the others.
+// The programs that occur more than once in a text. The first occurrence is printed in full, the
+// others as a number.
 class SharedPrograms {
  public:
   void find_in(const Program& program) {
@@ -67,7 +67,7 @@ class SharedPrograms {
     }
   }
 
-  // Null for a program that stands in one place alone; else its number, 0 until it is written.
+  // The number of the program, 0 until it is printed; null if it occurs only once.
   size_t* number_of(const Program* program) {
     const auto it = numbers_.find(program);
     return it == numbers_.end() ? nullptr : &it->second;
@@ -80,13 +80,13 @@ class SharedPrograms {
   size_t last_ = 0;
 };
 
-// Writes to the end of one string. `indent` is that of the line on which a text begins.
+// Appends to a string. `indent` is the indentation of the line on which a text begins.
 class Printer {
  public:
   Printer(std::string& out, const PrintOptions& options, const SavedParts* saved)
       : out_(out), options_(options), saved_(saved) {}
 
-  // Of the whole text, before it is written.
+  // Finds the shared programs of the whole text. Call it before printing.
   template <class T>
   void find_shared(const T& text) {
     shared_.find_in(text);
@@ -190,7 +190,7 @@ class Printer {
 
   void params(const Params& params, size_t indent) {
     const std::vector<NamedValue> fields = params.fields();
-    // Many parameters, and programs, stand on lines of their own, as they do not fit on one.
+    // Programs, and more than three parameters, are printed on separate lines.
     const bool in_lines =
         fields.size() > 3 || std::ranges::any_of(fields, holds_program, &NamedValue::value);
     out_ += '[';

@@ -81,7 +81,7 @@ void open_processes(const std::string& library, const ProcessOptions& options) {
 void close_processes(std::string_view why) noexcept {
   Job& job = Job::instance();
   const std::lock_guard lock(job.mutex);
-  // Kept: another thread may be inside.
+  // Not deleted: another thread may still use it.
   if (Processes* open = job.processes.exchange(nullptr)) open->close(why);
 }
 

@@ -26,7 +26,7 @@
 namespace farcall {
 namespace {
 
-// Memory of a recording and of one run stays within bounds.
+// Limits for the memory of a recording and of one run.
 constexpr size_t kMostEvents = size_t{1} << 20;
 constexpr size_t kMostEventsOfRun = size_t{1} << 16;
 
@@ -38,7 +38,7 @@ int thread_number() {
 }  // namespace
 
 struct Profile::Recording {
-  // Something with a name of its own.
+  // An event with its own name: a run, or a step of tracing or compiling.
   struct Step {
     std::string category, name, device;
     int64_t begin, end;
@@ -79,11 +79,12 @@ struct Profile::Recording {
   int64_t begin = detail::ProfiledRun::now(), end = 0;
   std::vector<Step> steps;
   std::vector<OfEquation> equations;
-  // Held, so that what events point to stays.
+  // Keeps the programs alive that events point to.
   std::unordered_map<const Program*, ProgramPtr> programs;
   std::map<Key, detail::ProfiledRun::Total> totals;
-  std::map<std::pair<std::string, std::string>, ProfileRow> rows;  // of steps; of all in the end
-  int64_t of_runs = 0;  // nanoseconds of those that no other run made
+  std::map<std::pair<std::string, std::string>, ProfileRow>
+      rows;             // of steps; after stop() of equations too
+  int64_t of_runs = 0;  // nanoseconds of the outermost runs
   int64_t num_dropped = 0;
 };
 
@@ -135,7 +136,7 @@ std::pair<std::string, std::string> name_of(const Equation& equation) {
 }
 
 Label label_of(const Program& program, uint32_t index, bool is_copy) {
-  // Copies of what the program returns stand behind its equations.
+  // Indices after the equations are copies of the program's results.
   if (index >= program.equations.size()) return {"copy", "copy of results"};
   const Equation& equation = program.equations[index];
   Label label;
@@ -288,7 +289,7 @@ Profile::~Profile() {
   } catch (const std::exception& error) {
     try {
       send_message(MessageKind::kWarning, error.what());
-    } catch (...) {  // a front made an error of the warning, which nobody can take here
+    } catch (...) {  // a front end raised the warning as an error; a destructor cannot pass it on
     }
   }
 }
@@ -359,7 +360,7 @@ std::string Profile::to_json() const {
   const auto microseconds = [](int64_t nanoseconds) {
     return static_cast<double>(nanoseconds) / 1e3;
   };
-  // One by one, as many of them as one document would take a lot of memory.
+  // Events are written one by one: a single JSON document would need much memory.
   std::string text = "{\"traceEvents\": [\n";
   bool is_first = true;
   const auto write = [&](const Json& event) {

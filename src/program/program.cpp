@@ -13,8 +13,8 @@
 namespace farcall {
 namespace {
 
-// Walks two programs side by side and notes which variable of one is which of the other, so that
-// their numbering does not count.
+// Compares two programs in parallel and maps variables of one to variables of the other, so that
+// numbering is ignored.
 class Comparison {
  public:
   Comparison(const Program& a, const Program& b)
@@ -66,13 +66,13 @@ class Comparison {
   std::vector<uint32_t> partner_;
 };
 
-// Reads what Comparison compares. Variables count by the order in which they are defined.
+// Hashes what Comparison compares. Variables are numbered in the order of definition.
 class Hash {
  public:
   explicit Hash(const Program& program)
       : program_(program), number_(program.variable_types.size(), 0) {}
 
-  size_t run() {  // not 0
+  size_t run() {  // never 0
     for (const uint32_t input : program_.inputs) define(input);
     for (const Constant& constant : program_.constants) {
       define(constant.variable);
@@ -101,7 +101,7 @@ class Hash {
     for (const std::byte byte : literal.bytes) detail::mix(hash_, static_cast<size_t>(byte));
   }
 
-  // The first bytes tell most constants apart.
+  // Hashes only the first bytes, which differ for most constants.
   void add_bytes(const Storage& storage) {
     constexpr size_t kMost = 1024;
     const size_t count = std::min(storage.nbytes(), kMost);
@@ -116,9 +116,9 @@ class Hash {
   size_t hash_ = 0;
 };
 
-// Programs with the same number are known to be equal: the least id among those that were compared.
-// Where two classes turn out to be one, programs that are not at hand learn of it when they are
-// compared again.
+// Programs with the same class are known to be equal. The class is the least id among the programs
+// that were compared. When two classes are merged, only the two compared programs are updated; the
+// others are updated when they are compared again.
 using EqualityClass = std::atomic<uint64_t>;
 
 EqualityClass& class_of(const Program& program) {
@@ -168,7 +168,7 @@ Effects Program::effects() const {
   return effects;
 }
 
-// Programs that equations share are compared once for each pair, however many equations share them.
+// Equality classes make sure that shared nested programs are compared only once for each pair.
 bool operator==(const Program& a, const Program& b) {
   if (&a == &b) return true;
   if (nesting_of(a).depth == 1) return Comparison(a, b).run();

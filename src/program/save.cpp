@@ -1,4 +1,4 @@
-// The bytes of saved programs; include/farcall/program/save.h describes them.
+// Saving and loading programs; include/farcall/program/save.h describes the format.
 #include <farcall/program/save.h>
 
 #include <algorithm>
@@ -36,8 +36,8 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
-// A multiply and a fold for each eight bytes, the last of them filled up with zeros. Each step can
-// be undone, so that a change of up to eight bytes in a row never goes unnoticed.
+// Multiplies and folds each group of eight bytes; the last group is padded with zeros. Each step is
+// invertible, so a change within one group always changes the checksum.
 uint64_t checksum(std::string_view bytes) {
   uint64_t sum = bytes.size();
   for (size_t i = 0; i < bytes.size(); i += 8) {
@@ -57,7 +57,7 @@ size_t rounded(size_t size) { return (size + kAlignment - 1) / kAlignment * kAli
 
 // ---- writing ----
 
-// Numbers programs so that each comes after those that it runs, and lays out their constants.
+// Numbers the programs, inner ones first, and assigns offsets to their constants.
 class Parts {
  public:
   explicit Parts(const Program& program) {

@@ -1,4 +1,4 @@
-// Scanner: a position in the text of a program, and the tokens that everything is made of.
+// Scanner: a position in the text of a program, and functions that read tokens.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Scanner {
       }
     }
   }
-  // The next character that is no space; '\0' at the end.
+  // The next character that is not a space; '\0' at the end.
   char peek() {
     skip_space();
     return position_ < text_.size() ? text_[position_] : '\0';
@@ -70,7 +70,7 @@ class Scanner {
     skip_space();
     return take([](unsigned char c) { return std::isalnum(c) || c == '_'; });
   }
-  // The name of a dtype; that of keys has a part in angle brackets.
+  // The name of a dtype; dtypes of keys have a part in angle brackets.
   std::string_view dtype_name() {
     const std::string_view found = name();
     const size_t end = position_, start = end - found.size();
@@ -129,11 +129,12 @@ class Scanner {
     return true;
   }
 
-  // Lists, attributes and programs inside one another; text must not exhaust the stack.
+  // Counts nested lists, attributes and programs, and limits their depth: text must not exhaust the
+  // stack.
   class Nesting {
    public:
     explicit Nesting(Scanner& in) : in_(in) {
-      // Each program may stand in a list.
+      // Twice, because each program may be in a list.
       constexpr int64_t kMaxDepth = 2 * kMaxProgramDepth + 100;
       if (in_.depth_ >= kMaxDepth) in_.fail("the text is nested too deeply");
       ++in_.depth_;

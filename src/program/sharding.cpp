@@ -22,7 +22,7 @@ std::string describe(std::span<const MeshAxis> axes) {
   return fmt::format("({})", fmt::join(parts, ", "));
 }
 
-// How many places the axes have; checks their names and sizes.
+// The number of places of the grid. Checks the names and sizes of the axes.
 size_t num_places(std::span<const MeshAxis> axes) {
   constexpr size_t kMaxAxes = 64;
   if (axes.size() > kMaxAxes) {
@@ -51,7 +51,7 @@ size_t num_places(std::span<const MeshAxis> axes) {
 std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
   const std::span<const Device* const> known = default_engine().devices();
   std::vector<const Device*> all(known.begin(), known.end());
-  // In all processes the same.
+  // The same order in all processes.
   std::ranges::sort(all, {}, [](const Device* device) { return device->description().id; });
   const size_t count = num_places(axes);
   if (count > all.size()) {
@@ -139,7 +139,7 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
     if (parts > 1) run_dimension_ = i;
   }
   if (!whole.is_token()) shard_ = whole.with_shape(shape);
-  // In one piece where the dimensions before are of size one.
+  // Runs also extend over preceding dimensions if those have size one in the shard.
   while (run_dimension_ > 0 && shape[run_dimension_ - 1] == 1) --run_dimension_;
   std::vector<int64_t> strides(shape.size());
   int64_t stride = static_cast<int64_t>(byte_width(whole.dtype()));
@@ -178,7 +178,7 @@ void Partition::for_each_run(size_t number, const Copy& copy) const {
   std::vector<int64_t> index(run_dimension_, 0);
   size_t in_shard = 0;
   for (;;) {
-    // Of the run's first element in the whole.
+    // Index of the run's first element in the whole array.
     int64_t element = 0;
     for (size_t i = 0; i < all.size(); ++i) {
       element = element * all[i] + shards_[number].starts[i] + (i < run_dimension_ ? index[i] : 0);
@@ -242,7 +242,8 @@ void complete(const Partition& partition, std::span<const int> processes, void* 
   };
   const size_t nbytes = partition.shard().nbytes();
   std::vector<Processes::Message> sends, receives;
-  std::vector<std::pair<size_t, Storage>> arriving;  // that do not lie in one piece
+  std::vector<std::pair<size_t, Storage>>
+      arriving;  // shards that are not contiguous in the whole array
   std::vector<Storage> packed;
   for (size_t number = 0; number < partition.count(); ++number) {
     if (partition.first_alike(number) != number) continue;

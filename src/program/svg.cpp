@@ -1,7 +1,7 @@
-// Programs as pictures. A program is laid out in layers: each node one below the last that it reads
-// from, edges running through every layer between. Nodes of a layer are put in order by where their
-// neighbours are, then moved towards them as far as their order allows. A nested program is drawn
-// first and is then a part of its equation's node.
+// Drawing programs as SVG. A program is laid out in layers: each node is one layer below the lowest
+// node that it reads from, and edges pass through all layers in between. The nodes of a layer are
+// ordered by the positions of their neighbours, then moved towards them as far as this order
+// allows. A nested program is drawn first and becomes a part of its equation's node.
 #include <algorithm>
 #include <numeric>
 
@@ -42,7 +42,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Of characters, not bytes.
+// Counts characters, not bytes.
 double text_width(std::string_view text) {
   return kCharWidth * static_cast<double>(std::ranges::count_if(text, [](char c) {
            return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -54,16 +54,16 @@ struct Picture {
   std::string svg;
 };
 
-// A node of the drawing, or a place where an edge passes a layer.
+// A node of the drawing, or the point where an edge passes a layer.
 struct Item {
-  double width = 0, height = 0;  // without the names of results below
-  double x = 0, y = 0;           // of the middle of its upper edge
+  double width = 0, height = 0;  // without the names of the results below it
+  double x = 0, y = 0;           // the middle of its upper edge
   int layer = 0;
   std::vector<uint32_t> above, below;
 };
 
-// The places nearest to the wanted ones, by squares, that keep order and distances: neighbours that
-// come too near one another form a group, which moves to the mean of what its members want.
+// Least-squares positions that keep order and distances (pool adjacent violators): neighbours that
+// would come too close form a group, which moves to the mean of its members' wanted positions.
 void place(const std::vector<Item*>& row, const std::vector<double>& wanted) {
   struct Group {
     double sum;
@@ -103,7 +103,7 @@ class Layout {
   }
 
   const Item& item(size_t i) const { return items_[i]; }
-  // The items that an edge leads through, both ends included.
+  // The items that an edge passes through, including both ends.
   const std::vector<uint32_t>& path(size_t edge) const { return paths_[edge]; }
   double width() const { return width_; }
   double height() const { return height_; }
@@ -116,7 +116,7 @@ class Layout {
     }
     int last = 0;
     for (const Item& item : items_) last = std::max(last, item.layer);
-    // Constants come just above their first reader, results at the end.
+    // Constants are one layer above their first reader, results in the last layer.
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       if (graph.nodes[i].kind == DrawnNode::Kind::kOutput) items_[i].layer = std::max(last, 1);
       if (graph.nodes[i].kind != DrawnNode::Kind::kConstant) continue;
@@ -141,7 +141,7 @@ class Layout {
     }
   }
 
-  // Mean place of the neighbours; its own place for an item without any.
+  // The mean position of the neighbours; the item's own position if it has none.
   double pull(const Item& item, bool down) const {
     const std::vector<uint32_t>& neighbours = down ? item.above : item.below;
     if (neighbours.empty()) return item.x;
@@ -192,7 +192,7 @@ class Layout {
         right = is_first ? item.x + item.width / 2 : std::max(right, item.x + item.width / 2);
         is_first = false;
       }
-      // An edge passes a layer along its whole height.
+      // An edge crosses the whole height of a layer.
       for (const uint32_t i : row) {
         if (items_[i].width == 0) items_[i].height = height;
       }
@@ -248,7 +248,7 @@ class Painter {
   }
 
  private:
-  // Draws what is inside the node, and finds how large it is.
+  // Draws the programs inside the node, and computes its size.
   void measure(const DrawnNode& node, std::vector<Picture>& inner, Item& item) {
     item.width = text_width(node.label);
     item.height = kLineHeight + kPadding;
@@ -258,7 +258,7 @@ class Painter {
       double side_by_side = 0, tallest = 0;
       for (const NamedProgram& nested : nested_programs(*node.equation)) {
         Picture picture = paint(*nested.program);
-        // Its name stands over it.
+        // Its name is printed above it.
         picture.width = std::max(picture.width, text_width(nested.name)) + 2 * kPadding;
         picture.height += kLineHeight + 2 * kPadding;
         picture.svg = fmt::format(
@@ -277,7 +277,7 @@ class Painter {
     item.width = std::max(item.width + 2 * kPadding, results);
   }
 
-  // Where a result leaves its node.
+  // The x coordinate at which the edges of a result begin.
   static double port(const DrawnNode& node, const Item& item, uint32_t result) {
     const auto count = static_cast<double>(std::max<size_t>(1, node.results.size()));
     return item.x - item.width / 2 + item.width * (result + 0.5) / count;

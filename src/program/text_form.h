@@ -1,6 +1,6 @@
-// The text inside a saved program: as other text, but programs that programs run stand before them,
-// each once, and are referred to by number ("jaxpr=@2"); constants lie in a block of bytes and are
-// referred to by offset ("a:f32[3]=@64").
+// The text inside a saved program. It differs from other text in two ways: nested programs come
+// before the programs that run them, each once, and are referred to by number ("jaxpr=@2");
+// constants are in a block of bytes and are referred to by offset ("a:f32[3]=@64").
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace farcall {
 
-// By variable: letters in the order of appearance, "_" for results that nothing reads.
+// The name of each variable: letters in the order of appearance, "_" for unused results.
 std::vector<std::string> variable_names(const Program& program);
 
-// What a text that is written refers to.
+// What printed text refers to.
 struct SavedParts {
   std::unordered_map<const Program*, size_t> programs;
   std::map<std::pair<const void*, size_t>, size_t> constants;  // by address and size
@@ -34,17 +34,17 @@ struct SavedParts {
 };
 std::string saved_text(const Program& program, const SavedParts& saved);
 
-// What a text that is read refers to.
+// What parsed text refers to.
 struct LoadedParts {
   std::vector<ProgramPtr> programs;
   std::span<const std::byte> data;
-  std::map<std::pair<size_t, size_t>, Storage> constants;  // by offset and size; made when read
+  std::map<std::pair<size_t, size_t>, Storage> constants;  // by offset and size; made on first use
 };
-// Not yet verified. `parts` is null for text that refers to nothing.
+// The result is not verified yet. `parts` is null for text that is not part of a saved program.
 ProgramPtr read_program(Scanner& in, LoadedParts* parts, std::string name = {});
 Attributes read_attributes(Scanner& in);
 
-// Runs `read`; what the values themselves refuse is an error where the reading stands.
+// Runs `read`. Errors that do not come from the scanner get the scanner's current position.
 template <class F>
 auto read_with_place(Scanner& in, F&& read) {
   try {

@@ -15,8 +15,8 @@ namespace {
 
 class Verifier {
  public:
-  // `path` leads to the program from the outermost one; `seen` holds the programs that are known to
-  // be valid, as many equations may run one.
+  // `path`: the path from the outermost program. `seen`: programs that are already verified,
+  // because many equations may run one program.
   Verifier(const Program& program, std::string path, std::set<const Program*>& seen)
       : program_(program),
         path_(std::move(path)),
@@ -77,7 +77,7 @@ class Verifier {
     }
   }
 
-  // Before the equation itself, whose type rule relies on them.
+  // Called before the equation is checked, because its type rule relies on valid programs.
   void nested_programs(const Equation& equation, const std::string& where) {
     if (!equation.params) return;
     for (const auto& [name, program] : equation.params->programs()) {

@@ -56,7 +56,7 @@ Nesting nesting_of(const Program& program) {
   if (std::ranges::none_of(program.equations, has_programs)) {
     return {1, std::ssize(program.equations)};
   }
-  // Kept, as many equations may hold one program.
+  // Cached: many equations may hold one program.
   return program.derived.find_or_make<Nesting>("nesting", {}, [&] {
     Nesting all{1, std::ssize(program.equations)};
     for (const Equation& equation : program.equations) {
@@ -71,7 +71,7 @@ Nesting nesting_of(const Program& program) {
 }
 
 void check_expansion(const Program& program, std::string_view action) {
-  // Of what was written out by hand there may be as much as the user likes.
+  // Limits only the equations that inlining adds: the program itself may be of any size.
   constexpr int64_t kMaxAdded = int64_t{1} << 22;
   const int64_t num_equations = nesting_of(program).num_equations;
   if (num_equations - std::ssize(program.equations) <= kMaxAdded) return;

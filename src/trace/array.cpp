@@ -14,8 +14,8 @@
 namespace farcall {
 namespace {
 
-// Appends dimension `axis` of the array at `data` as nested brackets; a long dimension shows its
-// first and last three entries.
+// Appends the array at `data`, from dimension `axis` on, as nested brackets. With `shorten`, a long
+// dimension shows only its first and last three entries.
 void append_elements(std::string& out, ShapeDtype type, const std::byte*& data, size_t axis,
                      bool shorten) {
   const size_t width = byte_width(type.dtype());

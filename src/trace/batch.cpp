@@ -36,12 +36,12 @@ class BatchNode final : public TracingNode {
   int64_t axis_;
 };
 
-// The named axes around the running function, innermost last.
+// The enclosing named axes of this thread's running function, innermost last.
 thread_local std::vector<const BatchAxis*> named_axes;
 
 class BatchInterpreter final : public TracingInterpreter {
  public:
-  // With an origin in the place of that interpreter, else the first to map over these elements.
+  // `origin`: the id of the interpreter that this one replaces; 0: none.
   explicit BatchInterpreter(const BatchAxis& axis, uint64_t origin = 0)
       : TracingInterpreter(&current_interpreter()), origin_(origin ? origin : id()), axis_(axis) {}
 
@@ -83,7 +83,8 @@ class BatchInterpreter final : public TracingInterpreter {
                                     std::span<const Array> inputs) override {
     const BatchResults operands = unwrap(inputs);
     InterpreterScope scope(*parent());
-    // With rules of derivatives it is batched all the same: it may close over what is mapped.
+    // A call with derivative rules is batched even if its operands are not: it may close over
+    // mapped arrays.
     if (call->batch && is_constant(operands) && axis_.name.empty()) {
       return call_custom(call, inputs);
     }

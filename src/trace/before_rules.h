@@ -1,4 +1,4 @@
-// What is checked before a rule of a transformation runs.
+// Checks before the rule of a transformation runs.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace farcall {
 [[noreturn]] void missing_rule(const Primitive& primitive, std::string_view rule,
                                std::string_view remedy);
 
-// Rules count on operands and parameters that fit. Raises what the type rule raises.
+// Checks operands and parameters, so that rules may rely on them. Raises what the type rule raises.
 void check_operands(const Primitive& primitive, const Params* params,
                     std::span<const Array> inputs);
 

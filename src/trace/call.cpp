@@ -9,7 +9,7 @@
 namespace farcall {
 namespace {
 
-// The known half runs now, the other is recorded.
+// Runs the known part now and records the other.
 template <class P>
 std::vector<Array> partial(const PartialCall& call) {
   const auto* params = call.params.get();

@@ -1,5 +1,5 @@
-// The rules of primitives that run a program on their operands. P are the parameters, with the
-// program in `jaxpr`.
+// The rules of primitives that run a program on their operands. `P` is the struct of parameters;
+// its member `jaxpr` is the program.
 #pragma once
 
 #include <span>

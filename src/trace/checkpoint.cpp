@@ -17,7 +17,7 @@
 namespace farcall {
 namespace {
 
-// ---- what is kept ----
+// ---- policies ----
 
 using Names = std::vector<std::string>;
 
@@ -74,7 +74,7 @@ const NamedPolicy& find_policy(std::string_view name) {
 
 // ---- partial evaluation ----
 
-// With the equations of jitted functions in place of their calls.
+// Inlines the calls of jitted functions.
 ProgramPtr with_calls_opened(const Program& program) {
   check_expansion(program, "checkpoint");
   const EquationRule open = [&open](const Equation& equation, std::span<const Array> operands) {
@@ -87,11 +87,10 @@ ProgramPtr with_calls_opened(const Program& program) {
                 program.input_types(), program.name);
 }
 
-// A program cut in two, so that the last of its outputs are computed again from the inputs and a
-// few results that are kept.
+// A program cut in two: its last outputs are recomputed from the inputs and a few saved results.
 struct Cut {
-  ProgramPtr first;  // inputs to the other outputs, then what is kept
-  ProgramPtr again;  // inputs, then what is kept, to the last outputs
+  ProgramPtr first;  // inputs to the other outputs, then the saved results
+  ProgramPtr again;  // inputs, then the saved results, to the last outputs
 };
 
 Cut cut(const Program& program, size_t num_last, const CheckpointParams& params) {
@@ -129,8 +128,8 @@ Cut cut(const Program& program, size_t num_last, const CheckpointParams& params)
 }
 
 struct CheckpointSplit {
-  ProgramPtr known;  // known inputs to known outputs, then what is kept
-  ProgramPtr again;  // all inputs, then what is kept, to unknown outputs
+  ProgramPtr known;  // known inputs to known outputs, then the saved results
+  ProgramPtr again;  // all inputs, then the saved results, to unknown outputs
   std::vector<bool> is_unknown;
 };
 
@@ -170,8 +169,8 @@ CheckpointSplit split_checkpoint(const CheckpointParams& params,
 
 extern const Primitive kCheckpoint;
 
-// The known half runs now, but what it leaves for the other half is its operands and what the
-// policy keeps: the other half begins by computing the rest again.
+// Runs the known part now. The recorded part receives the operands and the results that the policy
+// saves, and begins by recomputing the other residuals.
 std::vector<Array> checkpoint_partial(const PartialCall& call) {
   const auto& params = params_as<CheckpointParams>(call.params.get());
   const CheckpointSplit split = split_checkpoint(params, call.is_unknown);
@@ -202,7 +201,7 @@ std::vector<ShapeDtype> same_type(std::span<const ShapeDtype> inputs, const Para
   return {inputs[0]};
 }
 
-// Only the value has the name.
+// Only the value is named, not the tangent.
 JvpResults name_jvp(const JvpCall& call) {
   return {bind_primitive(call.primitive, call.params, call.primals), {call.tangents[0]}};
 }

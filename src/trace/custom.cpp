@@ -27,8 +27,8 @@ void from_value(const Value& value, CustomCallPtr& out) {
 
 namespace {
 
-// The tangents of a custom_vjp: linear, known by its transpose alone. Operands: residuals, then the
-// tangents of the inputs that vary.
+// custom_lin, the tangents of a custom_vjp: a linear map that is defined by its transpose.
+// Operands: the residuals, then the tangents of the inputs that vary.
 struct CustomLinParams {
   CustomCallPtr rules;
   int64_t num_residuals = 0;
@@ -82,7 +82,7 @@ std::vector<Array> rebind(const Params* params, std::span<const Array> inputs) {
 
 enum class Kind : uint8_t { kJvp, kVjp, kVmap };
 
-// A call from text keeps its meaning, and knows that it has lost its rules.
+// A call that is parsed from text has lost its rules: it runs, but using a rule raises an error.
 template <Kind kind>
 ParamsPtr parse_call(std::span<const NamedValue> fields) {
   auto p = params_as<CustomCallParams>(parse_params<CustomCallParams>(fields).get());
@@ -172,8 +172,9 @@ std::vector<Array> lin_transpose(const TransposeCall& call) {
   return result;
 }
 
-// The backward half of a batch: residuals and cotangents with their own axes; the cotangent of an
-// input has that input's axis, or is a sum over the batch.
+// The backward rule of a batch. The residuals and the cotangents have the given batch axes. The
+// cotangent of an input has the batch axis of the input; it is summed over the batch if the input
+// has none.
 std::vector<Array> batched_backward(const BackwardRule& backward, const BatchAxis& axis,
                                     uint64_t origin, std::span<const int64_t> residual_axes,
                                     std::span<const int64_t> result_axes,
@@ -237,7 +238,7 @@ BatchResults lin_batch(const BatchCall& call) {
   return {std::move(outputs), std::move(axes)};
 }
 
-// Forward mode over forward mode.
+// Forward mode of custom_lin, for forward mode over forward mode.
 JvpResults lin_jvp(const JvpCall& call) {
   const auto& p = params_as<CustomLinParams>(call.params.get());
   if (!p.rules->forward_mode) throw TypeError(std::string(call.primitive.never_run));
@@ -272,10 +273,10 @@ const bool kCustomRegistered = [] {
 
 // ---- batches ----
 
-// Where the batch dimension of the results of a mapped custom function lies; the function and its
-// rules agree on it. With a mapped operand it is in front of all of them. Without one, only what
-// the function closes over can be mapped, and the first to run, the function or a rule, shows which
-// results have it.
+// The batch dimensions of the results of a mapped custom function, on which the function and its
+// rules must agree. If an operand is mapped, every result has batch dimension 0. Otherwise only
+// captured arrays can be mapped; then the function or the rule that runs first decides which
+// results are batched.
 class ResultAxes {
  public:
   ResultAxes(const CustomCall& call, const BatchAxis& axis, std::span<const int64_t> operand_axes)
@@ -283,7 +284,8 @@ class ResultAxes {
         axis_(axis),
         is_mapped_(std::ranges::any_of(operand_axes, [](int64_t a) { return a != kNotBatched; })) {}
 
-  // Of results, or of results and as many tangents, which lie as their results do.
+  // Moves the batch dimensions of `found` to the agreed place. `found` holds the results, or the
+  // results and one tangent for each, which are batched like them.
   void settle(BatchResults& found, size_t num_results) {
     std::vector<int64_t> axes(num_results, is_mapped_ ? 0 : kNotBatched);
     for (size_t i = 0; i < found.axes.size(); ++i) {
@@ -331,7 +333,8 @@ JvpResults jvp_of_vjp(const CustomCallPtr& call, std::span<const Array> primals,
   return {std::move(forward.outputs), std::move(found)};
 }
 
-// The tangents of all results that can have one, so that function and rule agree on their number.
+// The results, then the tangents of all results that can have one: function and rule agree on their
+// number.
 std::vector<Array> flat_jvp(const FlatFunction& function, std::span<const Array> primals,
                             std::span<const Array> tangents) {
   JvpResults results = jvp(function, primals, tangents);
@@ -353,7 +356,8 @@ void refuse_captured_tangents(const CustomCall& call, const std::vector<bool>& v
       call.name));
 }
 
-// A custom_vmap keeps its rule: the derivative of the rule batches the derivative.
+// The derivative of a custom_vmap is again a custom_vmap, whose rule is the derivative of the
+// original rule.
 JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals,
                        std::span<const Array> tangents) {
   const std::vector<bool> varies = present(tangents);
@@ -372,7 +376,7 @@ JvpResults jvp_of_vmap(const CustomCallPtr& call, std::span<const Array> primals
     const std::vector<bool> varies(all_vary.begin() + static_cast<int64_t>(call->num_captured),
                                    all_vary.end());
     const size_t count = varies.size();
-    // A value and its tangent need one axis.
+    // A value and its tangent need the same batch axis.
     std::vector<Array> values(inputs.begin(), inputs.begin() + count), directions;
     std::vector<int64_t> value_axes(axes.begin(), axes.begin() + count);
     size_t next = count;

@@ -37,7 +37,7 @@ Found find_in(const void* data, size_t count) {
   return found;
 }
 
-// Narrow floats, of which C++ has no types.
+// For narrow floats, which have no C++ types.
 Found find_in_narrow(DType dtype, const void* data, size_t count) {
   const auto* bytes = static_cast<const std::byte*>(data);
   Found found;
@@ -51,7 +51,7 @@ Found find_in_narrow(DType dtype, const void* data, size_t count) {
 
 Found find_in(const Array& x);
 
-// In what this process has of it.
+// Searches the shards of this process.
 Found find_in_shards(const Array& x) {
   Found found;
   for (const Array& shard : shards_of(x)) {
@@ -80,19 +80,19 @@ Found find_in(const Array& x) {
   }
 }
 
-// What the flags forbid, of what is checked.
+// The checks that the flags ask for.
 struct Checks {
   bool nans = is_on(Flag::kDebugNans);
   bool infinities = is_on(Flag::kDebugInfs);
 
-  // "nan", "inf" or, where there is nothing of what is forbidden, empty.
+  // "nan" or "inf" if the array holds a forbidden value, else empty.
   std::string_view forbidden(const Array& x) const {
     if (!x.is_concrete()) return {};
     const Found found = find_in(x);
     if (nans && found.nan) return "nan";
     return infinities && found.infinity ? "inf" : std::string_view();
   }
-  // The first result with a forbidden number.
+  // The first result with a forbidden value.
   std::optional<size_t> first(std::span<const Array> results) const {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!forbidden(results[i]).empty()) return i;
@@ -112,7 +112,7 @@ struct Checks {
   }
 };
 
-// Runs programs one equation after the other. The flags are off meanwhile, for checks are here.
+// Runs programs one equation at a time and checks each result. The flags are off meanwhile.
 class Search {
  public:
   std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
@@ -181,9 +181,9 @@ void check_results(const Program& program, std::span<const Array> inputs,
     const SourceLocationPtr here = current_location();
     checks.raise(equation.primitive->name, results, *bad, here ? here : equation.where);
   }
-  // One of several processes alone would wait for the others.
+  // With several processes, running again in one process would wait for the others.
   if (!processes() || processes()->count() == 1) Search().run(program, inputs);
-  // What was compiled has it, one equation after the other has not; or it was in the arguments.
+  // Not found: only the compiled program gives the forbidden value, or an argument held it.
   checks.raise(program.name.empty() ? "a program" : std::string_view(program.name), results, *bad,
                current_location());
 }

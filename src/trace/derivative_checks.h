@@ -1,4 +1,4 @@
-// The checks that derivatives have in common.
+// Checks that grad and the Jacobians share.
 #pragma once
 
 #include <span>

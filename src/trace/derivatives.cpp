@@ -17,13 +17,13 @@ constexpr std::string_view kForHolomorphic =
     "of "
     "complex numbers use jvp or vjp";
 
-// The tangent of a weakly typed value, weakly typed.
+// Makes the tangent of a weakly typed value weakly typed.
 Array weak_like(const Array& tangent, ShapeDtype type) {
   if (!type.weak_type() || tangent.type().weak_type()) return tangent;
   return basic_operations().convert(tangent, type.dtype(), /*weak_type=*/true);
 }
 
-// `tangent` in the type of its value; a number of C++ goes for any dtype of floats.
+// Converts a weakly typed tangent (a C++ number) to the dtype of its value, and checks its type.
 Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what) {
   if (tangent.is_null()) return tangent;
   if (!has_tangent(type)) {

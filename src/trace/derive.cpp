@@ -105,7 +105,7 @@ ProgramBatch batch_program(const ProgramPtr& program, const BatchAxis& axis,
 
 ProgramSplit split_program(const ProgramPtr& program, const std::vector<bool>& is_unknown,
                            const std::vector<bool>& force) {
-  // Each run of a program that several equations share keeps residuals of its own.
+  // A program that several equations share is expanded: each run has its own residuals.
   check_expansion(*program, "linearize");
   std::vector<int64_t> key;
   append(key, is_unknown);

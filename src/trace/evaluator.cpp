@@ -1,4 +1,4 @@
-// Eager execution: an operation on concrete arrays is a compiled program of one equation.
+// Eager execution: each operation on concrete arrays runs as a compiled program of one equation.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace farcall {
 namespace {
 
-// The lines of the foreign calls in a program, which errors name.
+// The source lines of the foreign calls in a program; errors name them.
 std::vector<SourceLocationPtr> lines_of_calls(const Program& program) {
   std::vector<SourceLocationPtr> lines;
   for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
@@ -30,7 +30,8 @@ std::vector<SourceLocationPtr> lines_of_calls(const Program& program) {
   return lines;
 }
 
-// Of equal parameters. Equal programs may come from different functions.
+// Compares the source lines of foreign calls in equal parameters: equal programs may come from
+// different functions.
 bool same_lines(const Params* a, const Params* b) {
   if (a == b || !a) return true;
   const auto same = [](const SourceLocationPtr& x, const SourceLocationPtr& y) {
@@ -77,14 +78,14 @@ std::shared_ptr<const Executable> compile(const Primitive& primitive, const Para
   for (const Array& input : inputs)
     atoms.push_back(Atom::variable(builder.add_input(input.type())));
   std::vector<Atom> outputs;
-  // Calls from other lines find this program too, so that it has none.
+  // The equation has no source location, because calls from other lines share the program.
   for (const uint32_t output : builder.add_equation(primitive, params, atoms)) {
     outputs.push_back(Atom::variable(output));
   }
   return farcall::compile(builder.build(outputs, std::string(primitive.name)), device);
 }
 
-// One table for the process behind a small one for each thread, which needs no lock.
+// A small table for each thread, which needs no lock, in front of one table for the process.
 class Cache {
  public:
   std::shared_ptr<const Executable> find_or_compile(const Primitive& primitive,
@@ -101,13 +102,13 @@ class Cache {
     Entry& slot = recent[hash % recent.size()];
     if (slot.matches(hash, primitive, params, inputs, device)) return slot.executable;
     Entry entry = shared(hash, primitive, params, inputs, device);
-    // A user's function lives no longer than the call.
+    // Not cached: the cache must not keep a user's function alive.
     if (!entry.executable->program().holds_callback) slot = entry;
     return std::move(entry.executable);
   }
 
   void clear() {
-    // Handlers' states die outside the lock: what frees them is foreign code.
+    // Destroyed outside the lock: foreign code frees the states of handlers.
     std::vector<std::shared_ptr<const Entry>> dying;
     const std::lock_guard lock(mutex_);
     dying = entries_.clear();
@@ -139,7 +140,7 @@ class Cache {
 
   std::mutex mutex_;
   LruCache<const Entry> entries_;
-  std::atomic<uint64_t> generation_{0};  // threads drop what they keep when it has changed
+  std::atomic<uint64_t> generation_{0};  // threads clear their tables when it changes
 };
 
 class Evaluator final : public Interpreter {

@@ -1,4 +1,4 @@
-// jacfwd and jacrev: derivatives in all unit directions at once.
+// jacfwd and jacrev: derivatives in all unit directions, computed as one batch.
 #include <farcall/trace/jacobians.h>
 
 #include <cstring>
@@ -13,8 +13,8 @@
 namespace farcall::detail {
 namespace {
 
-// `rows` directions in the space of arrays of this type: row first + k is one in element k, all
-// others are zero.
+// `rows` arrays of this type: row first + k is one at element k and zero elsewhere; the other rows
+// are zero.
 Array unit_rows(ShapeDtype type, int64_t rows, int64_t first) {
   const InterpreterScope scope(evaluator());
   const Array one = basic_operations().convert(Array(1.0), type.dtype(), /*weak_type=*/false);
@@ -38,7 +38,8 @@ Shape joined_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
   return shape;
 }
 
-// The types of a row of blocks: the dimensions of the result's leaf, then those of the call's.
+// A row without blocks. The shape of a block is that of the result's leaf, then that of the
+// argument's leaf.
 JacobianRow empty_row(const LeafCall& call, const Array& output) {
   JacobianRow row{std::vector<Array>(call.leaves().size()), {}};
   for (const Array& leaf : call.leaves()) {

@@ -48,18 +48,18 @@ bool same_types(std::span<const ShapeDtype> types, std::span<const Array> inputs
 
 }  // namespace
 
-// Open addressing over atomic slots. Readers walk a table while a writer fills free slots of it or
-// publishes a larger one; tables and executables live until the cache dies, so that a reader never
-// meets a freed one.
+// A hash table with open addressing over atomic slots. A writer fills free slots or publishes a
+// larger table while readers search. Tables and executables live as long as the cache, so readers
+// never see freed memory.
 struct SignatureCache::Table {
   struct Slot {
     std::atomic<const Executable*> executable{nullptr};
-    size_t hash = 0;  // written before `executable`, as is
+    size_t hash = 0;  // hash and config are written before `executable`
     uint64_t config = 0;
   };
   explicit Table(size_t capacity) : slots(capacity) {}
 
-  std::vector<Slot> slots;  // a power of two, never full
+  std::vector<Slot> slots;  // their number is a power of two; never full
   mutable size_t used = 0;
 };
 
@@ -68,7 +68,7 @@ struct SignatureCache::Writer {
   std::vector<std::unique_ptr<Table>> tables;
   struct Kept {
     std::shared_ptr<const Executable> executable;
-    uint64_t config;  // the flags that it was made under
+    uint64_t config;  // the flags at insertion
   };
   std::vector<Kept> kept;
 
@@ -155,7 +155,7 @@ bool fit(std::span<const ShapeDtype> types, std::span<const Array> inputs) {
   return std::ranges::equal(inputs, types, does);
 }
 
-// Results in room that needs no allocation where they are few.
+// Storage for results; few results need no allocation.
 class Outputs {
  public:
   explicit Outputs(size_t count) {
@@ -171,8 +171,8 @@ class Outputs {
   std::span<Storage> span_;
 };
 
-// What the executable reads of its input, on its device. All of an array over several processes is
-// gathered, unless only this process's parts are read.
+// The memory of an input on the executable's device. An array that is sharded over several
+// processes is gathered, unless the executable reads only this process's parts.
 Storage memory_for(const Executable& executable, size_t number, const Array& input) {
   const Storage& own = memory_of(input);
   const ShardedBuffer* spread = ShardedBuffer::of(own);
@@ -185,11 +185,12 @@ Storage memory_for(const Executable& executable, size_t number, const Array& inp
                    are_parts_enough ? spread->parts() : spread->gather());
 }
 
-// The memory of the inputs on the executable's device; `moved` holds what lay elsewhere.
+// The memory of the inputs on the executable's device. `moved` owns the inputs that were moved
+// there.
 std::vector<const Storage*> memory_on(const Executable& executable, std::span<const Array> inputs,
                                       std::vector<Storage>& moved) {
   std::vector<const Storage*> memory;
-  moved.reserve(inputs.size());  // addresses must stay
+  moved.reserve(inputs.size());  // addresses must stay valid
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
     const bool is_there = is_on(executable.device(), own);
@@ -202,7 +203,7 @@ bool is_any_committed(std::span<const Array> inputs) {
   return std::ranges::any_of(inputs, is_committed);
 }
 
-// Without the checks of results that flags ask for.
+// Runs without checking results for NaNs and infinities.
 std::vector<Array> execute(const Executable& executable, std::span<const Storage* const> memory,
                            const ExecutionOptions& options, bool is_committed) {
   const auto types = executable.output_types();
@@ -237,14 +238,14 @@ std::vector<Array> execute_anywhere(const Executable& executable, std::span<cons
                  is_committed || is_any_committed(inputs));
 }
 
-// On all devices of the mesh, over which inputs that lie otherwise are spread.
+// Runs on all devices of the mesh. Inputs with another sharding are resharded.
 std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<const Array> inputs,
                                    const ExecutionOptions& options) {
   if (!fit(divided.executable->input_types(), inputs)) {
     wrong_inputs(divided.executable->input_types(), inputs);
   }
   std::vector<Storage> moved;
-  moved.reserve(inputs.size());  // addresses must stay
+  moved.reserve(inputs.size());  // addresses must stay valid
   std::vector<const Storage*> memory;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Storage& own = memory_of(inputs[i]);
@@ -257,11 +258,11 @@ std::vector<Array> execute_on_mesh(const DividedProgram& divided, std::span<cons
   return execute(*divided.executable, memory, options, true);
 }
 
-// Inputs of which some are spread over the devices of a mesh.
+// The mesh and the shardings of inputs, at least one of which is sharded.
 struct SpreadInputs {
   Mesh mesh;
   std::vector<PartitionSpec> specs;
-  DividedProgramPtr divided;  // null unless something is divided among the devices
+  DividedProgramPtr divided;  // null if nothing is divided among the devices
 };
 std::optional<SpreadInputs> find_spread(const Executable& executable,
                                         std::span<const Array> inputs) {
@@ -272,7 +273,7 @@ std::optional<SpreadInputs> find_spread(const Executable& executable,
   return found;
 }
 
-// `spread` is what find_spread() gave.
+// `spread` is the result of find_spread().
 std::vector<Array> run_as_spread(const Executable& executable, std::span<const Array> inputs,
                                  const ExecutionOptions& options, bool is_committed,
                                  const std::optional<SpreadInputs>& spread) {
@@ -300,7 +301,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
                                 bool is_committed) {
   if (!fit(executable.input_types(), inputs)) wrong_inputs(executable.input_types(), inputs);
   const auto spread = find_spread(executable, inputs);
-  // Nothing is donated to a program whose calls are divided.
+  // Divided programs are compiled without donation.
   if (spread && spread->divided) return run_as_spread(executable, inputs, {}, is_committed, spread);
   std::vector<Storage> moved;
   const auto memory = memory_on(executable, inputs, moved);
@@ -313,7 +314,7 @@ std::vector<Array> run_donating(const Executable& executable, std::span<const Ar
   }
   if (checks_results() && consumed.empty()) {
     check_results(executable.program(), inputs, results);
-  } else if (checks_results()) {  // its arguments are gone, so that it cannot run again
+  } else if (checks_results()) {  // it cannot run again: its arguments are gone
     check_results(executable.program().name, results);
   }
   return results;
@@ -341,7 +342,7 @@ CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_i
     Recording recording = record_with_constants(function, types, options_.name);
     return {std::move(recording.program), call.result(), std::move(recording.captured)};
   };
-  // Trees of one structure may be of different types.
+  // The C++ type is part of the key: trees of one structure may have different types.
   TreeDef arguments(TreeDef::Kind::kTuple, {call.arguments(), tree_of(std::type_index(type))});
   return programs_.find_or_record({std::move(arguments), types}, record_call, captured);
 }

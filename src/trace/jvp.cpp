@@ -1,4 +1,4 @@
-// Forward mode: the interpreter that carries tangents.
+// Forward mode: an interpreter whose arrays carry tangents.
 #include <farcall/trace/differentiate.h>
 
 #include <algorithm>

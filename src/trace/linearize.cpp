@@ -1,4 +1,4 @@
-// Linearisation: forward mode on values that are known and tangents that are not.
+// Linearization: forward mode with known values and unknown tangents.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace farcall {
 namespace {
 
-// Hands what a partial rule records to the recorder as it is.
+// Records everything that a partial-evaluation rule passes to it.
 class RecordAll final : public Interpreter {
  public:
   explicit RecordAll(PartialRecorder& recorder)
@@ -38,7 +38,8 @@ std::vector<Array> PartialRecorder::process(const Primitive& primitive, const Pa
                                             std::span<const Array> inputs) {
   std::vector<bool> is_unknown;
   for (const Array& input : inputs) is_unknown.push_back(owns(input));
-  // Explicit zero tangents are known. A primitive that cannot be run stays unknown all the same.
+  // Explicit zero tangents are known. A primitive that cannot be run stays unknown even with known
+  // operands.
   const bool is_known = std::ranges::find(is_unknown, true) == is_unknown.end();
   if (is_known && !is_known_by_transpose_alone(primitive, params.get())) {
     InterpreterScope scope(*parent());
@@ -58,8 +59,7 @@ std::vector<Array> PartialRecorder::process_custom(const CustomCallPtr& call,
     InterpreterScope scope(*parent());
     return call_custom(call, inputs);
   }
-  // What only batching would treat differently is taken apart, so that each part can be known or
-  // transposed.
+  // A custom_vmap is expanded into its operations, so that each can be known or transposed.
   if (!call->jvp && !call->forward) {
     InterpreterScope scope(*this);
     return call->function(inputs);

@@ -16,14 +16,15 @@
 
 namespace farcall {
 
-// The functions that this thread traces, innermost first.
+// The functions that this thread is tracing, innermost first.
 struct TracedCalls {
   static const TracedCallScope*& innermost() {
     thread_local const TracedCallScope* scope = nullptr;
     return scope;
   }
 
-  // The call for which the interpreter was made: rules may call further functions under it.
+  // The outermost call under the interpreter: the one that it was made for. Rules may call further
+  // functions under it.
   static const TracedCallScope* of_interpreter(uint64_t id) {
     const TracedCallScope* found = nullptr;
     for (const TracedCallScope* call = innermost(); call; call = call->outer_) {
@@ -53,10 +54,10 @@ namespace {
 
 struct Origin {
   std::string where;                   // "jit(f)"; empty: not known
-  std::vector<std::string> arguments;  // "argument x", that the array is or is computed from
-  bool is_argument = false;            // it is the one argument itself
-  bool are_scalars = true;             // the arguments
-  std::string_view primitive;          // that made it
+  std::vector<std::string> arguments;  // that the array is or is computed from: "argument x"
+  bool is_argument = false;            // the array is an argument itself
+  bool are_scalars = true;             // whether all arguments are scalars
+  std::string_view primitive;          // that computed the array
   SourceLocationPtr made_at;
 
   void add(std::string name, const Array& argument) {

@@ -1,12 +1,12 @@
-// PartialRecorder: computes what is known and records the rest.
+// PartialRecorder: the interpreter of partial evaluation.
 #pragma once
 
 #include "trace/recorder.h"
 
 namespace farcall {
 
-// Arrays that it owns are unknown. An operation on none of these happens below; one that meets any
-// is recorded, and the known arrays that it needs are captured.
+// Arrays that it owns are unknown. An operation without unknown operands runs under the parent
+// interpreter. Other operations are recorded, and their known operands are captured.
 class PartialRecorder final : public Recorder {
  public:
   explicit PartialRecorder(std::string name = {}) : Recorder(std::move(name), Closure::kCapture) {}

@@ -54,7 +54,8 @@ PartitionSpec with_leading(PartitionSpec spec) {
   return spec;
 }
 
-// The engine that runs programs of this device on all devices of the mesh, of which it is one.
+// The engine that runs programs on all devices of the mesh. Null unless the mesh contains `device`,
+// all its devices belong to one engine, and this is a MeshEngine.
 const MeshEngine* mesh_engine_of(const Device& device, const Mesh& mesh) {
   const auto devices = mesh.devices();
   const auto is_alike = [&](const Device* one) { return &one->engine() == &device.engine(); };
@@ -63,7 +64,7 @@ const MeshEngine* mesh_engine_of(const Device& device, const Mesh& mesh) {
                                                           : nullptr;
 }
 
-// A walk over a program that records it again, divided.
+// Records a program again, with divided operations.
 class Partitioner {
  public:
   explicit Partitioner(const Mesh& mesh) : mesh_(mesh) {}
@@ -122,7 +123,7 @@ class Partitioner {
     });
   }
 
-  // The programs of calls, loops and branches; no results for other equations.
+  // Divides the programs of calls, loops and branches. Returns no results for other equations.
   std::vector<Array> run_nested(const Equation& equation, std::span<const Array> operands,
                                 const Specs& specs, Specs& results) const {
     const Params* params = equation.params.get();
@@ -171,7 +172,7 @@ class Partitioner {
     return {};
   }
 
-  // The carry lies at the end of each step as at its beginning, or is not split.
+  // The carry has the same spec at the end of each step as at its beginning, or is not split.
   Divided divide_loop(const Program& body, Specs inputs, int64_t first, int64_t count) const {
     for (;;) {
       Divided divided = divide(body, inputs);

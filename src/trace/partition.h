@@ -1,4 +1,4 @@
-// Programs on arrays that are spread over the devices of a mesh.
+// Running programs on arrays that are sharded over a mesh.
 #pragma once
 
 #include <memory>
@@ -12,25 +12,26 @@
 
 namespace farcall {
 
-// Of the first input that is spread; null where none is.
+// The sharding of the first sharded input; null if there is none.
 const NamedSharding* first_sharding(std::span<const Array> inputs);
-// How each input is spread over this mesh.
+// The spec of each input on this mesh; empty for inputs that are not sharded over it.
 std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
 
-// The same program with the applications divided among the devices whose primitives have a rule for
-// that: foreign calls of which somebody said how. An engine that runs on meshes cuts all else too.
+// The same program with operations divided among the devices if their primitive has a partition
+// rule: foreign calls with a sharding rule. An engine that runs on meshes divides everything else
+// too.
 struct DividedProgram {
   std::shared_ptr<const Executable> executable;
-  // Of an executable that runs on all devices of the mesh.
+  // Set if the executable runs on all devices of the mesh.
   std::optional<MeshLayout> layout;
 };
 using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
-// Null where nothing is divided.
+// Null if nothing is divided.
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs);
 
-// The results of a program that ran on inputs spread so are spread too: like the operands that they
-// were computed from element by element, over no axis otherwise.
+// Shards the results of a program that ran on inputs with these specs: like the operands that they
+// were computed from elementwise, else replicated.
 void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
                     std::span<Array> results);
 

@@ -57,7 +57,7 @@ Array device_put(const Array& array, const Device& device) {
   return placed_array(array.type(), to_device(device, array.type(), memory_of(array)), true);
 }
 
-// ---- arrays that are spread over several devices ----
+// ---- sharded arrays ----
 
 namespace {
 
@@ -127,7 +127,7 @@ Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
           fmt::format("array_from_shards: shard {} of {} must be {}, got {}", i, type.to_string(),
                       partition.shard().to_string(), shards[i].type().to_string()));
     }
-    shards[i].storage();  // raises for one that is traced
+    shards[i].storage();  // raises for traced shards
     memory.push_back(to_device(*own[i], shards[i].type(), memory_of(shards[i])));
   }
   return placed_array(type, ShardedBuffer::from_shards(type, sharding, std::move(memory)), true);
@@ -164,7 +164,7 @@ CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
     }
   }
   if (committed.empty()) return {&default_device(), false};
-  // Arrays over several processes have a device of each.
+  // An array that is sharded over several processes has devices in each of them.
   return {*std::ranges::find_if(committed, &Device::is_addressable), true};
 }
 

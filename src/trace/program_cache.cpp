@@ -11,7 +11,7 @@ std::shared_ptr<const Executable> CachedProgram::executable_on(
     const std::lock_guard lock(mutex_);
     if (auto known = executables_.find(device)) return known;
   }
-  // Checks run the program again on its arguments, which it must not write over.
+  // The checks of results run the program again on its arguments, so it must not overwrite them.
   auto executable = compile(program_, device, checks_results() ? std::vector<bool>() : donated);
   {
     const std::lock_guard lock(mutex_);

@@ -11,18 +11,17 @@
 namespace farcall {
 namespace {
 
-// Without entries behind the last dimension that is split, so that specs are equal that say the
-// same.
+// Drops the entries after the last split dimension: equivalent specs become equal.
 PartitionSpec shortened(PartitionSpec spec) {
   while (!spec.empty() && spec.back().empty()) spec.pop_back();
   return spec;
 }
 
-// A dimension that stays, or becomes the slowest part of a larger one, is split as before.
+// A dimension that is kept, or becomes the major part of a larger dimension, is split as before.
 PartitionSpec reshaped(const PartitionSpec& spec, std::span<const int64_t> from,
                        std::span<const int64_t> to) {
   PartitionSpec result(to.size());
-  int64_t before = 1;  // elements of the dimensions in front
+  int64_t before = 1;  // number of elements of the dimensions before
   for (size_t i = 0; i < from.size(); before *= from[i++]) {
     const std::vector<std::string> axes = entry(spec, static_cast<int64_t>(i));
     if (axes.empty() || from[i] == 0) continue;
@@ -78,7 +77,7 @@ std::vector<PartitionSpec> Propagation::results_of(const Equation& equation) con
     return inside.outputs();
   }
   if (const auto spec = by_dimensions(equation, inputs)) return {*spec};
-  // Where an operand has the shape of the result, elements mostly come from their own places.
+  // If an operand has the shape of the result, the operation is probably elementwise: use its spec.
   std::vector<PartitionSpec> results;
   for (const uint32_t output : equation.outputs) {
     PartitionSpec& result = results.emplace_back();
@@ -92,7 +91,8 @@ std::vector<PartitionSpec> Propagation::results_of(const Equation& equation) con
   return results;
 }
 
-// Of operations that say which dimension goes where.
+// The result spec of operations whose parameters map dimensions of the operands to dimensions of
+// the result.
 std::optional<PartitionSpec> Propagation::by_dimensions(
     const Equation& equation, const std::vector<PartitionSpec>& inputs) const {
   const Params* params = equation.params.get();
@@ -146,7 +146,7 @@ PartitionSpec Propagation::product(const DotGeneralParams& p, const Equation& eq
   };
   add_rest(0, p.lhs_batch, p.lhs_contracting);
   add_rest(1, p.rhs_batch, p.rhs_contracting);
-  // An axis splits one dimension only.
+  // An axis may split only one dimension.
   std::vector<std::string> taken;
   for (std::vector<std::string>& one : result) {
     const auto is_taken = [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// How the values of a program lie whose inputs are spread over the devices of a mesh.
+// Propagates the shardings of a program's inputs to its other values.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace farcall {
 
-// Of each variable; an empty spec where nothing is split.
+// The spec of each variable; empty if it is not split.
 class Propagation {
  public:
-  // `inputs`: one for each input, over a mesh of these axes, which outlive this.
+  // `inputs` has a spec for each input, on a mesh with these axes. `program` and `axes` must
+  // outlive this.
   Propagation(const Program& program, std::span<const PartitionSpec> inputs,
               std::span<const MeshAxis> axes);
 
@@ -24,12 +25,12 @@ class Propagation {
     return atom.is_variable() ? specs_[atom.index] : PartitionSpec();
   }
   std::vector<PartitionSpec> inputs_of(const Equation& equation) const;
-  // Those of the program's results.
+  // The specs of the program's outputs.
   std::vector<PartitionSpec> outputs() const;
 
-  // The results of the next equation lie so.
+  // Sets the specs of the results of the next equation.
   void set_results(const Equation& equation, std::span<const PartitionSpec> specs);
-  // Or as its operands have it: elements mostly come from their own places.
+  // Derives them from the equation's operands.
   void add(const Equation& equation) { set_results(equation, results_of(equation)); }
   void add_all() {
     for (const Equation& equation : program_.equations) add(equation);
@@ -54,7 +55,8 @@ inline std::vector<std::string> entry(const PartitionSpec& spec, int64_t dimensi
                                                        : std::vector<std::string>();
 }
 
-// Whether a dimension of the array is a multiple of its parts wherever it is split.
+// Whether the spec is valid for the type: each split dimension is a multiple of the number of its
+// parts.
 bool fits(ShapeDtype type, const PartitionSpec& spec, std::span<const MeshAxis> axes);
 
 }  // namespace farcall

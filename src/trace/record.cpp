@@ -16,7 +16,7 @@
 namespace farcall {
 namespace {
 
-// Whether the array belongs to a transformation that is under way below `interpreter`.
+// Whether an interpreter below `interpreter` on the stack owns the array.
 bool belongs_below(const Array& array, const Interpreter& interpreter) {
   for (const Interpreter* below = interpreter.parent(); below; below = below->parent()) {
     if (below->owns(array)) return true;
@@ -101,7 +101,8 @@ Atom Recorder::foreign(const Array& array) {
     std::memcpy(literal.bytes.data(), array.data(), type.nbytes());
     return builder_.add_literal(literal);
   }
-  // The values of an array over several processes may not be here, and are not asked for.
+  // Do not read the values of captured arrays: those of an array that is sharded over several
+  // processes may not be in this one.
   const bool is_captured = is_concrete
                                ? closure_ == Closure::kCapture
                                : closure_ != Closure::kConstants && belongs_below(array, *this);

@@ -1,4 +1,4 @@
-// Recorder: the interpreter that writes equations.
+// Recorder: the interpreter that records equations.
 #pragma once
 
 #include <string>
@@ -27,18 +27,19 @@ class RecordedNode final : public TracingNode {
   SourceLocationPtr made_at_;
 };
 
-// How an array was computed.
+// How a recorded array was computed.
 struct Derivation {
-  std::string_view primitive;   // of the equation that made it; empty: none
+  std::string_view primitive;   // of the equation that computed it; empty: none
   SourceLocationPtr made_at;    // the user's line; may be null
-  std::vector<bool> sources;    // by variable: whether it is computed from it
-  std::vector<Array> captured;  // of interpreters around, that it is computed from
+  std::vector<bool> sources;    // by variable: whether the array depends on it
+  std::vector<Array> captured;  // arrays of outer interpreters that it depends on
 };
 
 class Recorder : public TracingInterpreter {
  public:
-  // What becomes of arrays that are not the recorder's own: constants of the program, traced ones
-  // being refused; inputs, which are collected; or inputs where they are traced.
+  // What to do with arrays that the recorder does not own. Concrete scalars always become literals.
+  // kConstants: concrete arrays become constants, traced ones raise an error. kCapture: they become
+  // inputs of the program. kCaptureTraced: traced arrays become inputs, concrete ones constants.
   enum class Closure : uint8_t { kConstants, kCapture, kCaptureTraced };
 
   Recorder(std::string name, Closure closure)
@@ -50,10 +51,10 @@ class Recorder : public TracingInterpreter {
                              std::span<const Array> inputs) override;
   std::vector<Array> process_custom(const CustomCallPtr& call,
                                     std::span<const Array> inputs) override;
-  // Of an array that it owns.
+  // `array` must be owned by this recorder.
   Derivation derivation(const Array& array);
 
-  // The program with these outputs, and what it captured.
+  // The program with these outputs, and the captured arrays.
   Recording finish(std::span<const Array> outputs);
 
  private:
@@ -66,7 +67,7 @@ class Recorder : public TracingInterpreter {
 
   struct Known {
     Atom atom;
-    Array keep_alive;  // so that no other array takes the same address meanwhile
+    Array keep_alive;  // so that no other node gets the same address
   };
 
   std::string name_;

@@ -1,5 +1,5 @@
-// How the results of a program lie whose operands are spread over the devices of a mesh. This
-// decides where they are kept, and no value depends on it.
+// Shardings of the results of programs on sharded operands. They decide where results are stored;
+// values do not depend on them.
 #include <farcall/trace/placement.h>
 
 #include "trace/partition.h"
@@ -31,7 +31,8 @@ void spread_results(const Program& program, const Mesh& mesh, std::span<const Pa
   const std::vector<PartitionSpec> found = values.outputs();
   for (size_t i = 0; i < results.size(); ++i) {
     if (const NamedSharding* made = sharding_of(results[i])) {
-      // By devices of several processes, and by the mesh that the user knows.
+      // Computed with a sharding of the executable: replace its mesh by the user's mesh if both
+      // place elements alike.
       const NamedSharding known{mesh, made->spec};
       if (places_alike(*made, known)) results[i] = spread_result(results[i], known);
       continue;

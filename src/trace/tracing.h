@@ -1,4 +1,4 @@
-// What messages need to know of an interpreter and its arrays; see origin.h.
+// Data of interpreters and their arrays for error messages; see origin.h.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace farcall {
 
-// Of an interpreter, also after it has ended.
+// Data of an interpreter; outlives it.
 struct Tracing {
-  std::string where;           // what is traced: "jit(f)"; empty where nobody has said
+  std::string where;           // what is traced: "jit(f)"; empty if not known
   SourceLocationPtr began_at;  // the user's line; may be null
 };
 
 class TracingInterpreter : public Interpreter {
  public:
-  // Shared with its arrays.
+  // Shared with the interpreter's arrays.
   const std::shared_ptr<Tracing>& tracing() const { return tracing_; }
 
  protected:
@@ -32,11 +32,12 @@ class TracingNode : public TracedNode {
   TracingNode(ShapeDtype type, const TracingInterpreter& interpreter)
       : TracedNode(type, interpreter), tracing_(interpreter.tracing()) {}
   const Tracing& tracing() const { return *tracing_; }
-  // The array, of an interpreter further down, whose values it has; null where there is none.
+  // The array of an outer interpreter that has the same values; null if there is none.
   virtual const Array* same_values() const { return nullptr; }
-  // The array, of an interpreter further down, that its values are part of; null likewise.
+  // The array of an outer interpreter that contains its values, such as the whole batch; null if
+  // there is none.
   virtual const Array* whole() const { return nullptr; }
-  // The user's line where it was made; may be null.
+  // The user's line that made it; may be null.
   virtual SourceLocationPtr made_at() const { return nullptr; }
 
  private:

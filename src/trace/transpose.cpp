@@ -1,4 +1,4 @@
-// Transposition: a linear program run backward.
+// Transposition: runs a linear program backward.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ class Transposition {
     return atom.is_variable() ? values_[atom.index] : to_array(program_.literals[atom.index]);
   }
 
-  // What does not depend on linear inputs, and which variables do.
+  // Computes the values that do not depend on linear inputs, and marks the variables that do.
   void run_forward() {
     for (const Equation& equation : program_.equations) {
       poll_interrupt();

@@ -21,7 +21,7 @@ std::string describe_axes(const MappedAxes& axes) {
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-// One axis for each leaf.
+// Appends one axis for each leaf.
 void spread(const MappedAxes& axes, const TreeDef& tree, const std::string& what,
             std::vector<Axis>& spread_axes) {
   if (!axes.is_list()) {
@@ -50,7 +50,7 @@ std::vector<Axis> input_axes(const TreeCall& call, const MappedAxes& in_axes) {
   return axes_of_leaves(in_axes, call.arguments(), call.where() + ": in_axes");
 }
 
-// The mapped leaves, others null, and their axes counted from the front.
+// The mapped leaves (null for other leaves) and their nonnegative axes.
 struct MappedInputs {
   std::vector<Array> arrays;
   std::vector<int64_t> axes;
@@ -109,7 +109,7 @@ int64_t batch_size(const LeafCall& call, const MappedInputs& inputs, Axis axis_s
   invalid_argument(std::move(text));
 }
 
-// A result with its mapped dimension where out_axes wants it.
+// Moves the mapped dimension of a result to the axis that out_axes asks for.
 Array place(const Array& output, int64_t axis, Axis wanted, int64_t size, const std::string& what) {
   if (!wanted) {
     if (axis == kNotBatched) return output;

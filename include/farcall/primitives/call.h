@@ -1,5 +1,5 @@
-// Parameters of primitives that run a program on their operands: jit, checkpoint, functions with
-// custom rules and linear functions; and of name, which checkpoint's policies refer to.
+// Parameters of primitives that run a program on their operands (jit, checkpoint, functions with
+// custom rules, linear functions), and of name, which checkpoint policies refer to.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace farcall {
 
-// jit: runs `jaxpr`. As a part of another program it is the same as its equations.
+// jit: runs `jaxpr`. Inside another program it is equivalent to the inlined equations.
 struct JitParams {
   std::string name;
   ProgramPtr jaxpr;
@@ -24,8 +24,9 @@ struct JitParams {
   }
 };
 
-// checkpoint: the same, whose equations reverse mode runs again. With `prevent_cse` they are not
-// merged with equal ones outside. `policy` and `names` are those of trace/checkpoint.h.
+// checkpoint: the same, but reverse mode recomputes the equations. With `prevent_cse`, the
+// recomputed equations are not merged with equal ones outside. `policy` and `names` are those of
+// trace/checkpoint.h.
 struct CheckpointParams {
   ProgramPtr jaxpr;
   bool prevent_cse = true;
@@ -39,21 +40,21 @@ struct CheckpointParams {
   }
 };
 
-// name: its operand.
+// name: returns its operand.
 struct NameParams {
   std::string name;
   static constexpr auto fields() { return std::tuple(field("name", &NameParams::name)); }
 };
 
-// A function with rules of its own, defined by the trace layer. Rules are code: they have a name in
-// the text of a program, and only that.
+// A function with custom rules, defined by the trace layer. Rules are code: program text contains
+// only their name.
 struct CustomCall;
 using CustomCallPtr = std::shared_ptr<const CustomCall>;
 FARCALL_API Value to_value(const CustomCallPtr& call);
 FARCALL_API void from_value(const Value& value, CustomCallPtr& out);
 inline size_t hash_of(const CustomCallPtr& call) { return std::hash<CustomCallPtr>()(call); }
 
-// custom_jvp_call, custom_vjp_call, custom_vmap_call: run `call_jaxpr`; transformations use
+// custom_jvp_call, custom_vjp_call, custom_vmap_call: run `call_jaxpr`. Transformations use
 // `rules`.
 struct CustomCallParams {
   CustomCallPtr rules;
@@ -67,8 +68,8 @@ struct CustomCallParams {
 };
 
 // linear_call: runs `callee`, which is linear in all operands but the first `num_consts`.
-// `transpose` takes the same constants and cotangents of the results, and returns those of the
-// other operands.
+// `transpose` takes the same constants and the cotangents of the results, and returns the
+// cotangents of the other operands.
 struct LinearCallParams {
   ProgramPtr callee;
   ProgramPtr transpose;
@@ -80,9 +81,9 @@ struct LinearCallParams {
   }
 };
 
-// custom_linear_solve: x with matvec(x) = b, by `solve`, which may return more besides. Operands:
-// `num_consts` constants, then b; every program takes the constants and arrays like b. `transposed`
-// is empty, or the transposes of matvec and of solve.
+// custom_linear_solve: computes x with matvec(x) = b by `solve`, which may return further results.
+// Operands: `num_consts` constants, then b; every program takes the constants and arrays like b.
+// `transposed` is empty, or the transposes of matvec and of solve.
 struct LinearSolveParams {
   ProgramPtr matvec;
   ProgramPtr solve;

@@ -1,5 +1,5 @@
 // Parameters of the callback primitives (buffer_callback, pure_callback, io_callback and
-// debug_callback), which differ in what their function is handed and in their effects.
+// debug_callback), which differ in the arguments of their function and in their effects.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ inline const CallbackParams* try_callback(const Params* params) {
   return try_params<CallbackParams>(params);
 }
 
-// The foreign call that engines make of a callback: to the callback's own target, row-major.
+// The foreign call that engines make for a callback: it calls the callback's own target; all
+// layouts are row-major.
 inline FfiCallParams as_foreign_call(const CallbackParams& params, size_t num_inputs) {
   FfiCallParams call;
   call.has_side_effect = params.has_side_effect;

@@ -8,8 +8,8 @@
 
 namespace farcall {
 
-// cluster: runs `jaxpr`, and is the same as its equations. An engine makes clusters of elementwise
-// equations and of reductions along the last dimensions, whose values it keeps in the cache.
+// cluster: runs `jaxpr`; equivalent to its equations. An engine forms clusters of elementwise
+// equations and of reductions along the last dimensions, and keeps their values in the cache.
 struct ClusterParams {
   ProgramPtr jaxpr;
   static constexpr auto fields() { return std::tuple(field("jaxpr", &ClusterParams::jaxpr)); }

@@ -11,12 +11,12 @@
 
 namespace farcall {
 
-// psum, pmax, pmin: over all of the axes.
+// psum, pmax, pmin: reduce over all of these axes.
 struct ReduceAxesParams {
   std::vector<std::string> axes;
   static constexpr auto fields() { return std::tuple(field("axes", &ReduceAxesParams::axes)); }
 };
-// all_gather: a new dimension of axis_size at all_gather_dimension.
+// all_gather: adds a dimension of size axis_size at all_gather_dimension.
 struct AllGatherParams {
   std::string axis_name;
   int64_t all_gather_dimension = 0;
@@ -27,8 +27,8 @@ struct AllGatherParams {
                       field("axis_size", &AllGatherParams::axis_size));
   }
 };
-// all_to_all: dimension split_axis, of the size of the axis, goes; one of that size comes at
-// concat_axis.
+// all_to_all: removes dimension split_axis, whose size must be the axis size, and adds a dimension
+// of this size at concat_axis.
 struct AllToAllParams {
   std::string axis_name;
   int64_t split_axis = 0, concat_axis = 0;

@@ -46,8 +46,8 @@ struct WhileParams {
   }
 };
 
-// cond: runs one of `branches`, which have the same types. Operands: the i32 number of the branch,
-// clamped to those there are, then what the branches take.
+// cond: runs one of `branches`, which have the same types. Operands: the number of the branch
+// (int32, clamped to the valid range), then the operands of the branches.
 struct CondParams {
   std::vector<ProgramPtr> branches;
   static constexpr auto fields() { return std::tuple(field("branches", &CondParams::branches)); }

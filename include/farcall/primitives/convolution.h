@@ -11,15 +11,15 @@
 
 namespace farcall {
 
-using Padding = std::vector<std::pair<int64_t, int64_t>>;  // before and behind each dimension
+using Padding = std::vector<std::pair<int64_t, int64_t>>;  // before and after each dimension
 
-// The left operand, dilated (gaps of zeros between its elements) and padded (with zeros; a negative
-// padding cuts off), and the right one, dilated, moving along it in steps of window_strides.
+// The left operand is dilated (zeros between its elements) and padded (with zeros; negative padding
+// crops). The right operand is dilated and moves along it in steps of window_strides.
 //
-// A spec names dimensions: of the left operand and the result batch, features, then the spatial
-// ones; of the right operand features of the result, features of the left operand, then the spatial
-// ones. With feature groups, a part of the result's features sees only its part of the left
-// operand's; with batch groups, only its part of the batch.
+// A spec lists dimensions. For the left operand and the result: batch, features, spatial
+// dimensions. For the right operand: output features, input features, spatial dimensions. With
+// feature groups, each group of output features depends only on its group of input features; with
+// batch groups, only on its part of the batch.
 struct ConvParams {
   int64_t batch_group_count = 1;
   int64_t feature_group_count = 1;
@@ -41,18 +41,17 @@ struct ConvParams {
   }
 };
 
-// The size of a dimension with gaps between its elements.
+// The size of a dilated dimension.
 constexpr int64_t dilated(int64_t size, int64_t dilation) {
   return size == 0 ? 0 : checked_sum(checked_product(size - 1, dilation), 1);
 }
-// With padding before and behind. Raises as well where an element is further from the first place
-// than 64 bits say.
+// The size of a padded dimension. Raises if the size, or the offset of an element, exceeds 64 bits.
 constexpr int64_t padded(int64_t size, std::pair<int64_t, int64_t> padding) {
   checked_difference(size, padding.first);
   checked_sum(size, padding.second);
   return checked_sum(checked_sum(size, padding.first), padding.second);
 }
-// How many windows of `window` elements, `stride` apart, lie in `size`.
+// The number of windows of `window` elements, `stride` apart, that fit into `size` elements.
 constexpr int64_t num_windows(int64_t size, int64_t window, int64_t stride) {
   return size < window ? 0 : (size - window) / stride + 1;
 }

@@ -19,10 +19,9 @@ struct CumulativeParams {
   }
 };
 
-// sort: all operands, of one shape, are brought into the order of the first num_keys of them along
-// `dimension`, the first key deciding first. NaNs come last and are equal to one another, -0.0 and
-// 0.0 are equal, complex numbers are ordered by the real part first. Equal elements keep their
-// order (also where is_stable does not ask for it).
+// sort: sorts all operands, which have one shape, along `dimension` by the first num_keys operands,
+// lexicographically. NaNs come last and equal each other; -0.0 equals 0.0; complex numbers are
+// ordered by real part, then by imaginary part. The sort is always stable, whatever is_stable is.
 struct SortParams {
   int64_t dimension = 0;
   bool is_stable = true;
@@ -35,7 +34,8 @@ struct SortParams {
 };
 
 // top_k: the k largest elements along `axis`, in descending order, and their positions there as
-// int32. NaN is larger than all numbers, 0.0 than -0.0; of equal elements the first comes first.
+// int32. NaN is larger than all numbers, and 0.0 is larger than -0.0. Equal elements keep their
+// order.
 struct TopKParams {
   int64_t k = 0;
   int64_t axis = 0;

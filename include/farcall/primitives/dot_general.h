@@ -9,9 +9,9 @@
 
 namespace farcall {
 
-// Sums over the contracting dimensions, one product for each index of the batch dimensions. The
-// result's dimensions are: batch, the other dimensions of the left operand, those of the right one.
-// Narrow floats are summed in float32; integers wrap.
+// Sums products over the contracting dimensions, separately for each index of the batch dimensions.
+// The dimensions of the result are: batch, remaining dimensions of the left operand, remaining
+// dimensions of the right one. Narrow floats are accumulated in float32; integers wrap.
 struct DotGeneralParams {
   std::vector<int64_t> lhs_contracting, rhs_contracting;  // of equal length and sizes
   std::vector<int64_t> lhs_batch, rhs_batch;              // of equal length and sizes

@@ -8,7 +8,7 @@
 
 namespace farcall {
 
-// integer_pow: x to a whole power, by multiplication.
+// integer_pow: x to an integer power, by multiplication.
 struct IntegerPowParams {
   int64_t y = 1;
   static constexpr auto fields() { return std::tuple(field("y", &IntegerPowParams::y)); }
@@ -32,7 +32,7 @@ struct BitcastConvertTypeParams {
   }
 };
 
-// round: 0 away from zero at halves, 1 to even.
+// round: to the nearest integer. Method 0 rounds halves away from zero, 1 to even.
 struct RoundParams {
   int64_t rounding_method = 0;
   static constexpr auto fields() {
@@ -40,8 +40,8 @@ struct RoundParams {
   }
 };
 
-// reduce_precision: rounded to nearest even as a float with so many bits; what is too large becomes
-// infinite, what is below the normal numbers zero.
+// reduce_precision: rounds (to nearest, ties to even) to a float with so many exponent and mantissa
+// bits. Overflow gives infinity; numbers below the normal range become zero.
 struct ReducePrecisionParams {
   int64_t exponent_bits = 8;
   int64_t mantissa_bits = 23;

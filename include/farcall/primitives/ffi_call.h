@@ -1,6 +1,5 @@
-// Options of a foreign call, and the parameters of ffi_call, the one primitive behind every foreign
-// call. An option is a member of both structs with its line in fields(), and a line of
-// with_options.
+// Options of a foreign call, and the parameters of ffi_call, the primitive of all foreign calls.
+// Each option is a member of both structs with an entry in fields(), and a line in with_options().
 #pragma once
 
 #include <cstddef>
@@ -17,27 +16,28 @@
 
 namespace farcall {
 
-using MajorToMinor = std::optional<std::vector<int64_t>>;  // nothing: row-major
+using MajorToMinor = std::optional<std::vector<int64_t>>;  // nullopt: row-major
 
-// As a user gives them.
+// The options as the user gives them.
 struct FfiCallOptions {
-  // The call runs exactly once per execution, even when nobody reads its results.
+  // The call runs exactly once per execution, even if its results are unused.
   bool has_side_effect = false;
   // "sequential", "sequential_unrolled", "expand_dims", "broadcast_all" or "legacy_vectorized".
   std::optional<std::string> vmap_method = {};
-  // Major to minor, one for each operand (result); nothing: row-major. Left out: all row-major.
+  // One layout, major to minor, for each operand (result); nullopt: row-major. By default all are
+  // row-major.
   std::optional<std::vector<MajorToMinor>> input_layouts = {};
   std::optional<std::vector<MajorToMinor>> output_layouts = {};
-  // From the index of an operand to that of the result that takes over its memory.
+  // Maps the index of an operand to the index of the result that uses its memory.
   std::map<int64_t, int64_t> input_output_aliases = {};
   // 4 for handlers; 0 to 3 for untyped functions.
   int custom_call_api_version = 4;
-  // The opaque string of untyped functions.
+  // The opaque string that is passed to untyped functions.
   std::optional<std::string> legacy_backend_config = {};
 
   friend bool operator==(const FfiCallOptions&, const FfiCallOptions&) = default;
 
-  // By the names that Python has for them.
+  // With their names in Python.
   static constexpr auto fields() {
     using O = FfiCallOptions;
     return std::tuple(
@@ -51,8 +51,9 @@ struct FfiCallOptions {
 
 struct FfiCallParams {
   Attributes attributes;
-  // One entry for each vmap that made this call on a batch of a call on one element, the last one
-  // last: the operands that gained a leading dimension by it. All results but tokens did.
+  // One entry for each vmap that turned this call into a call on a batch, in the order of
+  // application: the operands that gained a leading dimension. All results except tokens gained
+  // one.
   std::vector<std::vector<int64_t>> batched_operands;
   int64_t custom_call_api_version = 4;
   bool has_side_effect = false;
@@ -77,7 +78,7 @@ struct FfiCallParams {
   }
 };
 
-// The parameters of a call with these options, without attributes, types and target.
+// The parameters of a call with these options. Attributes, result types and target are left empty.
 inline FfiCallParams with_options(const FfiCallOptions& options, size_t num_operands,
                                   size_t num_results) {
   FfiCallParams p;

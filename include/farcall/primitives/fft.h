@@ -12,8 +12,9 @@ namespace farcall {
 
 // fft: the discrete Fourier transform over the last fft_lengths.size() dimensions. fft_type is FFT,
 // IFFT (inverse, divided by the number of elements), RFFT (of real numbers; the last dimension of
-// the result has only the first n / 2 + 1 elements, from which the others follow) or IRFFT (its
-// inverse). fft_lengths are the sizes of the dimensions, of real numbers where there are such.
+// the result has only the first n / 2 + 1 elements, which determine the others) or IRFFT (its
+// inverse). fft_lengths are the sizes of these dimensions; for RFFT and IRFFT, those of the real
+// array.
 struct FftParams {
   std::vector<int64_t> fft_lengths;
   std::string fft_type;

@@ -1,4 +1,4 @@
-// Parameters of primitives that read and write parts of arrays at computed places.
+// Parameters of primitives that read and write parts of arrays at computed positions.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace farcall {
 
 // ---- dynamic_slice ----
 
-// dynamic_slice: the part of this shape that begins at the start indices, which are scalar operands
-// of one integer dtype. A start is moved so that the part lies inside. dynamic_update_slice, which
-// replaces such a part by its second operand, has no parameters.
+// dynamic_slice: the slice of this shape at the start indices, which are scalar operands of one
+// integer dtype. Starts are clamped so that the slice is inside the array. dynamic_update_slice,
+// which replaces such a slice by its second operand, has no parameters.
 struct DynamicSliceParams {
   Shape slice_sizes;
   static constexpr auto fields() {
@@ -27,8 +27,8 @@ struct DynamicSliceParams {
 
 // ---- pad ----
 
-// Elements put before, after and between those of one dimension; negative numbers before and after
-// take elements away.
+// The numbers of elements to insert before, after and between the elements of one dimension.
+// Negative `low` and `high` remove elements.
 struct PaddingDimension {
   int64_t low = 0, high = 0, interior = 0;
   friend bool operator==(const PaddingDimension&, const PaddingDimension&) = default;
@@ -38,7 +38,7 @@ FARCALL_API Value to_value(const PaddingDimension& v);
 FARCALL_API void from_value(const Value& value, PaddingDimension& out);
 FARCALL_API size_t hash_of(const PaddingDimension& v);
 
-// pad: the first operand with copies of the second, a scalar, around and between its elements.
+// pad: the first operand, with copies of the second one (a scalar) around and between its elements.
 struct PadParams {
   PaddingConfig padding_config;
   static constexpr auto fields() {
@@ -48,41 +48,43 @@ struct PadParams {
 
 // ---- gather and scatter ----
 
-// What becomes of a window that does not lie inside the operand.
+// What to do with a window that is not completely inside the operand.
 enum class GatherScatterMode : uint8_t {
-  kClip,             // it is moved inside
-  kFillOrDrop,       // gather gives the fill value, scatter does nothing
-  kPromiseInBounds,  // does not happen: gather may then move it, scatter may do nothing
+  kClip,             // move it inside
+  kFillOrDrop,       // gather returns the fill value, scatter drops it
+  kPromiseInBounds,  // must not happen: gather may move it, scatter may drop it
 };
 FARCALL_API std::string_view mode_name(GatherScatterMode mode);  // "clip"
-// From "clip", "fill", "drop", "fill_or_drop" or "promise_in_bounds". Raises INVALID_ARGUMENT.
+// Parses "clip", "fill", "drop", "fill_or_drop" or "promise_in_bounds". Raises INVALID_ARGUMENT for
+// other names.
 FARCALL_API GatherScatterMode parse_mode(std::string_view name);
 FARCALL_API Value to_value(GatherScatterMode v);
 FARCALL_API void from_value(const Value& value, GatherScatterMode& out);
 inline size_t hash_of(GatherScatterMode v) { return static_cast<size_t>(v); }
 
-// Where windows of the operand lie. The last dimension of the indices holds the components of a
-// start, each for the operand's dimension that start_index_map names; the other dimensions number
-// the windows.
+// The positions of windows in the operand. The last dimension of the indices holds the components
+// of a window's start; component i belongs to the operand dimension start_index_map[i]. The other
+// dimensions of the indices enumerate the windows.
 struct GatherDimensionNumbers {
-  std::vector<int64_t> offset_dims;           // of the result: those of a window
-  std::vector<int64_t> collapsed_slice_dims;  // of the operand: of size 1 in a window, left out
+  std::vector<int64_t> offset_dims;           // dimensions of the result that come from the window
+  std::vector<int64_t> collapsed_slice_dims;  // of the operand: of size 1 in a window, dropped
   std::vector<int64_t> start_index_map;
-  // Pairs of dimensions of the operand and of the indices that go in step.
+  // Batch dimensions of the operand, and the corresponding ones of the indices.
   std::vector<int64_t> operand_batching_dims;
   std::vector<int64_t> start_indices_batching_dims;
   friend bool operator==(const GatherDimensionNumbers&, const GatherDimensionNumbers&) = default;
 };
 
-// gather: operands are an array and integer indices; the result has the window of each index.
+// gather: the operands are an array and integer indices. The result contains the window at each
+// index.
 struct GatherParams : GatherDimensionNumbers {
-  Shape slice_sizes;  // of a window, for every dimension of the operand
-  // As the text of an element. Left out: NaN, the lowest signed and the highest unsigned integer,
-  // True.
+  Shape slice_sizes;  // the window's size in every dimension of the operand
+  // As the text of an element. Default: NaN, the lowest signed integer, the highest unsigned
+  // integer, or True.
   std::optional<std::string> fill_value;
   GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
   bool unique_indices = false;      // no two windows overlap
-  bool indices_are_sorted = false;  // they rise lexicographically
+  bool indices_are_sorted = false;  // in lexicographic order
   static constexpr auto fields() {
     using P = GatherParams;
     return std::tuple(field("offset_dims", &P::offset_dims),
@@ -96,19 +98,19 @@ struct GatherParams : GatherDimensionNumbers {
   }
 };
 
-// The same for windows that are written, named from the side of the updates.
+// The same for scatter, where the updates contain the windows.
 struct ScatterDimensionNumbers {
-  std::vector<int64_t> update_window_dims;    // of the updates: those of a window
-  std::vector<int64_t> inserted_window_dims;  // of the operand: of size 1 in a window, left out
+  std::vector<int64_t> update_window_dims;    // dimensions of the updates that come from the window
+  std::vector<int64_t> inserted_window_dims;  // of the operand: of size 1 in a window, dropped
   std::vector<int64_t> scatter_dims_to_operand_dims;
   std::vector<int64_t> operand_batching_dims;
   std::vector<int64_t> scatter_indices_batching_dims;
   friend bool operator==(const ScatterDimensionNumbers&, const ScatterDimensionNumbers&) = default;
 };
 
-// scatter, scatter_add, scatter_mul, scatter_min, scatter_max: operands are an array, integer
-// indices and updates; the result is the array with each window of the updates put, or combined,
-// into its place, one after the other in row-major order of the indices.
+// scatter, scatter_add, scatter_mul, scatter_min, scatter_max: the operands are an array, integer
+// indices and updates. The result is the array with each window of the updates written to, or
+// combined with, its place, in row-major order of the indices.
 struct ScatterParams : ScatterDimensionNumbers {
   bool indices_are_sorted = false;
   bool unique_indices = false;

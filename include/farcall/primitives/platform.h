@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// platform_index: the number of the first entry that names the platform that the program is
-// compiled for; the number of entries when none does and there is a default.
+// platform_index: the index of the first entry that names the platform that the program is compiled
+// for. If no entry does and there is a default: the number of entries.
 struct PlatformIndexParams {
   std::vector<std::vector<std::string>> platforms;  // lower case
   bool has_default = false;

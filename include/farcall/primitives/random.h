@@ -10,8 +10,8 @@
 
 namespace farcall {
 
-// random_bits: for each key an array of this shape, of unsigned integers of bit_width bits (8, 16,
-// 32 or 64).
+// random_bits: for each key, an array of this shape of unsigned integers with bit_width bits (8,
+// 16, 32 or 64).
 struct RandomBitsParams {
   int64_t bit_width = 32;
   std::vector<int64_t> shape;
@@ -21,7 +21,7 @@ struct RandomBitsParams {
   }
 };
 
-// random_split: for each key an array of new keys of this shape.
+// random_split: for each key, an array of new keys of this shape.
 struct RandomSplitParams {
   std::vector<int64_t> shape;
   static constexpr auto fields() { return std::tuple(field("shape", &RandomSplitParams::shape)); }

@@ -12,8 +12,8 @@
 namespace farcall {
 
 // reduce_window_sum, reduce_window_prod, reduce_window_max, reduce_window_min: each element of the
-// result reduces those that a window, its own elements window_dilation apart, covers of the
-// operand, dilated by base_dilation and padded. Gaps and padding count as nothing.
+// result is the reduction of one window of the operand. The operand is dilated by base_dilation and
+// padded; the elements of a window are window_dilation apart. Gaps and padding are ignored.
 struct ReduceWindowParams {
   std::vector<int64_t> base_dilation;
   Padding padding;
@@ -29,11 +29,11 @@ struct ReduceWindowParams {
   }
 };
 
-// select_and_gather_add: of the first operand the element at which, in each window, the second
-// operand is greatest (select_prim "ge") or least ("le"); the first such one. Zero where the window
-// covers nothing.
-// select_and_scatter_add: its transpose: adds each element of the first operand to the place that
-// is selected in its window of the second operand, whose shape the result has.
+// select_and_gather_add: for each window, the element of the first operand at the position where
+// the second operand is greatest (select_prim "ge") or least ("le"); the first such position. Zero
+// if the window covers no element.
+// select_and_scatter_add: the transpose. Adds each element of the first operand to the selected
+// position of its window. Windows are those of the second operand; the result has its shape.
 struct SelectWindowParams {
   std::vector<int64_t> base_dilation;
   Padding padding;

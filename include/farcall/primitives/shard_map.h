@@ -21,7 +21,7 @@ inline std::vector<MeshAxis> axes_of_mesh(
   for (const auto& [name, size] : mesh) axes.push_back({name, size});
   return axes;
 }
-// Whether a mesh of `axes` has all of `wanted`, by name and size.
+// Whether `axes` contains all of `wanted`, with the same names and sizes.
 inline bool has_axes(std::span<const MeshAxis> axes,
                      const std::vector<std::pair<std::string, int64_t>>& wanted) {
   return std::ranges::all_of(wanted, [&](const auto& one) {
@@ -31,12 +31,12 @@ inline bool has_axes(std::span<const MeshAxis> axes,
   });
 }
 
-// shard_map: runs `jaxpr` once for each place of a grid of these axes, on its shards of the
-// operands. Operands and results are whole arrays; `in_specs` and `out_specs`, one for each, say
-// how they are cut and put together. Collectives in the program know the axes.
+// shard_map: runs `jaxpr` once for each place of the grid of these axes, on its shards of the
+// operands. Operands and results are whole arrays; `in_specs` and `out_specs` say how each operand
+// is split and each result is assembled. Collectives in the program may refer to the axes.
 struct ShardMapParams {
-  // Over several processes the numbers of the devices (Device::Description::id), row-major; empty
-  // where all are this process's.
+  // For meshes over several processes: the ids of the devices (Device::Description::id), row-major.
+  // Empty if all devices belong to this process.
   std::vector<int64_t> devices;
   ProgramPtr jaxpr;
   std::vector<std::pair<std::string, int64_t>> mesh;
@@ -50,7 +50,7 @@ struct ShardMapParams {
   std::vector<MeshAxis> axes() const { return axes_of_mesh(mesh); }
 };
 
-// sharding_constraint: its operand, which lies so over a mesh of these axes.
+// sharding_constraint: returns its operand with this sharding over a mesh of these axes.
 struct ShardingConstraintParams {
   std::vector<std::pair<std::string, int64_t>> mesh;
   PartitionSpec spec;

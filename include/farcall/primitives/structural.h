@@ -1,4 +1,4 @@
-// Parameters of primitives that move elements and compute none.
+// Parameters of primitives that move elements without computing.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace farcall {
 
-// broadcast_in_dim: dimension i of the operand becomes broadcast_dimensions[i] of the result; it
-// has the result's size there, or 1. broadcast_dimensions increases strictly.
+// broadcast_in_dim: dimension i of the operand becomes dimension broadcast_dimensions[i] of the
+// result; its size is that of the result or 1. broadcast_dimensions is strictly increasing.
 struct BroadcastInDimParams {
   Shape shape;
   std::vector<int64_t> broadcast_dimensions;
@@ -36,7 +36,7 @@ struct TransposeParams {
   }
 };
 
-// slice: elements start, start + stride, … below limit in each dimension. Strides are positive.
+// slice: elements start, start + stride, … below the limit in each dimension. Strides are positive.
 struct SliceParams {
   std::vector<int64_t> start_indices;
   std::vector<int64_t> limit_indices;
@@ -56,7 +56,7 @@ struct ConcatenateParams {
   }
 };
 
-// rev: the order of elements reversed in these dimensions.
+// rev: reverses the order of elements in these dimensions.
 struct RevParams {
   std::vector<int64_t> dimensions;
   static constexpr auto fields() { return std::tuple(field("dimensions", &RevParams::dimensions)); }

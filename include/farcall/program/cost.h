@@ -1,5 +1,4 @@
-// Sums and products of costs. Loops in loops cost more than 64 bits hold; the largest number then
-// stands for what is beyond.
+// Sums and products of costs. They saturate: the cost of nested loops may exceed 64 bits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// How many devices the host is divided into for programs: those of the native engine, and of a
-// plugin for CPUs.
+// The number of CPU devices of the native engine and of a PJRT plugin for CPUs.
 #pragma once
 
 #include <farcall/core/export.h>
@@ -8,18 +7,18 @@ namespace farcall {
 
 inline constexpr int kMaxCpuDevices = 64;
 
-// 1, or the environment variable FARCALL_NUM_CPU_DEVICES, unless it is set. Raises INVALID_ARGUMENT
-// for a variable that is no number from 1 to kMaxCpuDevices.
+// The number that was set, else the environment variable FARCALL_NUM_CPU_DEVICES, else 1. Raises
+// INVALID_ARGUMENT if the variable is not a number from 1 to kMaxCpuDevices.
 FARCALL_API int num_cpu_devices();
-// Raises INVALID_ARGUMENT for another number, and FAILED_PRECONDITION for a smaller one than an
-// engine has made devices of: devices live until the process ends. With other processes the number
-// stays as it was when they met.
+// Raises INVALID_ARGUMENT unless `count` is from 1 to kMaxCpuDevices. Raises FAILED_PRECONDITION if
+// an engine has already made more devices, because devices live until the process ends, and for any
+// change after the process has joined others.
 FARCALL_API void set_num_cpu_devices(int count);
 
 namespace detail {
-// For engines: the number, which may only grow from now on.
+// For engines: returns the number. From now on it may only grow.
 FARCALL_API int use_cpu_devices();
-// The same; the number stays from now on.
+// The same; from now on the number is fixed.
 FARCALL_API int fix_cpu_devices();
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// Derived: what was made from a program (its derivative, its batched form), kept with it.
+// Derived: a cache inside a program for what is derived from it (its derivative, its batched form).
 #pragma once
 
 #include <any>
@@ -16,7 +16,7 @@
 
 namespace farcall {
 
-// A copy of a program begins with nothing derived. Thread-safe.
+// Copies start empty. Thread-safe.
 class Derived {
  public:
   Derived() = default;
@@ -30,7 +30,8 @@ class Derived {
     return *this;
   }
 
-  // `make` runs unlocked; where two threads make the same thing, the first one stays.
+  // `make` runs outside the lock. If two threads make the same value, both get the one that was
+  // inserted first.
   template <class T, class F>
   T find_or_make(std::string kind, std::vector<int64_t> numbers, const F& make) const {
     const Key key(std::move(kind), std::move(numbers));
@@ -48,11 +49,11 @@ class Derived {
     return std::any_cast<T>(made->value);
   }
 
-  // A number worked out once; 0 until then.
+  // The program's hash; 0 until it is computed.
   std::atomic<size_t>& hash() const { return hash_; }
 
-  // Tells this program from every other one of the process, ended ones included: for what is made
-  // from two programs.
+  // An id that is unique among all programs of the process, including destroyed ones: for keys of
+  // values that are derived from two programs.
   FARCALL_API uint64_t id() const;
 
  private:
@@ -71,7 +72,7 @@ class Derived {
   mutable std::mutex mutex_;
   mutable LruCache<const Made> made_;
   mutable std::atomic<size_t> hash_{0};
-  mutable std::atomic<uint64_t> id_{0};  // 0 until somebody asks
+  mutable std::atomic<uint64_t> id_{0};  // 0 until the first call of id()
 };
 
 }  // namespace farcall

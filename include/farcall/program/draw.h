@@ -1,5 +1,5 @@
-// Drawings of programs: values flow from top to bottom; a program that an equation runs stands
-// inside the equation's box; foreign calls are marked.
+// Drawings of programs. Values flow from top to bottom; nested programs are drawn inside the box of
+// their equation; foreign calls are highlighted.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace farcall {
 
 struct DrawOptions {
-  // Of all programs together. A note says what is left out.
+  // The limit for all programs together. A note says how many equations are omitted.
   size_t max_equations = 150;
 };
 
 // For Graphviz; nested programs are clusters.
 FARCALL_API std::string to_dot(const Program& program, const DrawOptions& options = {});
-// A picture that needs no other software, laid out here.
+// An SVG image with its own layout; needs no other software.
 FARCALL_API std::string to_svg(const Program& program, const DrawOptions& options = {});
 
 }  // namespace farcall

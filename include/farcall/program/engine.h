@@ -1,5 +1,5 @@
-// Engine and Executable: what compiles programs, and what runs. Everything above sees engines
-// through these classes and Device only.
+// Engine compiles programs; Executable runs them. The layers above use engines only through these
+// classes and Device.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,13 @@ namespace farcall {
 struct NamedSharding;
 
 struct CompileOptions {
-  // Which inputs the caller gives away: their memory may be reused for results. By input; empty:
-  // none.
+  // By input: whether it is donated, so that its memory may be reused for results. Empty: none.
   std::vector<bool> donated_inputs;
-  // One of the engine's; null: its first.
+  // A device of the engine; null: its first device.
   const Device* device = nullptr;
 };
 
-// What compiling did for one foreign call, and what the call took since.
+// What the compiler did for one foreign call, and the memory that the call has used since.
 struct ForeignCallReport {
   struct Copy {
     std::string what;  // "operand 0", "result 1"
@@ -43,25 +42,25 @@ struct ForeignCallReport {
   SourceLocationPtr where;  // may be null
   std::vector<Copy> copies;
   std::vector<Alias> aliases;
-  // The most memory that the handler asked for at once beside its arguments and results, in any
-  // run of the executable so far.
+  // The peak scratch memory that the handler allocated in any run of the executable so far.
   size_t scratch_bytes = 0;
-  // What the target's workspace rule announced, and was planned with the program's values.
+  // The scratch memory that the target's workspace rule requested and that was planned with the
+  // program's values.
   size_t planned_scratch_bytes = 0;
 };
-// What an engine runs together: groups of equations whose values stay in the cache.
+// Clusters: groups of equations that an engine runs together, so that their values stay in the
+// cache.
 struct Fusion {
   int64_t clusters = 0;
-  int64_t equations = 0;  // in all of them
+  int64_t equations = 0;  // in all clusters
 
   struct Cluster {
     std::vector<std::string> operations;  // in order
-    SourceLocationPtr where;              // of the first; may be null
+    SourceLocationPtr where;              // of the first operation; may be null
   };
-  // An elementwise operation, or one that goes with them, that reads another's result and is not in
-  // its group.
+  // An operation that reads the result of another one and could be in the same cluster, but is not.
   struct Break {
-    std::string operation, operand;  // what reads, and what made the value
+    std::string operation, operand;  // the reader, and the operation that made the value
     std::string why;
     SourceLocationPtr where;  // of the reader; may be null
   };
@@ -76,55 +75,57 @@ struct Fusion {
     return *this;
   }
 };
-// A line for each group and each break, as users read them.
+// One line for each cluster and each break, for users.
 FARCALL_API std::string to_text(const Fusion& fusion);
-// How a loop runs: as machine code of its own, once its steps are many enough to pay for that, or
-// equation by equation. Loops inside one with machine code are part of it.
+// How a loop runs: as compiled machine code, once it has run enough steps to pay for compiling it,
+// or equation by equation. The machine code of a loop includes its inner loops.
 struct LoopReport {
   std::string operation;    // "scan", "while"
-  std::string why_not;      // why there is no machine code; empty where there is
+  std::string why_not;      // why there is no machine code; empty if there is
   SourceLocationPtr where;  // may be null
 };
-// A line for each.
+// One line for each loop.
 FARCALL_API std::string to_text(std::span<const LoopReport> loops);
-// A paragraph for each call, as users read it.
+// One paragraph for each call, for users.
 FARCALL_API std::string to_text(std::span<const ForeignCallReport> reports);
-// The bytes that one execution takes.
+// The memory that one execution uses, in bytes.
 struct MemoryUse {
   size_t argument_bytes = 0, output_bytes = 0;
-  size_t alias_bytes = 0;  // of outputs that lie in the memory of donated inputs
-  size_t temp_bytes = 0;   // between the equations; kept from run to run
+  size_t alias_bytes = 0;  // of outputs that use the memory of donated inputs
+  size_t temp_bytes = 0;   // for intermediate values; kept between runs
   size_t constant_bytes = 0;
   size_t generated_code_bytes = 0;
 };
 
-// Immutable and re-entrant: any number of threads may execute one executable at once.
+// Immutable and thread-safe: any number of threads may execute one executable at once.
 class FARCALL_API Executable {
  public:
   virtual ~Executable();
 
-  // Where it runs.
+  // The device that it runs on.
   const Device& device() const { return device_; }
   const Program& program() const { return *program_; }
   const ProgramPtr& program_ptr() const { return program_; }
   std::span<const ShapeDtype> input_types() const { return input_types_; }
   std::span<const ShapeDtype> output_types() const { return output_types_; }
 
-  // A few instructions on a few numbers and no foreign code, so that a front need not make other
-  // threads run meanwhile.
+  // Whether a run takes so little time that a front end need not release its lock: few operations
+  // on few numbers, and no foreign code.
   bool is_brief() const { return is_brief_; }
-  // By input: whether a run may write over it, which it does only where may_overwrite() holds for
-  // the array's memory, and makes a copy otherwise. False for all but donated inputs.
+  // By input: whether a run may overwrite it. The run overwrites the input only if may_overwrite()
+  // holds for its memory, else it makes a copy. True only for donated inputs.
   virtual const std::vector<bool>& overwrites() const = 0;
-  // In program order, calls inside loops and branches too.
+  // The foreign calls in program order, including those inside loops and branches.
   virtual std::vector<ForeignCallReport> report() const = 0;
   virtual MemoryUse memory() const = 0;
-  // In loops and branches too; none unless the engine says so. Worked out anew each time.
+  // The clusters, including those inside loops and branches; empty if the engine does not report
+  // them. Computed on each call.
   virtual Fusion fusion() const { return {}; }
-  // In program order; none unless the engine says so. Makes the code of loops that have none yet.
+  // The loops in program order; empty if the engine does not report them. Compiles loops that are
+  // not compiled yet.
   virtual std::vector<LoopReport> loops() const { return {}; }
-  // Of an input (output) that the program cuts over devices of several processes: how, where only
-  // the parts of this process's devices are read (set). Null where the whole is.
+  // The sharding of an input (output) of which the program reads (sets) only the parts on devices
+  // of this process. Null if it reads (sets) the whole array.
   virtual const NamedSharding* input_sharding(size_t) const { return nullptr; }
   virtual const NamedSharding* output_sharding(size_t) const { return nullptr; }
   bool has_output_shardings() const {
@@ -133,16 +134,17 @@ class FARCALL_API Executable {
     }
     return false;
   }
-  // Each reference to a program that this executable holds, its own program's too.
+  // Visits each reference to a program that this executable holds, including its own program.
   virtual void for_each_program(const std::function<void(const ProgramPtr&)>& visit) const = 0;
 
-  // `inputs` lie on the device and are dense, row-major and of the program's input types, in order;
-  // `outputs` are empty and receive memory of the device with the results. One that is not empty
-  // holds memory of the host for its result, aligned to kAlignment and apart from all other memory
-  // of the call; the engine may put the result elsewhere all the same, and the storage says where.
-  // Inputs are only read, unless donated at compile time and unique. Raises FfiError for a handler
-  // that fails; outputs then stay empty and the executable usable. An engine may return before the
-  // results are there; their buffers' wait() then raises the error.
+  // `inputs` are on the device, dense and row-major, and have the program's input types. `outputs`
+  // receive the results in memory of the device. An output is empty on entry, or provides host
+  // memory for its result; this memory is aligned to kAlignment and overlaps no other memory of the
+  // call. The engine may still put the result elsewhere: the storage then refers to the other
+  // memory. Inputs are only read, unless they were donated at compile time and are unique. Raises
+  // FfiError if a handler fails; then outputs stay empty, and the executable remains usable. An
+  // engine may return before the results are computed; wait() of their buffers then raises the
+  // error.
   virtual void execute(std::span<const Storage* const> inputs, std::span<Storage> outputs,
                        const ExecutionOptions& options) const = 0;
 
@@ -156,7 +158,7 @@ class FARCALL_API Executable {
   bool is_brief_;
 };
 
-// What one program was compiled to, by device. Guarded by its owner.
+// The executables of one program by device. Not thread-safe: its owner guards it.
 class ExecutablesByDevice {
  public:
   std::shared_ptr<const Executable> find(const Device& device) const {
@@ -174,23 +176,22 @@ class ExecutablesByDevice {
   std::vector<std::shared_ptr<const Executable>> all_;
 };
 
-// Whether memory that the caller gives away may be written: nobody else holds it, and it is ours.
+// Whether donated memory may be overwritten: the library owns it, and nothing else holds it.
 inline bool may_overwrite(const Storage& storage) {
   return storage.is_owned() && storage.is_unique();
 }
 
-// Runs on memory of the host that the caller owns, dense and row-major: pointers to the elements of
-// each input and of each result, which may be null where there are none. Results are written where
-// they are to be, without a copy, by an engine that runs on the host; but for those in memory that
-// an input lies in too or that is not aligned to kAlignment, and for programs with callbacks, whose
-// functions may keep views of what they see. Raises what execute() raises; results are undefined
-// then.
+// Runs on the caller's dense, row-major host memory. `inputs` and `results` are pointers to the
+// elements; they may be null if there are no elements. An engine that runs on the host writes
+// results in place, except results that overlap an input or are not aligned to kAlignment, and
+// except in programs with callbacks, whose functions may keep views of their arguments: these are
+// copied. Raises what execute() raises; the results are undefined then.
 FARCALL_API void run_on_memory(const Executable& executable, std::span<const void* const> inputs,
                                std::span<void* const> results,
                                const ExecutionOptions& options = {});
 
-// By input: whether a run on these would write over it. Empty when it overwrites none. Memory that
-// two inputs share is not written.
+// By input: whether a run on these inputs would overwrite it. Empty if the program overwrites no
+// input. Memory that two inputs share is not overwritten.
 FARCALL_API std::vector<bool> consumed_inputs(const Executable& executable,
                                               std::span<const Storage* const> inputs);
 
@@ -199,39 +200,40 @@ class FARCALL_API Engine {
  public:
   virtual ~Engine();
   virtual std::string_view name() const = 0;  // "native"
-  // A line for users.
+  // One line for users.
   virtual std::string_view description() const = 0;
-  // Why it cannot run here; empty where it can.
+  // Why the engine cannot run on this machine; empty if it can.
   virtual std::string why_unavailable() const = 0;
-  // Those of this process first, at least one. Raises UNAVAILABLE with the reason.
+  // At least one device; the devices of this process come first. Raises UNAVAILABLE with the
+  // reason.
   virtual std::span<const Device* const> devices() const = 0;
-  // Raises what compiling finds: a target that is not registered, an operation without a kernel, an
-  // error of a handler's instantiate stage.
+  // Raises errors found while compiling: a target that is not registered, an operation without a
+  // kernel, an error of a handler's instantiate stage.
   virtual std::shared_ptr<const Executable> compile(ProgramPtr program,
                                                     const CompileOptions& options) const = 0;
 };
 
 namespace detail {
-// The table of the engine layer, which is above this one, hands itself down when it is loaded.
+// The engine layer, which is above this one, registers its table of engines when it is loaded.
 using EngineTable = std::span<const Engine* const> (*)();
 void set_engine_table(EngineTable table);
 }  // namespace detail
 
-// The engines of this library (src/engine/engines.cpp), then those that were added, in order.
+// The engines of this library, then the added ones, in order.
 FARCALL_API std::vector<const Engine*> all_engines();
-// Raises ALREADY_EXISTS for a name that is taken.
+// Raises ALREADY_EXISTS if an engine has this name.
 FARCALL_API void add_engine(const Engine& engine);
-// Raises NOT_FOUND listing the engines that there are.
+// Raises NOT_FOUND, listing all engines.
 FARCALL_API const Engine& find_engine(std::string_view name);
-// The devices of an engine, or of the first engine that runs here and has devices of a platform, by
-// the name of either. Raises NOT_FOUND listing what there is, UNAVAILABLE for an engine that cannot
-// run here.
+// The devices of the engine of this name, or else of the first available engine that has devices of
+// the platform of this name. Raises NOT_FOUND, listing engines and platforms, and UNAVAILABLE for
+// an engine that cannot run here.
 FARCALL_API std::vector<const Device*> find_devices(std::string_view name);
-// The one named by the environment variable FARCALL_ENGINE, else "native". Raises as find_engine
-// does.
+// The engine named by the environment variable FARCALL_ENGINE, else "native". Raises like
+// find_engine.
 FARCALL_API const Engine& default_engine();
 
-// Compiles for the device, by its engine.
+// Compiles for the device with its engine.
 inline std::shared_ptr<const Executable> compile(ProgramPtr program, const Device& device,
                                                  std::vector<bool> donated_inputs = {}) {
   return device.engine().compile(std::move(program), {std::move(donated_inputs), &device});

@@ -1,4 +1,4 @@
-// Errors that tell from which of the user's lines an equation came.
+// Adds the user's source line to errors of equations.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace farcall {
 
-// Runs `body`, adding the equation's line to an Error that has none yet.
+// Runs `body`. Adds the equation's source line to an Error that has none yet.
 template <class F>
 auto with_location(const Equation& equation, F&& body) {
   try {
@@ -19,7 +19,7 @@ auto with_location(const Equation& equation, F&& body) {
   } catch (const Error& error) {
     if (!equation.where) throw;
     const std::string_view text = error.message();
-    // The line of an equation in a loop is there already.
+    // An equation inside a loop has already added its line.
     if (text.find("\n  at ") != std::string_view::npos) throw;
     error.raise_with(fmt::format("{}\n  at {}", error.message(), to_text(*equation.where)));
     throw;  // not reached; raise_with does not return

@@ -9,7 +9,7 @@
 
 namespace farcall {
 
-// How the inputs and outputs of a program lie that runs on all devices of a mesh.
+// The shardings of the inputs and outputs of a program that runs on all devices of a mesh.
 struct MeshLayout {
   Mesh mesh;
   std::vector<PartitionSpec> inputs, outputs;
@@ -17,13 +17,13 @@ struct MeshLayout {
 
 class MeshEngine : public Engine {
  public:
-  // Null for an engine that is none.
+  // Null if the engine is not a MeshEngine.
   static const MeshEngine* of(const Engine& engine) {
     return dynamic_cast<const MeshEngine*>(&engine);
   }
 
-  // Compiles for the mesh of the layout, whose devices are this engine's. The executable takes and
-  // gives ShardedBuffers that lie as the layout says. Raises as compile() does.
+  // Compiles for the mesh of the layout, whose devices belong to this engine. The executable takes
+  // and returns ShardedBuffers with the shardings of the layout. Raises like compile().
   virtual std::shared_ptr<const Executable> compile_over(ProgramPtr program,
                                                          const MeshLayout& layout) const = 0;
 };

@@ -1,5 +1,5 @@
-// Parameters of an equation: a struct described once by its fields. Printing, parsing, hashing and
-// comparing all follow from that description:
+// Parameters of an equation: a struct that lists its fields. Printing, parsing, hashing and
+// comparing are derived from this list:
 //
 //   struct TransposeParams {
 //     std::vector<int64_t> permutation;
@@ -33,15 +33,15 @@ struct NamedProgram {
   ProgramPtr program;
 };
 
-// Immutable. A primitive without parameters has none of these (a null pointer).
+// Immutable. For a primitive without parameters the pointer is null.
 class FARCALL_API Params {
  public:
   virtual ~Params();
   virtual bool equals(const Params& other) const = 0;
   virtual size_t hash() const = 0;
-  // In the order of the description.
+  // In the order of Struct::fields().
   virtual std::vector<NamedValue> fields() const = 0;
-  // Those among the fields that are programs, in order.
+  // The fields that are programs, in order.
   virtual std::vector<NamedProgram> programs() const = 0;
 };
 using ParamsPtr = std::shared_ptr<const Params>;
@@ -93,7 +93,7 @@ size_t hash_of(const std::pair<A, B>& v) {
   return hash;
 }
 
-// Doubles compare by their bits, so that a program with a NaN equals itself.
+// Doubles are compared bitwise, so that a program with a NaN equals itself.
 template <class T>
 bool same(const T& a, const T& b) {
   return a == b;
@@ -188,7 +188,7 @@ ParamsPtr make_params(Struct value) {
   return std::make_shared<detail::ParamsOf<Struct>>(std::move(value));
 }
 
-// The struct inside; raises INTERNAL when the parameters are of another kind.
+// The struct of parameters. Raises INTERNAL if it has another type.
 template <class Struct>
 const Struct& params_as(const Params* params) {
   const auto* typed = dynamic_cast<const detail::ParamsOf<Struct>*>(params);
@@ -196,14 +196,14 @@ const Struct& params_as(const Params* params) {
   return typed->value();
 }
 
-// The same, null for parameters of another kind.
+// The same, but null if the struct has another type.
 template <class Struct>
 const Struct* try_params(const Params* params) {
   const auto* typed = dynamic_cast<const detail::ParamsOf<Struct>*>(params);
   return typed ? &typed->value() : nullptr;
 }
 
-// From the fields that the text of a program gives; all must be there.
+// Parameters from the fields of a program's text. Raises INVALID_ARGUMENT if one is missing.
 template <class Struct>
 ParamsPtr parse_params(std::span<const NamedValue> fields) {
   Struct value;

@@ -1,4 +1,4 @@
-// How a front tells the engine of PJRT plugins where one is installed.
+// How a front end tells the PJRT engine where a plugin is installed.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace farcall {
 
-// The path of a plugin's library, or an empty text. Asked where no environment variable names one.
+// Returns the path of a plugin's library, or an empty string. Called if no environment variable
+// names a plugin.
 using PluginFinder = std::string (*)();
 FARCALL_API void set_plugin_finder(PluginFinder finder);
 

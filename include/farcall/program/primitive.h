@@ -1,4 +1,4 @@
-// Primitive: the record of an operation. How it is transformed stands in `rules`, which only the
+// Primitive: the record of an operation. Its transformation rules are in `rules`, which only the
 // trace layer reads.
 #pragma once
 
@@ -22,8 +22,8 @@ struct Cost {
 
 struct TransformRules;  // defined by the trace layer
 
-// What passes and engines treat in a way of its own. Primitives that call a program are those with
-// a `body`.
+// Primitives that passes and engines treat specially. Primitives that call a program are the ones
+// with a `body`.
 enum class PrimitiveKind : uint8_t {
   kOperation,
   kForeignCall,
@@ -32,8 +32,8 @@ enum class PrimitiveKind : uint8_t {
   kWhile,
   kCond,
   kPlatformIndex,
-  kBarrier,  // its operands, which no optimization may look through
-  kView,     // the elements of its operand in the same order: reshape, name
+  kBarrier,  // returns its operands; optimizations must not look through it
+  kView,     // returns the elements of its operand in the same order: reshape, name
   kTranspose,
   kProduct,  // dot_general
 };
@@ -46,28 +46,28 @@ struct ForeignTarget {
 
 struct Primitive {
   std::string_view name;
-  // The types of the results; raises Error when the operands do not fit. infer_types puts the name
-  // before messages that do not begin with it.
+  // Returns the types of the results. Raises Error if the operands are invalid; infer_types adds
+  // the name of the primitive to the message.
   std::vector<ShapeDtype> (*type_rule)(std::span<const ShapeDtype> inputs, const Params* params);
   // Parameters from program text; null for a primitive without parameters.
   ParamsPtr (*parse)(std::span<const NamedValue> fields) = nullptr;
   Effects (*effects)(const Params* params) = nullptr;  // null: none
-  // Null: as many operations as the results have elements.
+  // Null: one operation for each element of the results.
   int64_t (*flops)(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype> outputs,
                    const Params* params) = nullptr;
   const TransformRules* rules = nullptr;  // null: it cannot be transformed
-  // For primitives that do nothing but run a program on their operands: that program, or null where
-  // these parameters have none.
+  // For primitives that only run a program on their operands: returns the program, or null if these
+  // parameters have none.
   ProgramPtr (*body)(const Params* params) = nullptr;
-  // For the other primitives that run programs: what those runs cost.
+  // For other primitives that run programs: the cost of these runs.
   Cost (*cost)(const Params* params) = nullptr;
   // The names of mapped axes that an equation refers to (collectives); null: none.
   std::vector<std::string> (*axis_names)(const Params* params) = nullptr;
-  // For primitives that no engine can run, because a transformation should have replaced them: what
-  // is wrong with a program that still has one.
+  // For primitives that no engine can run because a transformation should have replaced them: the
+  // error message for a program that still contains one.
   std::string_view never_run = {};
   PrimitiveKind kind = PrimitiveKind::kOperation;
-  // For primitives that call foreign code: what an equation calls.
+  // For primitives that call foreign code: the target.
   ForeignTarget (*foreign_target)(const Params* params) = nullptr;
 
   bool is_callback() const { return kind == PrimitiveKind::kCallback; }
@@ -77,7 +77,7 @@ struct Primitive {
 
 // Adds `primitive`, which must live until the process ends. Raises ALREADY_EXISTS.
 FARCALL_API void register_primitive(const Primitive& primitive);
-// Null when there is none of this name.
+// Null if there is none of this name.
 FARCALL_API const Primitive* find_primitive(std::string_view name);
 // Sorted by name.
 FARCALL_API std::vector<const Primitive*> all_primitives();
@@ -87,7 +87,7 @@ FARCALL_API std::vector<ShapeDtype> infer_types(const Primitive& primitive,
                                                 std::span<const ShapeDtype> inputs,
                                                 const Params* params);
 
-// The cost of what computes nothing (Primitive::flops): 0.
+// Primitive::flops of operations that compute nothing: 0.
 FARCALL_API int64_t no_flops(std::span<const ShapeDtype> inputs,
                              std::span<const ShapeDtype> outputs, const Params* params);
 

@@ -1,14 +1,14 @@
-// Profiles: what ran, when and for how long, as a trace that chrome://tracing and
-// https://ui.perfetto.dev show, and as a table.
+// Profiles: what ran, when and how long, as a table and as a trace for chrome://tracing or
+// https://ui.perfetto.dev.
 //
 //   farcall::Profile profile("trace.json");
 //   f(x);
-//   profile.stop();  // writes the file; so does the end of its life
+//   profile.stop();  // writes the file; the destructor does so too
 //
-// Recorded are programs that are traced, compiled and run, in every thread, and, with the native
-// engine, each equation of what runs: clusters, foreign calls, callbacks, products, copies, loops
-// with their number of steps. Of a loop the first steps are shown one by one; the table counts all.
-// While nothing records, a run reads one flag.
+// A profile records tracing, compilation and runs of programs in all threads. With the native
+// engine it also records each equation that runs: clusters, foreign calls, callbacks, products,
+// copies, and loops with their number of steps. The trace shows only the first steps of a loop; the
+// table counts all. Without a profile, a run costs one read of a flag.
 #pragma once
 
 #include <atomic>
@@ -30,29 +30,30 @@ struct ProfileRow {
   std::string category;  // foreign_call, callback, cluster, product, loop, branch, copy, operation,
                          // run, compile or trace
   int64_t calls = 0;
-  double seconds = 0;       // with what ran inside
-  double self_seconds = 0;  // without
-  int64_t bytes = 0;        // of operands and results, in all calls
+  double seconds = 0;       // including what ran inside
+  double self_seconds = 0;  // excluding what ran inside
+  int64_t bytes = 0;        // of operands and results, summed over all calls
 };
 
-// Records from its making until stop(). There is one at a time.
+// Records from construction until stop(). Only one profile may record at a time.
 class FARCALL_API Profile {
  public:
-  // `path`: where the trace goes; empty: nowhere. Raises FAILED_PRECONDITION while another profile
-  // records, and what opening the file for writing raises.
+  // `path`: the file for the trace; empty: none. Raises FAILED_PRECONDITION while another profile
+  // records, and INVALID_ARGUMENT if the file cannot be written there.
   explicit Profile(std::string path = {});
-  // Stops. A file that cannot be written is a warning (core/message.h).
+  // Stops. If the file cannot be written, sends a warning (core/message.h).
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  // Ends the recording and writes the file; does nothing the second time. Runs that are under way
-  // in other threads are left out. Raises what writing the file raises.
+  // Ends the recording and writes the file; does nothing the second time. Unfinished runs of other
+  // threads are not included. Raises UNAVAILABLE if the file cannot be written.
   void stop();
-  // The rest is for after stop(), before which there is nothing.
-  // By time, the longest first.
+  // Call the functions below after stop(); before it they return no events.
+
+  // The rows in descending order of self_seconds.
   std::vector<ProfileRow> rows() const;
-  // The rows as a table of text; the share is that of self_seconds in the time of all runs.
+  // The rows as a table. The share is self_seconds divided by the time of all runs.
   std::string to_text() const;
   // Trace events in JSON (the Trace Event Format of Chrome).
   std::string to_json() const;
@@ -69,16 +70,16 @@ namespace detail {
 
 FARCALL_API extern std::atomic<bool> profiling;
 
-// One equation of a program, or a copy that was made for it, as it ran once.
+// One run of an equation of a program, or of a copy that was made for it.
 struct ProfileEvent {
   const Program* program;
   uint32_t equation;
   bool is_copy;
   int64_t begin, end;  // ns
-  int64_t steps;       // of a loop; -1: it is none
+  int64_t steps;       // of a loop; -1: not a loop
 };
 
-// What one run adds, as seen by an engine on one thread; handed over when it ends.
+// The events of one run of a program on one thread. The destructor adds them to the recording.
 class FARCALL_API ProfiledRun {
  public:
   ProfiledRun(const Device& device, ProgramPtr program);
@@ -87,7 +88,7 @@ class FARCALL_API ProfiledRun {
   ProfiledRun& operator=(const ProfiledRun&) = delete;
 
   static int64_t now();  // ns
-  // Of a program that add_totals() was given. Beyond a bound they are counted alone.
+  // The event's program must be passed to add_totals(). Beyond a limit, events are only counted.
   void add(const ProfileEvent& event);
 
   struct Total {
@@ -97,8 +98,8 @@ class FARCALL_API ProfiledRun {
   };
   void add_totals(const ProgramPtr& program, std::vector<Total> totals);
 
-  // The time of all equations that have ended, which the caller counts up, and of runs that
-  // callbacks of this one made.
+  // The time of all finished equations, added by the caller, and of runs that callbacks of this run
+  // made. In nanoseconds.
   int64_t inside = 0;
 
  private:
@@ -108,8 +109,8 @@ class FARCALL_API ProfiledRun {
   };
   friend struct farcall::Profile::Recording;
 
-  std::shared_ptr<Profile::Recording> recording_;  // null where it has ended meanwhile
-  ProfiledRun* outer_;                             // under way on this thread; may be null
+  std::shared_ptr<Profile::Recording> recording_;  // null if it has ended
+  ProfiledRun* outer_;                             // the enclosing run on this thread; may be null
   const Device& device_;
   ProgramPtr program_;
   int64_t begin_;
@@ -122,10 +123,10 @@ class FARCALL_API ProfiledRun {
 
 inline bool is_profiling() { return detail::profiling.load(std::memory_order_relaxed); }
 
-// An event with a name of its own, for the life of the scope: a step of compiling.
+// An event with its own name that lasts as long as the scope: a step of compiling.
 class FARCALL_API ProfileScope {
  public:
-  // `category` outlives the scope.
+  // `category` must outlive the scope.
   ProfileScope(std::string_view category, std::string_view name) {
     if (is_profiling()) [[unlikely]]
       begin(category, name);

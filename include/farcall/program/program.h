@@ -1,4 +1,4 @@
-// Program: a typed list of equations, what recording a function gives and what engines compile.
+// Program: a typed list of equations. Recording a function gives a program; engines compile it.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace farcall {
 
-// The user's line from which an equation came.
+// The line of the user's code that an equation comes from.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -35,7 +35,7 @@ struct Literal {
   friend bool operator==(const Literal&, const Literal&) = default;
 };
 
-// What an equation reads: a variable of the program or one of its literals, by index.
+// An operand of an equation: the index of a variable or of a literal of the program.
 struct Atom {
   enum class Kind : uint8_t { kVariable, kLiteral };
   Kind kind = Kind::kVariable;
@@ -75,7 +75,7 @@ class FARCALL_API Program {
   std::vector<Equation> equations;
   std::vector<Atom> outputs;
   std::vector<std::string> axis_names;  // mapped axes that equations refer to, sorted
-  bool holds_callback = false;          // an equation, or a program that one runs, is a callback
+  bool holds_callback = false;          // in this program or in a nested one
   Derived derived;
 
   ShapeDtype type_of(Atom atom) const {
@@ -84,16 +84,16 @@ class FARCALL_API Program {
   std::vector<ShapeDtype> input_types() const;
   std::vector<ShapeDtype> output_types() const;
   Effects effects() const;
-  // Of all equations: a call costs what its program does, a scan its step times the length, a cond
-  // the most expensive branch, a while one step.
+  // The cost of all equations. A call costs what its program costs, a scan its step times the
+  // length, a cond its most expensive branch, a while one step.
   Cost cost() const;
   Cost cost(const Equation& equation) const;
 };
 
-// Same equations, parameters, types and constants; the numbering of variables and literals, names
-// and source locations do not count.
+// Whether equations, parameters, types and constants are equal. The numbering of variables and
+// literals, names and source locations are ignored.
 FARCALL_API bool operator==(const Program& a, const Program& b);
-// Equal for equal programs; worked out once for each.
+// Equal for equal programs; computed once for each program.
 FARCALL_API size_t hash_of(const Program& program);
 
 // Adds variables and equations in order.
@@ -110,7 +110,7 @@ class FARCALL_API ProgramBuilder {
   ShapeDtype type_of(Atom atom) const { return program_.type_of(atom); }
   ProgramPtr build(std::span<const Atom> outputs, std::string name = {});
 
-  // For the parser and for passes, which place equations with outputs of their own.
+  // Direct access, for code that adds inputs or equations itself.
   Program& program() { return program_; }
 
  private:

@@ -1,15 +1,15 @@
-// Saved programs: bytes, or a file, from which an equal program is made.
+// Saved programs: serialization to bytes or to a file, and loading.
 //
-// The form is one of little-endian bytes:
+// The format; numbers are little-endian:
 //
 //   offset  size  what
 //   0       8     "farcall\n"
-//   8       4     version of the form, 1
+//   8       4     version of the format, 1
 //   12      4     0
 //   16      8     checksum of everything after these 40 bytes; see save.cpp
 //   24      8     size of the text, a multiple of 64 less 40
 //   32      8     size of the data
-//   40      …     text: attributes of the whole and of each foreign target, then programs, each
+//   40      …     text: metadata, attributes of each foreign target, then programs, each
 //                 once, the outermost last; it refers to constants by their offset in the data
 //   …       …     data: the constants, each at a multiple of 64
 #pragma once
@@ -29,20 +29,20 @@ struct SavedTarget {
   std::string name;
   std::string platform;
   int64_t custom_call_api_version = 4;
-  // What describe_target (ffi/signature.h) said of it; empty when it was not registered.
+  // The result of describe_target (ffi/signature.h); empty if the target was not registered.
   std::string signature;
 
   friend bool operator==(const SavedTarget&, const SavedTarget&) = default;
 };
 
 struct SaveOptions {
-  Attributes metadata = {};      // for whoever saves; handed back by loading
-  std::string platform = "cpu";  // whose targets are recorded
+  Attributes metadata = {};      // the user's data; loading returns them
+  std::string platform = "cpu";  // the platform whose targets are recorded
 };
 
 struct LoadOptions {
-  // Raise NOT_FOUND or FAILED_PRECONDITION where a target is missing or has another signature than
-  // when the program was saved. Otherwise LoadedProgram::problems says so.
+  // Raise NOT_FOUND if a target is missing, and FAILED_PRECONDITION if its signature has changed
+  // since the program was saved. If false, LoadedProgram::problems lists these problems instead.
   bool strict = true;
 };
 
@@ -53,19 +53,21 @@ struct LoadedProgram {
   std::vector<std::string> problems;
 };
 
-// Rules of custom_jvp and its like are code and are not saved; source locations neither.
+// Custom rules (custom_jvp etc.) are code and are not saved, nor are source locations. Raises
+// INVALID_ARGUMENT for a program with callbacks.
 FARCALL_API std::string serialize_program(const Program& program, const SaveOptions& options = {});
-// Raises INVALID_ARGUMENT for bytes that were not written by serialize_program, or were changed
-// since, and UNIMPLEMENTED for a later version of the form.
+// Raises INVALID_ARGUMENT if the bytes were not written by serialize_program or were changed since,
+// and UNIMPLEMENTED for another version of the format.
 FARCALL_API LoadedProgram deserialize_program(std::string_view bytes,
                                               const LoadOptions& options = {});
 
-// The same in a file, which is replaced as a whole or not at all.
+// The same with a file, which is replaced atomically. Raises UNAVAILABLE if it cannot be written,
+// NOT_FOUND if it cannot be read.
 FARCALL_API void save_program(const std::string& path, const Program& program,
                               const SaveOptions& options = {});
 FARCALL_API LoadedProgram load_program(const std::string& path, const LoadOptions& options = {});
 
-// The foreign targets that a program calls, those of nested programs included: sorted, each once.
+// The foreign targets that a program and its nested programs call: sorted, each once.
 FARCALL_API std::vector<SavedTarget> foreign_targets(const Program& program,
                                                      const std::string& platform = "cpu");
 

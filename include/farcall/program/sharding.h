@@ -1,5 +1,5 @@
-// Meshes and shardings: devices in a grid whose dimensions have names, and how the elements of an
-// array are spread over them.
+// Meshes and shardings. A mesh is a grid of devices with named axes; a sharding splits an array
+// over them.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace farcall {
 
-// Who decides how arrays are split over an axis of a mesh. Kept and shown; every axis is treated
-// alike here.
+// Who decides how arrays are split over an axis of a mesh. Only stored and printed: this library
+// treats all types alike.
 enum class AxisType : uint8_t { kAuto, kExplicit, kManual };
 
 struct MeshAxis {
@@ -31,19 +31,20 @@ struct MeshAxis {
   friend bool operator==(const MeshAxis&, const MeshAxis&) = default;
 };
 
-// Devices in a grid, one dimension for each axis. Copies share it.
+// A grid of devices, with one dimension for each axis. Copies share it.
 class FARCALL_API Mesh {
  public:
-  // Without axes and devices.
+  // An empty mesh, without axes and devices.
   Mesh() : Mesh(std::vector<MeshAxis>(), std::vector<const Device*>()) {}
-  // Over the first devices of the default engine. Raises INVALID_ARGUMENT where there are fewer.
+  // A mesh of the first devices of the default engine. Raises INVALID_ARGUMENT if there are too
+  // few.
   Mesh(std::initializer_list<MeshAxis> axes);
-  // Raises INVALID_ARGUMENT for a name that is empty or given twice, for sizes below 1, and for
-  // another number of devices than the axes have places.
+  // Raises INVALID_ARGUMENT for empty or duplicate names, for sizes below 1, and if the number of
+  // devices is not the product of the sizes.
   Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices);
 
   std::span<const MeshAxis> axes() const { return grid_->axes; }
-  // Row-major: the last axis counts fastest.
+  // Row-major: the last axis varies fastest.
   std::span<const Device* const> devices() const { return grid_->devices; }
   // "mesh (x: 2, y: 4)".
   std::string to_string() const;
@@ -61,13 +62,13 @@ class FARCALL_API Mesh {
   std::shared_ptr<const Grid> grid_;
 };
 
-// For each of the first dimensions of an array the axes that it is split over, the first of which
-// counts slowest; none where it is not split. Further dimensions are not split.
+// For each of the first dimensions of an array: the axes that split it, the first one varying
+// slowest. An empty entry is not split; neither are dimensions without an entry.
 using PartitionSpec = std::vector<std::vector<std::string>>;
 // "(x, (y, z), None)".
 FARCALL_API std::string to_string(const PartitionSpec& spec);
 
-// The dimensions of arrays split over the axes of a mesh. Devices along the other axes have the
+// Splits the dimensions of an array over the axes of a mesh. Devices along the other axes hold the
 // same elements.
 struct NamedSharding {
   Mesh mesh;
@@ -75,36 +76,36 @@ struct NamedSharding {
 
   friend bool operator==(const NamedSharding&, const NamedSharding&) = default;
 };
-// Whether both give each device the same elements, whatever the types of the axes.
+// Whether both give each device the same elements; the types of the axes are ignored.
 FARCALL_API bool places_alike(const NamedSharding& a, const NamedSharding& b);
 
-// An array of one type cut over a grid: one shard for each place, row-major.
+// An array type split over a grid: one shard for each place of the grid, row-major.
 class FARCALL_API Partition {
  public:
-  // Raises INVALID_ARGUMENT where the spec has more entries than the array dimensions, names an
-  // axis that is not there or names one twice, and where a dimension is no multiple of the number
-  // of its parts. `what` begins the message.
+  // Raises INVALID_ARGUMENT if the spec has more entries than the array has dimensions, names an
+  // unknown axis or an axis twice, or if a dimension is not a multiple of the number of its parts.
+  // `what` begins the message.
   Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<const MeshAxis> axes,
             std::string_view what);
 
   ShapeDtype whole() const { return whole_; }
   ShapeDtype shard() const { return shard_; }
   size_t count() const { return shards_.size(); }
-  // Where the shard begins, by dimension.
+  // The start of the shard, by dimension.
   std::span<const int64_t> starts(size_t number) const { return shards_[number].starts; }
-  // Which one it is among the shards of the same elements: 0 for the first.
+  // The index among the shards with the same elements.
   int64_t replica(size_t number) const { return shards_[number].replica; }
-  // Whether every shard has all elements.
+  // Whether every shard holds the whole array.
   bool is_replicated() const { return shard_ == whole_; }
-  // Whether the elements of a shard follow each other in the whole.
+  // Whether the elements of a shard are contiguous in the whole array.
   bool is_contiguous() const { return run_dimension_ == 0; }
-  // Bytes from the first element of the whole to the first one of the shard.
+  // Offset of the shard's first element in the whole array, in bytes.
   size_t offset(size_t number) const { return shards_[number].offset; }
 
-  // The first place whose shard has these elements too.
+  // The first place whose shard has the same elements.
   size_t first_alike(size_t number) const;
 
-  // Copies between dense, row-major memory of a shard and of the whole.
+  // Copy between dense, row-major memory of a shard and of the whole array.
   void cut(size_t number, const void* whole, void* shard) const;
   void put(size_t number, const void* shard, void* whole) const;
 
@@ -119,31 +120,34 @@ class FARCALL_API Partition {
 
   ShapeDtype whole_, shard_;
   std::vector<Shard> shards_;
-  size_t run_dimension_ = 0;  // from this dimension on the elements of a shard lie side by side
+  size_t run_dimension_ = 0;  // from this dimension on, the elements of a shard are contiguous
   size_t run_bytes_ = 0;
 };
 
-// Fills memory of the whole of which each process has set the shards of its own places: every
-// process calls this. `processes` has one for each place. Raises as Processes::exchange does.
+// Completes memory of the whole array in which each process has set the shards of its own places.
+// Every process must call this. `processes` has the process of each place. Raises like
+// Processes::exchange.
 FARCALL_API void complete(const Partition& partition, std::span<const int> processes, void* whole);
 // The process of each device.
 FARCALL_API std::vector<int> processes_of(std::span<const Device* const> devices);
 
-// The memory of an array that is spread over the devices of a mesh: one shard on each device of
-// this process, the whole in the host's memory, or both, of which one is made from the other when
-// it is first asked for. Of an array that is spread over several processes the memory of the whole
-// may have this process's parts alone.
+// The memory of a sharded array: the shards on the devices of this process, the whole array in host
+// memory, or both. The missing form is made from the other on first use. If the array is sharded
+// over several processes, the memory of the whole may contain only the parts of this process.
+// Thread-safe.
 class FARCALL_API ShardedBuffer final : public DeviceBuffer {
  public:
-  // Of the mesh's devices that belong to this process, in order, each on its device. Raises as
-  // Partition does, and INVALID_ARGUMENT for a mesh without such devices.
+  // `shards`: one for each device of the mesh that belongs to this process, in order, on that
+  // device. Raises like Partition, INVALID_ARGUMENT for a mesh without such devices, and
+  // UNIMPLEMENTED like check_has_all_processes.
   static Storage from_shards(ShapeDtype type, NamedSharding sharding, std::vector<Storage> shards);
-  // From memory anywhere. The shards are made now, or when they are asked for.
+  // cut: makes the shards now, from memory on any device. keep_whole: keeps host memory of the
+  // whole array; the shards are made when they are requested.
   static Storage cut(ShapeDtype type, NamedSharding sharding, const Storage& memory);
   static Storage keep_whole(ShapeDtype type, NamedSharding sharding, Storage host);
-  // From memory of the whole in which the shards of this process are set.
+  // From memory of the whole array in which only the shards of this process are set.
   static Storage keep_parts(ShapeDtype type, NamedSharding sharding, Storage host);
-  // Null for memory that is not spread.
+  // Null for memory that is not sharded.
   static const ShardedBuffer* of(const Storage& storage);
 
   const NamedSharding& sharding() const { return sharding_; }
@@ -153,18 +157,18 @@ class FARCALL_API ShardedBuffer final : public DeviceBuffer {
   const std::vector<Storage>& shards() const;
   bool is_fully_addressable() const { return places_.size() == partition_.count(); }
 
-  // Memory of the whole on the host in which the shards of this process are set; in that of
-  // gather() all are, and every process calls it.
+  // Host memory of the whole array. parts() sets at least the shards of this process; gather() sets
+  // all, and every process must call it.
   Storage parts() const;
   Storage gather() const;
-  // The same elements, by a sharding that places them alike.
+  // The same elements with another sharding, which must place them alike.
   Storage with_sharding(NamedSharding sharding) const;
 
-  // The first of this process.
+  // The first device of this process.
   const Device& device() const override { return *sharding_.mesh.devices()[places_[0]]; }
   bool is_ready() const override;
   void wait() const override;
-  // Raises FAILED_PRECONDITION where the elements are not all on devices of this process.
+  // Raises FAILED_PRECONDITION if not all elements are on devices of this process.
   Storage to_host() const override;
 
  private:
@@ -174,12 +178,12 @@ class FARCALL_API ShardedBuffer final : public DeviceBuffer {
   Partition partition_;
   std::vector<size_t> places_;
   mutable std::mutex mutex_;
-  mutable std::vector<Storage> shards_;  // by place; empty while there is only the whole
-  mutable Storage whole_;                // null while there are only the shards
+  mutable std::vector<Storage> shards_;  // by place; empty if only the whole exists
+  mutable Storage whole_;                // null if only the shards exist
   mutable bool is_complete_ = true;      // whether all of `whole_` is set
 };
 
-// Whether the device has all of the memory.
+// Whether the memory is on this device, not sharded.
 FARCALL_API bool is_on(const Device& device, const Storage& storage);
 
 }  // namespace farcall

@@ -17,7 +17,7 @@ namespace farcall {
 class Program;
 using ProgramPtr = std::shared_ptr<const Program>;
 
-// None, a bool, an integer, a float, a string (names and dtypes too), an array type, the attributes
+// None, a bool, an integer, a float, a string (also a name or dtype), an array type, the attributes
 // of a foreign call, a program, or a list of values.
 struct Value : std::variant<std::monostate, bool, int64_t, double, std::string, ShapeDtype,
                             Attributes, ProgramPtr, std::vector<Value>> {
@@ -25,7 +25,7 @@ struct Value : std::variant<std::monostate, bool, int64_t, double, std::string, 
 };
 using ValueList = std::vector<Value>;
 
-// Null equals null only.
+// Whether both are null or equal.
 FARCALL_API bool same_program(const ProgramPtr& a, const ProgramPtr& b);
 FARCALL_API size_t hash_of_program(const ProgramPtr& program);
 
@@ -35,7 +35,7 @@ struct NamedValue {
 };
 
 // Conversions between the types that a parameter struct may hold and Value. `from_value` raises
-// INVALID_ARGUMENT when the value is of another kind.
+// INVALID_ARGUMENT if the value has another kind.
 inline Value to_value(bool v) { return v; }
 inline Value to_value(int64_t v) { return v; }
 inline Value to_value(double v) { return v; }
@@ -67,7 +67,7 @@ template <class T>
 void from_value(const Value& value, std::vector<T>& out);
 
 namespace detail {
-// The items of a list value; raises INVALID_ARGUMENT for another kind or another length.
+// The items of a list value. Raises INVALID_ARGUMENT if the value is not a list (of this size).
 FARCALL_API const ValueList& list_of(const Value& value);
 FARCALL_API const ValueList& list_of(const Value& value, size_t size);
 }  // namespace detail

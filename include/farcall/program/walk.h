@@ -1,4 +1,5 @@
-// Walking programs: every equation, who reads a variable, and programs with variables replaced.
+// Walking programs: visiting equations and nested programs, finding the uses of variables,
+// substitution.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +13,40 @@
 
 namespace farcall {
 
-// The programs that an equation's parameters hold.
+// The programs in an equation's parameters.
 FARCALL_API std::vector<NamedProgram> nested_programs(const Equation& equation);
 
-// The program that an equation does nothing but run on its operands; null for other equations.
+// The program of an equation that only runs a program on its operands; null for other equations.
 FARCALL_API ProgramPtr called_program(const Equation& equation);
 
-// Calls `visit` for each equation in the order of the text, followed by those of the programs that
-// it runs, at one more depth. An equation is of `program`, whose variables it names. A program that
-// several equations run is visited for each of them.
+// Calls `visit` for each equation in order; the equations of its nested programs follow it, with
+// depth + 1. `program` is the program that contains the equation. A program that several equations
+// run is visited for each of them.
 using EquationVisitor =
     std::function<void(const Program& program, const Equation& equation, size_t depth)>;
 FARCALL_API void for_each_equation(const Program& program, const EquationVisitor& visit);
 
-// Calls `visit` once for the program and for each program inside, however many equations run it:
-// those inside first.
+// Calls `visit` once for each nested program, then for the program: inner programs first.
 FARCALL_API void for_each_program(const Program& program,
                                   const std::function<void(const Program&)>& visit);
 
-// Programs in programs beyond this depth are refused where they are built, so that whatever walks a
-// program may recurse.
+// ProgramBuilder refuses programs that are nested deeper, so that code that walks programs may
+// recurse.
 inline constexpr int64_t kMaxProgramDepth = 256;
 
 struct Nesting {
-  int64_t depth = 1;  // one more than that of the deepest program inside
-  // With those of the programs inside, each as often as an equation holds it; at most INT64_MAX.
+  int64_t depth = 1;  // 1 plus the depth of the deepest nested program
+  // Including nested programs, each counted once for each equation that holds it. Saturates at
+  // INT64_MAX.
   int64_t num_equations = 0;
 };
 FARCALL_API Nesting nesting_of(const Program& program);
 
-// Raises RESOURCE_EXHAUSTED when programs that equations share would become millions of equations
-// if each were copied to where it runs, as `action` ("compile") would do.
+// Raises RESOURCE_EXHAUSTED if inlining the nested programs would add millions of equations,
+// because equations share these programs. `action` names what needs the inlining: "compile".
 FARCALL_API void check_expansion(const Program& program, std::string_view action);
 
-// Where a variable is read: input `operand` of an equation, or output `operand` of the program.
+// A use of a variable: operand `operand` of an equation, or output `operand` of the program.
 struct Use {
   static constexpr uint32_t kOutput = UINT32_MAX;
   uint32_t equation = kOutput;
@@ -54,13 +55,13 @@ struct Use {
   bool is_output() const { return equation == kOutput; }
   friend bool operator==(const Use&, const Use&) = default;
 };
-// By variable, in order. Operands of calls are uses by the call; the programs inside have variables
-// of their own.
+// The uses of each variable, in program order. Does not look into nested programs, which have their
+// own variables.
 FARCALL_API std::vector<std::vector<Use>> find_users(const Program& program);
 
-// A program that reads other atoms in place of variables; equations whose results nobody reads any
-// more stay. Raises INVALID_ARGUMENT where the result is no valid program: an atom of another type,
-// or one that is defined later.
+// A copy of the program that reads other atoms in place of variables. Equations that become unused
+// are kept. Raises INVALID_ARGUMENT if an atom has another type or is defined later than it is
+// read.
 FARCALL_API ProgramPtr substitute(const Program& program,
                                   const std::unordered_map<uint32_t, Atom>& replacements);
 

@@ -1,5 +1,5 @@
-// Array: an immutable n-dimensional array, concrete (it has memory, of the host or of a device) or
-// traced (it stands for a value of a function that is being transformed or recorded).
+// Array: an immutable n-dimensional array. It is concrete (it has memory, on the host or on a
+// device) or traced (it stands for a value of a function that is being transformed or recorded).
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ class IndexList;
 class Interpreter;
 class PlacedNode;
 
-// What an Array refers to; counted, and immutable once shared.
+// The node that an Array refers to. Reference-counted; immutable once shared.
 class FARCALL_API ArrayNode {
  public:
-  // `storage` is that of an array in the host's memory, a member of the node itself.
+  // `storage`: the memory of an array on the host, owned by the derived class; else null.
   explicit ArrayNode(ShapeDtype type, const Storage* storage = nullptr)
       : storage_(storage), type_(type) {}
   ArrayNode(const ArrayNode&) = delete;
@@ -35,12 +35,12 @@ class FARCALL_API ArrayNode {
   virtual ~ArrayNode();
 
   ShapeDtype type() const { return type_; }
-  // Memory of the host that any device's programs may take. Null for traced and for placed arrays.
+  // Host memory, which programs of every device accept. Null for traced and for placed arrays.
   const Storage* storage() const { return storage_.load(std::memory_order_relaxed); }
-  // Null unless the array was placed.
+  // Null unless this is a PlacedNode that has memory.
   virtual const PlacedNode* placed() const { return nullptr; }
-  // The values in the host's memory where they are known: those of a concrete array, or of a traced
-  // one that is only being differentiated. Null otherwise.
+  // The values in host memory if they are known: for a concrete array, and for a traced array that
+  // is only being differentiated. Null otherwise.
   virtual const Storage* known_values() const { return storage(); }
 
   void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
@@ -63,8 +63,8 @@ class FARCALL_API ConcreteNode : public ArrayNode {
   ConcreteNode(ShapeDtype type, Storage storage)
       : ArrayNode(type, &memory_), memory_(std::move(storage)) {}
 
-  // Gives the memory up: it was donated to a program that wrote over it. Every use of the array's
-  // values raises from now on; no other thread may use it meanwhile.
+  // Releases the memory, which was donated to a program that overwrote it. From now on every use of
+  // the array's values raises. Not thread-safe: no other thread may use the array meanwhile.
   void discard() const {
     storage_.store(nullptr, std::memory_order_relaxed);
     memory_ = Storage();
@@ -74,7 +74,7 @@ class FARCALL_API ConcreteNode : public ArrayNode {
   mutable Storage memory_;
 };
 
-// A weakly typed scalar that keeps the number it was made from, so that meeting a float64 array it
+// A weakly typed scalar that keeps the number it was made from: combined with a float64 array, it
 // becomes a float64 of full precision. Its storage holds the number in the default dtype.
 class FARCALL_API ScalarNode final : public ConcreteNode {
  public:
@@ -115,21 +115,22 @@ constexpr DType dtype_of() {
   }
 }
 
-// A counted reference; copying shares. Using one that was default-constructed or moved from raises.
+// A counted reference to a node; copies share the node. Using a default-constructed or moved-from
+// Array raises FAILED_PRECONDITION.
 class FARCALL_API Array {
  public:
   Array() = default;
-  // Takes over one reference.
+  // Takes ownership of one reference.
   explicit Array(const ArrayNode* node) : node_(node) {}
   Array(ShapeDtype type, Storage storage) : node_(new ConcreteNode(type, std::move(storage))) {}
 
-  // A scalar. Bools, ints and floats of C++ are weakly typed, as Python's are: in arithmetic they
-  // take the dtype of the array they meet.
+  // A scalar. C++ integers and floats are weakly typed, like Python's numbers: in arithmetic they
+  // take the dtype of the other array.
   template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
   Array(T value) : Array(weak_scalar(value)) {}
 
-  // A copy of dense, row-major values. Raises INVALID_ARGUMENT when their number is not the
-  // shape's.
+  // A copy of dense, row-major values. Raises INVALID_ARGUMENT if the number of values does not
+  // match the shape.
   template <class T>
   static Array of(std::span<const T> values, std::span<const int64_t> shape) {
     return copy_of(values.data(), values.size(), ShapeDtype(dtype_of<T>(), shape));
@@ -144,7 +145,8 @@ class FARCALL_API Array {
     const auto size = static_cast<int64_t>(values.size());
     return of(std::span<const T>(values.begin(), values.size()), std::span(&size, 1));
   }
-  // Weakly typed: int32 (int64 where the value needs it), float32, complex64.
+  // A weakly typed scalar: int32 (int64 if the value does not fit), float32 or complex64; the
+  // 64-bit dtypes if the flag x64 is on.
   static Array weak(ScalarNode::Number number);
   // A strongly typed scalar.
   template <class T>
@@ -185,13 +187,14 @@ class FARCALL_API Array {
   int64_t size() const { return type().size(); }
 
   bool is_concrete() const { return node().storage() != nullptr || node().placed() != nullptr; }
-  // Given away to a program that wrote over it.
+  // Whether the memory was donated to a program that overwrote it.
   bool is_deleted() const;
-  // Concrete, or traced with values that are known already, as in eager differentiation.
+  // True for a concrete array, and for a traced one whose values are already known, as in eager
+  // differentiation.
   bool has_known_values() const { return is_concrete() || node().known_values() != nullptr; }
-  // The values in the host's memory; waits for those of a device and copies them there, once.
-  // Raises FAILED_PRECONDITION for a traced array without known values, saying that they are not
-  // known while the function is recorded.
+  // The values in host memory. For an array on a device: waits for the values and copies them to
+  // the host, once. Raises ConcretizationError for a traced array without known values, and
+  // FAILED_PRECONDITION for a deleted one.
   const Storage& storage() const {
     const Storage* storage = node().storage();
     if (!storage) storage = node().known_values();
@@ -200,13 +203,13 @@ class FARCALL_API Array {
   }
   const void* data() const { return storage().data(); }
 
-  // The elements, row-major; raises INVALID_ARGUMENT when T is not the dtype's C++ type.
+  // The elements, row-major. Raises INVALID_ARGUMENT if T is not the dtype's C++ type.
   template <class T>
   std::span<const T> values() const {
     check_dtype(dtype_of<T>());
     return {static_cast<const T*>(data()), static_cast<size_t>(size())};
   }
-  // The value of an array of one element.
+  // The value of an array of one element. Raises INVALID_ARGUMENT for other sizes.
   template <class T>
   T item() const {
     check_single();
@@ -224,7 +227,8 @@ class FARCALL_API Array {
     return indexed(*this, indices);
   }
 
-  // Values for a concrete array ("[[1.0, 2.0], [3.0, 4.0]]", long ones shortened), else its type.
+  // The values of a concrete array, "[[1.0, 2.0], [3.0, 4.0]]", shortened if there are many; the
+  // type of other arrays.
   std::string to_string() const;
 
  private:
@@ -247,7 +251,7 @@ class FARCALL_API Array {
   const ArrayNode* node_ = nullptr;
 };
 
-// Raises the error for an array that was given away.
+// Raises the error for the use of a deleted (donated) array.
 [[noreturn]] FARCALL_API void deleted_array(const Array& array);
 
 }  // namespace farcall

@@ -9,7 +9,7 @@
 
 namespace farcall {
 
-// An equation `jit` that runs `program`.
+// Applies the primitive `jit`, which runs `program`.
 FARCALL_API std::vector<Array> call_program(const ProgramPtr& program,
                                             std::span<const Array> inputs);
 

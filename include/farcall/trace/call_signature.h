@@ -1,4 +1,5 @@
-// What tells calls of one function apart that need programs of their own, and values kept by it.
+// CallSignature: calls of a function with different signatures need different programs.
+// SignatureMap: a cache by signature.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@
 namespace farcall::detail {
 
 struct FARCALL_API CallSignature {
-  TreeDef arguments;              // with static values as nodes
+  TreeDef arguments;              // static values are nodes
   std::vector<ShapeDtype> types;  // of the leaves
-  // The function may ask for the mapped axes around the call, and for flags.
+  // The function may depend on the enclosing mapped axes and on flags.
   std::vector<std::pair<std::string, int64_t>> axes = mapped_axes();
   uint64_t config = config_key();
 
@@ -29,8 +30,8 @@ struct FARCALL_API CallSignature {
   size_t hash() const;
 };
 
-// Values by signature; the one used least recently goes where there are too many. Thread-safe.
-// Signatures are compared, and values die, outside of its lock, because both may run code of users.
+// A least-recently-used cache of values by signature. Thread-safe. Signatures are compared, and
+// values destroyed, outside the lock, because both may run user code.
 template <class Value>
 class SignatureMap {
  public:
@@ -42,7 +43,7 @@ class SignatureMap {
     return find_among(candidates(hash), hash, signature);
   }
 
-  // What is kept for the signature: another value if a thread was faster.
+  // Returns the value kept for the signature: an earlier one if another thread inserted first.
   Pointer insert(CallSignature signature, Pointer value) {
     const size_t hash = signature.hash();
     const auto entry = std::make_shared<const Entry>(Entry{std::move(signature), value});
@@ -51,7 +52,7 @@ class SignatureMap {
       if (Pointer found = find_among(known, hash, entry->signature)) return found;
       std::vector<EntryPtr> displaced;
       const std::lock_guard lock(mutex_);
-      if (entries_.candidates(hash) != known) continue;  // compares the new ones too
+      if (entries_.candidates(hash) != known) continue;  // compare with the new entries too
       displaced = entries_.insert(hash, entry);
       return value;
     }
@@ -68,7 +69,7 @@ class SignatureMap {
     return entries_.info();
   }
 
-  // `visit(value)` must not come back to this.
+  // `visit(value)` runs under the lock: it must not use this map.
   template <class Visit>
   void for_each(const Visit& visit) const {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Calls that reverse mode runs again, in place of keeping what they computed on the way.
+// Checkpoints: calls that reverse mode recomputes instead of keeping their intermediate values.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace farcall {
 
-// What may be kept nevertheless: results of the operations that a policy names, those of jitted
-// functions inside too, but not those inside loops and branches.
+// Which intermediate values are kept anyway: results of the operations that the policy selects,
+// also inside nested jitted functions, but not inside loops and branches.
 //   nothing_saveable                  nothing
 //   everything_saveable               all, as if there were no checkpoint
 //   dots_saveable                     products of matrices, and convolutions
 //   dots_with_no_batch_dims_saveable  products of matrices that have no batch dimensions
-//   save_only_these_names             what checkpoint_name gave one of `names`
-//   save_any_names_but_these          what checkpoint_name gave another name
-//   save_anything_except_these_names  all but what checkpoint_name gave one of these names
+//   save_only_these_names             values that checkpoint_name tagged with one of `names`
+//   save_any_names_but_these          values that checkpoint_name tagged with another name
+//   save_anything_except_these_names  all values except those tagged with one of `names`
 struct SavePolicy {
   std::string name = "nothing_saveable";
   std::vector<std::string> names = {};
@@ -29,13 +29,12 @@ struct CheckpointOptions {
   bool prevent_cse = true;
   SavePolicy policy = {};
 };
-// Calls `function`, recorded first, as a checkpoint. Raises INVALID_ARGUMENT for a policy that
-// there is not.
+// Records `function` and calls it as a checkpoint. Raises INVALID_ARGUMENT for an unknown policy.
 FARCALL_API std::vector<Array> checkpoint(const FlatFunction& function,
                                           std::span<const Array> inputs,
                                           const CheckpointOptions& options = {});
 
-// `x` itself, under a name that policies refer to.
+// Returns `x`, tagged with a name that policies refer to.
 FARCALL_API Array checkpoint_name(const Array& x, const std::string& name);
 
 }  // namespace farcall

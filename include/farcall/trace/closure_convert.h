@@ -1,4 +1,4 @@
-// closure_convert: a function that takes what it closed over as arguments.
+// closure_convert: turns the arrays that a function closes over into arguments.
 #pragma once
 
 #include <span>
@@ -14,16 +14,17 @@
 namespace farcall {
 namespace detail {
 
-// A function as a program of what it closed over and of its arguments.
+// A function as a program. The program's inputs are the closed-over arrays, then the leaves of the
+// arguments.
 struct FARCALL_API ConvertedCall {
   ProgramPtr program;
   TreeDef arguments, result;
-  std::vector<Array> closed_over;  // what the program takes first
-  std::vector<bool> is_hoisted;    // of these, which can have a derivative
+  std::vector<Array> closed_over;  // the first inputs of the program
+  std::vector<bool> is_hoisted;    // by closed-over array: whether it can have a derivative
 
   std::vector<Array> hoisted() const;
-  // The leaves of the result. Raises TypeError for arguments of another structure, and
-  // INVALID_ARGUMENT for another number of hoisted arrays.
+  // Returns the leaves of the result. Raises TypeError if the arguments have another structure, and
+  // INVALID_ARGUMENT if the number of hoisted arrays differs.
   std::vector<Array> run(const TreeDef& tree, std::span<const Array> leaves,
                          std::span<const Array> hoisted) const;
 };
@@ -31,7 +32,8 @@ FARCALL_API ConvertedCall convert_closure(TreeCall& call);
 
 }  // namespace detail
 
-// What closure_convert makes: takes the function's arguments and then the hoisted arrays.
+// The function that closure_convert returns. It takes the hoisted arrays, then the function's
+// arguments.
 template <class Args, class Result>
 class ConvertedFunction {
  public:
@@ -48,8 +50,9 @@ class ConvertedFunction {
   detail::ConvertedCall call_;
 };
 
-// A function without traced floats in its closure, and these. It is recorded for arguments of the
-// types of `args`. Arrays that cannot have a derivative stay in the closure.
+// Returns a function without traced floats in its closure, and those floats: the hoisted arrays.
+// The function is recorded for the types of `args`. Arrays that cannot have a derivative stay in
+// the closure.
 template <class F, detail::Argument... Args>
 requires(detail::takes<F, Args...>()) auto closure_convert(F function, const Args&... args) {
   using All = detail::Arguments<F, Args...>;

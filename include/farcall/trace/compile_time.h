@@ -1,4 +1,4 @@
-// Computing at once with values that are known, in the middle of a function that is recorded.
+// Runs operations on known values immediately while a function is being recorded.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace farcall {
 
-// While it lives, operations of this thread on concrete arrays run at once, where they would
-// otherwise be recorded; those on traced arrays go on as without it. Ends on the thread, and in the
-// order, that it began.
+// During the scope, operations of this thread on concrete arrays run immediately instead of being
+// recorded. Operations on traced arrays are not affected. Scopes must end on the thread that began
+// them, innermost first.
 class FARCALL_API CompileTimeEval {
  public:
   CompileTimeEval();

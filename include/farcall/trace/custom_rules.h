@@ -1,7 +1,7 @@
 // custom_jvp, custom_vjp and custom_vmap of functions over trees, and checkpoint.
 //
-// Cotangents and tangents that a rule gets have no null Arrays, but for values that are neither
-// floats nor complex numbers. Null Arrays in what a rule returns are zero.
+// The tangents and cotangents that a rule receives are null only for values that are neither floats
+// nor complex numbers. A null Array that a rule returns is zero.
 #pragma once
 
 #include <memory>
@@ -27,20 +27,21 @@ struct CustomRuleOptions {
 
 namespace detail {
 
-// What is known of the function when a rule returns: its results, once it has run.
+// Checks what a rule returns against the results of the function, if the function has run.
 class FARCALL_API RuleChecks {
  public:
   explicit RuleChecks(std::string rule) : rule_(std::move(rule)) {}
 
   const std::string& rule() const { return rule_; }
   void set_function(const TreeDef& tree, std::vector<ShapeDtype> types);
-  // Raises when a rule for vmap returns other results than the function, batched along `axes`, one
-  // for each leaf.
+  // Raises unless the vmap rule's results are those of the function, batched along `axes` (one for
+  // each leaf): INVALID_ARGUMENT for a wrong batch dimension, TypeError for other types or another
+  // structure.
   BatchResults check_batch(const TreeDef& tree, std::vector<Array> leaves,
                            std::span<const std::optional<int64_t>> axes, int64_t size) const;
-  // Raises TypeError when a rule returns other results than the function.
+  // Raises TypeError if the rule's results differ from the function's in structure or types.
   void check_results(const TreeDef& tree, std::span<const ShapeDtype> types) const;
-  // Raises TypeError unless these are tangents of values of these types.
+  // Raises TypeError unless `tangents` are tangents of values of `types`.
   void check_tangents(const std::string& which, const TreeDef& wanted,
                       std::span<const ShapeDtype> types, const TreeDef& given,
                       std::span<const Array> tangents) const;
@@ -50,7 +51,7 @@ class FARCALL_API RuleChecks {
   std::optional<std::pair<TreeDef, std::vector<ShapeDtype>>> function_;
 };
 
-// Of a tuple of arguments those that hold arrays.
+// The tuple of those arguments that hold arrays.
 template <class All>
 struct WithArraysOf;
 template <class... Args>
@@ -65,22 +66,23 @@ FARCALL_API TreeDef without_static(const TreeDef& arguments);
 FARCALL_API std::vector<Array> instantiated_tangents(std::span<const Array> tangents,
                                                      std::span<const ShapeDtype> types);
 
-// What a rule for vmap gets: the inputs, batched in front where they are, and where that is.
+// What a vmap rule receives: the inputs with batch dimension 0 if they are batched, and the axes.
 FARCALL_API std::vector<Array> inputs_of_batch(std::span<const Array> inputs,
                                                std::span<const int64_t> axes, int64_t size);
 FARCALL_API VmapOptions options_of_batch(const TreeDef& arguments, std::span<const int64_t> axes,
                                          const BatchAxis& axis);
 
-// One call of a function that brings a rule. Programs keep it, without the arrays of the call.
+// One call of a function with a custom rule. Programs keep it; it does not hold the arrays of the
+// call.
 template <class F, class Args>
 struct RuledCall {
   using Result = ResultOf<F, Args>;
   F function;
   TreeDef arguments;
   RuleChecks checks;
-  TreeDef result = {};  // of the function or the rule, whichever ran last
+  TreeDef result = {};  // structure of the result of the function or rule, whichever ran last
 
-  // `rule` names it in messages.
+  // `rule` names the rule in messages.
   RuledCall(F f, const Args& args, std::string rule)
       : function(std::move(f)), arguments(tree_of(args)), checks(std::move(rule)) {}
 
@@ -94,7 +96,7 @@ struct RuledCall {
   }
 };
 
-// Runs `call` with `rules`, to which the function is added.
+// Runs `call` with `rules`. Sets the name and the function of `rules`.
 template <class Call, class Args>
 auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, CustomCall rules,
                 const Args& arguments) {
@@ -105,7 +107,7 @@ auto call_ruled(const std::shared_ptr<Call>& call, const std::string& name, Cust
   return build<typename Call::Result>(call->result, results);
 }
 
-// Whether rules fit their function; reports what is wrong.
+// Whether rules fit their function; a static_assert reports what is wrong.
 template <class Found, class T, size_t... elements>
 consteval bool is_pair_with() {
   if constexpr (requires { requires std::tuple_size<Found>::value == 2; }) {
@@ -259,8 +261,8 @@ struct CustomVjp {
   }
 
  private:
-  // What a backward rule returned: a tuple with a cotangent for each argument that holds arrays, or
-  // that of the only one.
+  // The leaves of what a backward rule returned: a tuple with a cotangent for each argument that
+  // holds arrays, or the cotangent itself if there is only one such argument.
   template <class All, class Found>
   static std::vector<Array> cotangents_of(const RuleChecks& checks, const TreeDef& arguments,
                                           std::span<const ShapeDtype> types, const Found& found) {
@@ -327,26 +329,26 @@ struct CustomVmap {
 
 }  // namespace detail
 
-// `function` with a rule for forward mode: rule(primals, tangents), tuples with an entry for each
-// argument, returns a pair of the results and their tangents. Reverse mode follows.
+// `function` with a rule for forward mode. rule(primals, tangents) takes tuples with an entry for
+// each argument and returns a pair (results, tangents of the results). Reverse mode is derived from
+// it.
 template <class F, class Rule>
 auto custom_jvp(F function, Rule rule, CustomRuleOptions options = {}) {
   return detail::CustomJvp<F, Rule>{std::move(function), std::move(rule), std::move(options.name)};
 }
 
-// `function` with a rule for reverse mode: forward(args…) returns a pair of the results and of any
-// tree of residuals; backward(residuals, cotangent) returns a tuple with a cotangent for each
-// argument that holds arrays, or that of the only one.
+// `function` with a rule for reverse mode: forward(args…) returns a pair (results, residuals),
+// where the residuals are any tree. backward(residuals, cotangent) returns a tuple with a cotangent
+// for each argument that holds arrays, or the cotangent itself if there is only one such argument.
 template <class F, class Forward, class Backward>
 auto custom_vjp(F function, Forward forward, Backward backward, CustomRuleOptions options = {}) {
   return detail::CustomVjp<F, Forward, Backward>{std::move(function), std::move(forward),
                                                  std::move(backward), std::move(options.name)};
 }
 
-// `function` with a rule for vmap: rule(batch, args…) gets arguments whose batch dimension, where
-// batch.in_axes says that they have one, is the first, and returns the results, batched likewise,
-// or a pair of the results and of their MappedAxes. vmap(f, batch)(args…) is the rule that there
-// would be without one.
+// `function` with a rule for vmap, rule(batch, args…). Arguments that are mapped according to
+// batch.in_axes have batch dimension 0. The rule returns the results with batch dimension 0, or a
+// pair (results, their MappedAxes). Without a custom rule, the rule would be vmap(f, batch)(args…).
 template <class F, class Rule>
 auto custom_vmap(F function, Rule rule, CustomRuleOptions options = {}) {
   return detail::CustomVmap<F, Rule>{std::move(function), std::move(rule), std::move(options.name)};
@@ -368,7 +370,7 @@ struct Checkpointed {
 };
 }  // namespace detail
 
-// `function`, of which reverse mode keeps the arguments alone and computes the rest again.
+// `function` as a checkpoint: reverse mode keeps only the arguments and recomputes the rest.
 template <class F>
 auto checkpoint(F function, CheckpointOptions options = {}) {
   return detail::Checkpointed<F>{std::move(function), std::move(options)};

@@ -1,5 +1,5 @@
-// The flags debug_nans and debug_infs: results that hold a nan or an infinity are errors that name
-// the equation.
+// The flags debug_nans and debug_infs: a nan or an infinity in a result is an error that names the
+// equation.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace farcall {
 
-// A result holds what a flag forbids; Python sees a FloatingPointError.
+// A result holds a value that a flag forbids. Becomes a FloatingPointError in Python.
 class FARCALL_API FloatingPointError : public Error {
  public:
   explicit FloatingPointError(std::string message);
@@ -24,24 +24,24 @@ class FARCALL_API FloatingPointError : public Error {
   [[noreturn]] void raise_with(std::string message) const override;
 };
 
-// Whether results are looked at on this thread.
+// Whether results are checked on this thread.
 inline bool checks_results() { return is_on(Flag::kDebugNans) || is_on(Flag::kDebugInfs); }
 
-// Raises FloatingPointError for a result that holds a forbidden number. A program of more than one
-// equation is then run again, one equation after the other and with its effects, and the first
-// equation with such a result is named, in loops and branches too.
+// Raises FloatingPointError for a result that holds a forbidden value. To find the equation, a
+// program of more than one equation is run again, one equation at a time and with its effects, also
+// inside loops and branches. The error names the first equation with such a result.
 FARCALL_API void check_results(const Program& program, std::span<const Array> inputs,
                                std::span<const Array> results);
-// The same for results of one operation on the spot.
+// The same for the results of one operation that was run directly.
 FARCALL_API void check_results(std::string_view operation, std::span<const Array> results);
 
-// How a primitive that holds programs runs them one by one: calls `run` for each, in order, with
-// its operands. Programs that are called with the operands of the equation need none.
+// How a primitive that holds programs runs them: calls `run` for each program, in order, with its
+// operands. A primitive that calls one program with the operands of the equation needs no rule.
 using RunProgram =
     std::function<std::vector<Array>(const Program& program, std::span<const Array> inputs)>;
 using StepRule = void (*)(const Params* params, std::span<const Array> operands,
                           const RunProgram& run);
-// By the name of the primitive; set when the library is loaded.
+// Registers the rule for the primitive of this name; called when the library is loaded.
 FARCALL_API void set_step_rule(std::string_view primitive, StepRule rule);
 
 }  // namespace farcall

@@ -1,8 +1,8 @@
-// Derivatives of functions over trees: grad, jvp, vjp and what is made of them.
+// Derivatives of functions over trees: grad, jvp, vjp, linearize and linear_transpose.
 //
-// Arrays that are neither floats nor complex numbers have no tangents; theirs are null Arrays, and
-// a null Array that is given for a tangent or cotangent is zero. Static parts of trees stay what
-// they are in tangents.
+// Arrays that are neither floats nor complex numbers have no tangents: their tangents are null
+// Arrays. Other null tangents and cotangents are zero. Trees of tangents have the same static
+// parts.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ namespace farcall {
 
 struct GradOptions {
   bool holomorphic = false;  // the derivative of a holomorphic function of complex numbers
-  bool allow_int = false;    // integers among the chosen arguments, which get null Arrays
+  bool allow_int = false;    // allow integer arguments, whose gradients are null Arrays
 };
 
 namespace detail {
 
-// A function that is differentiated, with what it returns beside its result.
+// A call of a function that is differentiated; keeps the auxiliary data that it returns.
 template <class F, class Args, bool kHasAux>
 class Differentiable final : public TreeCallOf<F, Args> {
   using Base = TreeCallOf<F, Args>;
@@ -55,7 +55,7 @@ class Differentiable final : public TreeCallOf<F, Args> {
   Result result_of(std::span<const Array> leaves) const {
     return Base::template result_of<Result>(leaves);
   }
-  // The value, with the auxiliary data behind it where there are any.
+  // The value, followed by the auxiliary data if there are any.
   template <class T>
   auto with_aux(T value) {
     if constexpr (kHasAux) {
@@ -89,12 +89,12 @@ class Differentiable final : public TreeCallOf<F, Args> {
   std::optional<Aux> aux_;
 };
 
-// The arguments, by number, that a derivative is with respect to.
+// The numbers of the arguments to differentiate with respect to.
 template <int... numbers>
 struct Argnums {
   static constexpr bool kIsSingle = sizeof...(numbers) == 1;
 
-  // By position among the arguments.
+  // Their positions; negative numbers count from the last argument.
   template <class Args>
   static consteval std::array<int, sizeof...(numbers)> positions() {
     constexpr int kCount = static_cast<int>(std::tuple_size_v<Args>);
@@ -112,7 +112,7 @@ struct Argnums {
       static_cast<size_t>(numbers < 0 ? numbers + static_cast<int>(std::tuple_size_v<Args>)
                                       : numbers),
       Args>...>;
-  // A tuple of the chosen arguments, or the one alone.
+  // A tuple of the chosen arguments, or the argument itself if there is one.
   template <class Args>
   using Tree = std::conditional_t<kIsSingle, std::tuple_element_t<0, Chosen<Args>>, Chosen<Args>>;
 
@@ -126,23 +126,25 @@ struct Argnums {
 template <>
 struct Argnums<> : Argnums<0> {};
 
-// The leaves of the chosen arguments out of those of all.
+// Selects the leaves of the chosen arguments from the leaves of all arguments.
 FARCALL_API std::vector<Array> leaves_of(const TreeCall& call, std::span<const int> positions,
                                          std::span<const Array> all);
 
 struct Gradient {
   Array value;
-  std::vector<Array> cotangents;  // by leaf of the call
+  std::vector<Array> cotangents;  // by leaf of the arguments
 };
-// With respect to the leaves that vary, of a function that returns one leaf.
+// The gradient with respect to the leaves that vary. The function must return one leaf.
 FARCALL_API Gradient call_grad(LeafCall& call, const std::vector<bool>& varies,
                                const GradOptions& options);
 
-// Tangents of `primals`, checked and of their types.
+// Checks tangents of values of structure `wanted` and of these types, and converts weakly typed
+// ones to them. Raises TypeError or INVALID_ARGUMENT, naming `what`.
 FARCALL_API std::vector<Array> tangents_of(const std::string& what, const TreeDef& wanted,
                                            std::span<const ShapeDtype> types, const TreeDef& given,
                                            std::vector<Array> tangents);
-// Zeros for null tangents of values that have any; weakly typed where these are.
+// Replaces null tangents by zeros, except for types without tangents. Tangents of weakly typed
+// values are weakly typed.
 FARCALL_API std::vector<Array> instantiated(std::vector<Array> tangents,
                                             std::span<const ShapeDtype> types);
 FARCALL_API JvpResults call_jvp(TreeCall& call, const TreeDef& tree, std::vector<Array> tangents);
@@ -156,10 +158,11 @@ struct FARCALL_API LinearCall {
   std::vector<Array> forward(const TreeDef& tree, std::vector<Array> tangents) const;
   std::vector<Array> backward(const TreeDef& tree, std::vector<Array> cotangents) const;
 };
-// The leaves of the results, and the derivative.
+// Returns the leaves of the result, and the derivative.
 FARCALL_API std::pair<std::vector<Array>, LinearCall> call_linearize(TreeCall& call);
 FARCALL_API LinearCall call_linear_transpose(TreeCall& call);
-// The function as a linear map of arrays of these types.
+// The function as a linear map of arrays of these types. Raises TypeError if an input or result has
+// no tangents.
 FARCALL_API LinearMap linear_map_of(LeafCall& call, const std::vector<ShapeDtype>& types);
 
 // ---- grad ----
@@ -204,12 +207,12 @@ auto jvp_of_trees(F& function, const std::tuple<Primals...>& primals,
   return call.with_aux(call.result_of(results.primals), call.result_of(results.tangents));
 }
 
-// From linearize: takes tangents of the arguments, gives those of the results.
+// What linearize returns: maps tangents of the arguments to tangents of the results.
 template <class Args, class Result>
 class Pushforward {
  public:
   explicit Pushforward(LinearCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a map.
+  // Moving copies: a moved-from object remains usable.
   Pushforward(const Pushforward&) = default;
   Pushforward& operator=(const Pushforward&) = default;
   template <class... Tangents>
@@ -222,13 +225,13 @@ class Pushforward {
   LinearCall call_;
 };
 
-// From vjp and linear_transpose: takes a cotangent of the result, gives a tuple of those of the
-// arguments.
+// What vjp and linear_transpose return: maps a cotangent of the result to a tuple of cotangents of
+// the arguments.
 template <class Args, class Result>
 class Pullback {
  public:
   explicit Pullback(LinearCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a map.
+  // Moving copies: a moved-from object remains usable.
   Pullback(const Pullback&) = default;
   Pullback& operator=(const Pullback&) = default;
   Args operator()(const Result& cotangent) const {
@@ -251,9 +254,9 @@ auto linearize_trees(const char* where, F& function, const Args&... args) {
 
 }  // namespace detail
 
-// The gradient of a function that returns a scalar, with respect to its first argument, or to those
-// named: grad<1>(f), and grad<0, 2>(f), which gives a tuple. With `has_aux` the function returns a
-// pair of the scalar and of auxiliary data, and the result is the pair of the gradient and these.
+// The gradient of a function that returns a scalar, with respect to its first argument or to the
+// given ones: grad<1>(f), or grad<0, 2>(f), which returns a tuple. With `has_aux` the function
+// returns a pair (scalar, auxiliary data), and the result is a pair (gradient, auxiliary data).
 template <int... argnums, class F>
 auto grad(F function, GradOptions options = {}) {
   return detail::GradOf<F, detail::Argnums<argnums...>, false, false>{std::move(function), options};
@@ -263,7 +266,7 @@ auto grad(F function, HasAux, GradOptions options = {}) {
   return detail::GradOf<F, detail::Argnums<argnums...>, true, false>{std::move(function), options};
 }
 
-// The same with the value: a pair (value, gradient), or ((value, auxiliary), gradient).
+// The same with the value: returns (value, gradient), or ((value, auxiliary), gradient).
 template <int... argnums, class F>
 auto value_and_grad(F function, GradOptions options = {}) {
   return detail::GradOf<F, detail::Argnums<argnums...>, false, true>{std::move(function), options};
@@ -273,8 +276,8 @@ auto value_and_grad(F function, HasAux, GradOptions options = {}) {
   return detail::GradOf<F, detail::Argnums<argnums...>, true, true>{std::move(function), options};
 }
 
-// The results at `primals`, and their derivative in the direction of `tangents`, tuples with an
-// entry for each argument: (results, tangents), or (results, tangents, auxiliary).
+// The results at `primals`, and their derivative in the direction of `tangents`. Both are tuples
+// with an entry for each argument. Returns (results, tangents), or (results, tangents, auxiliary).
 template <class F, class... Primals, class... Tangents>
 requires(detail::takes<F, Primals...>() && detail::takes<F, Tangents...>()) auto jvp(
     F function, const std::tuple<Primals...>& primals, const std::tuple<Tangents...>& tangents) {
@@ -288,8 +291,7 @@ requires(detail::takes<F, Primals...>() &&
   return detail::jvp_of_trees<F, true>(function, primals, tangents);
 }
 
-// The results, and the function that pulls cotangents of the results back to those of the
-// arguments.
+// The results, and the function that maps cotangents of the results to cotangents of the arguments.
 template <class F, class... Args>
 requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&& detail::takes<F, Args...>()) auto vjp(
     F function, const Args&... args) {
@@ -301,7 +303,7 @@ requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto vjp(F function
   return detail::linearize_trees<detail::Pullback, true>("vjp", function, args...);
 }
 
-// The results, and the derivative there as a function of tangents.
+// The results, and the derivative at the arguments as a function of tangents.
 template <class F, class... Args>
 requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
              detail::takes<F, Args...>()) auto linearize(F function, const Args&... args) {
@@ -313,7 +315,7 @@ requires(detail::OverTrees<F>&& detail::takes<F, Args...>()) auto linearize(F fu
   return detail::linearize_trees<detail::Pushforward, true>("linearize", function, args...);
 }
 
-// The transpose of a function that is linear. Of the arguments only the types matter.
+// The transpose of a linear function. Only the types of the arguments matter.
 template <class F, class... Args>
 requires(detail::OverTrees<F>&& detail::kHaveNoTag<Args...>&&
              detail::takes<F, Args...>()) auto linear_transpose(F function, const Args&... args) {

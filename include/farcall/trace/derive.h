@@ -1,5 +1,5 @@
 // Transformations of whole programs, for primitives that hold programs: calls, loops, branches.
-// Results are kept with the program, so that deriving the same thing again gives the same program.
+// Results are cached with the program: the same derivation returns the same program.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 namespace farcall {
 
 // Forward mode. Inputs: those of the program, then the tangents of the inputs that vary. Outputs:
-// those of the program, then the tangents of those outputs that vary. Outputs named by `force` vary
-// whether they would or not.
+// those of the program, then the tangents of those outputs that vary. Outputs in `force` always
+// count as varying.
 struct ProgramJvp {
   ProgramPtr program;
   std::vector<bool> varies;  // by output
@@ -20,8 +20,8 @@ struct ProgramJvp {
 FARCALL_API ProgramJvp jvp_program(const ProgramPtr& program, const std::vector<bool>& varies,
                                    const std::vector<bool>& force = {});
 
-// Batching. Inputs have their batch dimension where `axes` says; outputs have it in front, or none
-// where that is possible and `force` does not ask for one.
+// Batching. `axes` gives the batch dimensions of the inputs. Outputs have batch dimension 0, or
+// none if that is possible and `force` does not ask for one.
 struct ProgramBatch {
   ProgramPtr program;
   std::vector<bool> is_batched;  // by output
@@ -30,9 +30,10 @@ FARCALL_API ProgramBatch batch_program(const ProgramPtr& program, const BatchAxi
                                        std::vector<int64_t> axes,
                                        const std::vector<bool>& force = {});
 
-// What can be computed from the known inputs, and the rest. `known`: known inputs to known outputs
-// (those with is_unknown false) and then residuals. `unknown`: residuals, then unknown inputs, to
-// unknown outputs. Outputs named by `force` are unknown whether they would or not.
+// Partial evaluation: the part that can be computed from the known inputs, and the rest. `known`
+// maps the known inputs to the known outputs (is_unknown is false), then the residuals. `unknown`
+// maps the residuals, then the unknown inputs, to the unknown outputs. Outputs in `force` always
+// count as unknown.
 struct ProgramSplit {
   ProgramPtr known, unknown;
   std::vector<bool> is_unknown;  // by output
@@ -42,9 +43,9 @@ FARCALL_API ProgramSplit split_program(const ProgramPtr& program,
                                        const std::vector<bool>& is_unknown,
                                        const std::vector<bool>& force = {});
 
-// The transpose of a program that is linear in some inputs. Inputs: the others, then the cotangents
-// of the outputs that have one. Outputs: the cotangents of those linear inputs that have one, or of
-// all if `all`, zeros included.
+// The transpose of a program that is linear in some inputs. Inputs: the inputs that are not linear,
+// then the cotangents of the outputs that have one. Outputs: the cotangents of the linear inputs
+// that have one; with `all`, of all linear inputs, zeros included.
 struct ProgramTranspose {
   ProgramPtr program;
   std::vector<bool> has_cotangent;  // by input
@@ -64,7 +65,7 @@ std::vector<T> select(std::span<const T> items, const std::vector<bool>& flags,
   }
   return result;
 }
-// The reverse: one item for each flag, from the one list or the other.
+// The reverse: one item for each flag, from `if_true` or `if_false`.
 template <class T>
 std::vector<T> merge(const std::vector<bool>& flags, std::span<const T> if_true,
                      std::span<const T> if_false) {
@@ -75,7 +76,7 @@ std::vector<T> merge(const std::vector<bool>& flags, std::span<const T> if_true,
   }
   return result;
 }
-// Null where the flag is false, and the items in order elsewhere.
+// One array for each flag: the next item if the flag is true, else null.
 FARCALL_API std::vector<Array> scatter_arrays(const std::vector<bool>& flags,
                                               std::span<const Array> items);
 // Which arrays are not null.

@@ -1,10 +1,10 @@
 // The interpreter stack: what happens when an operation is applied to arrays.
 //
-// Each thread has a current interpreter. At the bottom stands the evaluator, which runs an
-// operation at once. A transformation puts its own interpreter in its place while it calls the
-// user's function, and hands what it computes to the interpreter below (its parent): recording
-// writes equations, batching and differentiation apply the primitive's rule. Arrays of an
-// interpreter that has ended are refused wherever they turn up again.
+// Each thread has a current interpreter. At the bottom of the stack is the evaluator, which runs
+// operations immediately. A transformation makes its own interpreter current while it calls the
+// user's function. Recording writes equations; batching and differentiation apply the primitive's
+// rule, whose operations run under the interpreter below (the parent). An array of an interpreter
+// that has ended raises an error wherever it is used.
 #pragma once
 
 #include <memory>
@@ -30,14 +30,14 @@ class FARCALL_API Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  // Results of one operation on arrays that are concrete or of an interpreter in use.
+  // Applies one operation. The inputs are concrete, or belong to an interpreter on the stack.
   virtual std::vector<Array> process(const Primitive& primitive, const ParamsPtr& params,
                                      std::span<const Array> inputs) = 0;
-  // Results of a function that brings rules of its own; see custom.h.
+  // Calls a function with custom rules; see custom.h.
   virtual std::vector<Array> process_custom(const CustomCallPtr& call,
                                             std::span<const Array> inputs) = 0;
 
-  // Tells interpreters apart, ended ones included.
+  // Unique among all interpreters of the process, including those that have ended.
   uint64_t id() const { return id_; }
   // Null for the evaluator. Outlives this.
   Interpreter* parent() const { return parent_; }
@@ -52,7 +52,7 @@ class FARCALL_API Interpreter {
   Interpreter* parent_;
 };
 
-// What arrays of a transformation refer to.
+// The node of a traced array.
 class FARCALL_API TracedNode : public ArrayNode {
  public:
   TracedNode(ShapeDtype type, const Interpreter& interpreter)
@@ -68,14 +68,15 @@ FARCALL_API Interpreter& current_interpreter();
 // parameters and input types, and executes it.
 FARCALL_API Interpreter& evaluator();
 
-// Forgets the programs that the evaluator has compiled; those that run now live until they end.
+// Drops the programs that the evaluator has compiled. Programs that are running live until they
+// end.
 FARCALL_API void clear_evaluator_cache();
 FARCALL_API CacheInfo evaluator_cache_info();
 
-// Whether operations on this thread happen at once, no function being recorded or transformed.
+// Whether operations on this thread run immediately: no function is being recorded or transformed.
 FARCALL_API bool is_evaluating();
 
-// Makes an interpreter current on this thread for the life of the scope.
+// Makes an interpreter current on this thread during the scope.
 class FARCALL_API InterpreterScope {
  public:
   explicit InterpreterScope(Interpreter& interpreter);
@@ -94,17 +95,18 @@ FARCALL_API std::vector<Array> bind_primitive(const Primitive& primitive, const 
 FARCALL_API Array bind_one(const Primitive& primitive, const ParamsPtr& params,
                            std::span<const Array> inputs);
 
-// Raises the error for a traced array that outlived its interpreter; `where` says where it turned
-// up: "while f was recorded".
+// Raises the error for a traced array that outlived its interpreter. `where` says where it was
+// used: "while f was recorded".
 [[noreturn]] FARCALL_API void leaked_array(const Array& array, std::string_view where);
 
-// The line of the user's code, for equations and messages. A front end (Python) installs a function
-// that finds it; null by default.
+// Finds the current line of the user's code, for equations and messages. Installed by a front end
+// (Python); null by default.
 using LocationProvider = SourceLocationPtr (*)();
 FARCALL_API void set_location_provider(LocationProvider provider);
 FARCALL_API SourceLocationPtr current_location();
 
-// Gives what is recorded in this scope the location of the equation that it comes from.
+// Equations recorded during the scope get this location (if not null): that of the equation they
+// are derived from.
 class FARCALL_API LocationScope {
  public:
   explicit LocationScope(const SourceLocationPtr& location);

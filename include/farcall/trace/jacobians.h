@@ -15,8 +15,8 @@
 namespace farcall {
 namespace detail {
 
-// Of one leaf of the result: the blocks of the Jacobian by leaf of the call, and their types. Those
-// of leaves that do not vary mean nothing, those of leaves without tangents are null.
+// The blocks of the Jacobian for one leaf of the result, by leaf of the arguments, and their types.
+// Blocks of leaves that do not vary are unspecified; blocks of leaves without tangents are null.
 struct JacobianRow {
   std::vector<Array> blocks;
   std::vector<ShapeDtype> types;
@@ -31,7 +31,7 @@ FARCALL_API std::vector<Array> blocks_of(const TreeCall& call, std::span<const i
                                          const JacobianRows& rows);
 
 // A tree of type T with trees of type Inner in place of its arrays. A struct becomes a tuple of its
-// members, as they have another type.
+// members, because their types change.
 template <class T, class Inner>
 struct Nested {
   using type = T;
@@ -90,8 +90,9 @@ struct JacobianOf {
 
 }  // namespace detail
 
-// The Jacobian, in forward or in reverse mode: the result's tree with the arguments' in place of
-// its arrays. A block has the dimensions of the result's array, then those of the argument's.
+// The Jacobian, in forward or reverse mode: the tree of the result with a tree of the arguments in
+// place of each array. The shape of a block is that of the result's array, then that of the
+// argument's.
 template <int... argnums, class F>
 auto jacfwd(F function, GradOptions options = {}) {
   return detail::JacobianOf<F, detail::Argnums<argnums...>, false, true>{std::move(function),
@@ -113,7 +114,7 @@ auto jacrev(F function, HasAux, GradOptions options = {}) {
                                                                          options};
 }
 
-// The second derivatives, forward over reverse mode.
+// The Hessian, by forward over reverse mode.
 template <int... argnums, class F>
 auto hessian(F function, GradOptions options = {}) {
   return jacfwd<argnums...>(jacrev<argnums...>(std::move(function), options), options);

@@ -26,9 +26,8 @@
 
 namespace farcall {
 
-// Executables of the host by the types of their inputs. Lookups take no lock; any thread may add.
-// It holds kMaxSize at most, which stay until the cache dies: a bounded cache behind it serves the
-// others.
+// Executables of the host by the types of their inputs. Thread-safe; lookups take no lock. Holds at
+// most kMaxSize entries, which live as long as the cache; ProgramCache serves the others.
 class FARCALL_API SignatureCache {
  public:
   static constexpr size_t kMaxSize = 256;
@@ -38,10 +37,10 @@ class FARCALL_API SignatureCache {
   SignatureCache(const SignatureCache&) = delete;
   SignatureCache& operator=(const SignatureCache&) = delete;
 
-  // Null when there is none yet. The caller has seen that is_call_on_host(inputs).
+  // Null if there is none. Requires is_call_on_host(inputs).
   const Executable* find(std::span<const Array> inputs) const;
-  // The executable kept for these types, which is another one if a thread was faster; null where
-  // the cache is full.
+  // Returns the executable kept for these types: an earlier one if another thread inserted first,
+  // null if the cache is full.
   const Executable* insert(std::shared_ptr<const Executable> executable);
   size_t size() const;
 
@@ -58,37 +57,38 @@ using Executor = void (*)(const Executable& executable, std::span<const Storage*
                           std::span<Storage> outputs, const ExecutionOptions& options);
 FARCALL_API void set_executor(Executor executor);
 
-// Runs an executable on its device, where inputs that lie elsewhere are moved. The results are
-// committed to it if an input is, or with `is_committed`. Raises INVALID_ARGUMENT unless the arrays
-// have its input types.
+// Runs an executable on its device; inputs on other devices are moved there. The results are
+// committed to the device if an input is committed, or with `is_committed`. Raises INVALID_ARGUMENT
+// unless the arrays have the executable's input types.
 FARCALL_API std::vector<Array> run(const Executable& executable, std::span<const Array> inputs,
                                    const ExecutionOptions& options = {}, bool is_committed = false);
-// The same; inputs that were donated when it was compiled, and that the run wrote over, are
-// deleted.
+// The same, but deletes inputs that were donated when the program was compiled and that the run
+// overwrote.
 FARCALL_API std::vector<Array> run_donating(const Executable& executable,
                                             std::span<const Array> inputs,
                                             bool is_committed = false);
 
 struct JitOptions {
   std::string name = {};
-  // Arguments whose memory may be used for results. An array whose memory was used is deleted;
-  // memory that anybody else holds is left alone.
+  // Donated arguments: their memory may be used for results. An array whose memory was used is
+  // deleted. Memory that has other owners is not used.
   std::vector<int64_t> donate_argnums = {};
-  // Where it runs; null: as place_of_call() says.
+  // Where the function runs; null: place_of_call() decides.
   const Device* device = nullptr;
 };
 
 namespace detail {
 
-// The programs of a function over trees, by the types, structure and static parts of its arguments.
-// Thread-safe.
+// Caches the programs of a function over trees by types, structure and static parts of its
+// arguments. Thread-safe.
 class FARCALL_API CompiledTrees {
  public:
   explicit CompiledTrees(JitOptions options);
 
   std::string where() const;
-  // The leaves of the result, whose structure `call` tells afterwards. `type` is that of the tuple
-  // of arguments. With `is_fixed` types alone tell all structures, and find() finds the program.
+  // Returns the leaves of the result; call.result() is its structure afterwards. `type` is the type
+  // of the tuple of arguments. `is_fixed`: the C++ types determine the structures, so that find()
+  // can find the program.
   std::vector<Array> operator()(TreeCall& call, const std::type_info& type, bool is_fixed) const;
   const Executable* find(std::span<const Array> leaves) const {
     return is_call_on_host(leaves) ? fixed_.find(leaves) : nullptr;
@@ -121,7 +121,8 @@ consteval size_t count_leaves() {
   }
 }
 
-// Static arguments are kept, so that one that points to what somebody else owns is refused.
+// The cache keeps static arguments, so an argument that points to memory that it does not own is
+// refused.
 template <class T>
 inline constexpr bool kOwnsItself =
     !std::is_same_v<T, std::string_view> &&
@@ -137,7 +138,7 @@ class Jitted {
   using Parameters = detail::Parameters<F>;
   Jitted(F function, JitOptions options)
       : state_(std::make_shared<State>(std::move(function), std::move(options))) {}
-  // Copies share what was compiled. Moving copies, so that none is left without a function.
+  // Copies share the compiled programs. Moving copies: a moved-from object remains usable.
   Jitted(const Jitted&) = default;
   Jitted& operator=(const Jitted&) = default;
 
@@ -150,7 +151,7 @@ class Jitted {
     if constexpr (kIsFixed) {
       if (is_evaluating()) {
         constexpr size_t kCount = count_leaves<All>();
-        Array leaves[kCount + 1];  // one more: an array of size zero is not C++
+        Array leaves[kCount + 1];  // one more: C++ has no arrays of size zero
         collect<All>(leaves, std::index_sequence_for<Args...>(), args...);
         const std::span<const Array> inputs(leaves, kCount);
         if (const Executable* executable = state_->compiled.find(inputs)) {
@@ -163,8 +164,8 @@ class Jitted {
     return call.result_of(leaves);
   }
 
-  // The program for such arguments, and what it compiles to, as values. Under a transformation it
-  // must not depend on what is traced there.
+  // Returns the program for such arguments, which can be inspected and compiled. Raises
+  // LeakedTracerError if the function closes over traced arrays.
   template <Argument... Args>
   requires(takes<F, Args...>()) auto lower(const Args&... args) const {
     using All = Kept<Args...>;
@@ -172,9 +173,10 @@ class Jitted {
     return Lowered<All, ResultOf<F, All>>(state_->compiled.lower(call, typeid(All)));
   }
 
-  // How many programs it holds.
+  // Number of programs in the cache.
   size_t cache_size() const { return cache_info().size; }
-  // The same, and how many it had to make and to forget; set_cache_limit() is the most it holds.
+  // The same with the numbers of programs that were added and evicted; set_cache_limit() sets the
+  // limit.
   CacheInfo cache_info() const { return state_->compiled.cache_info(); }
 
  private:
@@ -207,15 +209,15 @@ class Jitted {
 
 }  // namespace detail
 
-// A compiled version of `function`: compiled once for each combination of the types, structures and
-// static parts of its arguments. A parameter of a type that holds no arrays is static: the function
+// A compiled version of `function`. It is compiled once for each combination of types, structures
+// and static parts of the arguments. A parameter whose type holds no arrays is static: the function
 // is compiled for each value.
 template <class F>
 auto jit(F function, JitOptions options = {}) {
   return detail::Jitted<F>(std::move(function), std::move(options));
 }
 
-// make_jaxpr(f)(args…) is the program that `function` makes of such arguments.
+// make_jaxpr(f)(args…) returns the program that `function` records for such arguments.
 template <class F>
 auto make_jaxpr(F function) {
   return [function = std::move(function)]<detail::Argument... Args>(

@@ -1,5 +1,5 @@
-// A call of a function of any arguments, C++'s or Python's, as one of flat lists of the arrays in
-// them: its leaves. What transformations check and compute is written for these.
+// A call of a C++ or Python function as a function of flat lists of arrays: the leaves of its
+// arguments and of its result. Transformations are written for such calls.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace farcall::detail {
 
 class FARCALL_API LeafCall {
  public:
-  // `where` names who asks, in messages.
+  // `where` names the transformation in messages: "grad".
   LeafCall(std::string where, std::vector<Array> leaves)
       : where_(std::move(where)), leaves_(std::move(leaves)) {}
   virtual ~LeafCall();
@@ -25,18 +25,18 @@ class FARCALL_API LeafCall {
   const std::string& where() const { return where_; }
   const std::vector<Array>& leaves() const { return leaves_; }
 
-  // Calls the function. A null array stands for that of the call.
+  // Calls the function. A null input stands for the leaf of the call.
   std::vector<Array> operator()(std::span<const Array> inputs);
-  // Refers to this.
+  // The result refers to this.
   FlatFunction as_function() {
     return [this](std::span<const Array> inputs) { return (*this)(inputs); };
   }
 
   // "argument 0.weights"
   virtual std::string argument_name(size_t leaf) const = 0;
-  // The same with the parameter's name where the function tells it: "argument weights".
+  // The same with the parameter's name if it is known: "argument weights".
   virtual std::string parameter_name(size_t leaf) const { return argument_name(leaf); }
-  // Of what the function returned last: "result[1]".
+  // Names a leaf of the last result: "result[1]".
   virtual std::string result_name(size_t leaf) const = 0;
 
  protected:

@@ -1,5 +1,5 @@
-// jit(f).lower(args…) and what it compiles to: a program and an executable that know the trees of
-// their arguments and results.
+// jit(f).lower(args…) and its compile(): a program and an executable, with the structures of their
+// arguments and results.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ struct FARCALL_API LoweredCall {
   ProgramPtr program;
   TreeDef arguments, result;
   std::vector<bool> donated;       // by leaf of the arguments
-  const Device* device = nullptr;  // null: the default, when it is compiled
+  const Device* device = nullptr;  // null: the default device at the time of compile()
 
   std::shared_ptr<const Executable> compile() const;
-  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types,
-  // which `name_of` names: "argument 0".
+  // Runs the executable. Raises TypeError for arguments of another structure or of other types.
+  // `name_of` names an argument in messages: "argument 0".
   std::vector<Array> run(const Executable& executable, const TreeDef& tree,
                          std::span<const Array> leaves,
                          const std::function<std::string(size_t leaf)>& name_of) const;
@@ -34,19 +34,19 @@ struct FARCALL_API LoweredCall {
 
 }  // namespace detail
 
-// What Lowered and Compiled tell alike.
+// What Lowered and Compiled have in common.
 class FARCALL_API LoweredProgram {
  public:
   explicit LoweredProgram(detail::LoweredCall call) : call_(std::move(call)) {}
-  // Moving copies, so that none is left without a program.
+  // Moving copies: a moved-from object remains usable.
   LoweredProgram(const LoweredProgram&) = default;
   LoweredProgram& operator=(const LoweredProgram&) = default;
 
-  // Its cost(), equations and drawing: program/program.h and its neighbours.
+  // For its cost, equations and drawing, see the headers of program/.
   const ProgramPtr& program() const { return call_.program; }
-  // As to_text() prints it.
+  // The program's text, as to_text() prints it.
   std::string as_text() const;
-  // Of the tuple of arguments, and of the result.
+  // The structures of the tuple of arguments, and of the result.
   const TreeDef& in_tree() const { return call_.arguments; }
   const TreeDef& out_tree() const { return call_.result; }
 
@@ -62,8 +62,8 @@ class Compiled : public LoweredProgram {
   Compiled(const Compiled&) = default;
   Compiled& operator=(const Compiled&) = default;
 
-  // Never records or compiles. Raises TypeError for arguments of other types or of another
-  // structure than it was lowered for; static ones must be equal.
+  // Never records or compiles. Raises TypeError unless the arguments have the types and the
+  // structure that it was lowered for; static arguments must be equal.
   template <detail::Argument... T>
   Result operator()(const T&... args) const {
     const Args all{args...};

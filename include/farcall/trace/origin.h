@@ -1,5 +1,4 @@
-// Where traced arrays come from, for messages: the function that is traced, its argument, the
-// user's line.
+// The origin of traced arrays, for messages: the traced function, its argument, the user's line.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@
 
 namespace farcall {
 
-// Says, while the current interpreter traces a function, how messages name the function and its
-// inputs. What `inputs` and `name` refer to must live as long as the scope.
+// Declares how messages name the function that the current interpreter traces, and its inputs.
+// `inputs` and what `name` refers to must outlive the scope.
 class FARCALL_API TracedCallScope {
  public:
   using InputName = std::function<std::string(size_t input)>;  // "argument x.weights"
@@ -34,12 +33,12 @@ class FARCALL_API TracedCallScope {
 // Why the values of a traced array are not known: "its values are not known while jit(f) is traced;
 // it was made by gt at model.py:3 (f), from argument x".
 FARCALL_API std::string why_unknown(const Array& array);
-// What makes them known: "make argument x static (static_argnums), or call this part outside
-// jit(f)".
+// What the user can do to know them: "make argument x static (static_argnums), or call this part
+// outside jit(f)".
 FARCALL_API std::string how_to_know(const Array& array);
 
-// Of which function an array is that outlived it, and where it was made: "it was made at
-// model.py:3 (f), while jit(f) was traced". Empty where neither is known.
+// Where an array that outlived its traced function was made: "it was made at model.py:3 (f), while
+// jit(f) was traced". Empty if neither line nor function is known.
 FARCALL_API std::string origin_of_leak(const Array& array);
 
 }  // namespace farcall

@@ -1,4 +1,4 @@
-// Placement: on which device an array lies, and on which one a call runs.
+// Placement: the device of an array, and the device on which a call runs.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace farcall {
 
-// A concrete array that was put on a device by name (committed), or that a program made on another
-// device than the host's.
+// A concrete array that was put on a device explicitly (committed), or that a program computed on a
+// device other than the host.
 class FARCALL_API PlacedNode final : public ArrayNode {
  public:
   PlacedNode(ShapeDtype type, Storage memory, bool is_committed)
@@ -27,7 +27,7 @@ class FARCALL_API PlacedNode final : public ArrayNode {
   const Storage* known_values() const override;
   const Storage& memory() const { return memory_; }
   bool is_committed() const { return is_committed_; }
-  // As ConcreteNode's.
+  // Like ConcreteNode::discard().
   void discard() const;
 
  private:
@@ -37,42 +37,45 @@ class FARCALL_API PlacedNode final : public ArrayNode {
   mutable Storage on_host_;
 };
 
-// An array of this memory. On the host, and not committed, it is an ordinary one.
+// Makes an array of this memory. It is an ordinary array if the memory is on the host and not
+// committed.
 FARCALL_API Array placed_array(ShapeDtype type, Storage memory, bool is_committed);
 
-// The memory of a concrete array, wherever it lies.
+// The memory of a concrete array, on any device.
 FARCALL_API const Storage& memory_of(const Array& array);
-// Gives the memory of a concrete array up: it was donated to a program that wrote over it. Every
-// use of its values raises from now on; no other thread may use it meanwhile.
+// Releases the memory of a concrete array, which was donated to a program that overwrote it. From
+// now on every use of its values raises. Not thread-safe: no other thread may use the array
+// meanwhile.
 FARCALL_API void discard(const Array& array);
-// Where a concrete array lies; of one that is spread over several devices, the first of them.
+// The device of a concrete array; the first device if the array is sharded over several.
 FARCALL_API const Device& device_of(const Array& array);
-// Whether it was put there by name, or computed from one that was.
+// Whether the array was put on its device explicitly, or computed from an array that was.
 FARCALL_API bool is_committed(const Array& array);
-// The same elements with another type of the same bytes, on the same device.
+// The same memory, on the same device, with another type of the same size in bytes.
 FARCALL_API Array with_type(const Array& array, ShapeDtype type);
 
-// The array on the device, to which it is committed. An array in the host's memory stays an
-// ordinary one while the process has no other device.
+// The array on the device, committed to it. An ordinary host array stays as it is while the process
+// has no other device.
 FARCALL_API Array device_put(const Array& array, const Device& device);
 
-// ---- arrays that are spread over several devices ----
+// ---- sharded arrays ----
 
-// Null unless the array is.
+// Null unless the array is sharded.
 FARCALL_API const NamedSharding* sharding_of(const Array& array);
-// The array spread over the mesh, to whose devices it is committed. Raises INVALID_ARGUMENT for a
-// sharding that does not fit (Partition), and for a traced array.
+// The array sharded over the mesh, committed to its devices. Raises INVALID_ARGUMENT for a sharding
+// that does not fit (see Partition), and FAILED_PRECONDITION or ConcretizationError for a deleted
+// or traced array.
 FARCALL_API Array device_put(const Array& array, const NamedSharding& sharding);
-// What each device of this process has of a concrete array, in the order of the mesh: the array
-// itself where it lies on one.
+// The shards of a concrete array on the devices of this process, in the order of the mesh; the
+// array itself if it is not sharded.
 FARCALL_API std::vector<Array> shards_of(const Array& array);
-// The array whose shards these are, of the mesh's devices that belong to this process, in order;
-// those that lie elsewhere are moved there. Raises INVALID_ARGUMENT for another number of them and
-// for one of another type than the sharding gives it.
+// The array made of these shards: one for each device of the mesh that belongs to this process, in
+// the order of the mesh. Shards on other devices are moved. Raises INVALID_ARGUMENT if the number
+// of shards, or the type of a shard, is not what the sharding requires.
 FARCALL_API Array array_from_shards(ShapeDtype type, const NamedSharding& sharding,
                                     std::span<const Array> shards);
-// A concrete result that is kept whole until its shards are asked for, or one that is spread by
-// this sharding then; a traced one as it is.
+// Gives a concrete result this sharding: a whole array is kept whole until its shards are
+// requested, a sharded one is resharded. Traced arrays are returned unchanged.
 FARCALL_API Array spread_result(const Array& array, const NamedSharding& sharding);
 
 // Where a call runs, and whether its results are committed there.
@@ -80,14 +83,14 @@ struct CallPlace {
   const Device* device;
   bool is_committed;
 };
-// `wanted`, or else the device that concrete inputs are committed to, or else the default device.
-// Where inputs are spread over the devices of a mesh, the first of them. The one place that
-// decides. Raises INVALID_ARGUMENT for inputs committed to different devices.
+// `wanted` if given; else the device that inputs are committed to; else the default device. For
+// sharded inputs: the first device of the mesh in this process. Every call's device is decided
+// here. Raises INVALID_ARGUMENT for inputs committed to different devices.
 FARCALL_API CallPlace place_of_call(std::string_view where, std::span<const Array> inputs,
                                     const Device* wanted = nullptr);
 
-// Whether a call of these runs on the host and needs no other look: none is traced or placed, and
-// the default device is the host.
+// A quick check that a call runs on the host: no input is traced or placed, and the default device
+// is the host.
 inline bool is_call_on_host(std::span<const Array> inputs) {
   for (const Array& input : inputs) {
     if (!input.node().storage()) return false;
@@ -95,7 +98,7 @@ inline bool is_call_on_host(std::span<const Array> inputs) {
   return default_device_number() == 0;
 }
 
-// Waits until the values are there; raises what computing them raised.
+// Waits until the values are computed. Raises the error of the computation.
 FARCALL_API void block_until_ready(const Array& array);
 FARCALL_API bool is_ready(const Array& array);
 

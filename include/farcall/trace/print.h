@@ -8,7 +8,7 @@
 
 namespace farcall {
 
-// Values for a concrete array, else its type: what Array::to_string() gives.
+// Writes array.to_string().
 FARCALL_API std::ostream& operator<<(std::ostream& out, const Array& array);
 
 }  // namespace farcall

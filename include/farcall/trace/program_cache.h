@@ -16,7 +16,7 @@
 
 namespace farcall::detail {
 
-// What recording a function over trees gives.
+// The result of recording a function over trees.
 struct TracedFunction {
   ProgramPtr program;
   TreeDef result;
@@ -31,12 +31,12 @@ class FARCALL_API CachedProgram {
 
   const ProgramPtr& program() const { return program_; }
   const TreeDef& result() const { return result_; }
-  // Compiled by the first call that runs there. `donated` tells of each leaf whether its memory may
-  // be used, and none if it is empty; what could not be used is warned of once, in the name of
-  // `where`.
+  // The executable for a device, compiled by the first call there. `donated`: by leaf, whether it
+  // is donated; empty: none. Warns once, naming `where`, of donated leaves whose memory cannot be
+  // used. Thread-safe.
   std::shared_ptr<const Executable> executable_on(const Device& device, const std::string& where,
                                                   const std::vector<bool>& donated) const;
-  // For a front end under whose lock all calls come; it takes no lock of its own.
+  // Not thread-safe: for a front end that serializes all calls by its own lock.
   std::span<const std::shared_ptr<const Executable>> executables() const {
     return executables_.all();
   }
@@ -51,8 +51,8 @@ using CachedProgramPtr = std::shared_ptr<const CachedProgram>;
 
 class FARCALL_API ProgramCache : public SignatureMap<CachedProgram> {
  public:
-  // A program that captured traced arrays holds for this call alone: it is not kept, and `captured`
-  // receives them.
+  // A program that captured traced arrays is valid for this call only: it is not cached, and
+  // `captured` receives these arrays.
   CachedProgramPtr find_or_record(CallSignature signature,
                                   const std::function<TracedFunction()>& record,
                                   std::vector<Array>& captured);

@@ -1,8 +1,9 @@
-// The rules by which a primitive is transformed. Each rule is given one application of the
-// primitive and runs under the interpreter below the transformation, so that it is written with the
-// ordinary operations and may itself be recorded, batched or differentiated.
+// The transformation rules of primitives. A rule receives one application of the primitive. It runs
+// under the parent of the transformation's interpreter: it uses ordinary operations, and may itself
+// be recorded, batched or differentiated.
 //
-// A rule left out is legal: the transformation then raises UNIMPLEMENTED naming the primitive.
+// Rules are optional. Without a rule, the transformation raises UNIMPLEMENTED and names the
+// primitive.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,16 @@ namespace farcall {
 
 // ---- forward mode ----
 
-// One application with the tangents of its operands. A null tangent is zero; at least one is not.
+// One application with the tangents of its operands. A null tangent is zero; at least one tangent
+// is not null.
 struct JvpCall {
   const Primitive& primitive;
   const ParamsPtr& params;
   std::span<const Array> primals;
   std::span<const Array> tangents;  // of the types of the primals
 };
-// Results and their tangents, of equal number; a null tangent is zero. Tangents of results that are
-// neither floats nor complex numbers are dropped.
+// The results, and one tangent for each; a null tangent is zero. Tangents of results that are
+// neither floats nor complex numbers are ignored.
 struct JvpResults {
   std::vector<Array> primals;
   std::vector<Array> tangents;
@@ -41,13 +43,14 @@ using JvpRule = JvpResults (*)(const JvpCall& call);
 struct TransposeCall {
   const Primitive& primitive;
   const ParamsPtr& params;
-  std::span<const Array> inputs;  // null where the application is linear in the operand
+  std::span<const Array> inputs;  // null for operands in which the application is linear
   std::span<const ShapeDtype> types;
-  std::span<const Array> cotangents;  // of the results; a null one is zero, at least one is not
+  std::span<const Array> cotangents;  // of the results; null is zero; at least one is not null
 
   bool is_linear(size_t i) const { return inputs[i].is_null(); }
 };
-// Cotangents of the operands, one for each; null where it is zero or the operand is not linear.
+// The cotangents of the operands, one for each: null if it is zero, or if the operand is not
+// linear.
 using TransposeRule = std::vector<Array> (*)(const TransposeCall& call);
 
 // ---- batching ----
@@ -60,39 +63,40 @@ struct BatchAxis {
   std::string name;  // empty: collectives cannot refer to it
 };
 
-// One application of which some operands have a batch dimension.
+// One application; some of its operands have a batch dimension.
 struct BatchCall {
   const Primitive& primitive;
   const ParamsPtr& params;
   std::span<const Array> inputs;
-  std::span<const int64_t> axes;  // where the batch dimension is, or kNotBatched
+  std::span<const int64_t> axes;  // batch dimension by operand, or kNotBatched
   const BatchAxis& axis;
 
   bool is_batched(size_t i) const { return axes[i] != kNotBatched; }
 };
 struct BatchResults {
   std::vector<Array> outputs;
-  std::vector<int64_t> axes;  // of `outputs`; kNotBatched where all elements of the batch agree
+  std::vector<int64_t> axes;  // batch dimension by output, or kNotBatched
 };
 using BatchRule = BatchResults (*)(const BatchCall& call);
 
 // ---- partial evaluation ----
 
-// One application of which some operands are not known yet.
+// One application; some of its operands are not known yet.
 struct PartialCall {
   const Primitive& primitive;
   const ParamsPtr& params;
   std::span<const Array> inputs;
   const std::vector<bool>& is_unknown;  // by operand
-  // Where equations on unknown operands are recorded; known ones are captured.
+  // Records equations on unknown operands; captures known operands.
   Interpreter& recorder;
 };
-// Results, known ones computed, unknown ones recorded. Left out: the application is recorded whole.
+// Returns the results: known ones are computed, unknown ones recorded. Without a rule, the whole
+// application is recorded.
 using PartialRule = std::vector<Array> (*)(const PartialCall& call);
 
 // ---- division among devices ----
 
-// One application on arrays that are spread over the devices of a mesh.
+// One application on arrays that are sharded over a mesh.
 struct PartitionCall {
   const Primitive& primitive;
   const ParamsPtr& params;
@@ -100,7 +104,7 @@ struct PartitionCall {
   std::span<const PartitionSpec> specs;  // of the operands
   const Mesh& mesh;
 };
-// Results as whole arrays, and how they are spread. No results: the application runs whole.
+// The results as whole arrays, and their shardings. No outputs: the application is not divided.
 struct PartitionResults {
   std::vector<Array> outputs;
   std::vector<PartitionSpec> specs;
@@ -113,14 +117,15 @@ struct TransformRules {
   BatchRule batch = nullptr;
   PartialRule partial_eval = nullptr;
   PartitionRule partition = nullptr;
-  // For primitives that stand for a call with rules of its own in a program: replaces binding.
+  // For primitives that represent, in a program, a call with custom rules. Called instead of
+  // Interpreter::process().
   std::vector<Array> (*rebind)(const Params* params, std::span<const Array> inputs) = nullptr;
-  // What the evaluator does instead of compiling and running a program of one equation.
+  // Called by the evaluator instead of compiling and running a program of one equation.
   std::vector<Array> (*evaluate)(const ParamsPtr& params, std::span<const Array> inputs) = nullptr;
 };
 
-// The few operations that transformations themselves need, on arrays of any dtype that has them.
-// The ops layer, above this one, provides them when it is loaded.
+// The operations that transformations themselves need. They accept every dtype that supports them.
+// The ops layer, which is above this one, provides them when it is loaded.
 struct BasicOperations {
   Array (*zeros)(ShapeDtype type);
   Array (*add)(const Array& x, const Array& y);
@@ -135,8 +140,8 @@ struct BasicOperations {
 FARCALL_API void set_basic_operations(const BasicOperations& operations);
 FARCALL_API const BasicOperations& basic_operations();
 
-// The type of tangents and cotangents of arrays of this type: floats and complex numbers have their
-// own type, others have none.
+// Whether arrays of this type have tangents and cotangents: floats and complex numbers do, and
+// their tangents have the same type.
 inline bool has_tangent(ShapeDtype type) {
   return is_floating(type.dtype()) || is_complex(type.dtype());
 }

@@ -1,12 +1,12 @@
-// Trees of arrays: what functions that are transformed may take and return. A tree is an Array; a
-// std::vector, optional, pair, tuple, array or map (by key) of trees; or a struct of the user's,
-// described once:
+// Trees of arrays: what transformed functions take and return. A tree is an Array; a std::vector,
+// optional, pair, tuple, array or map (by key) of trees; or a user's struct that is described by
+// FARCALL_TREE:
 //
 //   struct Layer { Array weights, shift; };
 //   FARCALL_TREE(Layer, weights, shift);  // in the namespace of the struct
 //
-// Anything else in a tree is static: a part of its structure, passed on as it is. Members that the
-// description leaves out are not passed on.
+// Everything else in a tree is static: a part of the structure, passed on unchanged. Struct members
+// that the description omits are not passed on.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@
 #include <farcall/trace/array.h>
 #include <farcall/trace/tree_def.h>
 
-// Stands after the struct, in its namespace; at most 32 members.
+// Write it after the struct, in the same namespace. At most 32 members.
 #define FARCALL_TREE(Type, ...)                                                             \
   [[maybe_unused]] constexpr auto farcall_tree_fields(const Type*) {                        \
     return std::tuple_cat(std::tuple<>()                                                    \
@@ -66,7 +66,7 @@ inline constexpr bool kIsMap = false;
 template <class K, class T>
 inline constexpr bool kIsMap<std::map<K, T>> = true;
 
-// `f(member, …)` of the members of a described struct, which may be const.
+// Calls `f(member, …)` with the members of a described struct, which may be const.
 template <class T, class F>
 constexpr decltype(auto) with_members(T& value, const F& f) {
   return std::apply([&](const auto&... field) { return f(value.*(field.member)...); },
@@ -95,7 +95,7 @@ consteval bool holds_arrays();
 template <class T>
 consteval bool has_fixed_structure();
 
-// What a member of a struct may be made of, when we try: any type, a tree only, nothing.
+// Probes for the members of an aggregate: convertible to any type, to trees only, to nothing.
 struct Anything {
   template <class T>
   operator T() const;
@@ -112,7 +112,7 @@ template <class T, class Member, size_t... before>
 consteval bool takes_after(std::index_sequence<before...>) {
   return requires(const Member& member) { T{(static_cast<void>(before), Anything())..., member}; };
 }
-// Whether T is a struct that holds arrays, though no FARCALL_TREE says so.
+// Whether T is a struct that holds arrays but has no FARCALL_TREE. Looks at the first 8 members.
 template <class T>
 consteval bool is_undescribed_tree() {
   if constexpr (!std::is_aggregate_v<T> || std::is_array_v<T>) {
@@ -127,8 +127,8 @@ consteval bool is_undescribed_tree() {
   }
 }
 
-// Whether values of a type compare by ==, those of its parts too, of which std::tuple does not
-// tell.
+// Whether values of the type, and of all its parts, have ==. std::tuple declares == whether its
+// parts have it or not.
 template <class T>
 consteval bool is_comparable();
 template <class... Parts>
@@ -186,7 +186,7 @@ consteval bool has_fixed_structure() {
   }
 }
 
-// `f(leaf)` of each array of a tree, which may be const, in order.
+// Calls `f(leaf)` for each array of a tree, in order. The tree may be const.
 template <class T, class F>
 void each_leaf(T& tree, const F& f) {
   using Plain = std::remove_const_t<T>;
@@ -228,7 +228,7 @@ class StaticData : public TreeNodeData {
   explicit StaticData(const T& value) : value_(value) {}
 
   const T& value() const { return value_; }
-  // Values of a type without == equal themselves alone.
+  // A value whose type has no == equals only itself.
   bool equals(const TreeNodeData& other) const override {
     if constexpr (is_comparable<T>()) {
       return value_ == static_cast<const StaticData&>(other).value_;
@@ -329,7 +329,7 @@ const Data& data_of(const TreeDef& node) {
   return static_cast<const Data&>(*node.data());
 }
 
-// The tree of this structure with the arrays from `next` on, which is moved behind them.
+// Builds the tree of this structure from the arrays at `next`, and advances `next` past them.
 template <class T>
 T build(const TreeDef& node, const Array*& next) {
   if constexpr (!holds_arrays<T>()) {
@@ -394,8 +394,8 @@ TreeDef structure(const T& tree) {
   return detail::tree_of(tree);
 }
 
-// The tree of `f(leaf, …)` of the leaves of trees of one structure. Raises INVALID_ARGUMENT when
-// their structures differ.
+// Applies `f(leaf, …)` to the corresponding leaves of trees of one structure, and returns a tree of
+// the results. Raises INVALID_ARGUMENT if the structures differ.
 template <class F, Tree T, std::same_as<T>... Others>
 T map(const F& f, const T& first, const Others&... others) {
   const TreeDef all = detail::tree_of(first);

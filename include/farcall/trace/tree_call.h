@@ -1,4 +1,4 @@
-// A call of a function over trees. What is a template is here, what a transformation does is not.
+// A call of a function over trees: the templates that all transformations share.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace farcall {
 
-// A tag for functions that return a std::pair of their result and of anything else, which is not
+// A tag for functions that return a std::pair (result, auxiliary data). The auxiliary data are not
 // differentiated.
 struct HasAux {};
 inline constexpr HasAux has_aux{};
 
 namespace detail {
 
-// Whether these are arguments alone.
+// Whether none of the arguments is the tag.
 template <class... Args>
 inline constexpr bool kHaveNoTag = !(std::is_same_v<Args, HasAux> || ...);
 
-// "argument 0.weights", of a tuple of arguments.
+// "argument 0.weights"; `arguments` is the tuple of arguments.
 FARCALL_API std::string argument_name(const TreeDef& arguments, size_t leaf);
 
 class FARCALL_API TreeCall : public LeafCall {
@@ -34,14 +34,14 @@ class FARCALL_API TreeCall : public LeafCall {
   TreeCall(std::string where, TreeDef arguments, std::vector<Array> leaves)
       : LeafCall(std::move(where), std::move(leaves)), arguments_(std::move(arguments)) {}
 
-  // A tuple of the arguments.
+  // The structure of the tuple of arguments.
   const TreeDef& arguments() const { return arguments_; }
   // The first leaf of an argument.
   size_t first_leaf(size_t argument) const;
   // By leaf: whether it belongs to one of these arguments.
   std::vector<bool> belong_to(std::span<const int> numbers) const;
 
-  // Of what the function returned last.
+  // The structure of the last result.
   const TreeDef& result() const { return result_; }
   void set_result(TreeDef result) { result_ = std::move(result); }
 
@@ -55,7 +55,7 @@ class FARCALL_API TreeCall : public LeafCall {
 
 // ---- what a function is called with ----
 
-// The types of a function's parameters where there is one signature, else void.
+// The types of a function's parameters, or void if it has more than one signature.
 template <class F>
 struct ParametersOf {
   using type = void;
@@ -68,7 +68,7 @@ template <class C, class R, class... Args>
 struct ParametersOf<R (C::*)(Args...) const> : ParametersOf<R (*)(Args...)> {};
 template <class C, class R, class... Args>
 struct ParametersOf<R (C::*)(Args...)> : ParametersOf<R (*)(Args...)> {};
-// Transformed functions tell those of the function that they transform.
+// Transformed functions have the parameters of the function that they transform.
 template <class F>
 requires requires { typename F::Parameters; }
 struct ParametersOf<F> {
@@ -85,15 +85,16 @@ inline constexpr bool kHasSpan = false;
 template <class... Args>
 inline constexpr bool kHasSpan<std::tuple<Args...>> =
     (std::is_same_v<Args, std::span<const Array>> || ...);
-// Not a function of flat lists, which the functions of the same names below this level take.
+// A function over trees, not a function of flat lists: those have overloads of the same names.
 template <class F>
 concept OverTrees = !kHasSpan<Parameters<F>>;
 
-// What transformed functions take; this keeps them from being taken for functions of flat lists.
+// An argument of a transformed function. Excludes spans, so that a transformed function is not used
+// as a function of flat lists.
 template <class T>
 concept Argument = !std::is_same_v<std::decay_t<T>, std::span<const Array>>;
 
-// Numbers of C++ are arrays where a function does not say otherwise.
+// C++ numbers become arrays unless the function's parameters have other types.
 template <class T>
 using Given = std::conditional_t<std::is_arithmetic_v<T>, Array, T>;
 
@@ -105,7 +106,7 @@ template <class... Args>
 struct ArgumentsOf<void, Args...> {
   using type = std::tuple<Given<std::decay_t<Args>>...>;
 };
-// The tuple of what a function gets that is called with these.
+// The tuple of arguments that the function receives if it is called with `Args`.
 template <class F, class... Args>
 using Arguments = typename ArgumentsOf<Parameters<F>, Args...>::type;
 
@@ -130,8 +131,8 @@ consteval bool returns() {
   return kDoes;
 }
 
-// Whether a function can be called with these arguments. What is wrong is reported here, and once,
-// in place of an error somewhere inside: so that functions over trees require it.
+// Whether a function can be called with these arguments. Reports an error once, here, instead of
+// deep inside a template. All functions over trees require it.
 template <class F, class... Args>
 consteval bool takes() {
   using Known = Parameters<F>;

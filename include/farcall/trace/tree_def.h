@@ -1,5 +1,5 @@
-// The structure of a tree of arrays: its containers without the arrays. The same for C++ and for
-// front ends in other languages, which describe containers of their own by TreeNodeData.
+// The structure of a tree of arrays: its containers without the arrays. C++ and front ends in other
+// languages share it; they describe their own containers by TreeNodeData.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace farcall {
 
-// What a node is beyond its kind: the keys of a map, a class, a static value. Immutable.
+// Data of a node besides its kind: the keys of a map, a class, a static value. Immutable.
 class FARCALL_API TreeNodeData {
  public:
   virtual ~TreeNodeData();
-  // `other` is of the same class.
+  // `other` has the same class.
   virtual bool equals(const TreeNodeData& other) const = 0;
   virtual size_t hash() const;
-  // How child i is reached, for messages: "[\"a\"]", ".a"; "[0]" if a class does not say.
+  // How child i is accessed, for messages: "[\"a\"]", ".a". The default is "[0]".
   virtual std::string child_path(size_t i) const;
-  // The node with its children, given theirs; "{["a"]: *}" if a class does not say.
+  // The text of the node, given the texts of its children. The default is "{["a"]: *}".
   virtual std::string to_string(std::span<const std::string> children) const;
 };
 using TreeNodeDataPtr = std::shared_ptr<const TreeNodeData>;
@@ -43,10 +43,10 @@ class FARCALL_API TreeDef {
     return node_ ? std::span<const TreeDef>(node_->children) : std::span<const TreeDef>();
   }
   size_t num_leaves() const { return node_ ? node_->num_leaves : 1; }
-  // Null where the kind tells everything.
+  // Null if the kind says everything.
   const TreeNodeData* data() const { return node_ ? node_->data.get() : nullptr; }
 
-  // The same node around other children, as many as it has.
+  // The same node with other children, of the same number.
   TreeDef with_children(std::vector<TreeDef> children) const;
   // Whether the roots are the same container: of one kind, with equal data and as many children.
   bool has_root_of(const TreeDef& other) const;
@@ -65,7 +65,7 @@ class FARCALL_API TreeDef {
   std::shared_ptr<const Node> node_;  // null: a leaf
 };
 
-// How a leaf is reached from the root, "[0].weights", for messages.
+// The path from the root to a leaf, "[0].weights", for messages.
 FARCALL_API std::string leaf_path(const TreeDef& tree, size_t leaf);
 
 }  // namespace farcall

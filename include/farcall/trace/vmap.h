@@ -15,8 +15,8 @@
 
 namespace farcall {
 
-// Mapped axes of a tree: one for all of it, std::nullopt for a tree that is not mapped, or a list
-// with axes for each part of the tree: {0, std::nullopt, {0, 1}}.
+// The mapped axes of a tree: one axis for the whole tree, std::nullopt if the tree is not mapped,
+// or a list with an entry for each part of the tree: {0, std::nullopt, {0, 1}}.
 class MappedAxes {
  public:
   MappedAxes(int64_t axis = 0) : axis_(axis) {}
@@ -28,7 +28,7 @@ class MappedAxes {
   bool is_list() const { return is_list_; }
   const std::vector<MappedAxes>& parts() const { return parts_; }
   std::optional<int64_t> axis() const { return axis_; }
-  // Those of one part of the tree. Raises INVALID_ARGUMENT where a list has no such part.
+  // The axes of one part of the tree. Raises INVALID_ARGUMENT if the list has no such part.
   FARCALL_API const MappedAxes& operator[](size_t part) const;
   // Whether anything in the tree is mapped.
   FARCALL_API bool is_mapped() const;
@@ -43,18 +43,18 @@ struct VmapOptions {
   MappedAxes in_axes = 0;  // of the tuple of arguments: a number, or a list with an entry for each
   MappedAxes out_axes = 0;
   std::string axis_name = {};
-  std::optional<int64_t> axis_size = {};  // needed where nothing is mapped
+  std::optional<int64_t> axis_size = {};  // needed if nothing is mapped
 };
 
 namespace detail {
 
-// One axis for each leaf. Raises INVALID_ARGUMENT, naming `what`, unless `axes` is a prefix of the
-// tree.
+// Returns one axis for each leaf. Raises INVALID_ARGUMENT, naming `what`, unless `axes` is a prefix
+// of the tree.
 FARCALL_API std::vector<std::optional<int64_t>> axes_of_leaves(const MappedAxes& axes,
                                                                const TreeDef& tree,
                                                                const std::string& what);
-// The leaves of the results. Leaves that are not mapped may be null; `out_axes` is asked once the
-// function has run.
+// Returns the leaves of the result. Leaves that are not mapped may be null. `out_axes` is called
+// after the function has run.
 FARCALL_API std::vector<Array> call_vmap(
     LeafCall& call, std::span<const std::optional<int64_t>> in_axes,
     const std::function<std::vector<std::optional<int64_t>>()>& out_axes,
@@ -77,7 +77,8 @@ struct Vmapped {
 
 }  // namespace detail
 
-// `function` mapped over a dimension of its arguments, all of it at once.
+// `function` mapped over a dimension of its arguments. All elements of the batch are computed
+// together.
 template <class F>
 auto vmap(F function, VmapOptions options = {}) {
   return detail::Vmapped<F>{std::move(function), std::move(options)};

@@ -52,7 +52,7 @@ Effects cond_effects(const Params* params) {
   return effects;
 }
 
-// Of the most expensive branch, for either number.
+// The maximum over the branches, of flops and of bytes.
 Cost cond_cost(const Params* params) {
   Cost cost;
   for (const ProgramPtr& branch : params_as<CondParams>(params).branches) {
@@ -70,8 +70,8 @@ std::vector<std::string> cond_axis_names(const Params* params) {
   return names;
 }
 
-// Derives all branches so that each has what any of them has. `derive(branch, force)` returns a
-// struct whose member `flags` says what it has, by output.
+// Derives all branches such that all have the same flags: a flag is set if any branch needs it.
+// `derive(branch, force)` returns a struct whose member `flags` has a flag for each output.
 template <class Derive, class Flags>
 auto derive_alike(const std::vector<ProgramPtr>& branches, const Derive& derive, Flags flags) {
   std::vector<decltype(derive(branches[0], {}))> result;
@@ -112,7 +112,7 @@ JvpResults cond_jvp(const JvpCall& call) {
 
 // ---- batching ----
 
-// All branches run, and each element of the batch takes the results of its own.
+// Runs all branches, and selects for each element of the batch the results of its branch.
 BatchResults run_all_branches(const BatchCall& call, std::span<const int64_t> axes) {
   const auto& branches = params_as<CondParams>(call.params.get()).branches;
   if (has_effect(cond_effects(call.params.get()))) return batch_with_effects(call, "a branch");
@@ -158,7 +158,8 @@ BatchResults cond_batch(const BatchCall& call) {
 
 // ---- partial evaluation ----
 
-// The residuals of all branches in common places: each branch puts its own where the type fits.
+// Places for residuals that all branches share: each branch puts its residuals into places of their
+// type.
 struct Places {
   std::vector<ShapeDtype> types;
   std::vector<std::vector<int64_t>> of_branch;  // by residual
@@ -193,7 +194,7 @@ std::vector<int64_t> key_of(const Places& places, size_t branch) {
   return key;
 }
 
-// The known half of a branch, with zeros in the places that are not its own.
+// The known part of a branch; returns zeros for places that it does not use.
 ProgramPtr known_branch(const ProgramSplit& split, const Places& places, size_t branch) {
   return split.known->derived.find_or_make<ProgramPtr>("branch", key_of(places, branch), [&] {
     return record(
@@ -216,7 +217,7 @@ ProgramPtr known_branch(const ProgramSplit& split, const Places& places, size_t 
   });
 }
 
-// The other half, which takes all places.
+// The unknown part of a branch; takes all places.
 ProgramPtr unknown_branch(const ProgramSplit& split, const Places& places, size_t branch) {
   const auto& own = places.of_branch[branch];
   Order inputs(places.types.size(), kUnused), outputs;

@@ -1,4 +1,4 @@
-// Loops and branches over functions: recording their bodies, and checking what they return.
+// Loops and branches of functions: recording bodies, and checking their results.
 #include <farcall/ops/control_flow.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace control;
 
-// One line for each array whose type is not as it should be; empty when all are.
+// One line for each array whose types differ; empty if all agree.
 std::string differences(std::span<const ShapeDtype> in, std::span<const ShapeDtype> out,
                         const LeafName& name) {
   std::string text;
@@ -48,7 +48,7 @@ void check_carry(std::string_view function, std::span<const ShapeDtype> in,
       function, text));
 }
 
-// The carry with those weak types replaced whose dtype a body does not keep; false if none are.
+// Promotes weakly typed carries whose dtype the body changes. Returns false if there are none.
 bool promote_weak(std::vector<ShapeDtype>& carry, std::span<const ShapeDtype> out) {
   bool has_changed = false;
   for (size_t i = 0; i < std::min(carry.size(), out.size()); ++i) {
@@ -62,8 +62,8 @@ bool promote_weak(std::vector<ShapeDtype>& carry, std::span<const ShapeDtype> ou
   return has_changed;
 }
 
-// Records until weak carries have the dtype that comes out. `record_once(carry)` returns a
-// recording whose results begin with the carry, and the number of these.
+// Records repeatedly until weakly typed carries have the dtype that the body returns.
+// `record_once(carry, num_carry)` returns a recording whose first num_carry results are the carry.
 template <class Record>
 Recording record_with_carry(std::string_view function, std::vector<ShapeDtype> carry,
                             const LeafName& name, const Record& record_once) {
@@ -78,7 +78,7 @@ Recording record_with_carry(std::string_view function, std::vector<ShapeDtype> c
   }
 }
 
-// The initial carry in the types that the body was recorded with.
+// The initial carry, converted to the types that the body was recorded with.
 std::vector<Array> as_recorded(std::span<const Array> init, const Recording& body) {
   std::vector<Array> carry;
   for (size_t i = 0; i < init.size(); ++i) {
@@ -262,7 +262,7 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
 
 RecordedLoop record_for(const ForBody& body, const ForBounds& bounds,
                         std::span<const ShapeDtype> carry, const LeafName& name) {
-  // The carry begins with the counter, and with the upper bound where that is not known.
+  // The carry begins with the counter, followed by the upper bound if the trip count is not known.
   std::vector<ShapeDtype> types{bounds.lower.type()};
   if (!bounds.trip_count) types.push_back(bounds.upper.type());
   const size_t num_own = types.size();
@@ -326,7 +326,8 @@ Array branch_of_index(const Array& index, size_t num_branches) {
     throw TypeError(fmt::format("switch: the index must be a scalar of an integer dtype, got {}",
                                 index.type().to_string()));
   }
-  // Clamped in its own dtype, of which the number of a branch may not be one.
+  // Clamped in the dtype of the index; this dtype may be too narrow for `last`, which is weakly
+  // typed.
   const Array last(static_cast<int64_t>(num_branches) - 1);
   return convert_element_type(numpy::clip(index, Array(0), last), DType::kInt32);
 }

@@ -1,5 +1,4 @@
-// linear_call and custom_linear_solve: linear functions whose transpose, or whose inverse, is
-// given.
+// linear_call and custom_linear_solve: linear functions with a given transpose or a given inverse.
 #include <farcall/ops/linear_functions.h>
 
 #include <algorithm>
@@ -36,9 +35,9 @@ std::vector<Array> bind_linear_solve(LinearSolveParams params, std::span<const A
   return bind_primitive(kLinearSolve, make_params(std::move(params)), operands);
 }
 
-// ---- what both have in common ----
+// ---- shared by both ----
 
-// The number of constants, which program text may have wrong.
+// The number of constants; program text may contain a wrong one.
 size_t checked_consts(int64_t num_consts, size_t num_operands) {
   if (num_consts < 0 || std::cmp_greater(num_consts, num_operands)) {
     type_error(fmt::format("num_consts is {}, there are {} operands", num_consts, num_operands));
@@ -65,8 +64,8 @@ std::vector<std::string> all_axis_names(const Params* params) {
   return names;
 }
 
-// The derivative by the constants alone of a program's first `count` results; null where there is
-// none.
+// The tangents of a program's first `count` results that come from tangents of the constants; null
+// where there are none.
 std::vector<Array> tangents_by_consts(const ProgramPtr& program, std::span<const Array> consts,
                                       std::span<const Array> tangents,
                                       std::span<const Array> inputs, size_t count) {
@@ -83,7 +82,7 @@ std::vector<Array> tangents_by_consts(const ProgramPtr& program, std::span<const
   return moved;
 }
 
-// Zeros where null.
+// Replaces null tangents by zeros.
 std::vector<Array> instantiated(std::span<const Array> tangents,
                                 std::span<const ShapeDtype> types) {
   std::vector<Array> all;
@@ -93,7 +92,7 @@ std::vector<Array> instantiated(std::span<const Array> tangents,
   return all;
 }
 
-// Raises where a transpose is asked for by a constant. Returns the constants.
+// Raises if the transpose is with respect to a constant. Returns the constants.
 std::span<const Array> constants_of(const TransposeCall& call, size_t num_consts) {
   for (size_t i = 0; i < num_consts; ++i) {
     if (!call.is_linear(i)) continue;
@@ -115,8 +114,8 @@ std::vector<Array> cotangents_of(const TransposeCall& call, size_t num_consts,
   return cotangents;
 }
 
-// One application to a batch, in which every operand but the constants has a batch dimension in
-// front, and every result too.
+// An application to a batch. Every operand except the constants has batch dimension 0, and so has
+// every result.
 class Batched {
  public:
   Batched(const BatchCall& call, int64_t num_consts)
@@ -129,7 +128,7 @@ class Batched {
   }
 
   const std::vector<Array>& operands() const { return operands_; }
-  // Of a program that takes the constants first.
+  // Batches a program whose first inputs are the constants.
   ProgramPtr operator()(const ProgramPtr& program) const {
     std::vector<int64_t> axes = const_axes_;
     axes.resize(program->inputs.size(), 0);
@@ -231,7 +230,8 @@ std::vector<ShapeDtype> solve_rule(std::span<const ShapeDtype> inputs, const Par
 ProgramPtr solve_body(const Params* params) { return params_as<LinearSolveParams>(params).solve; }
 Effects solve_effects(const Params* params) { return solve_body(params)->effects(); }
 
-// From A x = b: dx solves A dx = db - dA x. What else the solver returns has no derivative.
+// Differentiating A x = b: dx solves A dx = db - dA x. Further results of the solver have no
+// derivative.
 JvpResults solve_jvp(const JvpCall& call) {
   const auto& p = params_as<LinearSolveParams>(call.params.get());
   const auto num_consts = static_cast<size_t>(p.num_consts);
@@ -298,7 +298,7 @@ FARCALL_REGISTER_PRIMITIVE(kLinearSolve);
 
 // ---- recording ----
 
-// Raises unless what `function` returned begins with arrays of these types.
+// Raises unless the first results of `function` have these types.
 void check_returned(const std::string& function, const Recording& recording,
                     std::span<const ShapeDtype> wanted, std::string_view whose,
                     bool may_return_more = false) {
@@ -307,7 +307,7 @@ void check_returned(const std::string& function, const Recording& recording,
   with_error_prefix(function, [&] { check_same_types(found, wanted, "what it returns", whose); });
 }
 
-// Applies a recorded program again, to what it captured and to other operands.
+// Applies a recorded program to its captured arrays and to other operands.
 FlatFunction as_function(const Recording& recording) {
   return [recording](std::span<const Array> inputs) {
     return evaluate(*recording.program, concat<Array>(recording.captured, inputs));

@@ -1,4 +1,4 @@
-// map and associative_scan: made of scan, vmap and slices.
+// map and associative_scan, built from scan, vmap and slices.
 #include <farcall/ops/control_flow.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace control;
 
-// Elements start, start + stride, … below limit of one dimension.
+// Elements start, start + stride, … below `limit` along one dimension.
 Array part(const Array& x, int64_t axis, int64_t start, int64_t limit, int64_t stride = 1) {
   std::vector<int64_t> starts(x.rank(), 0), limits(x.shape().begin(), x.shape().end());
   std::vector<int64_t> strides(x.rank(), 1);
@@ -50,7 +50,7 @@ std::vector<Array> map_in_turn(const FlatFunction& f, std::span<const Array> xs)
       .ys;
 }
 
-// a[0], b[0], a[1], b[1], … along one dimension; `a` may have one element more.
+// a[0], b[0], a[1], b[1], … along one dimension; `a` may have one more element.
 Array interleave(const Array& a, const Array& b, int64_t axis) {
   const int64_t size = b.shape()[axis];
   const Array pairs[] = {part(a, axis, 0, size), b};
@@ -62,7 +62,8 @@ Array interleave(const Array& a, const Array& b, int64_t axis) {
   return concatenate(all, axis);
 }
 
-// Combines neighbours, scans the half as many results, and fills in what lies between.
+// Combines neighbours, scans the half as many results recursively, and computes the elements in
+// between.
 std::vector<Array> scan_by_halves(const Combine& fn, std::span<const Array> elems, int64_t axis) {
   const int64_t size = elems[0].shape()[axis];
   if (size < 2) return {elems.begin(), elems.end()};

@@ -12,7 +12,7 @@ std::vector<ShapeDtype> same_types(std::span<const ShapeDtype> inputs, const Par
   return {inputs.begin(), inputs.end()};
 }
 
-// The barrier of those that are not null, in their places.
+// Applies the barrier to the arrays that are not null; null arrays stay.
 std::vector<Array> barrier_of(const Primitive& primitive, std::span<const Array> arrays) {
   std::vector<Array> operands;
   for (const Array& array : arrays) {

@@ -1,4 +1,4 @@
-// platform_index, and the choice of a function by platform that is built on it.
+// platform_index, and platform_dependent, which is built on it.
 #include <farcall/primitives/platform.h>
 
 #include <farcall/core/error.h>

@@ -79,10 +79,10 @@ SharedPrograms share_captured(std::span<const Recording> recordings) {
 
 namespace {
 
-// Raises for an ordered effect that did not ask for one element after the other.
+// Raises for an ordered callback without a vmap_method.
 void check_order(const BatchCall& call, const Equation& equation, std::string_view where) {
   const CallbackParams* callback = try_callback(equation.params.get());
-  // Debugging is in the order of the elements unasked.
+  // debug_callback runs in the order of the elements anyway.
   if (!callback || !callback->is_ordered || callback->vmap_method ||
       equation.primitive->name == callback_kind_name(CallbackKind::kDebug)) {
     return;

@@ -1,5 +1,5 @@
-// Pieces that primitives with programs share: their programs with other inputs and outputs, and the
-// search for what a loop does to its carry.
+// Shared by the primitives that hold programs: rearranging inputs and outputs, and fixed-point
+// iteration over a loop's carry.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace farcall::control {
 using Order = std::vector<int64_t>;
 inline constexpr int64_t kUnused = -1;
 
-// begin, begin + 1, … appended.
+// Appends begin, begin + 1, … (`count` numbers).
 void append_range(Order& order, size_t begin, size_t count);
 
 template <class T>
@@ -41,23 +41,24 @@ std::vector<T> in_order(std::span<const T> items, const Order& order) {
   return result;
 }
 
-// The same equations between other inputs and outputs, kept with the program. Input i of the result
-// is input inputs[i] of `program`, each of which occurs once, or for kUnused one that nothing
-// reads, of the next type in `unused`. Output i is output outputs[i].
+// The same equations with other inputs and outputs; cached with the program. Input i of the result
+// is input inputs[i] of `program`; each input must occur exactly once. For kUnused it is an unused
+// input of the next type in `unused`. Output i of the result is output outputs[i].
 ProgramPtr rearrange(const ProgramPtr& program, const Order& inputs, const Order& outputs,
                      std::span<const ShapeDtype> unused = {});
 
-// Programs of functions of the same operands, each of which takes all arrays that any of the
-// functions captured and then the operands.
+// Programs of functions with the same operands. Each program takes all arrays that any of the
+// functions captured, then the operands.
 struct SharedPrograms {
   std::vector<ProgramPtr> programs;
   std::vector<Array> captured;
 };
 SharedPrograms share_captured(std::span<const Recording> recordings);
 
-// Derives a loop's body until the carry that goes in is as the carry that comes out. `carry` has a
-// flag for each (it varies, is batched, is unknown), which are only ever set. `derive(carry)`
-// returns a struct whose member `flags` has the same for each output of the body, the carry first.
+// Derives a loop's body repeatedly until the flags of the carry are a fixed point. `carry` has one
+// flag (varies, is batched, is unknown) for each carried value; flags are only set, never cleared.
+// `derive(carry)` returns a struct whose member `flags` has the flags of the body's outputs, the
+// carry first.
 template <class Derive, class Flags>
 auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
   for (;;) {
@@ -71,9 +72,10 @@ auto until_stable(std::vector<bool>& carry, const Derive& derive, Flags flags) {
   }
 }
 
-// Batches by one application for each element, so that nothing happens for elements whose loop has
-// ended or that take another branch. Raises INVALID_ARGUMENT for ordered effects that did not ask
-// for that (vmap_method). `where` names the equation with the effects: "the loop".
+// Batches by a loop with one application for each element, so that elements whose loop has ended,
+// or that take another branch, have no effects. Raises INVALID_ARGUMENT for ordered callbacks
+// without a vmap_method, and UNIMPLEMENTED for collectives over the axis. `where` names the program
+// with the effects: "the loop".
 BatchResults batch_with_effects(const BatchCall& call, std::string_view where);
 
 // The flags [begin, begin + count).
@@ -82,15 +84,16 @@ size_t count_of(const std::vector<bool>& flags);
 std::vector<bool> operator!(std::vector<bool> flags);
 std::vector<bool> operator+(std::vector<bool> a, const std::vector<bool>& b);
 
-// The operands and those tangents that are not null.
+// The primals, then the tangents that are not null.
 std::vector<Array> with_tangents(const JvpCall& call);
 
 // ---- type rules ----
 
-// Raises unless the types agree, weakness aside; `what` and `other` say whose they are.
+// Raises unless the types are equal, ignoring weak types. `what` and `other` describe them in the
+// message.
 void check_same_types(std::span<const ShapeDtype> types, std::span<const ShapeDtype> others,
                       std::string_view what, std::string_view other);
-// A type without its leading dimension, and with one.
+// Remove the leading dimension of a type, and add one.
 ShapeDtype slice_of(ShapeDtype type);
 ShapeDtype stack_of(ShapeDtype type, int64_t length);
 

@@ -22,7 +22,7 @@ using namespace control;
 
 extern const Primitive kScan;
 
-// The parameters with counts as sizes, and what follows from them.
+// The numbers of constants, carries, scanned operands and stacked results.
 struct ScanLayout {
   explicit ScanLayout(const ScanParams& p)
       : consts(static_cast<size_t>(p.num_consts)),
@@ -100,7 +100,8 @@ JvpResults scan_jvp(const JvpCall& call) {
     Array& tangent = tangents[sizes.consts + i];
     if (carry[i]) tangent = instantiate(tangent, call.primals[sizes.consts + i].type());
   }
-  // The derived program has all tangents after all values; scan wants them by groups.
+  // The derived program has all values, then all tangents; scan needs constants, carry and slices
+  // grouped.
   const size_t num_consts = count_of(consts), num_carry = count_of(carry), num_xs = count_of(xs);
   const size_t num_inputs = call.primals.size(), num_outputs = sizes.carry + sizes.ys;
   Order inputs, outputs;
@@ -133,10 +134,10 @@ BatchResults scan_batch(const BatchCall& call) {
   ScanParams p = params_as<ScanParams>(call.params.get());
   const ScanLayout sizes(p);
   std::vector<Array> operands(call.inputs.begin(), call.inputs.end());
-  std::vector<int64_t> axes(call.axes.begin(), call.axes.end());  // in the body
+  std::vector<int64_t> axes(call.axes.begin(), call.axes.end());  // batch axes inside the body
   for (size_t i = sizes.consts + sizes.carry; i < operands.size(); ++i) {
     if (axes[i] == kNotBatched) continue;
-    // The leading dimension is the loop's.
+    // The leading dimension is scanned over, so it cannot be the batch dimension.
     if (axes[i] == 0) operands[i] = move_axis(operands[i], 0, 1, call.axis.size);
     axes[i] = std::max<int64_t>(axes[i] - 1, 0);
   }
@@ -165,19 +166,19 @@ BatchResults scan_batch(const BatchCall& call) {
 
 // ---- partial evaluation ----
 
-// A scan as a loop over what is known, which has run, and one over the rest.
+// A scan split into a loop over the known part, which has already run, and a loop over the rest.
 struct Halves {
-  std::vector<Array> known;      // results that do not need the unknown operands
+  std::vector<Array> known;      // results that do not depend on unknown operands
   std::vector<bool> is_unknown;  // by result
   ScanParams rest;
-  std::vector<Array> operands;  // of the rest
-  Order origins;                // the scan's own operand behind each of them, or kUnused
+  std::vector<Array> operands;  // operands of `rest`
+  Order origins;                // for each of them the operand of the original scan, or kUnused
 };
 
-// The known half of a body, cut once more: `before` does not depend on the iteration and gives the
-// constants of `loop`, and those residuals that are the same each time.
+// The known part of a body, split again. `before` does not depend on the iteration: it computes the
+// loop-invariant residuals and the constants of `loop`.
 struct Hoisted {
-  ProgramPtr before;  // null: nothing was moved
+  ProgramPtr before;  // null: nothing was hoisted
   ProgramPtr loop;
   std::vector<bool> is_invariant;  // by residual
   size_t num_consts = 0;           // of `loop`
@@ -185,7 +186,7 @@ struct Hoisted {
 
 Hoisted hoist(const ProgramSplit& split, size_t num_consts) {
   const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
-  // An effect happens in every iteration, and nothing that has one may be moved.
+  // An effect must happen in every iteration, so a body with effects is not hoisted.
   if (split.num_residuals == 0 || has_effect(split.known->effects())) {
     return {nullptr, split.known, std::vector<bool>(split.num_residuals, false), num_consts};
   }
@@ -222,14 +223,14 @@ Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
     known_consts.erase(known_consts.begin(), known_consts.begin() + num_invariant);
   }
 
-  // A residual that is a slice of an operand need not be stacked: the operand will do.
+  // A residual that is a slice of an operand is not stacked: use the operand.
   const Program& loop = *hoisted.loop;
   const size_t num_outputs = split.known->outputs.size() - split.num_residuals;
   const size_t first_known_x = hoisted.num_consts + known_carry.size();
   Order inputs_in_order, kept;
   append_range(inputs_in_order, 0, loop.inputs.size());
   append_range(kept, 0, num_outputs);
-  std::vector<Array> residuals;  // by residual that varies; null where it is stacked
+  std::vector<Array> residuals;  // by varying residual; null until its stack is known
   for (size_t i = num_outputs; i < loop.outputs.size(); ++i) {
     residuals.emplace_back();
     const Atom atom = loop.outputs[i];
@@ -260,7 +261,7 @@ Halves run_known_half(const ScanParams& p, std::span<const Array> inputs,
   }
   halves.known.resize(num_outputs);
 
-  // The rest takes residuals that stay as constants, and those that change as further slices.
+  // The rest takes loop-invariant residuals as constants and the others as scanned operands.
   const auto add = [&](const Array& operand, size_t origin) {
     halves.operands.push_back(operand);
     halves.origins.push_back(static_cast<int64_t>(origin));
@@ -298,12 +299,13 @@ std::vector<Array> scan_partial(const PartialCall& call) {
 
 // ---- transposition ----
 
-// What an iteration of the transposed loop does. Inputs: constants that are known, cotangents of
-// the linear ones so far, cotangents of the carry, those of the stacked results, known slices.
-// Outputs: the two kinds of cotangents, then those of linear slices.
+// One iteration of the transposed loop. Inputs: the known constants, the accumulated cotangents of
+// the linear constants, the cotangents of the carry and of the stacked results, the known slices.
+// Outputs: the cotangents of the linear constants and of the carry, then those of the linear
+// slices.
 struct TransposedBody {
   ProgramPtr program;
-  std::vector<bool> consts, xs;  // by operand: it has a cotangent
+  std::vector<bool> consts, xs;  // by operand: whether it has a cotangent
 };
 
 TransposedBody transpose_body(const ScanParams& p, const std::vector<bool>& is_linear,
@@ -357,7 +359,8 @@ TransposedBody transpose_body(const ScanParams& p, const std::vector<bool>& is_l
   return body;
 }
 
-// Of a scan whose carry is linear throughout. Cotangents by operand, of the carry for all.
+// Transposes a scan whose whole carry is linear. Returns the cotangents by operand; every carry has
+// one.
 std::vector<Array> transpose_linear(const ScanParams& p, std::span<const Array> inputs,
                                     std::span<const Array> cotangents) {
   const ScanLayout sizes(p);
@@ -400,7 +403,7 @@ std::vector<Array> scan_transpose(const TransposeCall& call) {
   if (count_of(carry) == sizes.carry) {
     return transpose_linear(p, call.inputs, call.cotangents);
   }
-  // A part of the carry is known at first, perhaps always: what depends on it alone runs forward.
+  // A part of the carry is known initially: what depends only on known values runs forward first.
   const Halves halves = run_known_half(p, call.inputs, is_linear);
   const auto found =
       transpose_linear(halves.rest, halves.operands, select(call.cotangents, halves.is_unknown));

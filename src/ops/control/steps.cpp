@@ -1,4 +1,4 @@
-// Loops and branches run program by program, for the checks of debug_nans and debug_infs.
+// Runs loops and branches step by step, for debug_nans and debug_infs.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Tokens: values without elements that order effects.
+// Tokens: values without elements that define the order of effects.
 #include <farcall/ops/lax.h>
 #include <farcall/trace/interpreter.h>
 

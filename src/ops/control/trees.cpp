@@ -1,4 +1,4 @@
-// Loops and branches over trees: the checks of structures.
+// Loops and branches over trees: checks of structures.
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -48,7 +48,7 @@ std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions&
     if (axes[i]) mapped.push_back(call.leaves()[i]);
   }
   const ScanBody body = [&](std::span<const Array>, std::span<const Array> x) {
-    std::vector<Array> inputs(axes.size());  // null: what the call has
+    std::vector<Array> inputs(axes.size());  // null: the call's own leaf
     auto next = x.begin();
     for (size_t i = 0; i < axes.size(); ++i) {
       if (axes[i]) inputs[i] = *next++;

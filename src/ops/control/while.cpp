@@ -1,4 +1,4 @@
-// while: a loop as long as a condition holds.
+// while: a loop that runs as long as a condition holds.
 #include <algorithm>
 #include <numeric>
 
@@ -73,7 +73,7 @@ Effects while_effects(const Params* params) {
   return p.cond_jaxpr->effects() | p.body_jaxpr->effects();
 }
 
-// Of one iteration: how many there are is not known.
+// The cost of one iteration; their number is not known.
 Cost while_cost(const Params* params) {
   const auto& p = params_as<WhileParams>(params);
   return p.cond_jaxpr->cost() + p.body_jaxpr->cost();
@@ -141,8 +141,8 @@ Array select_where(const Array& is_running, const Array& on_true, const Array& o
   return lax::select_n(which, cases);
 }
 
-// A loop whose elements end at different times: it runs until all have, and those that have ended
-// stay as they are. All carries are batched in front.
+// A loop whose elements end at different times: it runs until all have ended, and keeps the carry
+// of ended elements. All carries have batch dimension 0.
 WhileParams batch_decision(const WhileParams& p, const ProgramPtr& cond, const ProgramPtr& body) {
   const WhileLayout sizes(p);
   WhileParams result = p;
@@ -216,7 +216,7 @@ BatchResults while_batch(const BatchCall& call) {
     axes.push_back(carry[i] ? 0 : kNotBatched);
   }
   if (cond.is_batched[0]) {
-    // The body asks the condition, so it takes its constants too.
+    // The body evaluates the condition, so it takes the condition's constants too.
     operands.insert(operands.begin(), call.inputs.begin(), call.inputs.begin() + p.cond_nconsts);
   }
   return {bind_while(std::move(p), operands), std::move(axes)};
@@ -224,8 +224,8 @@ BatchResults while_batch(const BatchCall& call) {
 
 // ---- partial evaluation ----
 
-// Where the condition is known, so is a part of the carry. That part runs now; the rest is recorded
-// as the whole loop, which computes the known part again.
+// If the condition is known, so is a part of the carry. A loop over the known part runs now. For
+// the rest, the whole loop is recorded and recomputes the known part.
 std::vector<Array> while_partial(const PartialCall& call) {
   const auto& p = params_as<WhileParams>(call.params.get());
   const WhileLayout sizes(p);

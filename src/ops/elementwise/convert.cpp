@@ -19,7 +19,7 @@ void check_number(ShapeDtype type) {
   if (type.is_token()) type_error("a token has no elements to compute with");
 }
 
-// Keys of random numbers are no numbers, and numbers no keys.
+// Raises for a conversion between keys of random numbers and other dtypes.
 void check_no_key(DType from, DType to) {
   if (!is_key(from) && !is_key(to)) return;
   throw TypeError(
@@ -110,7 +110,7 @@ JvpResults integer_pow_jvp(const JvpCall& call) {
   if (y == 0) return with_tangent(result, {});
   if (y == 1) return with_tangent(result, {t});
   const Array factor = scalar_of(x.dtype(), static_cast<double>(y));
-  // y - 1 is no number where y is the smallest one.
+  // y - 1 overflows if y is the lowest int64.
   const Array power = y == 2                                     ? x
                       : y == std::numeric_limits<int64_t>::min() ? lax::div(result, x)
                                                                  : lax::integer_pow(x, y - 1);

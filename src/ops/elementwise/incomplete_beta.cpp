@@ -28,7 +28,7 @@ Array density(const Array& a, const Array& b, const Array& x) {
   using namespace lax;
   const Array one = scalar_of(x.dtype(), 1);
   const auto [from_below, at_zero] = power_in_parts(x, sub(a, one));
-  // The same of 1 - x, whose logarithm has more digits when it is taken of x.
+  // The same for 1 - x, whose logarithm is more accurate as log1p(-x).
   const Array is_one = eq(x, one);
   const Array ones = broadcast_scalar(one, x.shape());
   const Array zeros = broadcast_scalar(scalar_of(x.dtype(), 0), x.shape());

@@ -16,15 +16,16 @@
 namespace farcall {
 namespace {
 
-// Nodes of the lattice: the dtypes by number, then the three weak ones.
+// Nodes of the lattice: the dtypes by number, then the three weak types.
 constexpr size_t kWeakInt = kNumDTypes, kWeakFloat = kNumDTypes + 1, kWeakComplex = kNumDTypes + 2;
 constexpr size_t kNumNodes = kNumDTypes + 3;
 using NodeSet = std::bitset<kNumNodes>;
 
 constexpr size_t node(DType dtype) { return static_cast<size_t>(dtype); }
 
-// An edge leads from a type to the next larger ones. Source: "Type promotion semantics" in the
-// documentation of JAX; narrow floats and integers below eight bits meet weak types only.
+// Edges lead from a type to the next larger ones. Source: "Type promotion semantics" in the
+// documentation of JAX; narrow floats and integers below eight bits are promoted with weak types
+// only.
 const std::vector<std::pair<size_t, std::vector<size_t>>>& edges() {
   using enum DType;
   static const auto* list = new std::vector<std::pair<size_t, std::vector<size_t>>>{
@@ -54,7 +55,7 @@ const std::vector<std::pair<size_t, std::vector<size_t>>>& edges() {
   return *list;
 }
 
-// Everything that a type can be promoted to, itself included.
+// For each node, all nodes that it can be promoted to, including itself.
 const std::array<NodeSet, kNumNodes>& reachable() {
   static const auto* sets = [] {
     auto* made = new std::array<NodeSet, kNumNodes>;
@@ -72,7 +73,7 @@ const std::array<NodeSet, kNumNodes>& reachable() {
   return *sets;
 }
 
-// A strong node takes no notice of weakness.
+// The node of a type. `strong`: ignores weak types.
 size_t node_of(ShapeDtype type, bool strong) {
   if (strong || !type.weak_type()) return node(type.dtype());
   if (is_complex(type.dtype())) return kWeakComplex;
@@ -90,7 +91,7 @@ PromotedDType dtype_of_node(size_t node, std::span<const ShapeDtype> types) {
   return {default_int(), true};
 }
 
-// The least type that all can be promoted to; raises when there is none.
+// The least node that all types can be promoted to. Raises if there is none.
 size_t join(std::span<const ShapeDtype> types, bool strong) {
   NodeSet common = NodeSet().set();
   for (const ShapeDtype& type : types) {
@@ -120,14 +121,15 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
 
 template <class T>
 Array typed_scalar(T value, DType dtype, bool weak_type) {
-  // Through text for the types that C++ lacks: numbers of the host language are few and small.
+  // Converts through text, because C++ lacks some of the types. The cost does not matter for
+  // scalars.
   const ShapeDtype type(dtype, {}, weak_type);
   Storage storage = Storage::allocate(type.nbytes());
   parse_element(dtype, format_element(dtype_of<T>(), &value), storage.data());
   return Array(type, std::move(storage));
 }
 
-// Whether the integer is one of this dtype, or at least of the default one.
+// Raises OverflowError unless the integer fits into int32 or into this dtype.
 void check_fits(int64_t value, const DTypeInfo& info) {
   if (info.bits == 64 || value == static_cast<int32_t>(value)) return;
   const bool is_unsigned = info.kind == DTypeKind::kUnsigned;
@@ -143,8 +145,8 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
   if (!integer && !is_floating(to.dtype) && !is_complex(to.dtype)) return {};
   if (to.weak_type) return {};
   if (integer && is_integer(to.dtype)) {
-    // The low bits count, as in an array of integers that is converted; but what is larger than
-    // the default integer is no small number gone round.
+    // Wraps around, like the conversion of an integer array. Numbers that fit neither int32 nor the
+    // dtype raise an error.
     const auto& info = dtype_info(to.dtype);
     check_fits(*integer, info);
     const int unused = 64 - info.bits;
@@ -182,15 +184,16 @@ Array from_number(const ScalarNode::Number& number, PromotedDType to) {
 
 namespace {
 
-// 0 for bool, then integers, floats, complex numbers: a number of the host language meets arrays of
-// its kind and of higher ones.
+// 0 for bool, 1 for integers, 2 for floats, 3 for complex numbers. Strict promotion allows a
+// host-language number with arrays of its kind or of a higher one.
 int kind_of(DType dtype) {
   if (is_complex(dtype)) return 3;
   if (is_floating(dtype)) return 2;
   return dtype == DType::kBool ? 0 : 1;
 }
 
-// With numpy_dtype_promotion="strict": arrays are of one dtype, and numbers fit into it.
+// For numpy_dtype_promotion="strict": raises unless all arrays have one dtype and the numbers fit
+// into it.
 void check_strict(std::span<const ShapeDtype> types) {
   const auto strong = std::ranges::find(types, false, &ShapeDtype::weak_type);
   if (strong == types.end()) return;
@@ -211,7 +214,7 @@ void check_strict(std::span<const ShapeDtype> types) {
 
 PromotedDType promote_types(std::span<const ShapeDtype> types) {
   if (is_on(Flag::kNumpyDtypePromotion)) check_strict(types);
-  // Numbers among themselves meet as arrays of their dtypes would, and stay weak.
+  // Weak types alone are promoted like arrays of their dtypes; the result stays weak.
   if (std::ranges::all_of(types, &ShapeDtype::weak_type)) {
     const DType dtype = dtype_of_node(join(types, /*strong=*/true), types).dtype;
     return {dtype, dtype != DType::kBool};
@@ -227,7 +230,7 @@ PromotedDType promote_to_inexact(std::span<const ShapeDtype> types) {
 }
 
 Array convert(const Array& x, PromotedDType to) {
-  // The storage of a strong scalar of this dtype holds its exact value.
+  // A strongly typed scalar of this dtype already holds the exact value.
   const bool is_there = x.dtype() == to.dtype && !x.type().weak_type();
   if (const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node()); scalar && !is_there) {
     if (Array exact = from_number(scalar->number(), to); !exact.is_null()) return exact;

@@ -17,13 +17,14 @@ namespace {
 using namespace lax;
 using A = const Array&;
 
-// The tangent of a result r = f(x) from the tangent t of x. Null where the derivative is zero. What
-// does not depend on t stands apart from it, so that it is computed once for many tangents.
+// The tangent of a result r = f(x) from the tangent t of x. Null if the derivative is zero. Factors
+// that do not depend on t are computed separately, so that many tangents share them.
 using UnaryDerivative = Array (*)(A t, A x, A r);
-// The same for r = f(x, y), t being the tangent of one of them. Both are scalars or of one shape.
+// The same for r = f(x, y), where t is the tangent of x or of y. x and y have one shape or are
+// scalars.
 using BinaryDerivative = Array (*)(A t, A x, A y, A r);
-// The cotangent of a linear operand from the result's; `other` is the other operand, null if it is
-// linear too.
+// The cotangent of a linear operand from the cotangent of the result. `other` is the other operand,
+// null if it is linear too.
 using UnaryTranspose = Array (*)(A ct);
 using BinaryTranspose = Array (*)(A ct, A other);
 
@@ -34,12 +35,12 @@ struct UnaryRow {
 
 struct BinaryRow {
   BinaryDerivative by_x = nullptr, by_y = nullptr;
-  // Null where the operation is not linear in the operand.
+  // Null if the operation is not linear in the operand.
   BinaryTranspose transpose_x = nullptr, transpose_y = nullptr;
   bool is_product = false;  // linear in each operand, but not in both together
 };
 
-// ---- what the expressions of the rows are made of ----
+// ---- helpers for the expressions in the rows ----
 
 constexpr double kPi = std::numbers::pi, kLog2 = std::numbers::ln2, kLog10 = std::numbers::ln10;
 constexpr double kInverseSqrtPi = std::numbers::inv_sqrtpi;
@@ -50,8 +51,8 @@ Array twice(A x) { return mul(x, like(x, 2)); }
 Array one_plus(A x) { return add(x, like(x, 1)); }
 Array one_minus(A x) { return sub(like(x, 1), x); }
 
-// 1 - x^2. Near one the product of its factors has more digits, but its derivatives divide a zero
-// by a zero where a factor is zero.
+// 1 - x^2. The factored form is more accurate near one, but its derivatives are 0 / 0 where a
+// factor is zero: uses its value and the derivatives of the other form.
 Array one_minus_square(A x) {
   Array factors = mul(one_minus(x), one_plus(x));
   if (is_complex(x.dtype())) return factors;
@@ -59,8 +60,7 @@ Array one_minus_square(A x) {
   return add(difference, stop_gradient(sub(factors, difference)));
 }
 
-// The share of x in the derivative of the greater, or the lesser, of x and y: all, none, or half
-// where they are equal.
+// The derivative of max or min (r) with respect to x: 1, 0, or 1/2 if x and y are equal.
 Array share(A x, A y, A r) {
   const Array is_result = select(eq(x, r), like(x, 1), like(x, 0));
   return div(is_result, select(eq(y, r), like(x, 2), like(x, 1)));
@@ -72,14 +72,14 @@ Array abs_derivative(A t, A x, A r) {
   return real(mul(t, div(conj(x), length)));
 }
 
-// Outside of the bounds the exponential is 0. Its derivatives are too, and not 0 times an infinite
-// square.
+// Clamped: outside the bounds exp(-x^2) is 0; without the clamp its derivatives would be 0 times
+// infinity.
 Array erf_slope(A x, double scale) {
   const Array inside = clamp(like(x, -40), x, like(x, 40));
   return mul(like(x, scale * 2 * kInverseSqrtPi), exp(neg(square(inside))));
 }
 
-// i0e(x) - (sign(x) + 1 / x) i1e(x); a half at zero.
+// i0e(x) - (sign(x) + 1 / x) i1e(x); 1/2 at zero.
 Array bessel_i1e_derivative(A t, A x, A r) {
   const Array is_zero = eq(x, like(x, 0));
   const Array safe = select(is_zero, like(x, 1), x);
@@ -87,8 +87,8 @@ Array bessel_i1e_derivative(A t, A x, A r) {
   return mul(t, select(is_zero, like(x, 0.5), slope));
 }
 
-// i0(x) - i1(x) / x. Below one the quotient is its power series, the sum of
-// (x / 2)^(2 k) / (2 k! (k + 1)!): the quotient's own derivatives cancel there.
+// i0(x) - i1(x) / x. Below one, i1(x) / x is computed as its power series, the sum of (x / 2)^(2 k)
+// / (2 k! (k + 1)!), because derivatives of the quotient suffer from cancellation there.
 Array bessel_i1_derivative(A t, A x, A r) {
   constexpr int kTerms = 12;
   const Array is_far = ge(lax::abs(x), like(x, 1));
@@ -106,13 +106,13 @@ Array ndtr_slope(A x) {
   return mul(like(x, kNormalDensity), exp(mul(square(inside), like(x, -0.5))));
 }
 
-// The density over the distribution, both times what keeps them from vanishing.
+// The density divided by the distribution function, both scaled so that neither underflows.
 Array log_ndtr_slope(A x) {
   const Array scaled = erfcx(mul(x, like(x, -1 / std::numbers::sqrt2)));
   return div(like(x, 2 * kNormalDensity), scaled);
 }
 
-// Not rsqrt(x^2 - 1), which for complex x lies on the wrong branch in half of the plane.
+// Not rsqrt(x^2 - 1), which is on the wrong branch in half of the complex plane.
 Array acosh_slope(A x) { return mul(rsqrt(sub(x, like(x, 1))), rsqrt(one_plus(x))); }
 
 [[noreturn]] Array no_derivative(const char* message) {
@@ -126,17 +126,19 @@ Array gamma_density(A a, A x) {
   return mul(at_zero, exp(sub(sub(logarithm, x), lgamma(a))));
 }
 
-// x^y. A zeroth power is constant, at zero too, where x^(y - 1) is infinite.
+// x^y. For y = 0 the power is constant; at x = 0 this needs a special case, because x^(y - 1) is
+// infinite.
 Array pow_by_base(A t, A x, A y) {
   const Array is_constant = bitwise_and(eq(x, like(x, 0)), eq(y, like(y, 0)));
   const Array exponent = sub(select(is_constant, like(y, 1), y), like(y, 1));
   return mul(t, mul(y, pow(x, exponent)));
 }
 
-// The derivatives of atan2, y / (x^2 + y^2) and -x / (x^2 + y^2), after division by a length that
-// keeps squares in the range of numbers. It counts as constant, as it cancels out.
+// For the derivatives of atan2, y / (x^2 + y^2) and -x / (x^2 + y^2): scales the vector by a
+// length, so that squares neither overflow nor underflow. The length cancels out, so it is treated
+// as a constant.
 struct Direction {
-  Array x, y, square_length;  // of the vector divided by `length`; the square times `length`
+  Array x, y, square_length;  // x and y divided by `length`; (x^2 + y^2) / `length`
 };
 Direction direction_of(A x, A y) {
   const Array longest = stop_gradient(max(abs(x), abs(y)));
@@ -155,12 +157,12 @@ Array atan2_slope_by_y(A x, A y) {
   return neg(div(d.x, d.square_length));
 }
 
-// The derivative of the logarithm of beta(x, y) by x.
+// The derivative of log(beta(x, y)) with respect to x.
 Array betaln_slope(A x, A y) { return sub(digamma(x), digamma(add(x, y))); }
 
-// ---- the rules of any row ----
+// ---- rules for all rows ----
 
-// Rules that know their row.
+// Transformation rules with the row that they belong to.
 struct RowRules : TransformRules {
   UnaryRow unary = {};
   BinaryRow binary = {};

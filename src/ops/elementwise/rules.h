@@ -1,4 +1,4 @@
-// What transformations know of the elementwise primitives of elementwise_list.h.
+// Transformation rules of the elementwise primitives in elementwise_list.h.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace farcall {
 
-// Of the primitive in this row of the list.
+// The rules of the primitive in this row of the list.
 const TransformRules& elementwise_rules(size_t row);
 
 }  // namespace farcall

@@ -65,7 +65,8 @@ std::vector<Array> select_transpose(const TransposeCall& call) {
   return found;
 }
 
-// A bound counts where it alone decides, x where it lies strictly between the bounds.
+// For low < high: the tangent of x where x is strictly between the bounds, of a bound where x is
+// strictly beyond it, 0 where x equals a bound.
 JvpResults clamp_jvp(const JvpCall& call) {
   const Array &low = call.primals[0], &x = call.primals[1], &high = call.primals[2];
   const Array result = bind_one(call.primitive, call.params, call.primals);

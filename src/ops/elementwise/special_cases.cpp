@@ -1,5 +1,5 @@
-// Functions with cases of their own where a formula has no value or few digits. Each case is chosen
-// and computed such that its derivatives are those of the function too.
+// Functions that need special cases where a formula is undefined or inaccurate. Each case also has
+// the derivatives of the function.
 #include <farcall/ops/special_cases.h>
 
 #include <array>
@@ -39,9 +39,8 @@ Array polynomial(A x, std::span<const double> coefficients) {
   return sum;
 }
 
-// Two numbers by size. They are chosen, not computed by max and min, which halve the derivatives of
-// equal numbers: a smooth function of both in which they can change places keeps all of its
-// derivatives.
+// Two numbers ordered by size. Selected, not computed by max and min, which halve the derivatives
+// of equal numbers: this way a smooth symmetric function of both keeps its derivatives.
 struct BySize {
   Array larger, smaller;
 };
@@ -50,7 +49,7 @@ BySize by_size(A x, A y) {
   return {choose_scalar_or_all(is_less, y, x), choose_scalar_or_all(is_less, x, y)};
 }
 
-// The part of a complex number between minus and plus half of a turn.
+// Reduces the imaginary part of a complex number to [-half_turn, half_turn).
 Array turned_back(A x, double half_turn) {
   if (!is_complex(x.dtype())) return x;
   const Array angle = imag(x);
@@ -59,15 +58,14 @@ Array turned_back(A x, double half_turn) {
   return complex(real(x), sub(turned, like(angle, half_turn)));
 }
 
-// x divided by a number; the parts of a complex number each.
+// Divides x by a number; for complex x, divides both parts.
 Array in_units(A x, double unit) {
   if (!is_complex(x.dtype())) return div(x, like(x, unit));
   const Array parts[] = {real(x), imag(x)};
   return complex(div(parts[0], like(parts[0], unit)), div(parts[1], like(parts[1], unit)));
 }
 
-// The larger one and what `rest` makes of the distance to the smaller one. Equal infinities count
-// as apart by 0.
+// larger + rest(smaller - larger). The difference of equal infinities is 0.
 template <class Rest>
 Array log_add(A x, A y, Rest rest) {
   const auto [larger, smaller] = by_size(x, y);
@@ -76,7 +74,7 @@ Array log_add(A x, A y, Rest rest) {
   return add(larger, rest(choose_scalar_or_all(is_same_infinity, like(x, 0), difference)));
 }
 
-// Floats of one dtype and of one shape.
+// Promotes both to inexact values of one dtype and one shape.
 std::pair<Array, Array> operands(A x, A y, std::string_view function) {
   const auto [a, b] = numpy::promote_inexact(x, y, function);
   const Shape shape = to_shape((a.rank() == 0 ? b : a).shape());
@@ -104,7 +102,7 @@ Array hypot(const Array& x, const Array& y) {
   const Array length = mul(larger, lax::sqrt(add(like(a, 1), integer_pow(ratio, 2))));
   const Array infinity = like(a, std::numeric_limits<double>::infinity());
   const Array is_infinite = bitwise_or(eq(a, infinity), eq(b, infinity));
-  // Both are zero: a kink, where each counts as a half.
+  // At the origin, where hypot has no derivative, each operand gets half.
   const Array known = choose_scalar_or_all(is_point, mul(add(a, b), like(a, 0.5)), length);
   return choose_scalar_or_all(is_infinite, infinity, known);
 }
@@ -123,7 +121,8 @@ Array logaddexp2(const Array& x, const Array& y) {
   return turned_back(sum, std::numbers::pi / std::numbers::ln2);
 }
 
-// Near zero the Taylor series, for the quotient's derivatives are differences of large numbers.
+// Uses the Taylor series near zero, because derivatives of the quotient suffer from cancellation
+// there.
 Array sinc(const Array& x) {
   static constexpr double kSeries[] = {
       1.0,          -1.0 / 6,        1.0 / 120,        -1.0 / 5040,
@@ -133,7 +132,7 @@ Array sinc(const Array& x) {
   const Array size = lax::abs(angle);
   const Array is_near = lt(size, like(size, 0.5));
   const Array near = choose_scalar_or_all(is_near, angle, like(angle, 0));
-  // Far out the sine's zeros are at whole numbers, which a product with pi misses.
+  // sinpi is exactly zero at integers; sin of the rounded product with pi is not.
   const Array far = choose_scalar_or_all(is_near, like(inexact, 1), inexact);
   const Array far_angle = mul(far, like(far, std::numbers::pi));
   const Array sine = is_complex(far.dtype()) ? lax::sin(far_angle) : lax::sinpi(far);
@@ -147,7 +146,7 @@ namespace {
 
 using Logarithm = Array (*)(A);
 
-// The derivative by y is 0 where x is 0, also where y is at the logarithm's end.
+// The derivative with respect to y is 0 if x is 0, even where the logarithm is infinite.
 template <Logarithm logarithm>
 JvpResults product_jvp(std::span<const Array> primals, std::span<const Array> tangents) {
   const Array &x = primals[0], &y = primals[1];
@@ -182,7 +181,8 @@ Array product_with_logarithm(A x, A y, const char* name) {
 
 // (exp(p log(x)) - 1) / p, and log(x) where p is 0.
 Array power_less_one(A log_x, A p) {
-  // (exp(z) - 1) / z near zero, where the quotient's derivatives are differences of large numbers.
+  // The series of (exp(z) - 1) / z near zero, where derivatives of the quotient suffer from
+  // cancellation.
   static constexpr auto kSeries = [] {
     std::array<double, 16> terms{};
     double factorial = 1;

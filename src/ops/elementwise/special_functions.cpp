@@ -1,4 +1,4 @@
-// farcall::special: what is not a primitive is made of primitives here.
+// farcall::special: functions that are built from primitives.
 #include <farcall/ops/special_functions.h>
 
 #include <array>
@@ -35,7 +35,7 @@ Array special_binary(const Array& x, const Array& y, std::string_view function) 
   return op(a, b);
 }
 
-// A number in the dtype of x, as weak as x.
+// A number in the dtype of x, weakly typed if x is.
 Array number_like(const Array& x, double value) {
   return convert(Array(value), {x.dtype(), x.type().weak_type()});
 }
@@ -46,7 +46,7 @@ Array is_odd(const Array& whole) {
 
 }  // namespace
 
-// Names of parameters cannot stand in parentheses.
+// Parameter names cannot be parenthesized.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define FARCALL_SPECIAL_UNARY(name, function, x, summary) \
   Array name(const Array& x) { return unary<lax::function>(x, #name); }
@@ -68,7 +68,7 @@ Array gammasgn(const Array& x) {
   const Array is_pole = lax::eq(a, whole);
   const Array below =
       select(is_pole, number_like(a, kNan), select(is_odd(whole), lax::neg(one), one));
-  // 1 / x tells the zeros apart.
+  // 1 / x distinguishes 0.0 and -0.0.
   const Array at_zero = lax::sign(lax::div(one, a));
   const Array above = select(lax::eq(a, zero), at_zero, one);
   const Array sign = select(lax::lt(a, zero), below, above);
@@ -107,8 +107,8 @@ Array betainc(const Array& a_in, const Array& b_in, const Array& x_in) {
   return lax::betainc(a, b, x);
 }
 
-// Where p and q are near each other, the logarithm of their quotient is worked out from their
-// difference, which is exact there; else from the larger quotient, unless that overflows.
+// log(p / q) is computed from the difference p - q, which is exact, if p and q are within a factor
+// of 2; else from the larger of p / q and q / p, unless that overflows.
 Array rel_entr(const Array& p, const Array& q) {
   const auto [x, y] = promote_inexact(p, q, "rel_entr");
   const Array zero = number_like(x, 0), one = number_like(x, 1);

@@ -1,4 +1,4 @@
-// What the dimension numbers of gather and scatter say together, and whether they fit.
+// Dimension numbers of gather and scatter: conversion, checks and derived shapes.
 #pragma once
 
 #include <farcall/core/shape_dtype.h>
@@ -6,11 +6,11 @@
 
 namespace farcall::indexing {
 
-// gather's names for the dimension numbers of a scatter, and the other way round.
+// Converts the dimension numbers of a scatter to those of a gather, and back.
 GatherDimensionNumbers as_gather(const ScatterDimensionNumbers& numbers);
 ScatterDimensionNumbers as_scatter(const GatherDimensionNumbers& numbers);
 
-// How messages call the parts.
+// The names of the parts in messages.
 struct Names {
   std::string_view window_dims, collapsed_dims, index_map, indices_batching_dims;
 };
@@ -20,21 +20,22 @@ inline constexpr Names kScatterNames = {"update_window_dims", "inserted_window_d
                                         "scatter_dims_to_operand_dims",
                                         "scatter_indices_batching_dims"};
 
-// Raises unless the numbers fit an operand and indices of these types, and windows that have their
-// dimensions in an array of rank `window_rank`.
+// Raises unless the numbers fit an operand and indices of these types. `window_rank`: the rank of
+// the array that holds the windows.
 void check_dimension_numbers(const GatherDimensionNumbers& numbers, ShapeDtype operand,
                              ShapeDtype indices, size_t window_rank, const Names& names);
 
-// The dimensions of the operand that windows keep.
+// The operand's dimensions that are kept in windows.
 std::vector<int64_t> kept_dims(const GatherDimensionNumbers& numbers, size_t operand_rank);
 
-// The shape of an array that holds a window for each index: the sizes of the windows at
-// `offset_dims`, those of the indices elsewhere.
+// The shape of an array that holds a window for each index: window sizes at `offset_dims`, sizes of
+// the indices elsewhere.
 Shape shape_of_windows(const GatherDimensionNumbers& numbers, ShapeDtype indices,
                        std::span<const int64_t> window_sizes);
 
-// The numbers when all three arrays get a new dimension in front. Which of operand and indices have
-// it decides whether it belongs to the windows or numbers them.
+// The numbers after a new leading dimension is added to the windows and to the operand, the
+// indices, or both. In the operand alone it is a window dimension, in the indices alone it
+// enumerates windows, in both it is a batching dimension.
 enum class NewDimension { kInOperand, kInIndices, kInBoth };
 GatherDimensionNumbers with_new_dimension(const GatherDimensionNumbers& numbers,
                                           NewDimension where);

@@ -77,7 +77,7 @@ std::vector<Array> dynamic_slice_transpose(const TransposeCall& call) {
   return cotangents;
 }
 
-// All start indices are operands that the batch does not have, and one more, 0, is in front.
+// Prepends a start index 0 for the batch dimension. None of the starts is batched.
 std::vector<Array> starts_with_zero(std::span<const Array> starts) {
   std::vector<Array> result(starts.begin(), starts.end());
   const DType dtype = starts.empty() ? DType::kInt32 : starts[0].dtype();
@@ -177,7 +177,7 @@ namespace lax {
 
 Array wrap_negative(const Array& index, int64_t size) {
   if (dtype_info(index.dtype()).kind != DTypeKind::kSigned) return index;
-  // The dtype has to hold the size.
+  // The dtype must be able to represent the size.
   const int bits = dtype_info(index.dtype()).bits;
   const DType enough = size <= INT32_MAX ? DType::kInt32 : DType::kInt64;
   const bool is_narrow = size > (INT64_MAX >> (64 - bits));
@@ -193,7 +193,7 @@ std::vector<Array> wrap_all(std::span<const Array> starts, const Array& operand)
   std::vector<Array> wrapped(starts.begin(), starts.end());
   std::vector<ShapeDtype> types;
   for (size_t i = 0; i < wrapped.size(); ++i) {
-    // What does not fit is for the primitive to refuse.
+    // The primitive raises the error for invalid indices.
     if (i >= operand.rank() || !is_integer(wrapped[i].dtype())) return wrapped;
     wrapped[i] = wrap_negative(wrapped[i], operand.shape()[i]);
     types.push_back(wrapped[i].type());

@@ -21,9 +21,9 @@ void index_error(ErrorCode code, const Array& x, const std::string& what) {
 
 SliceRange resolve_slice(const Slice& slice, int64_t size) {
   int64_t step = slice.step.value_or(1);
-  // A step beyond the dimension is the same as one of its size, and cannot overflow.
+  // A step larger than the dimension acts like one of its size; clamping avoids overflow.
   step = std::clamp(step, -std::max<int64_t>(size, 1), std::max<int64_t>(size, 1));
-  // As Python does it: bounds are moved into the dimension, which a negative step walks backwards.
+  // As in Python: bounds are clamped to the dimension; a negative step walks backwards.
   const auto clamped = [&](std::optional<int64_t> bound, int64_t missing, int64_t low,
                            int64_t high) {
     if (!bound) return missing;
@@ -41,7 +41,7 @@ SliceRange resolve_slice(const Slice& slice, int64_t size) {
 
 namespace {
 
-// The dimensions that an index consumes.
+// The number of dimensions that an index consumes.
 size_t consumed(const Index& index) {
   if (const auto* array = std::get_if<Array>(&index)) {
     return array->dtype() == DType::kBool ? array->rank() : 1;
@@ -49,7 +49,7 @@ size_t consumed(const Index& index) {
   return std::holds_alternative<int64_t>(index) || std::holds_alternative<Slice>(index) ? 1 : 0;
 }
 
-// The places of the true elements stand for a mask.
+// Replaces a mask by the indices of its true elements.
 void expand_mask(const Array& x, const Array& mask, size_t& dim, std::vector<IndexItem>& items) {
   if (!mask.has_known_values()) {
     throw NonConcreteBooleanIndexError(fmt::format(
@@ -122,7 +122,7 @@ bool any_negative(const Array& x) {
   return std::ranges::any_of(x.values<T>(), [](T value) { return value < 0; });
 }
 
-// False only where the values are known.
+// Whether the indices may be negative. False only if the dtype is unsigned or the values are known.
 bool may_be_negative(const Array& x) {
   if (dtype_info(x.dtype()).kind != DTypeKind::kSigned) return false;
   if (!x.node().storage()) return true;
@@ -138,9 +138,10 @@ bool may_be_negative(const Array& x) {
 
 // One component of the start of each window.
 struct Component {
-  int64_t dim;                     // of the operand
-  Array start;                     // integers
-  std::vector<int64_t> positions;  // of its dimensions among those that number the windows
+  int64_t dim;  // of the operand
+  Array start;  // integers
+  std::vector<int64_t>
+      positions;  // where its dimensions are among those that enumerate the windows
 };
 
 class Builder {
@@ -165,8 +166,9 @@ class Builder {
            (std::holds_alternative<Array>(index) || std::holds_alternative<int64_t>(index));
   }
 
-  // The arrays, with integers among them, are broadcast to one shape. It stands in the place of the
-  // first where all lie side by side, and in front of everything elsewhere.
+  // If there are arrays, arrays and integers are a group, broadcast to one shape. The group's
+  // dimensions are at the place of its first index if all are adjacent, else in front of all other
+  // dimensions.
   void find_group() {
     std::vector<std::span<const int64_t>> shapes;
     for (const IndexItem& item : items_) {
@@ -213,7 +215,8 @@ class Builder {
     }
   }
 
-  // Neighbours are one window; others are numbered one by one.
+  // Contiguous elements are one window dimension. With other steps, each element has its own
+  // window.
   void add_slice(int64_t dim, const Slice& slice) {
     const int64_t size = x_.shape()[dim];
     const SliceRange range = resolve_slice(slice, size);
@@ -248,7 +251,7 @@ class Builder {
     components_.push_back({dim, std::move(start), std::move(positions)});
   }
 
-  // All components in one array, as its last dimension.
+  // Stacks all components along a new last dimension.
   Array make_indices() {
     Shape shape = numbering_;
     shape.push_back(1);
@@ -267,7 +270,7 @@ class Builder {
                                : lax::concatenate(columns, static_cast<int64_t>(shape.size()) - 1);
   }
 
-  // What holds every component and the sizes of the dimensions.
+  // A dtype that can represent every component and the sizes of the dimensions.
   DType index_dtype() const {
     bool is_wide = std::ranges::any_of(x_.shape(), [](int64_t size) { return size > INT32_MAX; });
     for (const Component& component : components_) {
@@ -283,7 +286,7 @@ class Builder {
   bool has_arrays_ = false, group_is_added_ = false;
   int64_t group_position_ = 0;
   Shape group_shape_;
-  Shape numbering_;  // the dimensions that number the windows
+  Shape numbering_;  // sizes of the dimensions that enumerate the windows
   std::vector<Component> components_;
   Indexer result_;
 };

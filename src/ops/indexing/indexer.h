@@ -1,5 +1,4 @@
-// Indexer: what a tuple of indices, some of them arrays, asks of an array, in the terms of gather
-// and scatter.
+// Indexer: translates a tuple of indices, some of which may be arrays, into a gather or scatter.
 #pragma once
 
 #include <optional>
@@ -14,18 +13,18 @@ namespace farcall::numpy {
 
 [[noreturn]] void index_error(ErrorCode code, const Array& x, const std::string& what);
 
-// A slice, its step not 0, of a dimension of this size: its first element, their number and the
-// step between them.
+// A slice of a dimension of this size: its first element, the number of elements, and the step. The
+// slice's step must not be 0.
 struct SliceRange {
   int64_t start, count, step;
 };
 SliceRange resolve_slice(const Slice& slice, int64_t size);
 
-// One index for each dimension that is indexed, none of them an ellipsis; the rest of the
-// dimensions as whole slices. Arrays of bools have become arrays of integers.
+// Expands indices: an ellipsis and missing indices become whole slices, masks become arrays of
+// integers. Raises if the indices do not fit `x`.
 struct IndexItem {
   Index index;
-  std::optional<size_t> dim;  // none: it indexes no dimension
+  std::optional<size_t> dim;  // null: it indexes no dimension
 };
 std::vector<IndexItem> expand_indices(const Array& x, std::span<const Index> indices);
 
@@ -33,9 +32,9 @@ struct Indexer {
   GatherDimensionNumbers numbers;
   Shape slice_sizes;
   Array indices;
-  Shape windows_shape;  // what gather gives
+  Shape windows_shape;  // shape of gather's result
   Shape shape;          // the same with new axes
-  bool is_single;       // one window, so that no two can overlap
+  bool is_single;       // there is only one window
 };
 Indexer make_indexer(const Array& x, std::span<const IndexItem> items, bool wrap_negative);
 

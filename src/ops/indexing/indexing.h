@@ -1,4 +1,4 @@
-// Pieces that the primitives of indexing share.
+// Shared by the primitives of indexing.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ std::vector<int64_t> dims_except(size_t count, std::span<const int64_t> left_out
 
 // ---- batching ----
 
-// The dimensions of an array that got a new one in front; `with_new` puts 0 before them.
+// Dimension numbers after a new leading dimension is added. `with_new`: prepends 0, the new one.
 std::vector<int64_t> shifted(std::span<const int64_t> dims, bool with_new = false);
-// An operand with its batch dimension in front, repeated where it has none.
+// An operand with batch dimension 0; broadcast if it is not batched.
 Array in_front(const BatchCall& call, size_t operand);
-// The start indices from operand `first` on as one array whose last dimension they are, its batch
-// dimension in front where one of them is batched.
+// Stacks the start indices (operands from `first` on) along a new last dimension. If one of them is
+// batched, the result has batch dimension 0.
 Array stacked_starts(const BatchCall& call, size_t first);
 bool any_batched(const BatchCall& call, size_t first);
 
@@ -41,14 +41,14 @@ bool any_batched(const BatchCall& call, size_t first);
 Array zeros_of(ShapeDtype type);
 // Zero as the text of an element.
 std::string zero_text(DType dtype);
-// Zeros where the array is null.
+// The tangent, or zeros if it is null.
 Array or_zeros(const Array& tangent, const Array& primal);
 
 // ---- type rules ----
 
 void check_index_operand(ShapeDtype indices, std::string_view what);
-// Raises unless one of `inputs` for each dimension of `operand` from `first` on is an integer
-// scalar, all of one dtype.
+// Raises unless the inputs from `first` on are integer scalars of one dtype, one for each dimension
+// of inputs[0].
 void check_starts(std::span<const ShapeDtype> inputs, size_t first);
 
 }  // namespace farcall::indexing

@@ -66,7 +66,7 @@ JvpResults pad_jvp(const JvpCall& call) {
                     or_zeros(call.tangents[1], call.primals[1]), config)}};
 }
 
-// What `pad` puts into the result, taken out again.
+// Extracts the elements that pad copied from its operand.
 Array unpad(const Array& x, std::span<const PaddingDimension> config) {
   PaddingConfig trim;
   std::vector<int64_t> starts, limits, strides;
@@ -94,7 +94,7 @@ BatchResults pad_batch(const BatchCall& call) {
   config.insert(config.begin(), PaddingDimension{});
   const Array operand = in_front(call, 0);
   if (!call.is_batched(1)) return {{lax::pad(operand, call.inputs[1], config)}, {0}};
-  // Each element of the batch has a padding value of its own.
+  // Each element of the batch has its own padding value.
   const Array padded = lax::pad(operand, zeros_of(ShapeDtype(operand.dtype(), {})), config);
   const Array inside = lax::broadcast_in_dim(Array(true), operand.shape(), {});
   const Array is_inside = lax::pad(inside, Array(false), config);

@@ -1,4 +1,4 @@
-// How the parameters of indexing are written in programs.
+// Conversion of indexing parameters to and from the values in program text.
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -11,7 +11,7 @@ struct ModeName {
   std::string_view name;
   GatherScatterMode mode;
 };
-// The first name of a mode is the one that it is printed by.
+// A mode is printed with its first name.
 constexpr ModeName kModeNames[] = {
     {"clip", GatherScatterMode::kClip},
     {"fill_or_drop", GatherScatterMode::kFillOrDrop},

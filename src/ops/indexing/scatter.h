@@ -1,17 +1,17 @@
-// The rules of the scatter primitives, apart from their type rule and their registration.
+// The transformation rules of the scatter primitives.
 #pragma once
 
 #include <farcall/trace/rules.h>
 
 namespace farcall::indexing {
 
-// Replacing: the updates that another one overwrites have no part in the result.
+// For scatter: updates that are overwritten by others do not contribute.
 JvpResults scatter_jvp(const JvpCall& call);
-// Adding is linear in the operand and in the updates.
+// scatter_add is linear in the operand and the updates.
 JvpResults scatter_add_jvp(const JvpCall& call);
-// With respect to the updates only where no two windows overlap.
+// The derivative with respect to the updates needs unique indices.
 JvpResults scatter_mul_jvp(const JvpCall& call);
-// Values that are equal share the derivative.
+// Equal values share the derivative.
 JvpResults scatter_extreme_jvp(const JvpCall& call);
 
 std::vector<Array> scatter_transpose(const TransposeCall& call);

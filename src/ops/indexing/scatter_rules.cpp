@@ -24,8 +24,8 @@ lax::ScatterOptions scatter_options_of(const ScatterParams& p) {
   return {p.mode, p.unique_indices, p.indices_are_sorted};
 }
 
-// The windows of `x` that a scatter with updates of this type writes; `fill` stands for those that
-// it drops.
+// Gathers the windows of `x` that a scatter with updates of this type writes. Dropped windows get
+// the value `fill`.
 Array windows_of(const Array& x, const Array& indices, ShapeDtype updates, const ScatterParams& p,
                  std::optional<std::string> fill) {
   const GatherDimensionNumbers numbers = as_gather(p);
@@ -38,7 +38,7 @@ Array windows_of(const Array& x, const Array& indices, ShapeDtype updates, const
                      {p.mode, std::move(fill), p.unique_indices, p.indices_are_sorted});
 }
 
-// 1, 2, … for the windows of the updates, in their order.
+// Numbers the windows of the updates 1, 2, … in order.
 Array window_numbers(ShapeDtype updates, std::span<const int64_t> window_dims) {
   Shape shape = to_vector(updates.shape());
   for (const int64_t dim : window_dims) shape[dim] = 1;
@@ -76,8 +76,8 @@ JvpResults scatter_jvp(const JvpCall& call) {
     return {{result},
             {lax::scatter(operand_tangent, indices, updates_tangent, p, scatter_options_of(p))}};
   }
-  // Which update stays where several meet is for scatter to say: it writes their numbers, and only
-  // those that are found again take part.
+  // Only scatter defines which of several updates to one element stays. Scatters the numbers of the
+  // updates: an update contributes where its number is read back.
   const Array numbers = window_numbers(updates.type(), p.update_window_dims);
   const Array written = lax::scatter(zeros_of(ShapeDtype(numbers.dtype(), operand.shape())),
                                      indices, numbers, p, scatter_options_of(p));

@@ -55,7 +55,7 @@ int64_t count_segments(std::string_view f, const Array& ids, const SegmentOption
   return values.empty() ? 0 : std::max<int64_t>(0, *std::ranges::max_element(values) + 1);
 }
 
-// What a segment without rows has.
+// The value of a segment without rows.
 Array empty_segment(Update how, DType dtype) {
   const Array nothing = numpy::zeros({0}, dtype);
   switch (how) {
@@ -102,7 +102,7 @@ Array reduce_segments(std::string_view f, Update how, const Array& data, const A
     const Array start = numpy::full(shape, empty_segment(how, data.dtype()));
     return numpy::update(start, {segment_ids}, data, how, places);
   }
-  // Segments of all groups side by side, then the groups together.
+  // Reduces each bucket of rows separately, then combines the buckets.
   shape.insert(shape.begin(), buckets);
   const Array start = numpy::full(shape, empty_segment(how, data.dtype()));
   const Array group = numpy::astype(

@@ -1,4 +1,4 @@
-// The operations that transformations need.
+// Provides the basic operations that transformations need.
 #include <numeric>
 
 #include <farcall/ops/lax.h>

@@ -1,4 +1,4 @@
-// Pieces that the functions of farcall::numpy share.
+// Shared by the functions of farcall::numpy.
 #pragma once
 
 #include <string_view>
@@ -10,23 +10,24 @@
 
 namespace farcall::numpy {
 
-// A non-negative axis below `rank`; raises naming `function`.
+// Returns a nonnegative axis below `rank`. Raises, naming `function`, if it is out of range.
 int64_t normalize_axis(int64_t axis, size_t rank, std::string_view function);
-// Sorted and distinct; all axes when none are given.
+// The same for several axes: sorted and distinct; all axes if none are given.
 std::vector<int64_t> normalize_axes(const Axes& axes, size_t rank, std::string_view function);
 
-// x broadcast to `shape`, unless it is a scalar, which the primitives take as it is.
+// Broadcasts x to `shape`. Scalars are returned unchanged, because the primitives accept them.
 Array broadcast_operand(const Array& x, std::span<const int64_t> shape);
 
-// Both operands in their common dtype and shape. Raises naming `function`.
+// Converts both operands to their common dtype and shape. Raises, naming `function`, if there is
+// none.
 std::pair<Array, Array> promote(const Array& x, const Array& y, std::string_view function);
 std::pair<Array, Array> promote_inexact(const Array& x, const Array& y, std::string_view function);
 Array promote_inexact(const Array& x, std::string_view function);
 
-// Whether elements are other than zero.
+// Whether elements are nonzero.
 Array as_bool(const Array& x);
 
-// Where the result counts, bools count as int32.
+// Converts bools to the default integer; other dtypes are unchanged.
 Array counted(const Array& x);
 
 }  // namespace farcall::numpy

@@ -25,7 +25,7 @@ Array scalar_of(DType dtype, double value) {
     case DType::kFloat64:
       return Array::scalar(value);
     default:
-      // At once, so that programs get the number and not its conversion.
+      // Evaluated now, so that recorded programs contain the number, not its conversion.
       InterpreterScope scope(evaluator());
       return lax::convert_element_type(Array::scalar(value), dtype);
   }
@@ -113,7 +113,8 @@ void not_linear(const Primitive& primitive) {
 BatchResults batch_elementwise(const BatchCall& call) {
   const size_t count = call.inputs.size();
   const auto rank_of = [&](size_t i) { return call.inputs[i].rank() - call.is_batched(i); };
-  // The dimensions of one element, and where an operand that has them all keeps its batch.
+  // The shape of one element, and the batch dimension of the first batched operand that is not a
+  // scalar.
   Shape shape;
   int64_t axis = 0;
   bool has_axis = false;

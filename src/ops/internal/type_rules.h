@@ -1,4 +1,4 @@
-// Pieces that type rules share. Messages leave out the operation's name, which infer_types adds.
+// Shared by type rules. Messages omit the operation's name, which infer_types adds.
 #pragma once
 
 #include <span>
@@ -19,10 +19,11 @@ void check_axes(std::span<const int64_t> axes, size_t rank, std::string_view wha
 // "f32[2,3], i32[4]"
 std::string describe(std::span<const ShapeDtype> types);
 
-// The shape of an elementwise result: that of the operands that are no scalars. Raises when they
-// differ.
+// The shape of an elementwise result: the shape of the operands that are not scalars. Raises if
+// they differ.
 std::span<const int64_t> elementwise_shape(std::span<const ShapeDtype> inputs);
-// The one dtype of the operands from `first` on; raises when they differ. Weak if all are.
+// An array type of this shape with the common dtype of the operands; weak if all are. Raises if the
+// dtypes differ.
 ShapeDtype common_dtype(std::span<const ShapeDtype> inputs, std::span<const int64_t> shape);
 
 }  // namespace farcall

@@ -19,7 +19,8 @@ Array broadcast_all_scalars(const Array& x, std::span<const int64_t> shape) {
   return x.rank() == 0 && !shape.empty() ? lax::broadcast_in_dim(x, shape, {}) : x;
 }
 
-// What the flag numpy_rank_promotion says of operands of different ranks, scalars aside.
+// Warns or raises for operands of different ranks (except scalars), as the flag
+// numpy_rank_promotion says.
 void check_ranks(std::span<const std::span<const int64_t>> shapes, std::string_view function) {
   if (!is_on(Flag::kNumpyRankPromotion)) return;
   size_t rank = 0;
@@ -63,7 +64,7 @@ Array arithmetic_binary(const Array& x, const Array& y, std::string_view functio
   return op(a, b);
 }
 
-// Complex numbers are ordered by their real parts, and where these are equal by the imaginary ones.
+// Complex numbers are ordered by real part, then by imaginary part.
 template <auto op>
 Array ordered(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote(x, y, function);
@@ -72,13 +73,13 @@ Array ordered(const Array& x, const Array& y, std::string_view function) {
   return lax::select_n(lax::eq(lax::real(a), lax::real(b)), cases);
 }
 
-// Bools meet integers as bools; only among themselves they count.
+// Promotes the operands; two bools become integers.
 std::pair<Array, Array> promote_counted(const Array& x, const Array& y, std::string_view function) {
   const auto [a, b] = promote(x, y, function);
   return {counted(a), counted(b)};
 }
 
-// Zero, one, … in the dtype of x.
+// A number in the dtype of x, weakly typed if x is.
 Array constant_like(const Array& x, double value) {
   return convert(Array(value), {x.dtype(), x.type().weak_type()});
 }
@@ -96,7 +97,7 @@ bool is_nonzero_number(const Array& x) {
 
 Array as_bool(const Array& x) {
   if (x.dtype() == DType::kBool) return x;
-  // A conversion takes the real part.
+  // A conversion of complex numbers would drop the imaginary part.
   return is_complex(x.dtype()) ? lax::ne(x, integer_like(x, 0))
                                : lax::convert_element_type(x, DType::kBool);
 }
@@ -136,14 +137,14 @@ Array divide(const Array& x, const Array& y) {
 Array arctan2(const Array& x, const Array& y) {
   const auto [a, b] = promote_inexact(x, y, "arctan2");
   if (!is_complex(a.dtype())) return lax::atan2(a, b);
-  // -i log((y + i x) / sqrt(x^2 + y^2)), x the first argument.
+  // -i log((y + i x) / sqrt(x^2 + y^2)); x is the first argument.
   const Array i = convert(Array::weak(std::complex<double>(0, 1)), {a.dtype(), false});
   const Array length = lax::sqrt(lax::add(lax::mul(a, a), lax::mul(b, b)));
   return lax::neg(lax::mul(i, lax::log(lax::div(lax::add(b, lax::mul(i, a)), length))));
 }
 
 Array remainder(const Array& x, const Array& y) {
-  // By zero, integers leave zero, as in numpy.
+  // The remainder of an integer division by zero is zero, as in numpy.
   const auto one_for_zero = [](const Array& b) {
     const Array cases[] = {b, full(b.shape(), integer_like(b, 1))};
     return lax::select_n(lax::eq(b, integer_like(b, 0)), cases);
@@ -152,7 +153,7 @@ Array remainder(const Array& x, const Array& y) {
   if (is_integer(b.dtype()) && !is_nonzero_number(y)) b = one_for_zero(b);
   const Array truncated = lax::rem(a, b);
   const Array zero = integer_like(b, 0);
-  // Truncation gives the dividend's sign; where that is not the divisor's, one divisor is added.
+  // rem() has the sign of the dividend. Adds the divisor if it has another sign.
   const Array differs = lax::bitwise_and(lax::ne(truncated, zero),
                                          lax::ne(lax::lt(truncated, zero), lax::lt(b, zero)));
   const Array cases[] = {truncated, lax::add(truncated, b)};
@@ -165,7 +166,7 @@ Array floor_divide(const Array& x, const Array& y) {
   const auto [a, b] = promote_counted(x, y, "floor_divide");
   if (dtype_info(a.dtype()).kind == DTypeKind::kUnsigned) return lax::div(a, b);
   if (is_floating(a.dtype())) {
-    // What truncation leaves is subtracted first, so that the quotient is whole up to rounding.
+    // Subtracts the remainder first, so that the quotient is an integer up to rounding.
     const Array rest = lax::rem(a, b);
     const Array quotient = lax::div(lax::sub(a, rest), b);
     const Array is_below = lax::bitwise_and(lax::ne(rest, integer_like(rest, 0)),
@@ -185,7 +186,7 @@ Array floor_divide(const Array& x, const Array& y) {
 }
 
 Array power(const Array& x, const Array& y) {
-  // A whole number of the host language is a chain of products.
+  // Integer exponents of the host language are computed by multiplication.
   if (const auto* scalar = dynamic_cast<const ScalarNode*>(&y.node());
       scalar && y.type().weak_type() && std::holds_alternative<int64_t>(scalar->number())) {
     const int64_t exponent = std::get<int64_t>(scalar->number());
@@ -219,7 +220,7 @@ Array clip(const Array& x, const std::optional<Array>& low, const std::optional<
 
 namespace {
 
-// Integers are whole already.
+// Integers and bools are returned unchanged.
 template <auto op>
 Array rounded(const Array& x) {
   const bool is_whole = is_integer(x.dtype()) || x.dtype() == DType::kBool;
@@ -236,7 +237,8 @@ Array rint(const Array& x) {
 
 namespace {
 
-// The logarithm to another base: of complex numbers in units of that of the base, a part each.
+// The logarithm to another base. For complex numbers, divides both parts of the natural logarithm
+// by `unit`, the logarithm of the base.
 template <auto op>
 Array log_by(const Array& x, double unit, std::string_view function) {
   const Array a = promote_inexact(x, function);

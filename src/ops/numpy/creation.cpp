@@ -1,4 +1,4 @@
-// numpy's functions that make arrays.
+// numpy's functions that create arrays.
 #include <farcall/ops/lax.h>
 
 #include "ops/internal/numpy.h"

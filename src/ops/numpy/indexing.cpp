@@ -1,4 +1,4 @@
-// x[indices] and its updates.
+// x[indices], and updates of x[indices].
 #include <farcall/ops/numpy_indexing.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool has_arrays(std::span<const IndexItem> items) {
       items, [](const IndexItem& item) { return std::holds_alternative<Array>(item.index); });
 }
 
-// Raises for integers outside their dimension.
+// Raises for integers that are out of range.
 void check_integers(const Array& x, std::span<const IndexItem> items) {
   for (const auto& [index, dim] : items) {
     const auto* integer = std::get_if<int64_t>(&index);
@@ -39,7 +39,8 @@ void check_integers(const Array& x, std::span<const IndexItem> items) {
   }
 }
 
-// Integers that lie inside, and slices: one slice of the array, some of it turned round.
+// Integers (in range) and slices: one slice of the array, reversed along dimensions with negative
+// steps.
 Array take_slices(const Array& x, std::span<const IndexItem> items) {
   std::vector<int64_t> starts, limits, strides, reversed;
   Shape shape;
@@ -89,7 +90,7 @@ Array gather_items(const Array& x, std::span<const IndexItem> items, const Index
                  indexer.shape);
 }
 
-// The values as a part of this shape; leading dimensions of size 1 are left out.
+// Broadcasts the values to this shape; superfluous leading dimensions of size 1 are dropped.
 Array broadcast_values(const Array& values, std::span<const int64_t> shape) {
   Shape sizes(values.shape().begin(), values.shape().end());
   while (sizes.size() > shape.size() && sizes.front() == 1) sizes.erase(sizes.begin());

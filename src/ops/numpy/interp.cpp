@@ -1,4 +1,4 @@
-// numpy's lines through points, slopes, and the search that they need.
+// numpy's searchsorted, interp and gradient.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ DType real_of(DType dtype) {
   return dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
 }
 
-// The points within one period, and a point more at each end.
+// Sorts the points within one period, and adds one point at each end.
 struct Points {
   Array x, y;
 };
@@ -37,7 +37,7 @@ Points periodic(const Points& points, const Array& period) {
           lax::concatenate(std::array{rows(y, count - 1, count), y, rows(y, 0, 1)}, 0)};
 }
 
-// The values of the line, beyond the ends too.
+// Piecewise linear interpolation, with extrapolation beyond the ends.
 Array along_line(const Array& x, const Points& points) {
   const int64_t count = points.x.shape()[0];
   const Array found = searchsorted(points.x, x, true);
@@ -49,10 +49,10 @@ Array along_line(const Array& x, const Points& points) {
   const Array x0 = take(points.x, {Index(before)}), x1 = take(points.x, {Index(after)});
   const Array y0 = take(points.y, {Index(before)}), y1 = take(points.y, {Index(after)});
   const Array width = lax::sub(x1, x0);
-  // Points that coincide have no line between them.
+  // Avoids dividing by zero for coincident points.
   const Array is_flat = lax::eq(width, like(width, 0));
   const Array part = lax::div(lax::sub(x, x0), where(is_flat, like(width, 1), width));
-  // From the nearer point, so that both are exact.
+  // Computed from the nearer point, so that both end points are exact.
   const Array rise = lax::sub(y1, y0), rest = lax::sub(like(part, 1), part);
   const Array line = where(lax::lt(part, like(part, 0.5)), add(y0, multiply(part, rise)),
                            subtract(y1, multiply(rest, rise)));
@@ -61,8 +61,9 @@ Array along_line(const Array& x, const Points& points) {
 
 }  // namespace
 
-// Both are sorted together; how many of `a` come before is then a sum that runs along. Equal
-// elements keep their order, so that who stands first decides the side.
+// Sorts `a` and `v` together and counts the elements of `a` before each element of `v` with a
+// cumulative sum. The sort is stable, so the order of concatenation decides the side for equal
+// elements.
 Array searchsorted(const Array& a, const Array& v, bool after_equal) {
   if (a.rank() != 1) {
     throw Error(ErrorCode::kInvalidArgument,

@@ -1,4 +1,4 @@
-// numpy's products.
+// numpy's matrix products.
 #include <algorithm>
 #include <numeric>
 
@@ -19,7 +19,7 @@ void require_rank(const Array& x, const Array& y, std::string_view function) {
   }
 }
 
-// Both in their common dtype, each with its own shape.
+// Converts both operands to their common dtype; shapes are unchanged.
 std::pair<Array, Array> promote_dtypes(const Array& x, const Array& y, std::string_view function) {
   const ShapeDtype types[] = {x.type(), y.type()};
   return with_error_prefix(function, [&] {

@@ -1,4 +1,4 @@
-// numpy's functions of order: sorting and cumulative ones.
+// numpy's sorting and cumulative functions.
 #include <limits>
 
 #include <farcall/core/config.h>
@@ -16,7 +16,7 @@ struct Along {
   int64_t axis;
 };
 
-// The array and the axis to work along; a scalar, or an array without an axis, is flattened.
+// The array and the axis to work along. Without an axis the array is flattened.
 Along along(const Array& x, std::optional<int64_t> axis, std::string_view function) {
   if (!axis) return {ravel(x), 0};
   return {x, normalize_axis(*axis, x.rank(), function)};
@@ -43,7 +43,7 @@ Array argsort(const Array& x, std::optional<int64_t> axis, bool descending) {
   const bool is_long = flat.shape()[which] > std::numeric_limits<int32_t>::max();
   const DType dtype = is_long ? DType::kInt64 : default_int();
   Array operands[] = {flat, lax::iota(dtype, flat.shape(), which)};
-  // Turned round before and after, so that equal elements keep their order.
+  // Reversed before and after sorting, so that equal elements keep their order.
   if (descending) {
     for (Array& operand : operands) operand = lax::rev(operand, axes);
   }

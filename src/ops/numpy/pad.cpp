@@ -31,7 +31,8 @@ void check_widths(const Array& x, const PadWidths& widths) {
 
 int64_t modulo(int64_t a, int64_t b) { return ((a % b) + b) % b; }
 
-// Which of `size` elements stands at a place; places below 0 and from `size` on lie in the padding.
+// The index of the element (of `size`) at a position; positions below 0 and from `size` on are
+// padding.
 using Source = int64_t (*)(int64_t place, int64_t size);
 
 int64_t edge(int64_t place, int64_t size) { return std::clamp<int64_t>(place, 0, size - 1); }
@@ -65,7 +66,7 @@ Array slice_along(const Array& x, int64_t axis, int64_t start, int64_t limit) {
   return lax::slice(x, starts, limits);
 }
 
-// What comes before and behind along one axis, in the dtype of x.
+// Concatenates along one axis. `before` and `behind` are converted to the dtype of x.
 Array between(const Array& before, const Array& x, const Array& behind, int64_t axis) {
   const Array parts[] = {astype(before, x.dtype()), x, astype(behind, x.dtype())};
   return lax::concatenate(parts, axis);
@@ -77,7 +78,7 @@ Array repeated(const Array& part, int64_t axis, int64_t count) {
   return broadcast_to(part, shape);
 }
 
-// `count` elements from `end` to the elements at place `at`, which are not among them.
+// `count` elements from `end` towards the elements at index `at`, which are excluded.
 Array ramp(const Array& x, int64_t axis, int64_t at, const Array& end, int64_t count) {
   const Array edge = squeeze(slice_along(x, axis, at, at + 1), {{axis}});
   return linspace(end, edge, count, /*endpoint=*/false, x.dtype(), axis);
@@ -95,7 +96,7 @@ Array statistic_of(const Array& x, PadStatistic statistic, int64_t axis) {
   }
 }
 
-// Raises unless there is a pair for each dimension, and something to repeat where there is a width.
+// Raise unless there is a pair for each dimension, and if a padded dimension is empty.
 void check_pairs(const Array& x, const PadWidths& widths, size_t count, std::string_view what) {
   check_widths(x, widths);
   if (count == x.rank()) return;
@@ -200,7 +201,7 @@ Array pad(const Array& x, const PadWidths& widths, std::string_view mode) {
 
 namespace {
 
-// How far along one axis: known, or found when the program runs.
+// A shift along one axis: known, or computed by the program.
 using Shift = std::variant<int64_t, Array>;
 
 std::vector<Shift> shifts_of(const Array& shift) {
@@ -249,7 +250,7 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
     }
     return reshape(flat, x.shape());
   }
-  // A single shift goes with every axis, and a single axis with every shift.
+  // A single shift applies to all axes, and all shifts apply to a single axis.
   const auto num_axes = static_cast<int64_t>(axes->size());
   const int64_t num_shifts = shift.rank() == 0 ? 1 : shift.size();
   if (shift.rank() > 1 || (num_shifts != num_axes && num_shifts != 1 && num_axes != 1)) {
@@ -258,7 +259,8 @@ Array roll(const Array& x, const Array& shift, const Axes& axes) {
   }
   const std::vector<Shift> shifts = shifts_of(shift);
   Array result = x;
-  const int64_t count = num_shifts == 1 ? num_axes : num_shifts;  // none where either is none
+  const int64_t count =
+      num_shifts == 1 ? num_axes : num_shifts;  // 0 if there are no shifts or no axes
   for (int64_t i = 0; i < count; ++i) {
     const int64_t axis = normalize_axis((*axes)[num_axes == 1 ? 0 : i], x.rank(), "roll");
     result = roll_one(result, shifts[num_shifts == 1 ? 0 : i], axis);

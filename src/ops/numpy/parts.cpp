@@ -1,4 +1,5 @@
-// numpy's functions that take arrays apart, repeat them, or keep a part of them.
+// numpy's functions that split, repeat or mask arrays: split, repeat, tile, tril, triu, diagonal,
+// trace.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +28,7 @@ void require_matrix(const Array& x, std::string_view function) {
                                                        function, x.type().to_string()));
 }
 
-// x where column - row compares with k as `compare` says, else zero.
+// x where compare(column - row, k) holds, else zero.
 Array triangle(const Array& x, int64_t k, Array (*compare)(const Array&, const Array&),
                std::string_view function) {
   require_matrix(x, function);
@@ -45,7 +46,7 @@ std::vector<Array> split(const Array& x, ListOf<int64_t> indices, int64_t axis) 
   const int64_t size = x.shape()[which];
   std::vector<Array> parts;
   int64_t start = 0;
-  // An index below zero counts from the end; parts between falling indices are empty.
+  // Negative indices count from the end. Parts between decreasing indices are empty.
   const auto add_part = [&](int64_t limit) {
     parts.push_back(slice_axis(x, which, std::min(start, limit), limit));
     start = limit;
@@ -93,7 +94,7 @@ Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis) {
 
 Array tile(const Array& x, ListOf<int64_t> repeats) {
   const size_t rank = std::max(x.rank(), repeats.size());
-  // Each dimension gets one for its copies before it.
+  // Inserts a dimension for the copies before each dimension.
   Shape apart, full, joined;
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = i + x.rank() < rank ? 1 : x.shape()[i + x.rank() - rank];
@@ -113,8 +114,8 @@ Array tile(const Array& x, ListOf<int64_t> repeats) {
 Array tril(const Array& x, int64_t k) { return triangle(x, k, lax::le, "tril"); }
 Array triu(const Array& x, int64_t k) { return triangle(x, k, lax::ge, "triu"); }
 
-// Each matrix is cut down to a square with the diagonal in question as its first one; in a row,
-// every (n + 1)th of its elements lies on the diagonal.
+// Cuts each matrix to the square whose main diagonal is the wanted one. In the flattened n x n
+// square, every (n + 1)th element is on the diagonal.
 Array diagonal(const Array& x, int64_t offset, int64_t axis1, int64_t axis2) {
   require_matrix(x, "diagonal");
   const int64_t rows = normalize_axis(axis1, x.rank(), "diagonal");

@@ -18,15 +18,15 @@
 namespace farcall::numpy {
 namespace {
 
-// Lanes of sorted elements along the last dimension, NaNs at the end.
+// Sorted elements along the last dimension, NaNs last.
 struct Ordered {
   Array elements;  // [..., size]
-  Array last;      // the place of the last element that counts, in the dtype of places
-  Array is_nan;    // whether the result is NaN whatever the part
+  Array last;      // position of the last element that counts, as a float
+  Array is_nan;    // whether the result is NaN for every q
 };
 
-// Places are worked out in float64 where the part is exact: a number of the host language, or of
-// that dtype. A part in float32 gives the places that it names in float32.
+// The dtype in which positions are computed: float64 if x or q is float64, or if q is exact (a
+// host-language number or an integer); else float32.
 DType dtype_of_places(const Array& x, const Array& q) {
   const bool is_wide = x.dtype() == DType::kFloat64 || q.dtype() == DType::kFloat64;
   return is_wide || q.type().weak_type() || !is_floating(q.dtype()) ? DType::kFloat64
@@ -62,8 +62,8 @@ Ordered order(const Array& x, const std::vector<int64_t>& axes, bool ignores_nan
   return {elements, last, lax::eq(count, scalar_of(DType::kInt64, 0))};
 }
 
-// below + (above - below) * weight, from the nearer end, so that both ends are exact; of
-// infinities, and where the difference would be one, the sum of both parts.
+// below + (above - below) * weight, computed from the nearer end, so that both ends are exact. If
+// the difference is infinite or NaN, uses the weighted sum.
 Array between(const Array& below, const Array& above, const Array& weight) {
   const Array rest = lax::sub(like(weight, 1), weight);
   const Array difference = lax::sub(above, below);
@@ -115,7 +115,7 @@ Array checked_floats(const Array& x, std::string_view function) {
                                                        function, x.type().to_string()));
 }
 
-// `unit`: the value of q that stands for all elements, 1 or 100.
+// `unit`: the value of q that means the last element, 1 or 100.
 Array quantile_in(const Array& x, const Array& q, double unit, const QuantileOptions& options,
                   const std::string& function) {
   const Array array = checked_floats(x, function);

@@ -1,4 +1,4 @@
-// numpy's ranges: numbers at even distances, or at even ratios.
+// numpy's ranges: arange, linspace, logspace, geomspace.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 bool is_inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 
-// Both ends in what is computed in, in one shape, and the dtype of the result.
+// Both ends in the dtype of the computation and in one shape, and the dtype of the result.
 struct Ends {
   Array first, last;
   DType result;
@@ -57,7 +57,7 @@ int64_t count_intervals(int64_t num, bool endpoint, std::string_view function) {
   return endpoint ? num - 1 : num;
 }
 
-// `values` along dimension 0, the ends as they were given.
+// Replaces the first and the last value along dimension 0 by the given ends.
 Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
   const int64_t num = values.shape()[0];
   if (num == 0) return values;
@@ -69,7 +69,7 @@ Array with_exact_ends(const Array& values, const Ends& ends, bool endpoint) {
   return lax::concatenate(std::array{first, rows(values, 1, num - 1), last}, 0);
 }
 
-// Along dimension 0, in the dtype computed in.
+// Evenly spaced values along dimension 0, in the dtype of the computation.
 Array evenly_spaced(const Ends& ends, int64_t num, int64_t intervals, bool endpoint) {
   const DType dtype = ends.first.dtype();
   const DType real = dtype == DType::kComplex64    ? DType::kFloat32
@@ -87,7 +87,8 @@ Array evenly_spaced(const Ends& ends, int64_t num, int64_t intervals, bool endpo
   return with_exact_ends(lax::add(times(rest, ends.first), times(part, ends.last)), ends, endpoint);
 }
 
-// Toward minus infinity where the result counts.
+// Moves dimension 0 to `axis` and converts to the result dtype; integers are rounded toward minus
+// infinity.
 Array in_place(const Array& values, DType result, int64_t axis, std::string_view function) {
   const Array at = moveaxis(values, 0, normalize_axis(axis, values.rank(), function));
   return astype(is_integer(result) ? lax::floor(at) : at, result);
@@ -105,7 +106,7 @@ Array arange(double start, double stop, double step, DType dtype) {
                     start, stop, step));
   }
   const int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
-  // What integers hold is computed in them; floats in the widest one.
+  // Integers are computed in their dtype, floats in float64.
   const DType compute = is_inexact(dtype) ? DType::kFloat64 : dtype;
   Array result = lax::iota(is_inexact(dtype) ? DType::kInt64 : dtype, std::span(&size, 1), 0);
   result = lax::convert_element_type(result, compute);

@@ -22,7 +22,7 @@ Array reduce_axes(Reduction reduction, const Array& x, const Axes& axes, bool ke
   return keepdims ? expand_dims(result, which) : result;
 }
 
-// Nothing has no extreme; the primitives give infinities there.
+// Raises for empty dimensions, which have no extreme; the primitives would return infinities.
 Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool keepdims,
                      std::string_view function) {
   for (const int64_t axis : normalize_axes(axes, x.rank(), function)) {
@@ -34,7 +34,8 @@ Array reduce_extreme(Reduction reduction, const Array& x, const Axes& axes, bool
   return reduce_axes(reduction, x, axes, keepdims, function);
 }
 
-// Sums of narrow floats are made in float32, whose range they stay in, and then made narrow again.
+// Sums of narrow floats are computed in float32 to avoid overflow, and converted back by
+// in_dtype().
 Array with_range(const Array& x) {
   const bool is_narrow = is_floating(x.dtype()) && dtype_info(x.dtype()).bits < 32;
   return is_narrow ? lax::convert_element_type(x, DType::kFloat32) : x;
@@ -52,7 +53,7 @@ Array arg_extreme(Array (*position)(const Array&, int64_t, DType), const Array& 
   return keepdims ? reshape(result, Shape(x.rank(), 1)) : result;
 }
 
-// Sums of bools and of narrow integers need room: numpy counts in the default integer.
+// Sums of bools and narrow integers are computed in the default integer, as in numpy.
 Array widened(const Array& x) {
   const auto& info = dtype_info(x.dtype());
   const bool is_small = info.bits < dtype_info(default_int()).bits;
@@ -71,7 +72,7 @@ Array elements_of(const Array& x, const MeanOptions& options, std::string_view f
   return options.dtype ? astype(x, *options.dtype) : promote_inexact(x, function);
 }
 
-// The sum of the elements that count.
+// The sum of the elements that `where` selects.
 Array sum_of(const Array& x, const Axes& axes, const MeanOptions& options,
              std::string_view function) {
   const Array taken = options.where ? where(*options.where, x, zeros({}, x.dtype())) : x;
@@ -86,7 +87,7 @@ double num_elements(const Array& x, const Axes& axes, std::string_view function)
   return size;
 }
 
-// How many elements count in each result.
+// The number of selected elements for each result.
 Array count(const Array& x, const Axes& axes, const MeanOptions& options,
             std::string_view function) {
   if (options.where) {
@@ -99,7 +100,7 @@ Array count(const Array& x, const Axes& axes, const MeanOptions& options,
 
 struct Spread {
   Array variance;  // in the dtype in which it was computed
-  DType dtype;     // of the result
+  DType dtype;     // the dtype of the result
 };
 Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
                  std::string_view function) {
@@ -122,7 +123,7 @@ Spread spread_of(const Array& x, const Axes& axes, const VarOptions& options,
   return {divide(total, maximum(degrees, 0.0)), dtype};
 }
 
-// The weights in the shape of x.
+// Broadcasts the weights to the shape of x.
 Array weights_of(const Array& x, const Axes& axes, const Array& weights) {
   if (std::ranges::equal(weights.shape(), x.shape())) return weights;
   const std::vector<int64_t> which = normalize_axes(axes, x.rank(), "average");
@@ -171,7 +172,7 @@ Array var(const Array& x, const Axes& axes, const VarOptions& options) {
 
 Array std(const Array& x, const Axes& axes, const VarOptions& options) {
   const Spread spread = spread_of(x, axes, options, "std");
-  // That of one element is its own root, which has no derivative at zero.
+  // The variance of one element is 0: skip the root, which has no derivative there.
   const bool is_of_one = !options.mean && num_elements(x, axes, "std") == 1;
   const Array root = is_of_one ? spread.variance : lax::sqrt(spread.variance);
   return in_dtype(root, spread.dtype);

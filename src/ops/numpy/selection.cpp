@@ -1,4 +1,4 @@
-// Taking and putting along axes, and the places of elements that are not zero.
+// take, take_along_axis, put_along_axis and nonzero.
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +16,7 @@
 namespace farcall::numpy {
 namespace {
 
-// The indices as "fill", "wrap" or "clip" want them, and the mode that does the rest.
+// Prepares indices for the mode "fill", "wrap" or "clip", and selects the mode of the gather.
 struct Prepared {
   Array indices;
   GatherScatterMode mode;
@@ -65,8 +65,8 @@ std::vector<int64_t> all_but(size_t rank, int64_t axis) {
   return dims;
 }
 
-// Operand and indices of one shape but along the axis, and the numbers that let the other
-// dimensions go in step.
+// Operand and indices, broadcast to one shape except along the axis. In the dimension numbers the
+// other dimensions are batching dimensions.
 struct AlongAxis {
   Array x, indices;
   int64_t axis;
@@ -87,7 +87,7 @@ AlongAxis along_axis(const Array& x, const Array& indices, std::optional<int64_t
   x_rest[along] = indices_rest[along] = 1;
   const std::span<const int64_t> rests[] = {x_rest, indices_rest};
   Shape shape = with_error_prefix(function, [&] { return broadcast_shapes(rests); });
-  // Here negative indices count from the end in every mode.
+  // Unlike in take(), negative indices count from the end in every mode.
   const Array wrapped = options.wrap_negative_indices && is_integer(indices.dtype())
                             ? lax::wrap_negative(indices, x.shape()[along])
                             : indices;
@@ -209,7 +209,8 @@ std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_valu
   const PromotedDType as_index = {default_int(), false};
   const Array mask = ravel(as_bool(x));
   const Array count = lax::cumsum(lax::convert_element_type(mask, as_index.dtype), 0);
-  // Each true element writes its place where its turn is; the others write outside.
+  // Each true element writes its index at its rank among the true elements; the others write out of
+  // bounds.
   const Array turn =
       where(mask, lax::sub(count, convert(1, as_index)), convert(Array(size), as_index));
   const int64_t total = mask.size();

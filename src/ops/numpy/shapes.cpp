@@ -1,4 +1,4 @@
-// numpy's functions of shapes.
+// numpy's functions on shapes.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -131,7 +131,7 @@ Array transpose(const Array& x, const Axes& axes) {
   } else {
     for (size_t i = x.rank(); i-- > 0;) permutation.push_back(static_cast<int64_t>(i));
   }
-  // An axis that is given twice is for the primitive to refuse.
+  // The primitive raises the error for an axis that is given twice.
   const bool is_rising =
       std::ranges::adjacent_find(permutation, std::greater_equal<>()) == permutation.end();
   const bool is_identity = is_rising && permutation.size() == x.rank();

@@ -1,4 +1,4 @@
-// sort: operands in the order of some of them.
+// sort: sorts operands by some of them, the keys.
 #include <farcall/primitives/cumulative.h>
 
 #include <algorithm>
@@ -55,12 +55,12 @@ int64_t sort_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtyp
 
 std::vector<Array> bind_sort(std::span<const Array> operands, const SortParams& params);
 
-// Positions along the dimension that is sorted.
+// Indices along the sorted dimension.
 Array positions(ShapeDtype type, int64_t dimension) {
   return lax::iota(DType::kInt64, type.shape(), dimension);
 }
 
-// Tangents move as their primals do: they are sorted along, and are no keys.
+// Tangents are permuted like their primals: they are sorted as further operands that are not keys.
 JvpResults sort_jvp(const JvpCall& call) {
   const auto& p = params_as<SortParams>(call.params.get());
   JvpResults results{bind_sort(call.primals, p), std::vector<Array>(call.primals.size())};
@@ -76,8 +76,8 @@ JvpResults sort_jvp(const JvpCall& call) {
   return results;
 }
 
-// Linear in operands that are no keys. Where each element came from is a permutation; sorting by it
-// brings cotangents back there.
+// Linear in the operands that are not keys. The origins of the sorted elements are a permutation;
+// sorting cotangents by it moves them back to the origins.
 std::vector<Array> sort_transpose(const TransposeCall& call) {
   auto p = params_as<SortParams>(call.params.get());
   std::vector<Array> keys(call.inputs.begin(), call.inputs.begin() + p.num_keys);

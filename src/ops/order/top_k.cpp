@@ -1,4 +1,4 @@
-// top_k: the largest elements along one axis and where they are.
+// top_k: the largest elements along one axis, and their indices.
 #include <farcall/primitives/cumulative.h>
 
 #include <functional>
@@ -84,7 +84,7 @@ std::vector<Array> bind_top_k(const Array& x, const TopKParams& params) {
   return bind_primitive(kTopK, make_params(params), {&x, 1});
 }
 
-// The k largest elements of x, or of -x.
+// The k largest elements of x or of -x, computed exactly.
 lax::TopK approximate(std::string_view function, const Array& x, int64_t k, int64_t axis,
                       double recall_target, const std::function<Array(const Array&)>& sign) {
   if (!is_floating(x.dtype())) {

@@ -112,7 +112,7 @@ int64_t conv_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtyp
 
 // ---- reshaping
 
-// Dimension `dimension` as `count` times the rest, in two dimensions.
+// Splits a dimension into two, the first of size `count`.
 Array split_dimension(const Array& x, int64_t dimension, int64_t count) {
   Shape shape = to_shape(x.shape());
   shape[dimension] = count == 0 ? 0 : shape[dimension] / count;
@@ -120,7 +120,8 @@ Array split_dimension(const Array& x, int64_t dimension, int64_t count) {
   return lax::reshape(x, shape);
 }
 
-// Dimension `from` goes into dimension `to` (counted without `from`), whose index runs faster.
+// Merges dimension `from` into dimension `to` (counted without `from`). The index of `to` varies
+// faster.
 Array merge_dimension(const Array& x, int64_t from, int64_t to) {
   const Array moved = move_axis(x, from, to, x.shape()[from]);
   Shape shape = to_shape(moved.shape());
@@ -129,7 +130,7 @@ Array merge_dimension(const Array& x, int64_t from, int64_t to) {
   return lax::reshape(moved, shape);
 }
 
-// The same, below the groups that dimension `to` consists of.
+// The same inside each of the groups that dimension `to` consists of.
 Array merge_below_groups(const Array& x, int64_t from, int64_t to, int64_t groups) {
   const Array in_front = move_axis(x, from, 0, x.shape()[from]);
   const Array apart = split_dimension(in_front, to + 1, groups);  // batch … groups rest
@@ -150,10 +151,9 @@ Indices exchanged(Indices spec) {
   return spec;
 }
 
-// What a window of the transposed convolution needs around the cotangent, so that it meets each
-// element of the operand exactly where the operand met it.
+// Dilated sizes, from which the padding of the transposed convolution follows.
 struct Extents {
-  Indices lhs, rhs, out;  // dilated sizes
+  Indices lhs, rhs, out;  // of the spatial dimensions
 
   Extents(const TransposeCall& call, const ConvParams& p) {
     lhs = sizes_of(call.inputs[0], call.types[0], p.lhs_spec);
@@ -218,7 +218,7 @@ Array transpose_rhs(const TransposeCall& call, const ConvParams& p) {
 std::vector<Array> conv_transpose(const TransposeCall& call) {
   const auto& p = params_as<ConvParams>(call.params.get());
   if (call.is_linear(0) == call.is_linear(1)) not_linear(call.primitive);
-  // Nothing comes back from no results, and no window would fit.
+  // Without results all cotangents are zero, and no window would fit.
   if (call.cotangents[0].size() == 0) return std::vector<Array>(2);
   if (call.is_linear(0)) return {transpose_lhs(call, p), {}};
   return {{}, transpose_rhs(call, p)};
@@ -236,7 +236,7 @@ JvpResults conv_jvp(const JvpCall& call) {
 
 // ---- batching
 
-// Each element of the batch is a group of its own.
+// Each element of the batch becomes a group.
 BatchResults batch_both(const BatchCall& call, ConvParams p) {
   const auto& [lhs, rhs] = std::pair(call.inputs[0], call.inputs[1]);
   const int64_t size = call.axis.size;

@@ -1,4 +1,4 @@
-// What is made of convolutions, and the words for their paddings and orders of dimensions.
+// Functions made of convolutions, kinds of padding, and dimension numbers given as letters.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -24,7 +24,7 @@ using Sizes = std::span<const int64_t>;
 size_t num_spatial(size_t rank) { return rank < 2 ? 0 : rank - 2; }
 size_t num_spatial(const Array& x) { return num_spatial(x.rank()); }
 
-// The sizes of the dimensions that a spec names behind the first two.
+// The sizes of the spatial dimensions of a spec: all but the first two.
 Indices spatial_sizes(Sizes shape, const Indices& spec) {
   Indices sizes;
   for (size_t i = 2; i < spec.size(); ++i) {
@@ -53,7 +53,7 @@ void or_in_order(Indices& spec, size_t rank) {
   if (spec.empty()) spec = all_dimensions(rank);
 }
 
-// Where each letter of `letters` stands in `text`.
+// The position in `text` of each letter of `letters`.
 Indices positions(std::string_view letters, std::string_view text, std::string_view whole) {
   std::string wanted(letters), given(text);
   std::ranges::sort(wanted);
@@ -68,14 +68,14 @@ Indices positions(std::string_view letters, std::string_view text, std::string_v
   return found;
 }
 
-// That order of dimensions from which `spec` takes them.
+// The inverse of the permutation `spec`.
 Indices inverse(const Indices& spec) {
   Indices order(spec.size());
   for (size_t i = 0; i < spec.size(); ++i) order.at(spec[i]) = static_cast<int64_t>(i);
   return order;
 }
 
-// The padding of the dilated operand by which a convolution becomes the transpose of one.
+// The padding of the dilated operand in a transposed convolution.
 std::pair<int64_t, int64_t> transposed(PaddingKind kind, int64_t window, int64_t stride) {
   if (kind == PaddingKind::kSame) {
     const int64_t total = window + stride - 2;
@@ -85,7 +85,7 @@ std::pair<int64_t, int64_t> transposed(PaddingKind kind, int64_t window, int64_t
   return {window - 1, stride - 1 + std::max<int64_t>(window - stride, 0)};
 }
 
-// The convolution that is the transpose of one, its padding left out.
+// A transposed convolution without its padding.
 struct Transposed {
   ConvParams params;
   Indices windows;  // dilated
@@ -259,7 +259,8 @@ Array conv_general_dilated_patches(const Array& lhs, ListOf<int64_t> filter_shap
     places = checked_product(places, size);
   }
   const int64_t features = lhs.shape()[params.lhs_spec.at(1)];
-  // For each feature and each place of a patch the weights that are one there alone.
+  // For each feature and each position in a patch: weights that are one at this position and zero
+  // elsewhere.
   Shape shape = {places, 1};
   shape.insert(shape.end(), filter_shape.begin(), filter_shape.end());
   const Array each = numpy::reshape(numpy::eye(places, {}, lhs.dtype()), shape);
@@ -277,7 +278,7 @@ Array conv_general_dilated_local(const Array& lhs, const Array& rhs, ListOf<int6
   const Array patches =
       numpy::transpose(conv_general_dilated_patches(lhs, filter_shape, params), params.out_spec);
   const Array weights = numpy::transpose(rhs, params.rhs_spec);
-  // Batch or features of the result, features of patches, places.
+  // y: batch; x: features of the result; z: features of patches; a, b, …: spatial dimensions.
   std::string spatial;
   for (size_t i = 0; i < num_spatial(lhs); ++i) spatial += static_cast<char>('a' + i);
   const Array made = numpy::einsum(fmt::format("yz{0},xz{0}->yx{0}", spatial), {patches, weights});

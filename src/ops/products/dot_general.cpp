@@ -1,4 +1,4 @@
-// dot_general: the product of two arrays over chosen dimensions.
+// dot_general: the product of two arrays, contracted over chosen dimensions.
 #include <farcall/primitives/dot_general.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void check_dimensions(ShapeDtype lhs, ShapeDtype rhs, std::span<const int64_t> l
   }
 }
 
-// Marks the dimensions used; raises for one named twice.
+// Marks the dimensions in `a` and `b`. Raises for a dimension that is named twice.
 std::vector<bool> used(size_t rank, std::span<const int64_t> a, std::span<const int64_t> b) {
   std::vector<bool> marks(rank, false);
   for (const auto dimensions : {a, b}) {
@@ -86,7 +86,7 @@ int64_t dot_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype
 
 // ---- transformation rules
 
-// The dimensions of one operand that the result keeps.
+// The dimensions of one operand that are kept in the result.
 std::vector<int64_t> kept(size_t rank, std::span<const int64_t> contracting,
                           std::span<const int64_t> batch) {
   const std::vector<bool> marks = used(rank, contracting, batch);
@@ -107,15 +107,15 @@ JvpResults dot_jvp(const JvpCall& call) {
   return with_tangent(apply(x, y), {apply(call.tangents[0], y), apply(x, call.tangents[1])});
 }
 
-// One operand, and how the product treats it.
+// One operand's dimensions in the product.
 struct Side {
   std::span<const int64_t> contracting, batch;
   size_t rank;
   std::vector<int64_t> kept() const { return farcall::kept(rank, contracting, batch); }
 };
 
-// The cotangent of the operand `linear` from the result's, whose dimensions `position` on are those
-// that the other operand kept.
+// The cotangent of the operand `linear`, given the cotangent of the result. `position`: the
+// result's first dimension that comes from the other operand's kept dimensions.
 Array dot_cotangent(const Array& cotangent, const Array& other_value, const Side& linear,
                     const Side& other, size_t position) {
   const std::vector<int64_t> batch = all_dimensions(linear.batch.size());
@@ -124,8 +124,8 @@ Array dot_cotangent(const Array& cotangent, const Array& other_value, const Side
   for (int64_t& dimension : contracting) dimension += static_cast<int64_t>(position);
   const Array product = lax::dot_general(cotangent, other_value, contracting, other_kept, batch,
                                          to_shape(other.batch));
-  // The product's dimensions are those of `linear` in this order: batch, kept, and the contracted
-  // ones as they follow each other in the other operand.
+  // The dimensions of the product are those of `linear` in this order: batch, kept, contracted; the
+  // contracted ones are in the other operand's order.
   std::vector<int64_t> order(linear.batch.begin(), linear.batch.end());
   std::ranges::copy(linear.kept(), std::back_inserter(order));
   std::vector<int64_t> pairs = all_dimensions(linear.contracting.size());
@@ -148,8 +148,8 @@ std::vector<Array> dot_transpose(const TransposeCall& call) {
   return {Array(), dot_cotangent(cotangent, call.inputs[0], right, left, num_batch)};
 }
 
-// The new dimension is one more batch dimension if both operands have it, and one more that is kept
-// if one has.
+// The new dimension is a batch dimension if both operands have it, and a kept dimension if one has
+// it.
 BatchResults dot_batch(const BatchCall& call) {
   DotGeneralParams p = params_as<DotGeneralParams>(call.params.get());
   const auto make_room = [&](size_t i, std::vector<int64_t>& contracting,

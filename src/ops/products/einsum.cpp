@@ -1,4 +1,4 @@
-// einsum: products and sums named by letters; and tensordot.
+// einsum and tensordot.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,7 +22,8 @@ template <class... Args>
                           fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// A dimension's letter, or kEllipsis - i for the ith from the last of those without one.
+// The letter of each dimension. Dimensions behind "..." have the label kEllipsis - i, where i
+// counts from the last one.
 using Labels = std::vector<int>;
 constexpr int kEllipsis = -1;
 
@@ -78,7 +79,7 @@ std::vector<std::string> split_commas(std::string_view text) {
   return parts;
 }
 
-// Without an output it has the unnamed dimensions, then the letters that occur once, sorted.
+// The output if none is given: the unnamed dimensions, then the letters that occur once, sorted.
 Labels implicit_output(const std::vector<Labels>& inputs, int64_t num_unnamed) {
   std::map<int, int> counts;
   for (const Labels& labels : inputs) {
@@ -140,7 +141,7 @@ Parsed parse_subscripts(std::string_view subscripts, std::span<const Array> oper
 
 // ---- terms
 
-// A label that an operand has twice becomes the diagonal of both dimensions.
+// Replaces two dimensions with the same label by their diagonal.
 void take_diagonals(Term& term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     for (size_t j = i + 1; j < term.labels.size(); ++j) {
@@ -155,7 +156,7 @@ void take_diagonals(Term& term) {
   }
 }
 
-// Dimensions of size one that are larger in another operand are broadcast, that is, left out.
+// Drops dimensions of size one that have another size in another operand: they are broadcast.
 void drop_broadcast(Term& term, const std::map<int, int64_t>& sizes) {
   Shape shape;
   Labels labels;
@@ -183,7 +184,7 @@ void sum_out(Term& term, const std::set<int>& needed) {
   term = {is_bool ? lax::reduce_or(term.array, axes) : lax::reduce_sum(term.array, axes), kept};
 }
 
-// The product of two terms, summed over what nobody else needs.
+// The product of two terms, summed over the labels that are not in `needed`.
 Term multiply_terms(Term x, Term y, const std::set<int>& needed) {
   std::set<int> needed_x = needed, needed_y = needed;
   needed_x.insert(y.labels.begin(), y.labels.end());
@@ -214,7 +215,8 @@ std::set<int> needed_by(const std::vector<Term>& terms, size_t x, size_t y, cons
   return needed;
 }
 
-// The pair whose product is smallest, compared with what it replaces.
+// The pair whose product is smallest relative to the two terms; ties are broken by the number of
+// operations.
 std::pair<size_t, size_t> cheapest_pair(const std::vector<Term>& terms, const Labels& output,
                                         const std::map<int, int64_t>& sizes) {
   std::pair<size_t, size_t> best = {0, 1};
@@ -250,7 +252,7 @@ void check_path_step(std::string_view subscripts, const std::vector<int64_t>& st
   if (step.empty()) fail_einsum(subscripts, "a step of the path names no operand");
 }
 
-// What is taken out by a step of the path goes back to the end as one.
+// Each step of the path removes the named terms and appends their product.
 void follow_path(std::string_view subscripts, std::vector<Term>& terms, const EinsumPath& path,
                  const Labels& output) {
   for (std::vector<int64_t> step : path) {
@@ -274,7 +276,8 @@ void follow_path(std::string_view subscripts, std::vector<Term>& terms, const Ei
   }
 }
 
-// The first two, then always what was made, which stands last, with the one that is first.
+// The path from left to right: the first two operands, then each product (the last term) with the
+// first remaining operand.
 EinsumPath path_in_order(size_t count) {
   EinsumPath path;
   for (size_t i = 1; i < count; ++i) {

@@ -26,7 +26,7 @@ DType real_part_dtype(DType complex) {
   return complex == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
 }
 
-// Of n real numbers, the elements of the transform that do not follow from others.
+// The number of independent elements in the transform of n real numbers.
 int64_t half(int64_t n) { return n / 2 + 1; }
 
 void check_dtype(ShapeDtype x, const std::string& type) {
@@ -82,7 +82,7 @@ int64_t fft_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype
 
 // ---- rules
 
-// x with zeros behind it in the last dimension, up to `size`.
+// Pads the last dimension of `x` with zeros up to `size`.
 Array extend(const Array& x, int64_t size) {
   Shape shape = to_shape(x.shape());
   const auto last = static_cast<int64_t>(shape.size()) - 1;
@@ -91,12 +91,12 @@ Array extend(const Array& x, int64_t size) {
   return lax::concatenate(parts, last);
 }
 
-// The elements that the transform left out count as zero in its transpose.
+// In the transpose, the elements that RFFT omits are zero.
 Array rfft_transpose(const Array& cotangent, const std::vector<int64_t>& lengths) {
   return lax::real(lax::fft(extend(cotangent, lengths.back()), "FFT", lengths));
 }
 
-// Every element but the first (and the middle one of an even number) stands for two.
+// Every element counts twice, except the first and, for even n, the middle one.
 Array irfft_transpose(const Array& cotangent, const std::vector<int64_t>& lengths) {
   const Array transformed = lax::fft(cotangent, "RFFT", lengths);
   const int64_t n = lengths.back();

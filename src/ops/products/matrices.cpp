@@ -1,4 +1,4 @@
-// Products of vectors and of stacked matrices, by dot_general.
+// dot, batch_matmul and ragged_dot, by dot_general.
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -48,7 +48,7 @@ Array ragged_dot(const Array& lhs, const Array& rhs, const Array& group_sizes,
   const Array row = iota(DType::kInt32, {x.shape()[0], 1}, 0);
   const Array is_in = numpy::logical_and(numpy::less(row, ends),
                                          numpy::greater_equal(row, numpy::subtract(ends, sizes)));
-  // [m, g, k]: each row in the place of its group.
+  // [m, g, k]: each row at the index of its group, zeros elsewhere.
   const Array parts = numpy::where(numpy::expand_dims(is_in, {2}), numpy::expand_dims(x, {1}),
                                    numpy::zeros({}, x.dtype()));
   return numpy::tensordot(parts, y, {1, 2}, {0, 1});

@@ -37,7 +37,7 @@ Array run_along(const Primitive& primitive, const Array& x, int64_t axis, bool r
 
 using Combine = Array (*)(const Array&, const Array&);
 
-// The elements start, start + stride, … below limit along one dimension.
+// Elements start, start + stride, … below `limit` along one dimension.
 Array pick(const Array& x, int64_t axis, int64_t start, int64_t limit, int64_t stride = 1) {
   std::vector<int64_t> starts(x.rank(), 0), strides(x.rank(), 1);
   std::vector<int64_t> limits(x.shape().begin(), x.shape().end());
@@ -47,7 +47,7 @@ Array pick(const Array& x, int64_t axis, int64_t start, int64_t limit, int64_t s
   return lax::slice(x, starts, limits, strides);
 }
 
-// x0 y0 x1 y1 …; the arrays are of one size.
+// x0 y0 x1 y1 …; the arrays have one size.
 Array interleaved(const Array& x, const Array& y, int64_t axis) {
   Shape apart(x.shape().begin(), x.shape().end());
   Shape joined = apart;
@@ -57,9 +57,9 @@ Array interleaved(const Array& x, const Array& y, int64_t axis) {
   return lax::reshape(lax::concatenate(parts, axis + 1), joined);
 }
 
-// The cumulative operation made of pairwise ones: neighbours are combined, the half that results is
-// scanned, and what lies between is combined with it. A number of operations that grows as the
-// size, in a logarithmic number of steps.
+// A cumulative operation made of pairwise ones: combines neighbours, scans the half as many results
+// recursively, and combines them with the elements in between. O(size) operations in O(log(size))
+// steps.
 Array scan_pairs(Combine combine, const Array& x, int64_t axis) {
   const int64_t size = x.shape()[axis];
   if (size < 2) return x;
@@ -89,7 +89,7 @@ JvpResults jvp_by_pairs(const JvpCall& call) {
   return {bind_primitive(call.primitive, call.params, call.primals), results.tangents};
 }
 
-// What element i adds to all from i on comes back from all of them.
+// The transpose of a cumulative sum is a cumulative sum in the other direction.
 std::vector<Array> cumsum_transpose(const TransposeCall& call) {
   const auto& p = params_as<CumulativeParams>(call.params.get());
   return {lax::cumsum(call.cotangents[0], p.axis, !p.reverse)};

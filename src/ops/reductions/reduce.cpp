@@ -1,4 +1,4 @@
-// Reductions along axes, and the positions of extremes.
+// Reductions along axes, and the indices of extremes.
 #include <farcall/primitives/reduce.h>
 
 #include <algorithm>
@@ -67,14 +67,14 @@ int64_t reduce_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDt
 
 // ---- transformation rules
 
-// The dimensions of an operand that its reduction keeps.
+// The dimensions that a reduction along `axes` keeps.
 std::vector<int64_t> kept(size_t rank, std::span<const int64_t> axes) {
   std::vector<int64_t> dimensions = all_dimensions(rank);
   for (const int64_t axis : axes) std::erase(dimensions, axis);
   return dimensions;
 }
 
-// A result of a reduction with the same value along all of `axes`.
+// Broadcasts the result of a reduction back along `axes`.
 Array broadcast_back(const Array& x, std::span<const int64_t> shape,
                      std::span<const int64_t> axes) {
   return lax::broadcast_in_dim(x, shape, kept(shape.size(), axes));
@@ -85,9 +85,8 @@ std::vector<Array> sum_transpose(const TransposeCall& call) {
   return {broadcast_back(call.cotangents[0], call.types[0].shape(), axes)};
 }
 
-// Elements first, first + 1, … below `limit` of the leading dimension.
 // Halves the number of factors until one is left. Dividing the product by each factor would be
-// shorter, but fails where one is zero.
+// shorter, but fails for zero factors.
 JvpResults prod_jvp(const JvpCall& call) {
   const auto& axes = params_as<ReduceParams>(call.params.get()).axes;
   const Array result = bind_one(call.primitive, call.params, call.primals);
@@ -115,7 +114,7 @@ JvpResults prod_jvp(const JvpCall& call) {
   return with_tangent(result, {lax::reshape(t, result.shape())});
 }
 
-// The mean of the tangents of all elements that are the extreme one.
+// The tangent of an extreme is the mean of the tangents of all elements that are equal to it.
 JvpResults extreme_jvp(const JvpCall& call) {
   const auto& axes = params_as<ReduceParams>(call.params.get()).axes;
   const Array& x = call.primals[0];
@@ -127,7 +126,7 @@ JvpResults extreme_jvp(const JvpCall& call) {
   return with_tangent(result, {lax::reduce_sum(lax::mul(call.tangents[0], share), axes)});
 }
 
-// The batch dimension, once the dimensions in `axes` are gone.
+// The index of the batch dimension after the dimensions in `axes` are removed.
 int64_t place_among_kept(int64_t batch_axis, std::span<const int64_t> axes) {
   return batch_axis - std::ranges::count_if(axes, [&](int64_t axis) { return axis < batch_axis; });
 }

@@ -1,4 +1,4 @@
-// Reductions by any function of two values, of dimensions and of windows.
+// Reductions of dimensions and of windows by any function of two values.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace farcall::lax {
 namespace {
 
-// The computation, mapped over vectors of one length.
+// The computation mapped over vectors of equal length.
 class Combined {
  public:
   Combined(const Combine& computation, size_t count) : computation_(computation), count_(count) {}
@@ -59,7 +59,7 @@ std::vector<Array> each(std::span<const Array> arrays,
 
 Array flat(const Array& x) { return numpy::reshape(x, {-1}); }
 
-// Dimension `dim` as two: the places of the window, and its elements at each.
+// Replaces dimension `dim` by two: the positions of the window, and the elements of each window.
 Array windows_along(const Array& x, int64_t dim, int64_t count, int64_t size, int64_t stride,
                     int64_t dilation) {
   const auto steps = [](int64_t num, int64_t step) {
@@ -103,7 +103,7 @@ std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
     size *= shape[dim];
   }
 
-  // Rows of what is left are combined by halves.
+  // Combines the first half of the rows with the second half until one row is left.
   const Combined combine(computation, operands.size());
   std::vector<Array> rows = each(operands, [&](const Array& x) {
     return numpy::reshape(numpy::transpose(x, order), {count, size});

@@ -1,4 +1,4 @@
-// Reductions over windows, and what their derivatives need.
+// Reductions over windows, and the primitives that their derivatives need.
 #include <farcall/primitives/reduce_window.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ int64_t window_flops(std::span<const ShapeDtype> inputs, std::span<const ShapeDt
 
 // ---- rules
 
-// The dimension of the batch has windows of one element.
+// Adds windows of one element along the batch dimension 0.
 template <class Window>
 Window with_batch_window(Window p) {
   for (Indices* sizes :
@@ -124,8 +124,8 @@ BatchResults window_batch(const BatchCall& call) {
   return {bind_primitive(call.primitive, params, operands), {0}};
 }
 
-// An element gets what the windows that cover it got: a window moves over the cotangent, whose
-// elements lie a stride apart.
+// The cotangent of an element is the sum of the cotangents of the windows that cover it: a window
+// sum over the cotangent, dilated by the strides.
 std::vector<Array> window_sum_transpose(const TransposeCall& call) {
   const auto& p = params_as<ReduceWindowParams>(call.params.get());
   ReduceWindowParams back = p;
@@ -157,15 +157,15 @@ JvpResults window_extreme_jvp(const JvpCall& call) {
           {bind_selection(kSelectAndGatherAdd, call.tangents[0], call.primals[0], selection)}};
 }
 
-// A product is differentiated as what it is, the product of the elements of the window, one array
-// for each of its places.
+// The product rule over the elements of the window, with one array for each position in the window.
 JvpResults window_prod_jvp(const JvpCall& call) {
   const auto& p = params_as<ReduceWindowParams>(call.params.get());
   Array tangent;
   const Array& x = call.primals[0];
   int64_t places = 1;
   for (const int64_t size : p.window_dimensions) places = checked_product(places, size);
-  // Each place alone, as a sum over a window that is one element large and moved there.
+  // The elements at one position of the window: a sum over a window of one element, shifted by
+  // padding.
   const auto place = [&](int64_t index) {
     ReduceWindowParams one = p;
     for (size_t i = p.window_dimensions.size(); i-- > 0;) {
@@ -188,7 +188,7 @@ JvpResults window_prod_jvp(const JvpCall& call) {
   return {bind_primitive(call.primitive, call.params, call.primals), {tangent}};
 }
 
-// Both are linear in what is gathered or scattered; where it goes does not change.
+// Both are linear in the gathered or scattered operand; the selected positions do not change.
 template <const Primitive& self>
 JvpResults selection_jvp(const JvpCall& call) {
   const auto& p = params_as<SelectWindowParams>(call.params.get());
@@ -299,7 +299,7 @@ const KnownReduction& known_reduction(lax::WindowReduction reduction) {
   invalid_argument("reduce_window: there is no such reduction");
 }
 
-// Whether it is known that a reduction with this scalar changes nothing.
+// Whether this scalar is known to be the identity of the reduction.
 bool is_identity(const Array& init, const KnownReduction& reduction) {
   if (!init.has_known_values()) return false;
   InterpreterScope scope(evaluator());

@@ -1,4 +1,4 @@
-// Primitives that give back their operand: copy and stop_gradient.
+// Primitives that return their operand: copy and stop_gradient.
 #include <farcall/ops/lax.h>
 #include <farcall/trace/interpreter.h>
 

@@ -1,4 +1,4 @@
-// Arrays in other shapes, put together and taken apart, strict about shapes.
+// Broadcasting, reshaping, splitting and index_take, strict about shapes.
 #include <algorithm>
 #include <functional>
 #include <numeric>

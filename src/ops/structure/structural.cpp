@@ -132,7 +132,7 @@ Array apply_one(const Primitive& primitive, Struct params, std::span<const Array
 
 // ---- transposition
 
-// Sums over the dimensions that the operand did not have, or had with size 1.
+// Sums over the dimensions that the operand lacks or has with size 1.
 std::vector<Array> broadcast_transpose(const TransposeCall& call) {
   const auto& dimensions = params_as<BroadcastInDimParams>(call.params.get()).broadcast_dimensions;
   const Array& cotangent = call.cotangents[0];
@@ -154,7 +154,7 @@ std::vector<Array> transpose_transpose(const TransposeCall& call) {
   return {lax::transpose(call.cotangents[0], inverse_permutation(permutation))};
 }
 
-// Zeros where the slice took nothing.
+// Pads with zeros at the positions that the slice did not take.
 std::vector<Array> slice_transpose(const TransposeCall& call) {
   const auto& p = params_as<SliceParams>(call.params.get());
   const Array& cotangent = call.cotangents[0];
@@ -197,8 +197,8 @@ JvpResults concatenate_jvp(const JvpCall& call) {
           bind_primitive(call.primitive, call.params, tangents)};
 }
 
-// The batch dimension goes behind those of the result that come from dimensions before it, so that
-// no element moves.
+// Keeps the batch dimension in its place relative to the operand's dimensions, so that no element
+// moves.
 BatchResults broadcast_batch(const BatchCall& call) {
   BroadcastInDimParams p = params_as<BroadcastInDimParams>(call.params.get());
   const int64_t from = call.axes[0];
@@ -294,7 +294,7 @@ const TransformRules kRevRules = {
 const Primitive kRev = structural<RevParams>("rev", rev_rule, &kRevRules);
 FARCALL_REGISTER_PRIMITIVE(kRev);
 
-// Without operands there is nothing to transform.
+// No rules: without operands there is nothing to transform.
 const Primitive kIota = structural<IotaParams>("iota", iota_rule, nullptr);
 FARCALL_REGISTER_PRIMITIVE(kIota);
 

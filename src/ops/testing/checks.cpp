@@ -51,7 +51,7 @@ double epsilon_of(DType dtype) {
   }
 }
 
-// Of the least exact float; 0 where there is none.
+// The largest epsilon of the floats among the arrays; 0 if there are none.
 double epsilon_of(std::span<const Array> arrays) {
   double epsilon = 0;
   for (const Array& x : arrays) {
@@ -64,7 +64,7 @@ double epsilon_of(std::span<const Array> arrays) {
   throw Error(ErrorCode::kFailedPrecondition, std::move(message));
 }
 
-// Beyond the tolerance by so much; two NaN are equal.
+// By how much the difference exceeds the tolerance. Two NaNs are equal.
 double excess(Number got, Number wanted, double atol, double rtol) {
   if (got == wanted || (std::isnan(std::abs(got)) && std::isnan(std::abs(wanted)))) return -1;
   const double off = std::abs(got - wanted) - (atol + rtol * std::abs(wanted));
@@ -73,7 +73,7 @@ double excess(Number got, Number wanted, double atol, double rtol) {
 
 // ---- derivatives ----
 
-// A real number in a list of arrays: an element, or the imaginary part of one.
+// A real number in a list of arrays: the real or the imaginary part of an element.
 struct Place {
   size_t leaf;
   size_t element;
@@ -118,7 +118,7 @@ std::string name_of(const Place& place, std::span<const Array> arrays,
   return name + fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-// A tangent or cotangent that is `unit` at one place.
+// A tangent or cotangent that is `unit` at one place and zero elsewhere.
 std::vector<Array> direction(std::span<const Array> like, const Place& place, Number unit) {
   std::vector<Array> arrays(like.size());
   Numbers numbers(static_cast<size_t>(like[place.leaf].size()));
@@ -127,7 +127,7 @@ std::vector<Array> direction(std::span<const Array> like, const Place& place, Nu
   return arrays;
 }
 
-// A direction that no symmetry of the function hides.
+// A direction without symmetries that could hide an error.
 std::vector<Array> any_direction(std::span<const Array> like) {
   std::vector<Array> arrays;
   int count = 0;
@@ -194,7 +194,7 @@ class DerivativeCheck {
   }
 
  private:
-  // By place among the arguments, then by place among the results.
+  // By place in the arguments, then by place in the results.
   using Columns = std::vector<std::vector<double>>;
 
   double atol(double epsilon) const { return options_.atol.value_or(10 * std::sqrt(epsilon)); }
@@ -214,7 +214,7 @@ class DerivativeCheck {
         moved[place.element] += place.is_imaginary ? Number(0, change) : Number(change);
         std::vector<Array> inputs(values.begin(), values.end());
         inputs[place.leaf] = array_of(moved, x.type());
-        // What rounding left of the step.
+        // The step after rounding.
         distance +=
             std::abs(numbers_of(inputs[place.leaf])[place.element] - numbers[place.element]);
         ends[end] = reals(f(inputs));
@@ -238,8 +238,8 @@ class DerivativeCheck {
     return columns;
   }
 
-  // Products are not conjugated: the real part of (cotangent * tangent of the result) is that of
-  // (cotangent of the argument * tangent).
+  // Products are not conjugated: Re(cotangent * tangent of the result) = Re(cotangent of the
+  // argument * tangent).
   Columns by_reverse(const FlatFunction& f, std::span<const Array> values,
                      std::span<const Array> expected, const std::string& mode,
                      double epsilon) const {
@@ -308,7 +308,7 @@ class DerivativeCheck {
 
 using Axes = std::vector<std::optional<int64_t>>;  // by argument
 
-// Every choice for so many arguments but the one that maps nothing.
+// All combinations of options for `count` arguments, except the one that maps nothing.
 std::vector<Axes> choices(const Axes& options, size_t count) {
   std::vector<Axes> all = {{}};
   for (size_t i = 0; i < count; ++i) {
@@ -351,7 +351,7 @@ class BatchCheck {
   BatchCheck(const Checked& checked, const BatchChecks& options)
       : checked_(checked), options_(options) {}
 
-  // One vmap for each level, the outermost first.
+  // Checks nested vmaps, one for each level, the outermost first.
   void run(const std::vector<Level>& levels) const {
     std::vector<Array> inputs;
     for (size_t i = 0; i < checked_.leaves.size(); ++i) {
@@ -387,7 +387,7 @@ class BatchCheck {
   }
 
  private:
-  // Floats differ between the elements, other values do not.
+  // The leaf for one element of the batch. Floats differ between elements, other values do not.
   Array element(size_t leaf, std::span<const int64_t> index, std::span<const Level> levels) const {
     const Array& x = checked_.leaves[leaf];
     if (!has_derivative(x)) return x;

@@ -1,12 +1,12 @@
-// The named axes around the running function, which collectives refer to.
+// The named axes that enclose the running function; collectives refer to them.
 #pragma once
 
 #include <farcall/trace/rules.h>
 
 namespace farcall {
 
-// Puts the axis, if it has a name, among those around this thread's running function for the life
-// of the scope. The axis must live as long.
+// During the scope, adds the axis, if it has a name, to the enclosing named axes of this thread.
+// The axis must outlive the scope.
 class NamedAxis {
  public:
   explicit NamedAxis(const BatchAxis& axis);
