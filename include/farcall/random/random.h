@@ -131,7 +131,8 @@ FARCALL_API Array cauchy(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32);
 FARCALL_API Array maxwell(const Array& key, ListOf<int64_t> shape = {},
                           DType dtype = DType::kFloat32);
-// Of shape `shape`, or else that of the parameters, followed by the shape of the parameters.
+// The result has the shape `shape` (if empty, that of the parameters) followed by the broadcast
+// shape of the parameters.
 FARCALL_API Array double_sided_maxwell(const Array& key, const Array& loc, const Array& scale,
                                        ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
 FARCALL_API Array weibull_min(const Array& key, const Array& scale, const Array& concentration,
