@@ -18,8 +18,8 @@
 namespace farcall::linalg {
 
 enum class Of : uint8_t {
-  kMatrix,  // f32, f64, c64 or c128; the same throughout a table
-  kReal,  // the real dtype of the matrices' parts
+  kMatrix,   // f32, f64, c64 or c128; the same throughout a table
+  kReal,     // the real dtype of the matrices' parts
   kComplex,  // the complex dtype with such parts
   kInt32,
 };

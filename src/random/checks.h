@@ -29,7 +29,7 @@ Array subkey(const Array& key, int64_t i);
 
 struct FloatForm {
   int bits = 0;
-  int mantissa = 0;  // in bits, without the implicit one
+  int mantissa = 0;      // in bits, without the implicit one
   int min_exponent = 0;  // of the smallest normal number
 };
 // The format of a float dtype that can be sampled; raises for other dtypes.

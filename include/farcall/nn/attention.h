@@ -16,7 +16,7 @@ struct AttentionOptions {
   std::optional<Array> bias = {};
   std::optional<Array> mask = {};
   std::optional<double> scale = {};  // of the logits; default 1 / sqrt(H)
-  bool is_causal = false;  // a query attends to keys up to its own position
+  bool is_causal = false;            // a query attends to keys up to its own position
   // int32 [B]: the numbers of valid queries and keys of each batch element.
   std::optional<Array> query_seq_lengths = {};
   std::optional<Array> key_value_seq_lengths = {};
@@ -25,7 +25,7 @@ struct AttentionOptions {
 };
 
 struct Attention {
-  Array output;  // has the shape of the query
+  Array output;    // has the shape of the query
   Array residual;  // the logarithm of the sum of exponentials, [B, T, N]
 };
 

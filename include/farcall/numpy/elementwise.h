@@ -17,7 +17,7 @@ namespace farcall::numpy {
 // integers with decimals < 0, INVALID_ARGUMENT if 10^decimals is out of the range of the dtype.
 FARCALL_API Array round(const Array& x, int64_t decimals = 0);
 FARCALL_API Array trunc(const Array& x);  // rounds toward zero
-FARCALL_API Array fix(const Array& x);  // the same, but integers become floats
+FARCALL_API Array fix(const Array& x);    // the same, but integers become floats
 // The fractional and the integral part, both with the sign of x.
 struct Parts {
   Array fraction, whole;

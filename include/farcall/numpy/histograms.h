@@ -18,7 +18,7 @@ namespace farcall::numpy {
 
 struct BincountOptions {
   std::optional<Array> weights = {};  // the weight of each element; default 1
-  int64_t minlength = 0;  // the minimal size of the result
+  int64_t minlength = 0;              // the minimal size of the result
   // The size of the result; larger numbers are ignored. Default: the largest element plus one; x
   // must then be concrete (else ConcretizationError).
   std::optional<int64_t> length = {};
@@ -36,7 +36,7 @@ FARCALL_API Array histogram_bin_edges(const Array& a, const Bins& bins = 10,
 
 struct HistogramOptions {
   std::optional<Array> weights = {};  // the weight of each value; default 1
-  bool density = false;  // divide by the number of values and the bin size
+  bool density = false;               // divide by the number of values and the bin size
 };
 struct Histogram {
   Array counts;

@@ -50,9 +50,9 @@ FARCALL_API std::vector<Array> sparse_indices(ListOf<int64_t> shape,
                                               std::optional<DType> dtype = {});
 
 struct CovOptions {
-  std::optional<Array> y = {};  // observations of further variables
-  bool rowvar = true;  // rows are variables; else columns are
-  bool bias = false;  // divide by the number of observations n, not n - 1
+  std::optional<Array> y = {};       // observations of further variables
+  bool rowvar = true;                // rows are variables; else columns are
+  bool bias = false;                 // divide by the number of observations n, not n - 1
   std::optional<int64_t> ddof = {};  // divide by n - ddof; overrides `bias`
   std::optional<Array> fweights = {}, aweights = {};  // frequencies and weights of observations
   std::optional<DType> dtype = {};

@@ -42,9 +42,9 @@ FARCALL_API Array extract(const Array& condition, const Array& x,
 // with `fill_value` (default: the smallest element).
 struct Distinct {
   Array values;
-  Array index;  // of the first occurrence in the flattened array; int32
+  Array index;    // of the first occurrence in the flattened array; int32
   Array inverse;  // has the array's shape: the position in `values` of each element
-  Array counts;  // the number of occurrences
+  Array counts;   // the number of occurrences
 };
 FARCALL_API Distinct unique(const Array& x, int64_t size,
                             const std::optional<Array>& fill_value = {}, bool equal_nan = true);
@@ -66,7 +66,7 @@ FARCALL_API std::vector<Array> unravel_index(const Array& indices, ListOf<int64_
 enum class Outside { kRaise, kWrap, kClip };
 struct RavelIndexOptions {
   Outside outside = Outside::kRaise;
-  bool first_fastest = false;  // column-major; else row-major
+  bool first_fastest = false;       // column-major; else row-major
   std::optional<DType> dtype = {};  // default int32
 };
 // The flat index of elements that are given by one index per dimension.

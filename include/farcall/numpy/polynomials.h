@@ -48,7 +48,7 @@ struct PolyfitOptions {
   PolyfitCovariance covariance = PolyfitCovariance::kNone;
 };
 struct Polyfit {
-  Array coefficients;  // [degree + 1], or that for each column of y
+  Array coefficients;               // [degree + 1], or that for each column of y
   Array residuals, rank, singular;  // of the linear system; see numpy::linalg::lstsq
   double rcond;
   Array covariance;  // of the coefficients; null unless requested

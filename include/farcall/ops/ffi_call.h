@@ -61,7 +61,7 @@ FARCALL_API void clear_caches();
 // The caches that all threads share. In addition, each jitted function has its own cache.
 struct ProcessCaches {
   CacheInfo eager;             // programs of eager operations
-  CacheInfo ffi_calls;  // FfiCalls, keyed by their options
+  CacheInfo ffi_calls;         // FfiCalls, keyed by their options
   size_t num_array_types = 0;  // distinct array types, about 100 bytes each
 };
 FARCALL_API ProcessCaches cache_info();

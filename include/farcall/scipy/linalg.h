@@ -57,7 +57,7 @@ FARCALL_API farcall::linalg::Schur schur(const Array& a, bool as_complex = false
 // `max_squarings`.
 struct ExpmOptions {
   bool upper_triangular = false;  // `a` is upper triangular
-  int64_t max_squarings = 16;  // of the method of scaling and squaring
+  int64_t max_squarings = 16;     // of the method of scaling and squaring
 };
 FARCALL_API Array expm(const Array& a, const ExpmOptions& options = {});
 // The exponential of `a` and its derivative in the direction e.

@@ -34,7 +34,7 @@ FARCALL_API Array fftconvolve(const Array& x, const Array& y, Mode mode = Mode::
 enum class Trend { kLinear, kConstant };
 struct DetrendOptions {
   int64_t axis = -1;
-  Trend trend = Trend::kLinear;  // the least-squares line, or the mean
+  Trend trend = Trend::kLinear;           // the least-squares line, or the mean
   std::vector<int64_t> breakpoints = {};  // starts of pieces that are fitted separately
 };
 // The data minus its trend along an axis.
