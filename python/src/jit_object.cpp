@@ -93,7 +93,7 @@ struct JitState {
   std::vector<PatternEntry> patterns;
   size_t next_pattern = 0;  // the one to replace when full
   std::vector<FastEntry> fast;
-  size_t next_fast = 0;  // the one that is replaced when there are too many
+  size_t next_fast = 0;  // the one to replace when full
   // Fast calls hold no reference to their executable while they run; entries removed from `fast`
   // are kept in `cleared` meanwhile.
   size_t num_running = 0;

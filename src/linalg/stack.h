@@ -42,8 +42,8 @@ class Scratch {
     error_ = memory.error();
     return nullptr;
   }
-  // Allocates the workspace that `routine` requests (in a call with size -1), with at least `real`
-  // reals and `whole` integers, as LAPACK documents.
+  // Allocates the workspace of `routine`: `work` as large as it requests when called with size -1,
+  // `real` reals and `whole` integers as LAPACK documents.
   template <class T, class F>
   lapack::Work<T> work(int64_t real, int64_t whole, F&& routine) {
     T best{};

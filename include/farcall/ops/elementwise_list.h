@@ -6,20 +6,20 @@
 // FARCALL_BINARY(function, primitive, kinds, result, summary, rules...)
 //   function: the name in farcall::lax and in Python's farcall.lax.
 //   primitive: the name in programs and in the engines' kernel tables.
-//   kinds: of the operands: B bool, S signed, U unsigned, F float, C complex, K key of random
-//   numbers.
+//   kinds: of the operands: B bool, S signed, U unsigned, F float, C complex, K random key.
 //   result: kSame as the operands, kBool, kReal the real type of a complex one, kComplex the
-//   complex type of a real one.
+//     complex type of a real one.
 //   domain: the real numbers for which it is defined and smooth, from which tests take arguments.
-//   kInside is (-1, 1), kUnit (0, 1).
+//     kInside is (-1, 1), kUnit (0, 1).
 //   summary: the first line of its documentation.
 //   rules: macros of src/ops/elementwise/rules.cpp. Expressions use the operands x and y, the
-//   result r, the tangent t of an operand and the cotangent ct of the result. In a product, `other`
-//   is the operand that is held fixed. ZERO_DERIVATIVE: zero wherever the derivative exists.
+//     result r, the tangent t of an operand and the cotangent ct of the result. In a product,
+//     `other` is the operand that is held fixed. ZERO_DERIVATIVE: zero wherever the derivative
+//     exists.
 //
-// The rows below are functions of farcall::numpy and farcall::special that promote their operands
-// and then apply one operation. Operands of special functions, and of numpy's unary ones, become
-// floats:
+// The following macros are for functions of farcall::numpy and farcall::special that promote their
+// operands and then apply one operation. Operands of special functions, and of numpy's unary ones,
+// become floats:
 //
 // FARCALL_NUMPY_UNARY(name, function, summary)
 // FARCALL_NUMPY_BINARY(name, function, summary)
