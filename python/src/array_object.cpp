@@ -101,7 +101,7 @@ PyObject* compare(PyObject* left, PyObject* right, int operation) {
 // The single element as a Python number; converted by numpy, which supports all dtypes.
 nb::object as_number(PyObject* self) {
   const Array& array = array_of(self);
-  const Storage& storage = array.storage();  // raises if the values are not concrete
+  const Storage& storage = array.storage();  // raises if the values are unknown
   if (array.size() != 1) {
     throw TypeError(fmt::format("only an array of one element can become a number, this one is {}",
                                 array.type().to_string()));

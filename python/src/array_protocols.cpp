@@ -111,7 +111,7 @@ void check_known_integer(nb::handle object, std::string_view what) {
 
 void check_concrete(const Array& array, const char* wanted) {
   if (array.is_concrete()) return;
-  array.storage();  // raises if the values are not concrete
+  array.storage();  // raises if the values are unknown
   throw ConcretizationError(lost_derivative(array, wanted));
 }
 

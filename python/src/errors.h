@@ -12,7 +12,7 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// Conversions by Python that need a concrete array.
+// Conversions by Python that need known values.
 enum class Conversion { kBool, kIndex, kNumpyArray };
 
 // A traced array was converted. Each conversion has its own exception class in Python, as in JAX.

@@ -43,7 +43,7 @@ Array repeated_to(const Array& values, int64_t count) {
   return take(enough, {Slice{.stop = count}});
 }
 
-// Raises ConcretizationError unless the values of x, on which `result` depends, are concrete.
+// Raises ConcretizationError unless the values of x, on which `result` depends, are known.
 void check_known(const Array& x, std::string_view function, std::string_view result,
                  std::string_view remedy) {
   if (x.has_known_values()) return;

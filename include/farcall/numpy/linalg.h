@@ -58,7 +58,7 @@ struct LstsqOptions {
   // values: max(rows, columns) eps.
   std::optional<double> rcond = {};
   // Omits residuals as numpy does: they have the shape [0] unless there are more rows than columns
-  // and the rank is full. The rank must then be concrete, else raises ConcretizationError.
+  // and the rank is full. The rank must then be known, else raises ConcretizationError.
   bool numpy_residuals = false;
 };
 struct Lstsq {

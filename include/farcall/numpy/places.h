@@ -61,7 +61,7 @@ FARCALL_API std::vector<Array> ix_(ListOf<Array> vectors);
 // Converts row-major flat indices to one index per dimension; values out of range are clamped.
 FARCALL_API std::vector<Array> unravel_index(const Array& indices, ListOf<int64_t> shape);
 
-// How to treat indices out of range: raise an error (the indices must be concrete), take them
+// How to treat indices out of range: raise an error (the indices must be known), take them
 // modulo the size, or clamp them.
 enum class Outside { kRaise, kWrap, kClip };
 struct RavelIndexOptions {

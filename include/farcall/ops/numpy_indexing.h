@@ -21,7 +21,7 @@ namespace farcall::numpy {
 struct IndexOptions {
   // Default: reads clamp indices out of range; updates drop them.
   std::optional<GatherScatterMode> mode = {};
-  std::optional<Array> fill_value = {};  // a concrete scalar; see gather
+  std::optional<Array> fill_value = {};  // a scalar with a known value; see gather
   bool unique_indices = false;
   bool indices_are_sorted = false;
   bool wrap_negative_indices = true;  // negative ones count from the end
@@ -56,7 +56,7 @@ FARCALL_API Array put_along_axis(const Array& x, const Array& indices, const Arr
                                  std::optional<int64_t> axis,
                                  std::optional<GatherScatterMode> mode = {});
 
-// For each dimension, the indices of the nonzero elements. x must be concrete.
+// For each dimension, the indices of the nonzero elements. The values of x must be known.
 FARCALL_API std::vector<Array> nonzero(const Array& x);
 // The first `size` such indices. If there are fewer, the rest is filled with `fill_values`, which
 // has one for each dimension or is empty.

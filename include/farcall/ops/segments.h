@@ -12,7 +12,7 @@
 namespace farcall::ops {
 
 struct SegmentOptions {
-  // The size of the result. Default: the greatest id plus one; the ids must then be concrete.
+  // The size of the result. Default: the greatest id plus one; the ids must then be known.
   std::optional<int64_t> num_segments = {};
   bool indices_are_sorted = false;
   bool unique_indices = false;
