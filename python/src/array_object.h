@@ -38,11 +38,10 @@ void bind_array_type(nb::module_& module);
 
 // ---- protocols (array_protocols.cpp) ----
 
-// The values, for this conversion. If they are not concrete, raises with advice for that
-// conversion.
+// The values, for this conversion. If they are unknown, raises with advice for the conversion.
 const Storage& values_for(const Array& array, Conversion conversion);
-// Raises if the object is a traced array, where the integer `what`, such as a size, is required;
-// the message says how to make it known. Accepts everything else.
+// Raises if the object is a traced array of unknown value and the integer `what`, such as a size,
+// is required; the message says how to make it known. Accepts everything else.
 void check_known_integer(nb::handle object, std::string_view what);
 // Raises for an array that is not concrete and is to become a `wanted`. That would be a constant,
 // so an array that is being differentiated would lose its derivative.

@@ -19,8 +19,8 @@ namespace farcall::numpy {
 struct BincountOptions {
   std::optional<Array> weights = {};  // the weight of each element; default 1
   int64_t minlength = 0;              // the minimal size of the result
-  // The size of the result; larger numbers are ignored. Default: the largest element plus one; x
-  // must then be concrete (else ConcretizationError).
+  // The size of the result; larger numbers are ignored. Default: the largest element plus one,
+  // which must then be known (else ConcretizationError).
   std::optional<int64_t> length = {};
 };
 // The number of occurrences of each number from 0 on in x, a vector of integers (else TypeError).

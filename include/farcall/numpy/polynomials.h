@@ -26,7 +26,7 @@ FARCALL_API Array polyint(const Array& p, int64_t order = 1, const std::optional
 FARCALL_API Array poly(const Array& zeros);
 
 // The product. With `trim`, leading zeros of the operands are removed first; the values must then
-// be concrete (else ConcretizationError).
+// be known (else ConcretizationError).
 FARCALL_API Array polymul(const Array& a1, const Array& a2, bool trim = false);
 // Quotient and remainder; the remainder keeps leading zeros unless `trim`.
 struct PolynomialQuotient {
@@ -34,7 +34,7 @@ struct PolynomialQuotient {
 };
 FARCALL_API PolynomialQuotient polydiv(const Array& u, const Array& v, bool trim = false);
 // The complex roots. With `strip_zeros`, leading and trailing zeros are removed first; the values
-// must then be concrete (else ConcretizationError). Otherwise the first coefficient must not be
+// must then be known (else ConcretizationError). Otherwise the first coefficient must not be
 // zero.
 FARCALL_API Array roots(const Array& p, bool strip_zeros = true);
 
