@@ -9,8 +9,8 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// The maximal length of lists of sizes and operands. A longer one is taken for an endless sequence
-// by mistake.
+// The maximal length of lists of sizes and operands. A longer one is assumed to be an endless
+// sequence that was passed by mistake.
 inline constexpr size_t kMaxItems = size_t{1} << 20;
 
 // Calls `visit` with each item until it returns false, like `for item in iterable`. Holds a

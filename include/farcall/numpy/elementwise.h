@@ -42,6 +42,7 @@ FARCALL_API Array radians(const Array& x);
 FARCALL_API Array angle(const Array& z, bool in_degrees = false);
 
 // ---- signs and bits; raise INVALID_ARGUMENT for complex numbers ----
+// True if the sign bit is set: for negative numbers, -0.0, and NaNs with that bit.
 FARCALL_API Array signbit(const Array& x);
 FARCALL_API Array copysign(const Array& x, const Array& sign);
 FARCALL_API Array nextafter(const Array& x, const Array& toward);

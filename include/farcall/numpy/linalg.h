@@ -20,6 +20,8 @@
 namespace farcall::numpy::linalg {
 
 // ---- factorisations; results as in farcall::linalg ----
+// The lower triangular L with a = L L^H, or its adjoint if `upper`. With `symmetrize_input`, `a` is
+// first replaced by the mean of `a` and its adjoint.
 FARCALL_API Array cholesky(const Array& a, bool upper = false, bool symmetrize_input = true);
 // Q is square if `complete`.
 FARCALL_API farcall::linalg::Qr qr(const Array& a, bool complete = false);

@@ -17,6 +17,8 @@
 namespace farcall::numpy {
 
 // ---- selection by value ----
+// `size`: the number of results, if it must not depend on the values. `fill_values` pad them: one
+// for each dimension, or one for all; default 0.
 struct PlaceOptions {
   std::optional<int64_t> size = {};
   std::vector<Array> fill_values = {};

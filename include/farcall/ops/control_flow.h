@@ -46,7 +46,7 @@ FARCALL_API std::vector<Array> fori_loop(const Array& lower, const Array& upper,
                                          const ForBody& body, std::span<const Array> init,
                                          std::optional<int64_t> unroll = {});
 
-// Calls one of two functions. `pred` is a bool, or a number, of which 0 means false.
+// Calls one of two functions. `pred` is a bool or a number; 0 means false.
 FARCALL_API std::vector<Array> cond(const Array& pred, const FlatFunction& true_fun,
                                     const FlatFunction& false_fun, std::span<const Array> operands);
 // Calls one of several functions. An index out of range is clamped.

@@ -32,7 +32,7 @@ FARCALL_API Array key(const Array& seed);
 FARCALL_API Array PRNGKey(const Array& seed);  // raw
 // New keys that are independent of each other and of the given one.
 FARCALL_API Array split(const Array& key, ListOf<int64_t> shape = {2});
-// A new key from a key and an integer, of which only the low 32 bits are used.
+// A new key from a key and the low 32 bits of an integer.
 FARCALL_API Array fold_in(const Array& key, const Array& data);
 // Returns the key itself.
 FARCALL_API Array clone(const Array& key);

@@ -16,7 +16,7 @@ namespace farcall::scipy::linalg {
 // op(a) is `a`, its transpose or its adjoint.
 enum class Op { kNone, kTranspose, kAdjoint };
 
-// op(a)^-1 b for triangular `a`, of which only one triangle is read. b is a vector if it has one
+// op(a)^-1 b for triangular `a`; only one triangle is read. b is a vector if it has one
 // dimension, else a stack of matrices; the leading dimensions of both are broadcast.
 struct SolveTriangularOptions {
   Op op = Op::kNone;
