@@ -13,20 +13,20 @@
 
 namespace farcall::python {
 
-// The arguments of a call of which some, by position, are differentiated.
+// The arguments of a call, some of which are differentiated, chosen by position.
 class ArgumentChoice {
  public:
-  // Raises TypeError when there are too few arguments.
+  // Raises TypeError if there are too few arguments.
   ArgumentChoice(const std::string& where, const std::vector<int64_t>& argnums, nb::tuple args,
                  nb::dict kwargs);
 
   const CallArguments& arguments() const { return arguments_; }
-  // From one object for each dynamic argument, in order of position, to the order of argnums; the
-  // object itself where argnums was one number.
+  // Reorders objects, one per dynamic argument in order of position, to the order of argnums. If
+  // argnums was a single number, returns the object itself.
   nb::object in_order(nb::handle by_position, bool is_single) const;
 
  private:
-  std::vector<size_t> chosen_;  // for each of argnums, which dynamic argument it is
+  std::vector<size_t> chosen_;  // for each of argnums, the index of its dynamic argument
   CallArguments arguments_;
 };
 

@@ -11,8 +11,8 @@
 namespace farcall::python {
 namespace {
 
-// The binding library's functions call through a pointer in each object, of which there are a few
-// for all of them. It is replaced by one of ours, which calls the one that was there.
+// nanobind's function objects call through a vectorcall pointer; only a few distinct ones exist. It
+// is replaced by a wrapper that calls the original.
 constexpr size_t kMaxCalls = 8;
 std::array<vectorcallfunc, kMaxCalls> original_calls{};
 
@@ -21,14 +21,14 @@ vectorcallfunc& call_of(PyObject* function) {
   return *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function) + offset);
 }
 
-// Whether the binding library found that the arguments fit no signature.
+// True if nanobind found that the arguments match no signature.
 bool is_mismatch(const nb::python_error& error) {
   return error.type().is(PyExc_TypeError) &&
          display(nb::str(error.value())).find("(): incompatible function arguments.") !=
              std::string::npos;
 }
 
-// What a call of the one signature, of which there is no other, was given.
+// The error for these arguments of a function with exactly one signature.
 nb::object explanation(PyObject* function, PyObject* const* args, size_t count, PyObject* names) {
   nb::list positional;
   for (size_t i = 0; i < count; ++i) positional.append(nb::handle(args[i]));
@@ -60,7 +60,7 @@ PyObject* explained_call(PyObject* function, PyObject* const* args, size_t nargs
                          PyObject* names) {
   PyObject* result = original_calls[which](function, args, nargsf, names);
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
-  // The upper half has flags, of Python and of the binding library.
+  // The upper half of nargsf holds flags of Python and of nanobind.
   return explain(function, args, static_cast<uint32_t>(nargsf), names);
 }
 

@@ -1,4 +1,4 @@
-// Errors of calls whose arguments do not fit, in words.
+// Readable errors for calls with wrong arguments.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,9 +7,9 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// From now on the functions and methods of the module, and of the modules in it, raise errors that
-// name the argument that does not fit, what was wanted and what came (farcall/_argument_errors.py),
-// in place of the binding library's list of signatures.
+// Replaces the vectorcall of the functions and methods of the module and its submodules: a
+// TypeError then names the argument that does not fit, what was expected and what was passed
+// (farcall/_argument_errors.py), instead of nanobind's list of signatures.
 void explain_argument_errors(nb::module_& module);
 
 }  // namespace farcall::python

@@ -48,7 +48,7 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-// ---- operators: numpy's functions; NotImplemented where the other operand is no array ----
+// ---- operators: numpy's functions; NotImplemented if the other operand is not an array ----
 
 template <auto function>
 PyObject* binary(PyObject* left, PyObject* right) {
@@ -98,10 +98,10 @@ PyObject* compare(PyObject* left, PyObject* right, int operation) {
 
 // ---- conversion to Python's numbers ----
 
-// The one element as a Python number, through numpy, which knows every dtype.
+// The single element as a Python number; converted by numpy, which supports all dtypes.
 nb::object as_number(PyObject* self) {
   const Array& array = array_of(self);
-  const Storage& storage = array.storage();  // raises where values are not known
+  const Storage& storage = array.storage();  // raises if the values are unknown
   if (array.size() != 1) {
     throw TypeError(fmt::format("only an array of one element can become a number, this one is {}",
                                 array.type().to_string()));
@@ -112,7 +112,7 @@ nb::object as_number(PyObject* self) {
   return as_array.attr("item")();
 }
 
-// What int, float and complex give.
+// The result of int(), float() and complex().
 nb::object as_scalar(PyObject* self) {
   const Array& array = array_of(self);
   if (array.rank() > 0) {
@@ -278,7 +278,7 @@ PyObject* as_numpy_method(PyObject* self, PyObject* const* args, Py_ssize_t narg
   });
 }
 
-// The array of words that lies in the memory of keys.
+// The array of the keys' words; it shares their memory.
 Array words_of(const Array& keys) {
   Shape shape(keys.shape().begin(), keys.shape().end());
   shape.push_back(2);
@@ -291,7 +291,7 @@ PyObject* describe_keys(const Array& keys) {
                               std::string(dtype_name(keys.dtype())).c_str(), words.ptr());
 }
 
-// Whether other processes have some of the elements.
+// True if some elements are only on other processes.
 bool is_partly_elsewhere(const Array& array) {
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(array));
   return spread && !spread->is_fully_addressable() && !spread->partition().is_replicated();
@@ -312,11 +312,11 @@ PyObject* representation(PyObject* self) {
                                   std::string(dtype_name(array.dtype())).c_str());
     }
     if (is_key(array.dtype())) return describe_keys(array);
-    // numpy's own layout of the numbers, under our name.
+    // The numbers as numpy prints them, inside "Array(...)".
     nb::object numpy = nb::module_::import_("numpy");
     nb::object text = numpy.attr("array2string")(nb::steal(as_numpy(self)), "separator"_a = ", ",
                                                  "prefix"_a = "Array(");
-    // Which the brackets of an array without elements do not show.
+    // The brackets of an empty array do not show its shape.
     nb::object shape =
         array.size() == 0 ? nb::str(", shape={}").format(to_tuple(array.shape())) : nb::str("");
     const std::string weak = array.type().weak_type() ? ", weak_type=True" : "";
@@ -336,7 +336,8 @@ PyObject* string(PyObject* self) {
   });
 }
 
-// As numpy formats the same scalar or array. What is traced has no value, but a text.
+// Formats like the equal numpy scalar or array. A traced array has no values; it formats as its
+// str().
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
@@ -462,7 +463,7 @@ void bind_array_type(nb::module_& module) {
   PyObject* made = PyType_FromSpec(&spec);
   if (!made) nb::raise_python_error();
   array_type = reinterpret_cast<PyTypeObject*>(made);
-  // Operators of numpy arrays leave ours to us.
+  // Makes numpy arrays return NotImplemented, so that the operators of Array are called.
   nb::handle(made).attr("__array_priority__") = 100;
   module.attr("Array") = nb::handle(made);
 }

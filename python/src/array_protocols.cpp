@@ -1,4 +1,4 @@
-// How other libraries see an array's memory: numpy, the buffer protocol, DLPack.
+// Access of other libraries to an array's memory: numpy, the buffer protocol, DLPack.
 #include "numpy_api.h"
 
 #include <cstring>
@@ -47,7 +47,7 @@ Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, 
   const bool is_bool = from.type.dtype() == DType::kBool;
   if (share && from.is_dense && is_aligned(from.data) && from.type.nbytes() > 0 &&
       (!is_bool || are_bools({static_cast<const std::byte*>(from.data), from.type.nbytes()}))) {
-    if (PyCapsule_SetName(capsule, used_name) != 0) nb::raise_python_error();  // ours from now on
+    if (PyCapsule_SetName(capsule, used_name) != 0) nb::raise_python_error();  // now ours
     return Array(from.type,
                  Storage::adopt(from.data, from.type.nbytes(), release_tensor<Managed>, managed));
   }
@@ -62,7 +62,7 @@ Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, 
   return Array(from.type, std::move(storage));
 }
 
-// What happened, and what to write in its place.
+// What the user did with the array, and what to use instead.
 std::pair<const char*, const char*> advice_for(Conversion conversion) {
   switch (conversion) {
     case Conversion::kBool:
@@ -111,7 +111,7 @@ void check_known_integer(nb::handle object, std::string_view what) {
 
 void check_concrete(const Array& array, const char* wanted) {
   if (array.is_concrete()) return;
-  array.storage();  // raises where values are not known
+  array.storage();  // raises if the values are unknown
   throw ConcretizationError(lost_derivative(array, wanted));
 }
 
@@ -141,7 +141,7 @@ PyObject* as_numpy(PyObject* self) {
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  // numpy's array serves the request; it keeps ours alive.
+  // Delegates to the numpy array, which keeps ours alive.
   nb::object numpy = nb::steal(as_numpy(self));
   if (!numpy.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
@@ -187,7 +187,7 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
     capsule = object.attr("__dlpack__")("max_version"_a = nb::make_tuple(1, 0));
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
-    capsule = object.attr("__dlpack__")();  // a producer from before versions
+    capsule = object.attr("__dlpack__")();  // older producers take no arguments
   }
   const bool share = !copy.value_or(false) && is_evaluating() && !is_buffer(object);
   if (PyCapsule_IsValid(capsule.ptr(), kNewName)) {

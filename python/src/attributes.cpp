@@ -59,8 +59,8 @@ Attribute from_numpy(PyObject* array, const std::string& name) {
                                   : Attribute::array(dtype, count, bytes).plain();
 }
 
-// The element type of a list: one dtype, but ints may stand among floats, both among complex
-// numbers.
+// The element type of a list: the same dtype for all, except that ints may mix with floats, and
+// both with complex numbers.
 DType widen(DType a, DType b, nb::handle list, const std::string& name) {
   constexpr DType kOrder[] = {DType::kInt64, DType::kFloat64, DType::kComplex128};
   if (a == b) return a;
@@ -115,14 +115,14 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
   PyObject* const raw = value.ptr();
   if (PyBool_Check(raw)) return Attribute(raw == Py_True).plain();
   if (PyArray_Check(raw)) return from_numpy(raw, name);
-  // Before numpy's scalars: numpy's strings are strings.
+  // Must precede the test for numpy scalars: numpy's strings are also str.
   if (PyUnicode_Check(raw)) {
     return to_name(value, fmt::format("attribute \"{}\"", name));
   }
   if (PyBytes_Check(raw)) {
     return std::string(PyBytes_AS_STRING(raw), static_cast<size_t>(PyBytes_GET_SIZE(raw)));
   }
-  // numpy's float64 is a Python float as well; it keeps its own type, which is the same.
+  // numpy.float64 is also a Python float, but as a numpy scalar it has an explicit type.
   if (PyArray_CheckScalar(raw)) {
     nb::object array = nb::steal(PyArray_FromAny(raw, nullptr, 0, 0, 0, nullptr));
     if (!array.is_valid()) nb::raise_python_error();
@@ -146,7 +146,7 @@ Attribute to_attribute(nb::handle value, const std::string& name) {
 Attributes to_attributes(nb::handle dict, const std::string& where) {
   const Recursion recursion(" in the attributes of a foreign call");
   std::vector<std::pair<std::string, Attribute>> entries;
-  // A copy, because converting a value may call Python, which may change the dict.
+  // A copy, because converting a value may run Python code that changes the dict.
   const nb::object items = nb::steal(PyDict_Items(dict.ptr()));
   if (!items.is_valid()) nb::raise_python_error();
   for (nb::handle item : items) {

@@ -1,4 +1,4 @@
-// Conversions that the Python side of Array needs.
+// Conversions for the Python side of Array.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -39,9 +39,9 @@ void bind_arrays(nb::module_& module) {
   module.def("promoted_dtype", [](const std::vector<ShapeDtype>& types) {
     return dtype_object(promote_types(types).dtype);
   });
-  // Why the values of a traced array are not known, and what makes them known: for messages.
-  // Raises for a traced array where a size, an axis or another whole number is wanted; `what` names
-  // the argument.
+  // Raises for a traced array where a size, an axis or another integer is required; `what` names
+  // the argument. The two functions after it give the texts of such messages: why the values are
+  // unknown, and what makes them known.
   module.def(
       "_check_known_integer",
       [](nb::handle object, const std::string& what) { check_known_integer(object, what); },
@@ -50,7 +50,7 @@ void bind_arrays(nb::module_& module) {
              [](nb::handle array) { return why_unknown(to_array(array, "array")); });
   module.def("_how_to_know",
              [](nb::handle array) { return how_to_know(to_array(array, "array")); });
-  // For unpickling: the same values, weakly typed or not.
+  // For unpickling: sets or clears the weak type; the values stay.
   module.def("with_weak_type", [](nb::handle object, bool weak_type) {
     const Array array = to_array(object, "with_weak_type: array");
     return wrap_object(with_type(array, ShapeDtype(array.dtype(), array.shape(), weak_type)));

@@ -1,4 +1,4 @@
-// What caches hold, and how much they may.
+// Contents and limits of the caches.
 #include <nanobind/nanobind.h>
 
 #include <farcall/core/lru_cache.h>

@@ -1,4 +1,4 @@
-// checkpoint and named_call: Python functions that stay one operation of the program around them.
+// checkpoint and named_call: calls of Python functions that are recorded as one operation.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -36,7 +36,7 @@ nb::object call_checkpoint(nb::handle function, const std::string& where, const 
   return unflatten_arrays(tree, results);
 }
 
-// Leaves that are no arrays stay as they are.
+// In eager mode calls the function directly, so leaves may be any objects.
 nb::object call_named(nb::handle function, const std::string& where, const std::string& name,
                       nb::tuple args, nb::dict kwargs) {
   if (is_evaluating()) {

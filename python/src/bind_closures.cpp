@@ -1,4 +1,4 @@
-// Closures as arguments, computing while recording.
+// Closure conversion, and evaluation at recording time.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -18,8 +18,8 @@
 namespace farcall::python {
 namespace {
 
-// The program, the structure of its result, and the traced arrays that it takes first: those that
-// the function closed over.
+// Returns the program, the structure of its result, and the traced arrays that the function closed
+// over, which are the program's first inputs.
 nb::tuple trace_closure(nb::handle function, const std::string& where, const std::string& name,
                         nb::tuple args) {
   const CallArguments arguments = all_arguments(args, nb::dict());

@@ -55,7 +55,7 @@ void bind_collectives(nb::module_& module) {
         [name = name, function = function](nb::handle x, nb::handle axis) {
           const auto names = axis_names(axis, name);
           return each_leaf(x, name, [&](nb::handle leaf, const std::string& what) -> nb::object {
-            // The sum of a number is known: psum(1, axis) is how many elements there are.
+            // psum of a number is known when recording: psum(1, axis) is the axis size.
             const bool is_number = PyLong_Check(leaf.ptr()) || PyFloat_Check(leaf.ptr());
             if (function == lax::psum && is_number) {
               nb::object size = nb::cast(lax::axis_size(names));

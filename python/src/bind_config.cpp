@@ -1,4 +1,4 @@
-// The flags of the core, for farcall.config, and where its messages go.
+// The core's flags, for farcall.config, and the output of its messages.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -25,7 +25,7 @@ Flag flag_named(std::string_view name) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("config: the core has no flag {}", name));
 }
 
-// A warning may be turned into an exception, which then ends what the core was doing.
+// A warning may be turned into a Python exception; it then propagates through the core.
 void show_message(MessageKind kind, std::string_view text) {
   const nb::gil_scoped_acquire lock;
   const std::string copy(text);
@@ -56,7 +56,8 @@ void bind_config(nb::module_& module) {
   module.def("get", [](std::string_view name) { return flag_value(flag_named(name)); });
   module.def("set",
              [](std::string_view name, unsigned value) { set_flag(flag_named(name), value); });
-  // On this thread: a value, or None where the process's holds. Returns what held before.
+  // Sets the flag on this thread; None removes the thread's override. Returns the previous
+  // override.
   module.def(
       "set_on_thread",
       [](std::string_view name, std::optional<int> value) -> std::optional<int> {

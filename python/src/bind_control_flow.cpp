@@ -33,7 +33,7 @@ struct FlatTree {
   std::vector<ShapeDtype> types() const { return types_of(arrays); }
 };
 
-// Raises TypeError with the path of a leaf that is no array; `what` names the whole.
+// Raises TypeError with the path of the first leaf that is not an array; `what` names the tree.
 FlatTree flatten_arrays(nb::handle object, const std::string& what) {
   FlatTree flat;
   std::vector<nb::object> leaves;
@@ -56,7 +56,7 @@ void check_callable(nb::handle f, std::string_view what) {
                               Py_TYPE(f.ptr())->tp_name));
 }
 
-// Calls `f` for the loop or branch `what`.
+// Calls `f` with pytree arguments; `what` names the loop or branch in messages.
 nb::object call(std::string_view what, nb::handle f, nb::tuple arguments) {
   const CallArguments sorted = all_arguments(arguments, nb::dict());
   std::vector<Array> inputs;
@@ -70,7 +70,7 @@ nb::object call(std::string_view what, nb::handle f, nb::tuple arguments) {
   return result;
 }
 
-// What a loop's body returned as its carry, which must have the structure that it got.
+// Flattens the carry that a body returned, after checking that its structure is `wanted`.
 std::vector<Array> returned_carry(std::string_view function, const TreeDef& wanted,
                                   nb::handle result) {
   FlatTree carry =
@@ -84,7 +84,7 @@ std::vector<Array> returned_carry(std::string_view function, const TreeDef& want
   return std::move(carry.arrays);
 }
 
-// Runs what has been recorded. Where that happens at once, other threads of Python run meanwhile.
+// Runs recorded bodies. In eager mode it releases the interpreter lock meanwhile.
 template <class Run>
 auto run_recorded(const Run& run) {
   if (!is_evaluating()) return run();
@@ -92,7 +92,7 @@ auto run_recorded(const Run& run) {
   return run();
 }
 
-// An optional whole number; None and, for unroll, a bool stand for others.
+// An optional integer. None, and a bool for unroll, mean the default.
 std::optional<int64_t> to_count(nb::handle value, const char* what) {
   if (value.is_none()) return std::nullopt;
   check_known_integer(value, what);
@@ -293,8 +293,8 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
   return body;
 }
 
-// `branches` by number; for cond that of false, then that of true. The index of
-// platform_dependent is in range.
+// `branches` are ordered by index; for cond: the false branch, then the true one. The index of
+// platform_dependent is always in range.
 nb::object run_branches(const std::string& function, nb::handle index, nb::list branches,
                         BodyCache& cache, nb::tuple arguments) {
   if (nb::len(branches) == 0) {
@@ -320,7 +320,7 @@ nb::object run_branches(const std::string& function, nb::handle index, nb::list 
 
 // ---- linear functions ----
 
-// What a function returned, which must have the structure of `whose`.
+// Flattens what a function returned, after checking that its structure is that of `whose`.
 std::vector<Array> returned_like(const std::string& what, std::string_view whose,
                                  const TreeDef& wanted, nb::handle result) {
   FlatTree found = flatten_arrays(result, what);
@@ -356,8 +356,8 @@ nb::object linear_call(nb::handle fun, nb::handle fun_transpose, nb::handle resi
   return unflatten_arrays(tree, results);
 }
 
-// A Python solver as one of flat lists. `result` becomes the structure of its result; `matvec` is
-// its argument.
+// Calls a Python solver on flat lists. `matvec` is its argument; `result` receives the structure of
+// its result.
 std::vector<Array> call_solver(const char* which, nb::handle solver, nb::object matvec,
                                const FlatTree& b, Arrays inputs, bool has_aux, TreeDef& result) {
   const std::string what = fmt::format("custom_linear_solve: what {} returns", which);
@@ -422,7 +422,7 @@ void bind_control_flow(nb::module_& module) {
   module.def("custom_linear_solve", custom_linear_solve, nb::arg("matvec").none(),
              nb::arg("b").none(), nb::arg("solve").none(), nb::arg("transpose_solve").none(),
              nb::arg("symmetric"), nb::arg("has_aux"));
-  // How many steps a scan takes.
+  // The number of steps of a scan.
   module.def(
       "scan_length",
       [](nb::handle xs, nb::handle length) {

@@ -1,4 +1,4 @@
-// farcall.lax: convolutions. Names with an underscore are for farcall's own Python.
+// farcall.lax: convolutions. Names with an underscore are private to farcall's Python package.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>
@@ -19,7 +19,7 @@
 
 namespace farcall::python {
 
-// The orders of dimensions of both operands and of the result.
+// The dimension numbers of both operands and of the result.
 template <>
 struct Argument<lax::ConvSpecs> {
   static lax::ConvSpecs from(nb::handle object, ArgumentPlace place) {
@@ -48,7 +48,7 @@ ConvParams conv_params(size_t rank, const Window& window, const lax::ConvSpecs& 
           .window_strides = sizes_or_ones(window.strides, count, "window_strides")};
 }
 
-// With the padding of a convolution with weights of these spatial sizes.
+// Sets the padding for a convolution with weights of these spatial sizes.
 ConvParams patch_params(const Array& lhs, const Sizes& filter_shape, const AnyPadding& padding,
                         ConvParams params) {
   const auto* kind = std::get_if<lax::PaddingKind>(&padding);
@@ -57,12 +57,12 @@ ConvParams patch_params(const Array& lhs, const Sizes& filter_shape, const AnyPa
   return params;
 }
 
-// In the dtype that the result has, if one is given.
+// Converts the result to `dtype`, if given.
 Array wanted(const Array& x, std::optional<DType> dtype) {
   return dtype ? lax::convert_element_type(x, *dtype) : x;
 }
 
-// As JAX's conv_shape_tuple: features are not compared.
+// Like JAX's conv_shape_tuple: does not compare the feature sizes.
 Shape conv_shape(const Sizes& lhs, const Sizes& rhs, const lax::ConvSpecs& specs,
                  const Sizes& strides, const AnyPadding& padding, int64_t batch_groups) {
   ConvParams params = conv_params(lhs.size(), {strides, {}, {}}, specs);

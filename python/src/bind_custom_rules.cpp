@@ -31,13 +31,13 @@ struct CustomFunction {
   std::string name;  // for messages
   farcall::detail::RuleChecks checks;
   nb::object function;
-  nb::object rule;      // jvp, fwd or the batching rule
-  nb::object backward;  // custom_vjp
+  nb::object rule;      // the jvp, fwd or batching rule
+  nb::object backward;  // for custom_vjp
   std::string backward_name;
   bool symbolic_zeros = false;
-  CallArguments arguments;  // non-differentiable ones are static
+  CallArguments arguments;  // non-differentiable arguments are static
   TreeDef argument_tree;
-  TreeDef result_tree;  // of the function or the rule, whichever ran last
+  TreeDef result_tree;  // of the last run of the function or the rule
 };
 using CustomFunctionPtr = std::shared_ptr<CustomFunction>;
 
@@ -115,8 +115,7 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
 
 // ---- custom_vjp ----
 
-// The leaves of a cotangent, as the rule returned it, at the place of an argument; None stands for
-// zeros.
+// Flattens a cotangent that the rule returned for one argument; None stands for zeros.
 void flatten_cotangent(const TreeDef& argument, nb::handle given, const std::string& what,
                        std::vector<nb::object>& leaves) {
   if (given.is_none()) {
@@ -138,7 +137,7 @@ void flatten_cotangent(const TreeDef& argument, nb::handle given, const std::str
   }
 }
 
-// The backward half that belongs to one run of the forward half.
+// The backward pass that belongs to one run of the forward pass.
 struct Backward {
   CustomFunctionPtr custom;
   TreeDef residual_tree, result_tree;
@@ -258,7 +257,7 @@ BatchResults call_batch_rule(CustomFunction& custom, std::span<const Array> inpu
 
 // ---- calls ----
 
-// `kind`: "jvp rule {} of custom_jvp", with a place for the rule's name.
+// `kind` is a format with a placeholder for the rule's name: "jvp rule {} of custom_jvp".
 CustomFunctionPtr make_custom(fmt::format_string<std::string&> kind, std::string name,
                               std::string rule_name, nb::object function, nb::object rule,
                               nb::tuple args, const std::vector<size_t>& dynamic,
@@ -270,7 +269,7 @@ CustomFunctionPtr make_custom(fmt::format_string<std::string&> kind, std::string
   custom.argument_tree = positional_tree(custom.arguments);
   inputs = leaves_to_arrays(custom.name, custom.arguments,
                             ". Name it in nondiff_argnums if it is to stay what it is");
-  custom.arguments.leaves.clear();  // arrays of this call, which programs must not keep
+  custom.arguments.leaves.clear();  // arrays of this call; programs must not keep them alive
   return share(std::move(custom));
 }
 
@@ -283,7 +282,7 @@ nb::object finish(const CustomFunctionPtr& custom, CustomCall call, std::span<co
   return unflatten_arrays(custom->result_tree, results);
 }
 
-// Without a transformation around it a function with rules is itself.
+// Without a transformation, calls the function itself.
 nb::object call_itself(nb::handle function, nb::tuple args) {
   nb::object result = nb::steal(PyObject_CallObject(function.ptr(), args.ptr()));
   if (!result.is_valid()) nb::raise_python_error();

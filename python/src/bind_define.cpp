@@ -1,4 +1,4 @@
-// Definitions of targets whose rules are Python functions.
+// Definitions of targets with rules that are Python functions.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -25,7 +25,7 @@
 namespace farcall::python {
 namespace {
 
-// A Python function that a definition keeps, and that may die on any thread.
+// A Python function held by a definition. It may be released on any thread.
 using Function = std::shared_ptr<nb::object>;
 
 Function share(nb::handle function) {
@@ -34,7 +34,7 @@ Function share(nb::handle function) {
                   [](nb::object* object) { with_interpreter([object] { delete object; }); });
 }
 
-// What rules are told of the call: a copy, so that Python may keep it.
+// The description of the call that rules receive: a copy, so that Python may keep it.
 struct Call {
   FfiCallParams params;
   std::vector<ShapeDtype> operand_types;
@@ -58,7 +58,7 @@ nb::object invoke(const Function& function, const nb::tuple& args) {
   return result;
 }
 
-// One object, or a tuple or list of them.
+// The items of a tuple or list, or a single object.
 std::vector<nb::object> items_of(nb::handle object) {
   if (!PyTuple_Check(object.ptr()) && !PyList_Check(object.ptr())) return {nb::borrow(object)};
   std::vector<nb::object> items;
@@ -74,7 +74,7 @@ std::vector<Array> arrays_of(nb::handle object, const std::string& what) {
   return arrays;
 }
 
-// Cotangents, None and float0 being zero.
+// Converts cotangents; None and float0 are zero.
 std::vector<Array> cotangents_of(nb::handle object, const std::string& what) {
   std::vector<Array> arrays;
   for (const nb::object& item : items_of(object)) {
@@ -221,7 +221,7 @@ TargetDefinition make_definition(const std::string& target, const Rules& rules) 
           continue;
         }
         auto axis = to_option<int64_t>(given[i], what + ": axis", "an integer or None");
-        // Negative ones count from the end; one that is out of range must not become kNotBatched.
+        // Negative axes count from the end. An axis out of range must not turn into kNotBatched.
         if (axis < 0 && i < results.outputs.size()) {
           axis += static_cast<int64_t>(results.outputs[i].rank());
           if (axis < 0) axis = std::numeric_limits<int64_t>::max();

@@ -42,7 +42,7 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
   }
   const CallArguments arguments = all_arguments(nb::tuple(primals), nb::dict());
   if (arguments.leaves.size() != tangent_leaves.size()) {
-    // A user's flatten function gave others the second time.
+    // A user's flatten function returned other leaves the second time.
     throw Error(ErrorCode::kFailedPrecondition,
                 fmt::format("{}: the primals changed while they were read", where));
   }
@@ -64,7 +64,7 @@ nb::object call_jvp(nb::handle function, const std::string& where, nb::handle pr
 
 // ---- linear functions ----
 
-// What a linear function is called on: tangents or cotangents of values of these types, in this
+// The argument of a linear function: tangents or cotangents for values of these types, with this
 // structure.
 struct LinearInput {
   std::string what;  // "vjp(f): the cotangent"
@@ -107,10 +107,10 @@ std::vector<Array> cotangent_inputs(const LinearInput& input, nb::handle given,
   return arrays;
 }
 
-// A derivative without the values that it needs.
+// A derivative without the captured values.
 struct LinearStructure {
   std::string where;  // "vjp(f)"
-  LinearMap map;      // with nothing captured
+  LinearMap map;      // captures no values
   TreeDef argument_tree, result_tree;
 
   bool operator==(const LinearStructure& other) const {
@@ -120,7 +120,8 @@ struct LinearStructure {
 };
 using LinearStructurePtr = std::shared_ptr<LinearStructure>;
 
-// As a pytree its leaves are the values, which may be any objects until it is called.
+// As a pytree, its leaves are the captured values; they may be arbitrary objects until it is
+// called.
 struct LinearFunction {
   LinearStructurePtr structure;
   std::vector<nb::object> values;
@@ -169,7 +170,7 @@ nb::class_<Function> bind_linear_function(nb::module_& module, const char* name,
       });
 }
 
-// vjp and linearize: the results, and the derivative as one function or the other.
+// vjp and linearize: returns the results and the derivative, as the class `Function`.
 template <class Function>
 nb::object call_linearize(nb::handle function, const std::string& where, nb::tuple primals,
                           bool has_aux) {
@@ -224,7 +225,7 @@ class ScalarFunction final : public Differentiable {
   }
 };
 
-// (value, gradient) or (value, gradient, auxiliary data).
+// Returns (value, gradient) or (value, gradient, auxiliary data).
 nb::object value_and_grad(nb::handle function, const std::string& where,
                           const std::vector<int64_t>& argnums, bool is_single, bool has_aux,
                           bool holomorphic, bool allow_int, nb::tuple args, nb::dict kwargs) {

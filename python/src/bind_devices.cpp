@@ -1,4 +1,4 @@
-// Devices, and where arrays lie.
+// Devices, and the placement of arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -27,7 +27,7 @@ nb::object device_object(const Device& device) {
   return nb::cast(&device, nb::rv_policy::reference);
 }
 
-// "CpuDevice(id=0)", as JAX writes it.
+// "CpuDevice(id=0)", in JAX's format.
 std::string representation(const Device& device) {
   std::string platform = device.description().platform;
   platform[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(platform[0])));
@@ -44,7 +44,7 @@ nb::object memory_stats(const Device& device) {
   return stats;
 }
 
-// Where the packages of this environment have a plugin.
+// The path of a PJRT plugin in the installed Python packages.
 std::string find_plugin() {
   const nb::gil_scoped_acquire held;
   return nb::cast<std::string>(nb::module_::import_("farcall._plugins").attr("find_plugin")());
@@ -103,7 +103,8 @@ void bind_devices(nb::module_& package, nb::module_& module) {
   module.def("set_default_device", [](const Device& device) { set_default_device(device); });
   module.def("num_cpu_devices", num_cpu_devices);
   module.def("set_num_cpu_devices", set_num_cpu_devices);
-  // On this thread: a device, or None where the process's holds. Returns a token to restore.
+  // Sets the default device of this thread; None means the process's default. Returns a token for
+  // restoring.
   module.def(
       "set_device_on_thread",
       [](const Device* device) {

@@ -1,4 +1,4 @@
-// Several processes: joining a job, and its operations.
+// Multi-process jobs: joining one, and operations among the processes.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -28,7 +28,7 @@ void close(const std::string& why) {
   close_processes(why);
 }
 
-// The results of an operation, which runs even when nobody reads them.
+// Runs an operation and returns its results; it runs even if they are unused.
 nb::object call(const std::string& name, nb::args args, nb::kwargs kwargs) {
   processes_for(name);
   std::vector<Array> operands;
@@ -38,7 +38,7 @@ nb::object call(const std::string& name, nb::args args, nb::kwargs kwargs) {
   return results.empty() ? nb::none() : wrap_object(results[0]);
 }
 
-// The array with all its values on this process; every process calls it.
+// Gathers an array so that all values are on this process. Every process must call it.
 nb::object gather(nb::handle array) {
   const Array x = to_array(array, "process_allgather: x");
   const ShardedBuffer* spread = ShardedBuffer::of(memory_of(x));

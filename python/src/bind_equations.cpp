@@ -1,4 +1,4 @@
-// The parts of programs as Python values: equations, variables, literals.
+// Equations, variables and literals of programs as Python values.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -23,7 +23,7 @@
 namespace farcall::python {
 namespace {
 
-// Each keeps its program alive.
+// Each of these keeps its program alive.
 struct ProgramEquation {
   ProgramPtr program;
   const Equation* equation;
@@ -64,7 +64,7 @@ nb::object value_object(const Value& value) {
     nb::object operator()(bool v) const { return nb::bool_(v); }
     nb::object operator()(int64_t v) const { return nb::int_(v); }
     nb::object operator()(double v) const { return nb::float_(v); }
-    // Names may hold any bytes.
+    // Names may contain any bytes.
     nb::object operator()(const std::string& v) const { return from_attribute(Attribute(v)); }
     nb::object operator()(ShapeDtype v) const { return nb::cast(v); }
     nb::object operator()(const Attributes& v) const { return from_attributes(v); }
@@ -137,7 +137,7 @@ const Variable& own_variable(const ProgramPtr& program, const Variable& variable
               fmt::format("{}: the variable is one of another program", where));
 }
 
-// The equations that read a variable; None stands for the program's outputs.
+// The equations that use a variable; None stands for the program's outputs.
 nb::list users(const ProgramPtr& program, const Variable& variable) {
   own_variable(program, variable, "users");
   nb::list list;
@@ -157,7 +157,7 @@ nb::list users(const ProgramPtr& program, const Variable& variable) {
   return list;
 }
 
-// What stands for a variable: another one, or a number of its type.
+// The replacement of a variable: another variable, or a number of its type.
 Atom replacement(Program& program, const ProgramPtr& original, const Variable& variable,
                  nb::handle value) {
   if (nb::isinstance<Variable>(value)) {

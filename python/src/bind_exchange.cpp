@@ -1,4 +1,5 @@
-// Programs for other libraries: as handlers, and transformed as those libraries ask for it.
+// Programs for other libraries: as handlers, and with the transformations that those libraries
+// need.
 #include "bind.h"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -30,7 +31,7 @@ nb::object capsule_of(FARCALL_FFI_Handler* handler) {
   return nb::steal(PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr));
 }
 
-// What a Python function raised, for callers that know no Python.
+// Converts a Python exception to Error, for callers outside Python.
 [[noreturn]] void raise_as_error(const nb::python_error& error) {
   const std::pair<PyObject*, ErrorCode> codes[] = {
       {PyExc_NotImplementedError, ErrorCode::kUnimplemented},
@@ -55,8 +56,8 @@ nb::list type_list(std::span<const ShapeDtype> types) {
   return list;
 }
 
-// `record` gives the Program for lists of ShapeDtypeStruct: of the operands and of the results that
-// the call wants.
+// `record` takes two lists of ShapeDtypeStruct, the operand types and the result types of the call,
+// and returns the Program.
 CompileForTypes compile_recorded(nb::callable record) {
   const auto held = share(std::move(record));
   return [held](std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results) {
@@ -73,7 +74,7 @@ CompileForTypes compile_recorded(nb::callable record) {
   };
 }
 
-// A compiled program that runs on memory by its addresses.
+// A compiled program that runs on raw addresses.
 class Runner {
  public:
   explicit Runner(const ProgramObject& program) : executable_(compile(program, host_device())) {}
@@ -101,8 +102,8 @@ nb::dict handlers_of_programs() {
   return stages;
 }
 
-// The program with residuals behind its outputs; the program from the residuals and the tangents of
-// the inputs that vary to those of the outputs that do; which outputs these are.
+// Returns the program with residuals as additional outputs; the tangent program, which takes the
+// residuals and the tangents of the inputs that vary; and which outputs vary.
 nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& varies) {
   const ProgramJvp jvp = jvp_program(program, varies);
   std::vector<bool> is_unknown(program->inputs.size(), false),
@@ -119,14 +120,14 @@ nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& vari
   return nb::make_tuple(object_of(split.known), object_of(split.unknown), jvp.varies);
 }
 
-// From the inputs that are not linear and the cotangents that there are to those of all linear
-// inputs.
+// The transpose: takes the nonlinear inputs and the present cotangents, and returns the cotangents
+// of all linear inputs.
 ProgramObject transposed(const ProgramObject& program, const std::vector<bool>& is_linear,
                          const std::vector<bool>& has_cotangent) {
   return object_of(transpose_program(program, is_linear, has_cotangent, /*all=*/true).program);
 }
 
-// Axes of -1 are those of inputs without a batch; all outputs have theirs in front.
+// An axis of -1 marks an unbatched input. All outputs are batched along dimension 0.
 ProgramObject batched(const ProgramObject& program, int64_t size, std::vector<int64_t> axes) {
   const std::vector<bool> all(program->outputs.size(), true);
   return object_of(batch_program(program, {size, ""}, std::move(axes), all).program);

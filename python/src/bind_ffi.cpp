@@ -17,7 +17,7 @@
 namespace farcall::python {
 namespace {
 
-// Any name will do: jaxlib names its capsules, ctypes users name theirs otherwise.
+// Accepts a capsule with any name: jaxlib and ctypes users name theirs differently.
 void* capsule_pointer(nb::handle capsule, const std::string& what) {
   if (!PyCapsule_CheckExact(capsule.ptr())) {
     throw TypeError(

@@ -11,7 +11,7 @@
 
 namespace farcall::python {
 
-// A name, or a member of Python's ResizeMethod, whose values are those here.
+// A name, or a member of Python's ResizeMethod, whose values equal those of the C++ enumeration.
 template <>
 struct Argument<image::ResizeMethod> {
   static image::ResizeMethod from(nb::handle object, ArgumentPlace place) {

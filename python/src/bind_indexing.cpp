@@ -17,7 +17,7 @@
 namespace farcall::python {
 namespace {
 
-// None, the name of a mode, or a member of lax.GatherScatterMode, whose value is its name.
+// None, the name of a mode, or a member of lax.GatherScatterMode, whose value is the name.
 std::optional<GatherScatterMode> to_mode(nb::handle mode, std::string_view function) {
   if (mode.is_none()) return std::nullopt;
   const nb::object name = nb::getattr(mode, "value", mode);
@@ -27,7 +27,7 @@ std::optional<GatherScatterMode> to_mode(nb::handle mode, std::string_view funct
 
 // ---- farcall.lax ----
 
-// A scalar for each dimension, in one dtype.
+// One scalar per dimension, converted to a common dtype.
 std::vector<Array> to_starts(nb::handle starts, std::string_view function) {
   std::vector<Array> result;
   std::vector<ShapeDtype> types;
@@ -48,7 +48,7 @@ std::vector<Array> to_starts(nb::handle starts, std::string_view function) {
   return result;
 }
 
-// Numbers of Python take the dtype of the operand.
+// Python numbers take the dtype of the operand.
 Array like(nb::handle object, const Array& operand, std::string_view function, const char* name) {
   const Array array = argument(object, function, name);
   return array.type().weak_type() ? convert(array, {operand.dtype(), false}) : array;
@@ -135,7 +135,7 @@ numpy::PadValues to_pad_values(nb::handle pairs) {
   return result;
 }
 
-// What stands in all places, if that is one object.
+// The value, if all pairs hold the same object.
 std::optional<Array> single_value(nb::handle pairs) {
   nb::handle found;
   for (nb::handle pair : nb::iter(pairs)) {
@@ -261,7 +261,7 @@ void bind_selection(nb::module_& module) {
             axes));
       },
       nb::arg("a").none(), nb::arg("shift").none(), nb::arg("axis").none() = nb::none());
-  // Widths and values are pairs, one for each dimension; lengths too, or there are none.
+  // `widths` and `values` hold one pair per dimension; `lengths` too, unless it is empty.
   module.def("_pad", [](nb::handle object, nb::handle widths, const std::string& mode,
                         nb::handle values, nb::handle lengths) {
     const Array x = argument(object, "pad", "array");

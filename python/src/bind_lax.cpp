@@ -18,7 +18,7 @@
 namespace farcall::python {
 namespace {
 
-// Numbers of Python take the dtype of the array that they meet.
+// Python numbers take the dtype of the other operand.
 std::pair<Array, Array> operands(nb::handle x, nb::handle y, const std::string& function) {
   Array a = argument(x, function, "x"), b = argument(y, function, "y");
   if (a.dtype() != b.dtype() || a.type().weak_type() != b.type().weak_type()) {
@@ -78,7 +78,7 @@ void bind_reductions(nb::module_& module) {
   def_position("argmin", lax::argmin);
 }
 
-// Negative ones counted from the end; lax orders them.
+// Counts negative axes from the end and sorts, as lax requires.
 std::vector<int64_t> sorted_axes(std::vector<int64_t> axes, size_t rank) {
   for (int64_t& axis : axes) axis += axis < 0 ? static_cast<int64_t>(rank) : 0;
   std::ranges::sort(axes);

@@ -1,5 +1,5 @@
 // farcall.lax: operations along dimensions, over windows and on shapes. Names with an underscore
-// are for farcall's own Python.
+// are private to farcall's Python package.
 #include "bind.h"
 
 #include <nanobind/stl/pair.h>
@@ -36,7 +36,7 @@ struct Argument<lax::WindowReduction> {
   }
 };
 
-// A function of two lists of scalars that gives such a list.
+// A function that takes two lists of scalars and returns such a list.
 template <>
 struct Argument<lax::Combine> {
   static lax::Combine from(nb::handle object, ArgumentPlace place) {
@@ -48,7 +48,8 @@ struct Argument<lax::Combine> {
 
 namespace {
 
-// An axis counted from the first; one that there is not stays as it is, for the error.
+// Counts a negative axis from the end. An axis out of range is returned unchanged, for the error
+// message.
 int64_t to_axis(int64_t axis, const Array& x) {
   const auto rank = static_cast<int64_t>(x.rank());
   return axis < 0 && axis >= -rank ? axis + rank : axis;
@@ -157,7 +158,7 @@ void bind_reductions(nb::module_& module) {
                {"operands", "init_values", "computation", "dimensions"});
 }
 
-// JAX's parameters by which its approximation is chosen are taken, and not looked at.
+// Accepts and ignores JAX's parameters of the approximation.
 using Approximate = lax::TopK (*)(const Array&, int64_t, int64_t, double);
 void bind_extremes(nb::module_& module, const char* name, Approximate function) {
   def_function(module, name,

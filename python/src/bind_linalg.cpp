@@ -14,7 +14,7 @@
 namespace farcall::python {
 namespace {
 
-// Null arrays are left out.
+// Skips null arrays.
 nb::tuple wrap_present(std::initializer_list<Array> arrays) {
   nb::list result;
   for (const Array& array : arrays) {

@@ -1,4 +1,4 @@
-// farcall.nn: activations, functions along axes, attention, initializers.
+// farcall.nn: activations, normalisation, attention, initializers.
 #include "bind.h"
 
 #include <string>
@@ -84,7 +84,7 @@ void bind_along_axes(nb::module_& module) {
 
 using Window = std::pair<int64_t, int64_t>;
 
-// One number counts for both sides.
+// A single number applies to both sides.
 std::optional<Window> to_window(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   const auto sizes = to_sizes(object, "dot_product_attention: argument local_window_size");
@@ -129,7 +129,7 @@ void bind_attention(nb::module_& module) {
                    {"return_residual", false}});
 }
 
-// ---- initializers, which Python gets as functions of key, shape and dtype
+// ---- initializers: in Python, functions of key, shape and dtype
 
 using nn::initializers::FanAxes;
 using nn::initializers::Initializer;

@@ -137,7 +137,7 @@ void refuse_token(const Array& array, const std::string& what) {
   throw TypeError(fmt::format("{} must be an array or a number, got a token", what));
 }
 
-// A conversion from all bits that there are, for the dtype is asked for.
+// Keeps 64-bit input until the conversion, because the dtype is explicit.
 Array cast(nb::handle object, DType dtype) {
   const Array x = to_array(object, "astype: argument x", {.keeps_64_bits = true});
   return numpy::astype(x, dtype);
@@ -221,7 +221,7 @@ void bind_creation(nb::module_& module) {
     if (!PyArray_Check(array.ptr())) throw TypeError("array_from_numpy: expected a numpy array");
     return wrap_object(array_from_numpy(array.ptr(), {.keeps_64_bits = true, .may_share = share}));
   });
-  // What is no list as an array, of a dtype if one is given.
+  // Converts anything except lists to an array, of `dtype` if given.
   module.def(
       "make_array",
       [](nb::handle object, nb::handle dtype, bool share) {

@@ -1,5 +1,5 @@
-// farcall.numpy: order and parts of arrays. Names with an underscore are for farcall's own
-// Python.
+// farcall.numpy: sorting and splitting of arrays. Names with an underscore are private to farcall's
+// Python package.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>

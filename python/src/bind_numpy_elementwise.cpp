@@ -1,4 +1,4 @@
-// farcall.numpy: elementwise functions made of others.
+// farcall.numpy: composed elementwise functions.
 #include "bind.h"
 
 #include <optional>
@@ -58,7 +58,7 @@ void bind_of_one_array(nb::module_& module) {
                  {"a", {"decimals", 0}, out});
   }
   def_function(module, "angle", numpy::angle, {"z", {"deg", false}});
-  // `copy` changes nothing: arrays are immutable.
+  // `copy` has no effect: arrays are immutable.
   def_function(module, "nan_to_num",
                [](const Array& x, nb::handle, const Array& nan, const OptionalArray& posinf,
                   const OptionalArray& neginf) {

@@ -1,4 +1,4 @@
-// farcall.numpy.linalg, and what its functions with named results are made of.
+// farcall.numpy.linalg, and helpers of its functions that return named tuples.
 #include "bind.h"
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Argument<numpy::linalg::NormOrder> {
   }
 };
 
-// "U" or "L": whether it is the lower triangle that is read.
+// "L" or "U": which triangle to read.
 struct Triangle {
   bool lower;
 };

@@ -16,7 +16,7 @@
 
 namespace farcall::python {
 
-// A number of bins, or their edges.
+// A number of bins, or the edges.
 template <>
 struct Argument<numpy::Bins> {
   static numpy::Bins from(nb::handle object, ArgumentPlace place) {
@@ -32,7 +32,7 @@ struct Argument<numpy::Bins> {
   }
 };
 
-// The same for each axis, or once for all of them.
+// Bins for each axis, or one specification for all axes.
 struct AxisBins {
   bool is_for_all;
   std::vector<numpy::Bins> bins;
@@ -59,7 +59,7 @@ struct Argument<AxisBins> {
   }
 };
 
-// Of histograms in the plane: as well the edges along both axes, unless there are two of them.
+// The bins of a 2-d histogram. A sequence of more than two numbers is the edges of both axes.
 struct PlaneBins {
   std::vector<numpy::Bins> bins;
 };
@@ -75,7 +75,7 @@ struct Argument<PlaneBins> {
   }
 };
 
-// None, or for each axis None or the first and the last edge.
+// None, or for each axis None or (first edge, last edge).
 struct AxisRanges {
   std::vector<numpy::BinRange> ranges;
 };
@@ -96,7 +96,7 @@ struct Argument<AxisRanges> {
   }
 };
 
-// False, true, or a word, which stands for "unscaled".
+// False, True, or a string, which means "unscaled".
 template <>
 struct Argument<numpy::PolyfitCovariance> {
   static numpy::PolyfitCovariance from(nb::handle object, ArgumentPlace place) {
@@ -238,7 +238,7 @@ void bind_histograms(nb::module_& module) {
         return numpy::bincount(x, {weights, minlength, length});
       },
       {"x", weights, {"minlength", 0}, {"length", nb::none()}});
-  // The weights change nothing.
+  // The weights have no effect.
   def_function(module, "histogram_bin_edges",
                [](const Array& a, const numpy::Bins& bins, const numpy::BinRange& range,
                   nb::handle) { return numpy::histogram_bin_edges(a, bins, range); },

@@ -22,7 +22,7 @@ struct Argument<numpy::QuantileMethod> {
   }
 };
 
-// "left" or "right": before or after equal elements.
+// The side of equal elements: "left" (before them) or "right" (after them).
 struct Side {
   bool is_right;
 };
@@ -33,7 +33,7 @@ struct Argument<Side> {
   }
 };
 
-// JAX's ways to search; one serves for all.
+// JAX's search methods; all use the same implementation.
 struct SearchMethod {};
 template <>
 struct Argument<SearchMethod> {

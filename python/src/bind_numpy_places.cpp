@@ -1,5 +1,5 @@
-// farcall.numpy: places in arrays; elements chosen, replaced, added and left out. Names with an
-// underscore are for farcall's own Python.
+// farcall.numpy: indices, and selecting, replacing, inserting and deleting elements. Names with an
+// underscore are private to farcall's Python package.
 #include "bind.h"
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace farcall::python {
 
-// None, a number for all dimensions, or a tuple with one for each.
+// None, one number for all dimensions, or a tuple with one for each.
 struct FillValues {
   std::vector<Array> all;
 };
@@ -37,7 +37,7 @@ struct Argument<numpy::Outside> {
   }
 };
 
-// For put: None leaves out what lies outside.
+// The mode of put; None ignores indices out of range.
 struct PutMode {
   std::optional<numpy::Outside> outside;
 };
@@ -50,7 +50,7 @@ struct Argument<PutMode> {
   }
 };
 
-// For the argument `inplace`, which must be false.
+// The argument `inplace`, which must be false.
 struct NotInPlace {};
 template <>
 struct Argument<NotInPlace> {
@@ -61,7 +61,7 @@ struct Argument<NotInPlace> {
   }
 };
 
-// "C" or "F": whether the first index runs fastest.
+// "C" (row-major) or "F" (column-major).
 struct CountingOrder {
   bool first_fastest;
 };

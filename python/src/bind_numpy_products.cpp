@@ -14,7 +14,7 @@
 
 namespace farcall::python {
 
-// A number of axes, or the axes of both operands.
+// A number of axes, or the lists of axes of both operands.
 struct TensordotAxes {
   std::optional<int64_t> count = {};
   std::vector<int64_t> x = {}, y = {};

@@ -1,5 +1,5 @@
-// farcall.numpy: shapes, and arrays put together and taken apart. Names with an underscore are for
-// farcall's own Python.
+// farcall.numpy: shapes, and joining and splitting of arrays. Names with an underscore are private
+// to farcall's Python package.
 #include "bind.h"
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace farcall::python {
 
-// "C" or "F".
+// "C" (row-major) or "F" (column-major).
 template <>
 struct Argument<numpy::ElementOrder> {
   static numpy::ElementOrder from(nb::handle object, ArgumentPlace place) {
@@ -36,7 +36,7 @@ using OptionalAxis = std::optional<int64_t>;
 
 void bind_orders(nb::module_& module) {
   const Parameter order = {"order", "C"};
-  // `copy` changes nothing.
+  // `copy` has no effect.
   def_function<1>(module, "reshape",
                   [](const Array& a, const Sizes& shape, numpy::ElementOrder order, nb::handle) {
                     return numpy::reshape(a, shape, order);

@@ -26,7 +26,8 @@ void bind_profile(nb::module_& module) {
       });
   nb::class_<Profile>(module, "Profile", "What runs from its making until stop().")
       .def(nb::init<std::string>(), nb::arg("path"))
-      // Runs in other threads may wait for the interpreter's lock while they hold the profile's.
+      // Releases the interpreter lock: other threads may wait for it while they hold the profile's
+      // lock.
       .def("stop", &Profile::stop, nb::call_guard<nb::gil_scoped_release>())
       .def("rows", &Profile::rows)
       .def("to_text", &Profile::to_text)

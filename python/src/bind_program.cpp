@@ -30,7 +30,7 @@ nb::list type_list(std::span<const ShapeDtype> types) {
   return list;
 }
 
-// Runs a program as it stands, for programs that came from text.
+// Runs a program without transforming it first, for programs that came from text.
 nb::list run_program(const Program& self, nb::args args) {
   std::vector<Array> inputs;
   for (nb::handle arg : args) {
@@ -46,7 +46,7 @@ nb::bytes serialize(const Program& self, nb::dict metadata) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-// The program, the metadata, and what is wrong with its foreign targets.
+// Returns the program, the metadata, and the problems with its foreign targets.
 nb::tuple deserialize(nb::bytes bytes, bool strict) {
   LoadedProgram loaded = deserialize_program({bytes.c_str(), bytes.size()}, {strict});
   return nb::make_tuple(std::const_pointer_cast<Program>(loaded.program),

@@ -1,4 +1,4 @@
-// What the files that bind programs share.
+// Helpers of the files that bind programs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,7 +23,7 @@ inline nb::object location_tuple(const SourceLocationPtr& where) {
   return nb::make_tuple(where->file, where->line, where->function);
 }
 
-// Adds Equation, Var, Literal and Primitive, and to Program what leads to them.
+// Adds Equation, Var, Literal and Primitive, and the members of Program that return them.
 void bind_equations(nb::module_& module, nb::class_<Program>& program);
 
 }  // namespace farcall::python

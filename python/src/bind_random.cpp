@@ -16,7 +16,7 @@ namespace {
 
 using random::OptionalShape;
 
-// An argument, by name for messages.
+// An argument with its name for messages.
 struct NamedArgument {
   nb::handle value;
   const char* name;
@@ -37,7 +37,7 @@ OptionalShape to_optional_shape(const char* function, nb::handle shape) {
   return to_shape(function, shape);
 }
 
-// None stands for the default of its kind.
+// None stands for `otherwise`.
 DType to_dtype_or(nb::handle dtype, DType otherwise) {
   return dtype.is_none() ? otherwise : to_dtype(dtype);
 }
@@ -49,7 +49,7 @@ int64_t to_whole(const char* function, const NamedArgument& argument) {
   return to_size(argument.value, fmt::format("{}: {}", function, argument.name));
 }
 
-// A number of Python of up to 64 bits: without 64-bit types its low half counts.
+// A Python int of up to 64 bits. Without 64-bit types only its low 32 bits are used.
 Array to_seed(const char* function, nb::handle seed) {
   if (!PyLong_CheckExact(seed.ptr())) return argument_array(function, {seed, "seed"});
   int overflow = 0;
@@ -61,7 +61,7 @@ Array to_seed(const char* function, nb::handle seed) {
   return is_x64() ? Array::scalar(value) : Array::scalar(static_cast<int32_t>(value));
 }
 
-// A whole number of Python as the uint32 it has to be; other numbers as arrays are converted.
+// A Python int must fit into uint32; anything else is converted as an array.
 Array to_word(nb::handle data) {
   if (!PyLong_CheckExact(data.ptr())) return argument_array("fold_in", {data, "data"});
   int overflow = 0;
@@ -216,7 +216,7 @@ void bind_choices(nb::module_& module) {
       nb::arg("key").none(), nb::arg("x").none(), nb::arg("axis"), nb::arg("independent"));
 }
 
-// ---- functions of one form
+// ---- functions with the same signature
 
 template <auto function>
 void bind_plain(nb::module_& module, const char* name) {
@@ -228,7 +228,7 @@ void bind_plain(nb::module_& module, const char* name) {
       nb::arg("key").none(), nb::arg("shape").none(), nb::arg("dtype").none());
 }
 
-// With one parameter or several, and a shape that may be left out.
+// Functions with one or more parameters and an optional shape.
 template <auto function, DType (*to_default)(nb::handle) = to_float>
 void bind_with_one(nb::module_& module, const char* name, const char* parameter) {
   module.def(
@@ -254,7 +254,7 @@ void bind_with_two(nb::module_& module, const char* name, const char* first, con
       nb::arg("dtype").none());
 }
 
-// With two parameters that do not decide the shape.
+// Functions with two parameters that do not determine the shape.
 template <auto function>
 void bind_scaled(nb::module_& module, const char* name, const char* first, const char* second) {
   module.def(

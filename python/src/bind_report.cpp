@@ -1,4 +1,4 @@
-// What compiling did for foreign calls, as Python values.
+// Reports on compiled foreign calls, as Python values.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -13,7 +13,7 @@
 namespace farcall::python {
 namespace {
 
-// The calls of one executable, in program order, and what runs together.
+// The foreign calls of one executable in program order, and the fused groups.
 struct Report {
   std::vector<ForeignCallReport> calls;
   Fusion fusion;

@@ -1,5 +1,5 @@
-// farcall.scipy.linalg. Arguments without a type here (overwrite_a, check_finite and the like)
-// change nothing.
+// farcall.scipy.linalg. Arguments bound as nb::handle (overwrite_a, check_finite and the like) are
+// ignored.
 #include "bind.h"
 
 #include <optional>
@@ -31,7 +31,7 @@ struct Argument<scipy::linalg::Op> {
   }
 };
 
-// "gen", "sym", "her", or "pos" for Hermitian positive definite matrices.
+// "gen", "sym", "her", or "pos" (Hermitian positive definite).
 struct Assumption {
   bool is_positive;
 };
@@ -50,7 +50,7 @@ struct Argument<ScipyQrMode> {
   }
 };
 
-// The only driver that there is.
+// Only one driver is available.
 struct LapackDriver {};
 template <>
 struct Argument<LapackDriver> {
@@ -95,7 +95,7 @@ void bind_special_matrices(nb::module_& module) {
       module, "dft",
       [](int64_t n, const std::optional<std::string>& scale) { return linalg::dft(n, scale); },
       {"n", {"scale", nb::none()}});
-  // The last three are for programs written for JAX; without effect.
+  // The last three arguments exist for compatibility with JAX and are ignored.
   def_function<3>(module, "polar",
                   [](const Array& a, const std::string& side, nb::handle, nb::handle, nb::handle) {
                     const linalg::Polar found = linalg::polar(a, side);
@@ -241,7 +241,7 @@ void bind_functions_of_matrices(nb::module_& module) {
                     return scipy::linalg::expm(a, {upper_triangular, max_squarings});
                   },
                   {"A", {"upper_triangular", false}, {"max_squarings", 16}});
-  // `method` is for programs written for JAX.
+  // `method` exists for compatibility with JAX and is ignored.
   def_function<2>(module, "expm_frechet",
                   [](const Array& a, const Array& e, nb::handle, bool compute_expm) {
                     const auto [value, derivative] = scipy::linalg::expm_frechet(a, e);

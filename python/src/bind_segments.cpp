@@ -1,4 +1,4 @@
-// farcall.ops and farcall.flatten_util: reductions by segments, trees as vectors.
+// farcall.ops and farcall.flatten_util: segment reductions, trees as vectors.
 #include "bind.h"
 
 #include <nanobind/stl/optional.h>
@@ -60,7 +60,7 @@ void bind_segments(nb::module_& module) {
   module.def("optimization_barrier", [](nb::sequence operands) {
     return to_list(lax::optimization_barrier(to_arrays(operands, "optimization_barrier: operand")));
   });
-  // Gives the memory of a concrete array up.
+  // Releases the memory of a concrete array.
   module.def("delete_array", [](nb::handle object) {
     const Array array = to_array(object, "delete");
     if (array.is_deleted()) return;

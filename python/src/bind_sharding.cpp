@@ -1,6 +1,6 @@
-// Arrays that are spread over the devices of a mesh, and shard_map. A sharding passes between the
-// languages as a tuple: ((name, size, type), …) of the axes, the devices, and for each dimension
-// the names of the axes that split it.
+// Arrays distributed over the devices of a mesh, and shard_map. A sharding passes between Python
+// and C++ as a tuple: the axes ((name, size, type), …), the devices, and for each dimension the
+// names of the axes that split it.
 #include "bind.h"
 
 #include <nanobind/stl/string.h>
@@ -72,8 +72,8 @@ nb::object sharding_of_array(nb::handle array) {
   return sharding ? nb::object(from_sharding(*sharding)) : nb::none();
 }
 
-// The shape of the shards, and for each place of the mesh where its shard begins and which replica
-// it is.
+// Returns the shape of a shard and, for each position of the mesh, the start indices of its shard
+// and its replica number.
 nb::tuple cut(const std::vector<int64_t>& shape, nb::handle axes, nb::handle spec,
               const std::string& where) {
   std::vector<MeshAxis> all;
@@ -116,7 +116,7 @@ nb::object from_shards(const std::vector<int64_t>& shape, const nb::tuple& shard
   return wrap_object(array_from_shards(type, to_sharding(sharding), arrays));
 }
 
-// `out_specs` is called when the function has been, and returns a spec for each leaf of its result.
+// `out_specs` is called after the function and returns one spec for each leaf of its result.
 nb::object call_shard_map(nb::handle function, const std::string& where, nb::handle axes,
                           nb::handle devices, std::vector<std::string> axis_names,
                           nb::handle in_specs, nb::callable out_specs, bool check_replication,

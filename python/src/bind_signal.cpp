@@ -27,7 +27,7 @@ struct Argument<signal::Trend> {
   }
 };
 
-// What lies outside of matrices: only zeros are known.
+// The fill value outside of matrices, which must be zero.
 struct ZerosOutside {};
 template <>
 struct Argument<ZerosOutside> {
@@ -68,7 +68,7 @@ void bind_signal(nb::module_& module) {
   }
   def_function(module, "fftconvolve", signal::fftconvolve,
                {"in1", "in2", mode, {"axes", nb::none()}});
-  // The last one is for programs written for JAX.
+  // The last argument exists for compatibility with JAX and is ignored.
   def_function(
       module, "detrend",
       [](const Array& data, int64_t axis, signal::Trend trend,

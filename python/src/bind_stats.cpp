@@ -1,4 +1,5 @@
-// farcall.scipy.stats: distributions, whose functions have the names of both, and samples.
+// farcall.scipy.stats: statistics of samples, and distributions; those functions are named
+// distribution.function.
 #include "bind.h"
 
 #include <optional>

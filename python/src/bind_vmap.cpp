@@ -19,10 +19,10 @@
 namespace farcall::python {
 namespace {
 
-// An axis as it was given; nothing for None.
+// An axis as the user gave it; empty for None.
 using GivenAxis = std::optional<int64_t>;
 
-// Spreads a prefix of a tree, whose leaves are axes, over the leaves of `node`.
+// Expands a prefix tree of axes to one axis for each leaf of `node`.
 void spread_axes(nb::handle prefix, const TreeDef& node, const std::string& what,
                  std::vector<GivenAxis>& axes) {
   if (prefix.is_none()) {
@@ -58,7 +58,7 @@ std::vector<GivenAxis> input_axes(const std::string& where, nb::handle in_axes,
   }
   std::vector<GivenAxis> axes;
   spread_axes(in_axes, positional, where + ": in_axes", axes);
-  axes.resize(arguments.leaves.size(), 0);  // keyword arguments
+  axes.resize(arguments.leaves.size(), 0);  // keyword arguments are mapped over axis 0
   return axes;
 }
 
@@ -67,7 +67,7 @@ nb::object call_vmap(nb::handle function, const std::string& where, nb::handle i
                      std::optional<int64_t> axis_size, nb::tuple args, nb::dict kwargs) {
   const CallArguments arguments = all_arguments(args, kwargs);
   const std::vector<GivenAxis> axes = input_axes(where, in_axes, arguments);
-  std::vector<Array> mapped(axes.size());  // others stay what they are
+  std::vector<Array> mapped(axes.size());  // unmapped arguments keep their objects
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i]) mapped[i] = leaf_to_array(where, arguments, i);
   }

@@ -1,4 +1,4 @@
-// What was recorded of the functions that loops and branches are made of.
+// Recordings of the body functions of loops and branches.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace farcall::python {
 
-// Bodies with the structure of what they return.
+// Recorded bodies with the structure of their results.
 struct RecordedBody {
   std::vector<Recording> programs;
   TreeDef result_tree;
 };
 using RecordedBodyPtr = std::shared_ptr<const RecordedBody>;
 
-// `kind` tells which construct asks, and what else the recording depends on.
+// The cache key. `kind` names the construct and whatever else the recording depends on.
 farcall::detail::CallSignature body_signature(std::string kind, std::vector<TreeDef> trees,
                                               std::vector<ShapeDtype> types);
 
-// Recordings of one function, or of functions that are used together. Only those are kept that
-// close over no array.
+// Recordings of one function, or of functions that are used together. Recordings that close over
+// arrays are not kept.
 class BodyCache : public farcall::detail::SignatureMap<RecordedBody> {
  public:
   template <class Record>

@@ -55,7 +55,7 @@ int64_t Argument<int64_t>::from(nb::handle object, ArgumentPlace place) {
   if (is_array(object.ptr())) check_known_integer(object, place_of(place));
   nb::object index = nb::steal(PyNumber_Index(object.ptr()));
   if (!index.is_valid()) {
-    // Arrays whose value is not known say why.
+    // For a traced array, keep the error: it says why the value is unknown.
     if (!PyErr_ExceptionMatches(PyExc_TypeError) || is_array(object.ptr())) {
       nb::raise_python_error();
     }
@@ -71,7 +71,7 @@ double Argument<double>::from(nb::handle object, ArgumentPlace place) {
   const double value = PyFloat_AsDouble(object.ptr());
   if (value != -1 || !PyErr_Occurred()) return value;
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
-  // Arrays whose value is not known say why.
+  // For a traced array, keep the error: it says why the value is unknown.
   if (is_array(object.ptr())) nb::raise_python_error();
   PyErr_Clear();
   refuse(object, place, "a number");
@@ -85,7 +85,7 @@ ListedArray Argument<ListedArray>::from(nb::handle object, ArgumentPlace place) 
   if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
     return {Argument<Array>::from(object, place)};
   }
-  // Lists are read in Python.
+  // Lists are converted by Python code.
   nb::object made = nb::module_::import_("farcall.numpy._creation").attr("asarray")(object);
   return {array_of(made.ptr())};
 }

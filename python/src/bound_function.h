@@ -1,4 +1,4 @@
-// def_function: a function of C++ as a function of Python, in one line. Arguments are converted by
+// def_function: binds a C++ function to Python in one line. Arguments are converted according to
 // the types of the C++ parameters; errors name the function and the argument.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// A parameter as Python shows it: required without a default.
+// A parameter of the Python signature; without a default it is required.
 struct Parameter {
   Parameter(const char* name) : name(name) {}
   Parameter(const char* name, nb::object value) : name(name), value(std::move(value)) {}
@@ -36,17 +36,17 @@ struct Parameter {
   nb::object value;
 };
 
-// Where an argument comes from, for errors.
+// The place of an argument, for errors.
 struct ArgumentPlace {
   const std::string& function;
   const char* name;
 };
 
-// Which of these words the argument is. Raises ValueError that names them.
+// The index of the argument among these words. Raises ValueError listing them.
 size_t index_of_word(nb::handle object, ArgumentPlace place,
                      std::initializer_list<const char*> words);
 
-// An argument of C++ from one of Python. Raises TypeError naming the place.
+// Converts an argument from Python to C++. Raises TypeError naming the place.
 template <class T>
 struct Argument;
 
@@ -56,17 +56,17 @@ struct Argument;
     static __VA_ARGS__ from(nb::handle object, ArgumentPlace place); \
   }
 FARCALL_ARGUMENT(Array);
-FARCALL_ARGUMENT(bool);     // whatever has a truth value
-FARCALL_ARGUMENT(int64_t);  // whatever has __index__
+FARCALL_ARGUMENT(bool);     // any object with a truth value
+FARCALL_ARGUMENT(int64_t);  // any object with __index__
 FARCALL_ARGUMENT(double);
 FARCALL_ARGUMENT(std::string);
 FARCALL_ARGUMENT(DType);
 FARCALL_ARGUMENT(numpy::Axes);
-FARCALL_ARGUMENT(std::vector<int64_t>);  // one whole number, or a sequence of them
-FARCALL_ARGUMENT(std::vector<Array>);    // a sequence, or an array by its first dimension
+FARCALL_ARGUMENT(std::vector<int64_t>);  // one integer, or a sequence of them
+FARCALL_ARGUMENT(std::vector<Array>);    // a sequence, or an array, split along its first dimension
 #undef FARCALL_ARGUMENT
 
-// None stands for nothing.
+// None becomes an empty optional.
 template <class T>
 struct Argument<std::optional<T>> {
   static std::optional<T> from(nb::handle object, ArgumentPlace place) {
@@ -74,7 +74,7 @@ struct Argument<std::optional<T>> {
     return Argument<T>::from(object, place);
   }
 };
-// An array, or a list or a tuple of numbers, which becomes one.
+// An array, or a list or tuple of numbers, which is converted to one.
 struct ListedArray {
   operator const Array&() const { return array; }
   Array array;
@@ -83,7 +83,7 @@ template <>
 struct Argument<ListedArray> {
   static ListedArray from(nb::handle object, ArgumentPlace place);
 };
-// Two arguments in one: a sequence of both.
+// The two items of a sequence.
 std::pair<nb::object, nb::object> pair_of(nb::handle object, ArgumentPlace place);
 template <class A, class B>
 struct Argument<std::pair<A, B>> {
@@ -92,14 +92,14 @@ struct Argument<std::pair<A, B>> {
     return {Argument<A>::from(first, place), Argument<B>::from(second, place)};
   }
 };
-// For the argument `out` of numpy, which must be None.
+// numpy's argument `out`, which must be None.
 struct NoOut {};
 template <>
 struct Argument<NoOut> {
   static NoOut from(nb::handle object, ArgumentPlace place);
 };
-// The argument `precision` of JAX: on the CPU products are as exact as their dtype, so it is only
-// checked. Raises ValueError.
+// JAX's argument `precision`. It is only validated: on the CPU, products always have the precision
+// of their dtype. Raises ValueError.
 void check_precision(nb::handle precision);
 struct AnyPrecision {};
 template <>
@@ -148,7 +148,7 @@ using AnyFunction = std::function<nb::object(const std::array<nb::handle, size>&
 template <size_t>
 using HandleFor = nb::handle;
 
-// A default that is not there is no default.
+// Overload for parameters without a default.
 template <uint32_t flags, bool locked>
 nb::arg_v_t<flags, locked> with_default(const nb::arg_t<flags, locked>& base, nb::object value) {
   return {base, std::move(value)};
@@ -157,7 +157,7 @@ inline auto annotation(const Parameter& parameter) {
   return with_default(nb::arg(parameter.name).none(), parameter.value);
 }
 
-// The last `num_keywords` parameters are taken by name alone.
+// The last `num_keywords` parameters are keyword-only.
 template <size_t num_keywords, size_t... i, size_t... k>
 void bind(nb::module_& module, const char* name,
           const std::array<Parameter, sizeof...(i) + sizeof...(k)>& parameters,
@@ -186,7 +186,7 @@ void def_typed(nb::module_& module, const char* name, Function function,
   AnyFunction<kSize> any = [function, names, where = std::string(*name == '_' ? name + 1 : name)](
                                const std::array<nb::handle, kSize>& args) {
     return [&]<size_t... i>(std::index_sequence<i...>) {
-      // In braces, so that arguments are converted from the first to the last.
+      // Brace initialisation guarantees conversion from the first to the last argument.
       std::tuple<typename Held<P>::type...> converted{
           Argument<typename Held<P>::type>::from(args[i], {where, names[i]})...};
       return to_python(std::apply(function, std::move(converted)));
@@ -219,8 +219,8 @@ constexpr size_t kNumParameters = decltype(count_parameters(signature<F>()))::va
 
 }  // namespace detail
 
-// `name` is what errors say, without an underscore in front. Functions of a distribution are named
-// "norm.pdf", and found in the module as norm_pdf.
+// `name` appears in errors, without a leading underscore. "norm.pdf", a function of a distribution,
+// becomes norm_pdf in the module.
 template <size_t num_keywords = 0, class Function>
 void def_function(nb::module_& module, const char* name, Function function,
                   const std::array<Parameter, detail::kNumParameters<Function>>& parameters) {

@@ -1,4 +1,4 @@
-// What a cache holds, as Python sees it.
+// Cache statistics in Python's form.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Running executables from Python: the shared end of jitted and eager calls.
+// Running executables from Python, for jitted and eager calls.
 #pragma once
 
 #include <Python.h>
@@ -17,8 +17,8 @@ inline constexpr size_t kMaxFastResults = 8;
 
 inline const ExecutionOptions kNoOptions;
 
-// Runs with the interpreter lock dropped, unless the program is so short that this would cost more
-// than it gives. The caller holds the lock.
+// Runs without the interpreter lock, unless the program is so short that releasing it would cost
+// more than it gains. The caller holds the lock.
 inline void execute(const Executable& executable, std::span<const Storage* const> inputs,
                     std::span<Storage> outputs, const ExecutionOptions& options = kNoOptions) {
   if (executable.is_brief()) {
@@ -29,7 +29,7 @@ inline void execute(const Executable& executable, std::span<const Storage* const
   executable.execute(inputs, outputs, options);
 }
 
-// The storages of arguments that are all concrete arrays; false otherwise.
+// Collects the storages of the arguments; returns false unless all are concrete arrays.
 inline bool collect(PyObject* const* args, size_t nargs, const Storage** storages) {
   for (size_t i = 0; i < nargs; ++i) {
     if (!is_array(args[i])) return false;
@@ -39,10 +39,10 @@ inline bool collect(PyObject* const* args, size_t nargs, const Storage** storage
   return true;
 }
 
-// How results are handed out where they are no deeper than one container.
+// The container of the results, if it is at most one level deep.
 enum class ResultForm : uint8_t { kSingle, kTuple, kList, kTree };
 
-// Results in a form other than kTree; a new reference, or null with an error.
+// Wraps results for any form except kTree. A new reference, or null with an error.
 inline PyObject* wrap_results(ResultForm form, std::span<const ShapeDtype> types,
                               Storage* outputs) {
   if (form == ResultForm::kSingle) return wrap(Array(types[0], std::move(outputs[0])));

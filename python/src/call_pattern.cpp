@@ -11,7 +11,7 @@
 namespace farcall::python {
 namespace {
 
-// No code of users runs where a call is compared with a pattern.
+// Matching a call against a pattern must not run user code.
 bool is_same(PyObject* object, PyObject* wanted) {
   return make_same_program(object, wanted, /*may_run_code=*/false);
 }
@@ -93,7 +93,7 @@ std::optional<CallPattern> CallPattern::of(const CallArguments& arguments, PyObj
 struct CallPattern::Walk {
   const Step* step;
   Leaves& leaves;
-  size_t next = 0;  // of the leaves
+  size_t next = 0;  // index of the next leaf
 
   bool enter(PyObject* object) {
     const Step& wanted = *step++;
@@ -135,7 +135,7 @@ struct CallPattern::Walk {
   }
 
   bool enter_values(PyObject* dict, PyObject* keys) {
-    // Looking up a key compares it with others, by code of users if these are not plain.
+    // A key lookup compares keys, which runs user code unless they are plain.
     PyObject* other = nullptr;
     for (Py_ssize_t i = 0; PyDict_Next(dict, &i, &other, nullptr);) {
       if (!is_plain(other)) return false;

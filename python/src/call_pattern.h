@@ -1,5 +1,5 @@
-// The form of a call that was made before, so that one like it is recognised without its trees
-// being built: a walk over the arguments beside a list of what each must be.
+// The pattern of an earlier call. It recognises similar calls without building their trees, by
+// walking over the arguments alongside a list of what each must be.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,18 +21,17 @@ class CallPattern {
  public:
   static constexpr size_t kMaxLeaves = 64;
 
-  // Nothing for calls that cannot be recognised in this way: with leaves that are no arrays in
-  // memory, containers that need Python code to be taken apart, keys or static arguments that need
-  // it to be compared.
+  // Empty for calls that cannot be recognised this way: with leaves other than concrete arrays in
+  // memory, or with containers, keys or static arguments that need user code to unpack or compare.
   static std::optional<CallPattern> of(const CallArguments& arguments, PyObject* kwnames);
 
-  // The arrays of a call, which its containers hold.
+  // The arrays of a call; the call's containers own them.
   struct Leaves {
     PyObject* objects[kMaxLeaves];
     const Storage* storages[kMaxLeaves];
   };
-  // Whether a call has this form, whose leaves are in the first num_leaves() places then. Runs no
-  // code of users.
+  // True if a call has this pattern; its leaves are then in the first num_leaves() entries. Runs no
+  // user code.
   bool matches(PyObject* const* args, size_t nargs, PyObject* kwnames, Leaves& leaves) const;
   size_t num_leaves() const { return num_leaves_; }
 
@@ -51,7 +50,7 @@ class CallPattern {
 
   size_t nargs_ = 0;
   nb::object kwnames_;                 // a tuple; null without keywords
-  std::vector<size_t> keyword_order_;  // of the keywords as called, in that of the steps
+  std::vector<size_t> keyword_order_;  // for each step, the index of the keyword in the call
   std::vector<Step> steps_;            // in preorder: positional arguments, then keywords
   size_t num_leaves_ = 0;
 };

@@ -46,8 +46,7 @@ Array from_array_protocol(PyObject* object, Intake intake) {
   return array_from_numpy(made, intake);
 }
 
-// An integer of Python in a dtype that was asked for: uint64 and floats have some that int64 has
-// not.
+// Converts a Python int that does not fit into int64 but may fit into `dtype` (uint64, floats).
 std::optional<Array> large_integer(PyObject* object, DType dtype) {
   int overflow = 0;
   PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -66,7 +65,7 @@ std::optional<Array> large_integer(PyObject* object, DType dtype) {
   return scalar_of(value, dtype);
 }
 
-// Null for what is no number of Python.
+// Null if the object is not a Python number.
 Array number_of(DType dtype, PyObject* object) {
   if (PyBool_Check(object)) return scalar_of(int64_t{object == Py_True}, dtype);
   if (PyLong_CheckExact(object)) {
@@ -98,14 +97,14 @@ Array try_to_array(nb::handle object, Intake intake) {
     try {
       return from_dlpack(object, !intake.may_share);
     } catch (nb::python_error& error) {
-      // Some producers have dtypes that DLPack, or their version of it, does not know.
+      // Some producers have dtypes that DLPack, or their version of it, does not support.
       if (!has_array_protocol || !error.matches(PyExc_Exception)) throw;
     } catch (const Error&) {
       if (!has_array_protocol) throw;
     }
   }
   if (has_array_protocol) return from_array_protocol(raw, intake);
-  // Subclasses of the numbers: enumerations, for instance.
+  // Subclasses of int and float, such as enumerations.
   if (PyLong_Check(raw)) return try_to_array(nb::steal(PyNumber_Long(raw)), intake);
   if (PyFloat_Check(raw)) return Array::weak(PyFloat_AsDouble(raw));
   return {};
@@ -138,7 +137,7 @@ Array to_array_of(DType dtype, nb::handle object, std::string_view what, bool ma
     error.raise_with(fmt::format("{}: {}", what, error.message()));
   }
   if (!number.is_null()) return number;
-  // Floats of 64 bits of which 32 were asked for are cut at once.
+  // Truncates 64-bit floats directly when their 32-bit dtype is requested.
   const bool is_cut = PyArray_Check(object.ptr()) && !is_integer(dtype) &&
                       incoming_dtype(dtype_of_number(
                           PyArray_TYPE(reinterpret_cast<PyArrayObject*>(object.ptr())))) == dtype;
@@ -152,7 +151,7 @@ namespace {
               fmt::format("{} may have up to {} items, got more", what, kMaxItems));
 }
 
-// As for a list made of the same: what claims to be endless is refused before it is walked.
+// Rejects iterables that report an excessive length before they are walked, with the same error.
 void check_length(nb::handle object, std::string_view what) {
   const Py_ssize_t hint = PyObject_LengthHint(object.ptr(), 0);
   if (hint < 0) nb::raise_python_error();
@@ -174,7 +173,7 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
     if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
     return value;
   };
-  // Arrays claim to be an index and a sequence, whatever their rank.
+  // Arrays implement __index__ and the sequence protocol regardless of rank.
   const bool is_sequence = PySequence_Check(object.ptr()) && PyObject_Length(object.ptr()) >= 0;
   PyErr_Clear();
   if (PyIndex_Check(object.ptr()) && !is_sequence) return {one(object)};
@@ -267,7 +266,7 @@ ShapeDtype to_shape_dtype(nb::handle object, std::string_view what) {
     return ShapeDtype(is_data ? incoming_dtype(*found) : *found, shape);
   } catch (const Error& error) {
     error.raise_with(fmt::format("{}: {}", what, error.message()));
-    throw;  // not reached; raise_with does not return
+    throw;  // not reached: raise_with does not return
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr uint8_t kNoCode = 255;  // of dtypes that DLPack does not have
+constexpr uint8_t kNoCode = 255;  // for dtypes that DLPack lacks
 
 template <class Managed>
 struct Exported {
@@ -55,7 +55,7 @@ Managed* export_tensor(DLPackExport what) {
 
 template <class Managed>
 void destroy_unused(PyObject* capsule, const char* name) {
-  // A consumer renames the capsule and takes the tensor over.
+  // A consumer that takes the tensor renames the capsule; only an unconsumed one is deleted here.
   if (!PyCapsule_IsValid(capsule, name)) return;
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
@@ -85,20 +85,20 @@ ShapeDtype type_of(const DLTensor& tensor) {
   }
 }
 
-// The strides in bytes; nothing where they overflow.
+// The strides in bytes; empty on overflow.
 std::optional<std::vector<int64_t>> byte_strides(const DLTensor& tensor, ShapeDtype type) {
   const auto width = static_cast<int64_t>(byte_width(type.dtype()));
   std::vector<int64_t> strides = strides_of(type.shape(), row_major(type.rank()));
   for (size_t axis = 0; axis < strides.size(); ++axis) {
-    // The stride of a dimension of size 1 leads nowhere and may be anything.
+    // The stride of a dimension of size 1 is never used and may be anything.
     if (tensor.strides && type.shape()[axis] > 1) strides[axis] = tensor.strides[axis];
     if (__builtin_mul_overflow(strides[axis], width, &strides[axis])) return std::nullopt;
   }
   return strides;
 }
 
-// Whether all elements of a tensor that has some lie within as many bytes, counted from its
-// address, as a process can have.
+// Checks that the elements of a nonempty tensor lie within an address range that a process can
+// have.
 bool is_addressable(const DLTensor& tensor, ShapeDtype type, std::span<const int64_t> strides) {
   constexpr int64_t kMost = int64_t{1} << 56;
   if (!tensor.data || tensor.byte_offset > static_cast<uint64_t>(kMost)) return false;

@@ -1,4 +1,4 @@
-// DLPack's tensors that have an owner, and those that we export.
+// Import and export of DLPack tensors.
 #pragma once
 
 #include <Python.h>
@@ -30,36 +30,36 @@ inline constexpr uint64_t kDLIsCopied = 2;
 inline constexpr const char* kOldName = "dltensor";
 inline constexpr const char* kNewName = "dltensor_versioned";
 
-// What a consumer asks of __dlpack__(*, stream, max_version, dl_device, copy).
+// The arguments of __dlpack__(*, stream, max_version, dl_device, copy).
 struct DLPackRequest {
   bool is_versioned = false;
   bool wants_copy = false;    // copy=True
   bool forbids_copy = false;  // copy=False
 };
-// Raises TypeError for other arguments, ValueError for a stream, BufferError for another device
+// Raises TypeError for other arguments, ValueError for a stream, and BufferError for a device other
 // than the CPU.
 DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs);
 
-// What a tensor from elsewhere holds.
+// The contents of an imported tensor.
 struct DLPackContents {
   ShapeDtype type;
   void* data = nullptr;          // of the first element
   std::vector<int64_t> strides;  // in bytes
-  bool is_dense = false;         // and row-major
+  bool is_dense = false;         // dense and row-major
 };
-// Raises INVALID_ARGUMENT for a tensor that is not on the CPU, is of no dtype or shape that there
-// is here, or whose elements would lie outside the addresses of the process.
+// Raises INVALID_ARGUMENT if a tensor is not on the CPU, its dtype or shape is unsupported, or its
+// elements lie outside the address space.
 DLPackContents check_dlpack_tensor(const DLTensor& tensor);
 
 // A dense, row-major tensor.
 struct DLPackExport {
   ShapeDtype type;
   void* data = nullptr;
-  bool is_read_only = false;  // only versioned capsules say so
+  bool is_read_only = false;  // needs a versioned capsule
   bool is_copied = false;
-  std::shared_ptr<const void> owner;  // released by whatever thread lets the tensor go
+  std::shared_ptr<const void> owner;  // released by any thread that releases the tensor
 };
-// A new capsule; null with an error. Raises INVALID_ARGUMENT for dtypes that DLPack does not know.
+// A new capsule; null with an error. Raises INVALID_ARGUMENT for dtypes that DLPack lacks.
 PyObject* make_dlpack_capsule(DLPackExport exported, bool is_versioned);
 
 }  // namespace farcall::python

@@ -7,8 +7,7 @@
 namespace farcall::python {
 namespace {
 
-// Calls go on to the function of the core as they are. Everything that describes it is in `dict`,
-// which Python fills.
+// Forwards calls to the core's function. `dict`, which Python fills, holds all its description.
 struct FunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;
@@ -46,8 +45,8 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-// In a class it stays a function, as Python's built-in ones do. Having this makes it a routine to
-// inspect and pydoc.
+// In a class it does not become a method, like Python's built-in functions. With __get__, inspect
+// and pydoc treat it as a routine.
 PyObject* bind_to_instance(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 
 PyObject* name_of(PyObject* self) { return PyObject_GetAttrString(self, "__name__"); }
@@ -60,7 +59,7 @@ PyObject* representation(PyObject* self) {
   });
 }
 
-// Pickled by name, as functions are.
+// Pickled by name, like Python functions.
 PyObject* reduce(PyObject* self, PyObject*) { return name_of(self); }
 
 PyMemberDef members[] = {

@@ -1,4 +1,4 @@
-// Functions of the core as Python shows its own: with a name, a signature and a docstring.
+// Functions of the core that look like Python functions: with a name, a signature and a docstring.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// Adds the class and the function that makes one.
+// Adds the class and its factory function.
 void bind_documented_function(nb::module_& module);
 
 }  // namespace farcall::python

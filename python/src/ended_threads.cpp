@@ -1,12 +1,12 @@
-// Threads that the interpreter ends.
+// Threads that the interpreter terminates.
 //
-// Python before 3.14 ends a thread that wants the interpreter lock after finalisation began by
-// pthread_exit, which unwinds the thread's frames wherever it was: destructors would use the
-// interpreter without its lock, and functions that are noexcept would abort the process. No frame
-// of ours takes part in that: the thread sleeps where it is until the process has ended.
+// Before Python 3.14, a thread that requests the interpreter lock after finalisation began is
+// terminated by pthread_exit, which unwinds its frames: destructors would use the interpreter
+// without the lock, and noexcept functions would abort the process. This module's frames do not
+// take part: the thread sleeps until the process has ended.
 //
-// The unwinder asks the personality routine of each frame what to do. Ours is linked in place of
-// the C++ library's (--wrap, see CMakeLists.txt), for the frames of this module and no others.
+// The unwinder calls the personality routine of each frame. For the frames of this module only, the
+// linker replaces the C++ library's routine by this one (--wrap, see CMakeLists.txt).
 #include <Python.h>
 #include <unistd.h>
 #include <unwind.h>

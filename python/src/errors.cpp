@@ -12,10 +12,10 @@
 namespace farcall::python {
 namespace {
 
-// Owned by the module for the life of the process.
+// Owned by the module until the process ends.
 PyObject* ffi_error_class = nullptr;
 PyObject* concretization_class = nullptr;
-PyObject* conversion_classes[3] = {};  // by Conversion
+PyObject* conversion_classes[3] = {};  // indexed by Conversion
 PyObject* leaked_tracer_class = nullptr;
 PyObject* boolean_index_class = nullptr;
 
@@ -88,7 +88,7 @@ void set_python_error() {
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError, kNoMemory);
   } catch (const std::length_error&) {
-    PyErr_SetString(PyExc_MemoryError, kNoMemory);  // a container larger than there can be
+    PyErr_SetString(PyExc_MemoryError, kNoMemory);  // a container beyond the maximal size
   } catch (const std::bad_cast&) {
     PyErr_SetString(PyExc_TypeError, "an object is of another type than is wanted here");
   } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-// Between C++ exceptions and Python's.
+// Translation between C++ and Python exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,10 +12,10 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// What Python makes of an array only when its values are known.
+// Conversions by Python that need known values.
 enum class Conversion { kBool, kIndex, kNumpyArray };
 
-// A traced array was to be converted. Each conversion has its own exception in Python, as in JAX.
+// A traced array was converted. Each conversion has its own exception class in Python, as in JAX.
 class TracerConversionError : public ConcretizationError {
  public:
   TracerConversionError(Conversion conversion, std::string message)
@@ -29,14 +29,14 @@ class TracerConversionError : public ConcretizationError {
   Conversion conversion_;
 };
 
-// Adds the exception classes to the module and the translation of farcall::Error.
+// Adds the exception classes, and the translation of farcall::Error, to the module.
 void bind_errors(nb::module_& module);
 
-// Sets the Python error for the C++ exception that is being handled. For functions that CPython
+// Sets the Python error for the C++ exception that is being handled, for functions that CPython
 // calls directly: `catch (...) { set_python_error(); return nullptr; }`.
 void set_python_error();
 
-// What a function for CPython returns, or with the Python error set what tells of one: null or -1.
+// Returns f() to CPython; on an exception sets the Python error and returns null or -1.
 template <class F>
 auto guarded(F&& f) noexcept -> decltype(f()) {
   try {

@@ -141,7 +141,7 @@ PyObject* representation(PyObject* self) {
   });
 }
 
-// ---- the options, in Python's form ----
+// ---- the options in Python's form ----
 
 constexpr auto kOptions = FfiCallOptions::fields();
 constexpr size_t kNumOptions = std::tuple_size_v<decltype(kOptions)>;
@@ -238,7 +238,7 @@ bool is_one_layout(nb::handle layouts) {
   return nb::len(layouts) == 0 || PyIndex_Check(nb::object(layouts[0]).ptr());
 }
 
-// What the arguments of make_ffi_call say.
+// The parsed arguments of make_ffi_call.
 struct Parsed {
   ResultForm form = ResultForm::kSingle;
   std::vector<ShapeDtype> types;
@@ -274,7 +274,7 @@ void parse_option(Parsed& parsed, const Option& option, nb::handle given) {
   auto& to = parsed.options.*(option.member);
   const char* name = option.name.data();
   if constexpr (std::is_same_v<decltype(to), Layouts&>) {
-    // One result may have its one layout without a sequence around it.
+    // A single result may have a single layout, without a sequence around it.
     if (option.member == &FfiCallOptions::output_layouts && parsed.form == ResultForm::kSingle &&
         is_one_layout(given)) {
       to = std::vector{to_layout(given, name)};

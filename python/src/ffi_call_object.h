@@ -1,4 +1,4 @@
-// ffi_call's callable in Python.
+// The callable that ffi_call returns in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// Adds FfiCall and the function that makes one.
+// Adds FfiCall and its factory function.
 void bind_ffi_call(nb::module_& module);
 
 }  // namespace farcall::python

@@ -9,7 +9,7 @@
 #include "numpy_api.h"
 
 namespace farcall::python {
-// As JAX writes it; lives as long as the process.
+// The same dtype as JAX's; lives until the process ends.
 const nb::object& float0_dtype() {
   static const auto* dtype = [] {
     nb::list fields;

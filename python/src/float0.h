@@ -1,6 +1,6 @@
-// float0, numpy's dtype of the tangents of values that are neither floats nor complex numbers. Its
-// arrays hold nothing; where arrays are computed with, arrays of bools stand for them, and the
-// structures of arguments and results remember which leaves these are.
+// float0, the numpy dtype of tangents of values that are neither floats nor complex numbers. Its
+// arrays have no data. In computations, arrays of bools stand in for them, and the structures of
+// arguments and results mark these leaves.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,15 +18,15 @@ namespace farcall::python {
 namespace nb = nanobind;
 
 const nb::object& float0_dtype();
-// Whether this is a numpy array of dtype float0.
+// True for a numpy array of dtype float0.
 bool is_float0(nb::handle object);
 nb::object float0_zeros(std::span<const int64_t> shape);
 
-// As flatten_tree(), with the leaves that are of dtype float0 marked as such in the structure: for
-// these unflatten() converts what stands for them.
+// Like flatten_tree(), but marks float0 leaves in the structure, so that unflatten() converts their
+// stand-ins back.
 TreeDef flatten_marked(nb::handle tree, std::vector<nb::object>& leaves);
 Array float0_stand_in(nb::handle object);
-// The array of dtype float0 for which this stands; anything but a farcall array is returned as is.
+// The float0 array for a stand-in. Objects other than farcall arrays are returned unchanged.
 nb::object from_float0_stand_in(nb::object object);
 
 }  // namespace farcall::python

@@ -1,4 +1,4 @@
-// From what stands in brackets after an array to indices.
+// Conversion of the key of array[key] to indices.
 #include <fmt/format.h>
 
 #include <farcall/core/error.h>
@@ -19,26 +19,26 @@ std::optional<int64_t> optional_integer(PyObject* object) {
                             "anywhere and have a fixed size",
                             array_of(object).type().to_string()));
   }
-  const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // clips, as slices do
+  const Py_ssize_t value = PyNumber_AsSsize_t(object, nullptr);  // clamps, as in slices
   if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
   return value;
 }
 
-// A whole number that is known; nothing for anything else.
+// The value of a Python integer; empty for anything else.
 std::optional<int64_t> whole_number(PyObject* object) {
-  // A traced scalar is an index too, but only an array can be one.
+  // Traced scalars implement __index__ as well, but are always arrays.
   if (is_array(object) || !PyIndex_Check(object) || PyBool_Check(object)) return std::nullopt;
   if (nb::object whole = nb::steal(PyNumber_Index(object)); whole.is_valid()) {
     const auto value = static_cast<int64_t>(PyLong_AsLongLong(whole.ptr()));
     if (value != -1 || !PyErr_Occurred()) return value;
   }
-  // numpy's arrays can be asked, but most of them are no whole number.
+  // numpy arrays implement __index__ too, but most are not integers.
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
   PyErr_Clear();
   return std::nullopt;
 }
 
-// A list among other indices is an array of integers or bools, also without elements.
+// A list inside a tuple of indices becomes an array of integers or bools, even if it is empty.
 nb::object array_of_list(PyObject* list) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool is_empty = PyList_GET_SIZE(list) == 0;
@@ -61,7 +61,7 @@ numpy::Index to_index(PyObject* object, bool in_tuple) {
                     repr_of(object)));
   }
   const nb::object made = PyList_Check(object) ? array_of_list(object) : nb::borrow(object);
-  // Places in an array of more than 2^31 elements need all bits.
+  // Indices into arrays with more than 2^31 elements need 64 bits.
   Array array = try_to_array(made.ptr(), {.keeps_64_bits = true});
   if (array.is_null() || (array.dtype() != DType::kBool && !is_integer(array.dtype()))) {
     throw TypeError(

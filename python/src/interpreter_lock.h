@@ -1,5 +1,5 @@
-// Taking and dropping the interpreter lock. A thread that wants it while the process ends sleeps;
-// see ended_threads.cpp.
+// Acquiring and releasing the interpreter lock. A thread that requests it while the process ends
+// sleeps; see ended_threads.cpp.
 #pragma once
 
 #include <Python.h>
@@ -9,7 +9,7 @@
 
 namespace farcall::python {
 
-// For a thread that may hold the lock already.
+// Acquires the lock; the thread may hold it already.
 class WithLock {
  public:
   WithLock() : state_(PyGILState_Ensure()) {}
@@ -21,8 +21,8 @@ class WithLock {
   PyGILState_STATE state_;
 };
 
-// For what threads of any kind let go of: runs `python` with the lock, or not at all where the
-// interpreter has gone, and everything that it owned with it.
+// For releases on arbitrary threads: runs `python` with the lock, or not at all if the interpreter
+// and its objects are gone.
 template <class F>
 void with_interpreter(F&& python) {
   if (!Py_IsInitialized()) return;
@@ -30,14 +30,14 @@ void with_interpreter(F&& python) {
   python();
 }
 
-// A shared object with Python references in it, which may die on any thread.
+// A shared object with Python references, which may be released on any thread.
 template <class T>
 std::shared_ptr<T> share(T value) {
   return std::shared_ptr<T>(new T(std::move(value)),
                             [](T* object) { with_interpreter([object] { delete object; }); });
 }
 
-// For a thread that holds the lock.
+// Releases the lock, which the thread must hold.
 class WithoutLock {
  public:
   WithoutLock() : state_(PyEval_SaveThread()) {}

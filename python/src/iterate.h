@@ -1,4 +1,4 @@
-// Walking over what users hand in, which may be endless or change under way.
+// Iteration over user objects, which may be endless or change meanwhile.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,11 +9,12 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// What lists of sizes and of operands may hold. More is taken for a mistake: an endless sequence.
+// The maximal length of lists of sizes and operands. A longer one is assumed to be an endless
+// sequence that was passed by mistake.
 inline constexpr size_t kMaxItems = size_t{1} << 20;
 
-// Calls `visit` with each item while `visit` is true, as `for item in iterable` does. Holds the
-// item meanwhile. Ctrl-C ends it.
+// Calls `visit` with each item until it returns false, like `for item in iterable`. Holds a
+// reference to the item during the call. Ctrl-C interrupts it.
 template <class Visit>
 void for_each_item(nb::handle iterable, Visit&& visit) {
   constexpr size_t kItemsBetweenSignals = 4096;

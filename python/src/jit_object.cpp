@@ -52,7 +52,7 @@ ResultForm form_of(const TreeDef& tree) {
   return ResultForm::kTree;
 }
 
-// A signature of arrays alone, found by comparing addresses of interned types.
+// A cached signature of arrays only, matched by comparing addresses of interned types.
 struct FastEntry {
   size_t nargs;
   uint64_t config;
@@ -62,21 +62,22 @@ struct FastEntry {
   CachedProgramPtr owner;  // of the executable
 };
 
-// A signature of arrays in containers, by keyword, or beside static arguments, as long as the cache
-// keeps its program.
+// A cached signature of calls with containers, keywords or static arguments. Valid while the cache
+// keeps the program.
 struct PatternEntry {
   CallPattern pattern;
   farcall::detail::CallSignature signature;
   const Executable* executable;
   ResultForm form;
   std::weak_ptr<const CachedProgram> cached;  // owns the executable
-  bool was_used = false;                      // since the cache was told
+  bool was_used = false;                      // since the last update of the cache's LRU order
 };
 
 constexpr size_t kMaxFastEntries = 16;
 
-// Guarded by the interpreter lock. Other threads run, and change the state, wherever Python code is
-// called or an executable drops the lock; references into it do not live over such a place.
+// Guarded by the interpreter lock. Other threads run, and may change the state, whenever Python
+// code is called or an executable releases the lock. Do not hold references into the state across
+// such calls.
 struct JitState {
   nb::object function;
   std::string name;
@@ -85,15 +86,16 @@ struct JitState {
   std::vector<int64_t> donated_numbers;
   std::vector<std::string> donated_names;
   bool is_inline = false;
-  const Device* device = nullptr;  // where it runs; null: as place_of_call() says
-  // Makes the call between placing arguments and results, with jit_run; null where none are placed.
+  const Device* device = nullptr;  // where it runs; null: as place_of_call() decides
+  // Wraps jit_run with the placement of arguments and results; null if there is none.
   nb::object around;
   farcall::detail::ProgramCache programs;
   std::vector<PatternEntry> patterns;
-  size_t next_pattern = 0;  // the one that is replaced when there are too many
+  size_t next_pattern = 0;  // the one to replace when full
   std::vector<FastEntry> fast;
-  size_t next_fast = 0;  // the one that is replaced when there are too many
-  // Fast calls under way hold no reference to their executable: what leaves `fast` waits for them.
+  size_t next_fast = 0;  // the one to replace when full
+  // Fast calls hold no reference to their executable while they run; entries removed from `fast`
+  // are kept in `cleared` meanwhile.
   size_t num_running = 0;
   std::vector<CachedProgramPtr> cleared;
 };
@@ -144,7 +146,7 @@ farcall::detail::CallSignature signature_of(const CallArguments& arguments,
           std::move(types)};
 }
 
-// Which leaves belong to donated arguments.
+// For each leaf, whether it belongs to a donated argument.
 std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arguments) {
   if (state.donated_numbers.empty() && state.donated_names.empty()) return {};
   std::vector<bool> donated;
@@ -170,7 +172,7 @@ std::vector<bool> donated_leaves(const JitState& state, const CallArguments& arg
 CachedProgramPtr find_or_trace(JitState& state, const CallArguments& arguments,
                                const farcall::detail::CallSignature& signature,
                                std::vector<Array>& captured) {
-  // What was used least recently goes where the cache is full: it did not see the fast calls.
+  // Fast calls do not update the cache's LRU order; do so before an entry may be evicted.
   for (PatternEntry& entry : state.patterns) {
     if (std::exchange(entry.was_used, false)) state.programs.find(entry.signature);
   }
@@ -184,8 +186,8 @@ bool are_arrays(PyObject* const* args, size_t nargs) {
   return std::all_of(args, args + nargs, [](PyObject* arg) { return is_array(arg); });
 }
 
-// For calls of arrays in the host's memory that run there, write over none of them, and whose
-// results nobody checks.
+// For calls whose arguments are arrays in host memory, that run on the host, donate nothing and
+// have no checked results.
 void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_t config,
                    const CachedProgramPtr& cached, const Executable& executable) {
   const ResultForm form = form_of(cached->result());
@@ -200,7 +202,7 @@ void remember_fast(JitState& state, PyObject* const* args, size_t nargs, uint64_
   if (state.num_running > 0) state.cleared.push_back(std::move(fast.owner));
 }
 
-// For the same calls with other arguments than arrays alone.
+// For such calls with other arguments than arrays only.
 void remember_pattern(JitState& state, const CallArguments& arguments, PyObject* kwnames,
                       farcall::detail::CallSignature signature, const CachedProgramPtr& cached,
                       const Executable& executable) {
@@ -215,7 +217,7 @@ void remember_pattern(JitState& state, const CallArguments& arguments, PyObject*
   }
 }
 
-// Other threads may change the containers during the run: it holds the arrays itself.
+// Other threads may change the containers during the run, so this holds the arrays itself.
 PyObject* run_pattern(const Executable& executable, ResultForm form, const CachedProgram& cached,
                       const CallPattern::Leaves& leaves) {
   const size_t count = executable.input_types().size();
@@ -250,7 +252,7 @@ PyObject* run_pattern(const Executable& executable, ResultForm form, const Cache
 constexpr std::string_view kMakeStatic =
     ". Name it in static_argnums or static_argnames if it is to be a constant";
 
-// With the flag disable_jit the function itself is called.
+// With the flag disable_jit, calls the function itself.
 PyObject* plain_call(const JitState& state, PyObject* const* args, size_t nargs,
                      PyObject* kwnames) {
   const nb::object function = state.function;  // the call may clear the state
@@ -292,7 +294,7 @@ PyObject* slow_call(PyObject* self, PyObject* const* args, size_t nargs, PyObjec
   return unflatten_arrays(cached->result(), results).release().ptr();
 }
 
-// A call inside another function is one operation there.
+// Inside another traced function, the call is recorded as one operation.
 PyObject* nested_call(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   JitState& state = state_of(self);
   if (is_on(Flag::kDisableJit)) return plain_call(state, args, nargs, kwnames);
@@ -345,7 +347,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   }
 }
 
-// A call of a function whose arguments or results are placed.
+// A call of a function with placed arguments or results.
 PyObject* placed_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   if (!is_evaluating() || is_on(Flag::kDisableJit)) return jit_call(self, args, nargsf, kwnames);
   const nb::object around = state_of(self).around;  // the call may clear the state
@@ -368,7 +370,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   std::vector<HeldProgram> held;
   object->state->programs.for_each([&](const CachedProgramPtr& cached) {
     if (!cached->program()->holds_callback) return;
-    // A call that is under way holds it too.
+    // A call in progress also holds it.
     const auto ours = 1 + std::ranges::count(object->state->fast, cached, &FastEntry::owner);
     if (cached.use_count() == ours) held.push_back({cached->program(), cached->executables()});
   });
@@ -381,7 +383,7 @@ int clear(PyObject* self) {
   if (!object->state) return 0;
   object->state->function.reset();
   object->state->around.reset();
-  // Dying objects may come back to this one.
+  // Releasing these may run code that accesses this object.
   object->state->programs.clear();
   const auto patterns = std::exchange(object->state->patterns, {});
   const auto fast = std::exchange(object->state->fast, {});
@@ -399,7 +401,7 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-// A jitted function in a class becomes a method.
+// In a class, a jitted function becomes a method.
 PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {
   return instance ? PyMethod_New(self, instance) : Py_NewRef(self);
 }
@@ -486,7 +488,7 @@ void bind_jit(nb::module_& module) {
   jit_type = reinterpret_cast<PyTypeObject*>(made);
   module.attr("JitFunction") = nb::handle(made);
 
-  // What transformations run goes the same way as jitted calls.
+  // Programs that transformations run are executed like jitted calls.
   set_executor([](const Executable& executable, std::span<const Storage* const> inputs,
                   std::span<Storage> outputs, const ExecutionOptions& options) {
     if (PyGILState_Check()) return execute(executable, inputs, outputs, options);
@@ -495,7 +497,7 @@ void bind_jit(nb::module_& module) {
   module.def("make_jit", make_jit, nb::arg("function"), nb::arg("name"), nb::arg("static_argnums"),
              nb::arg("static_argnames"), nb::arg("donate_argnums"), nb::arg("donate_argnames"),
              nb::arg("inline"), nb::arg("device").none(), nb::arg("around").none());
-  // A call without the placing around it.
+  // A call without the placement wrapper.
   module.def("jit_run", [](nb::handle f, nb::args args, nb::kwargs kwargs) {
     checked_state(f);
     std::vector<PyObject*> all;
@@ -519,8 +521,8 @@ void bind_jit(nb::module_& module) {
     for (const FastEntry& entry : fast) state.cleared.push_back(entry.owner);
   });
   module.def("jit_lower", lower);
-  // The program of any function, and the structure of its result. Traced arrays that the function
-  // closes over are the program's first inputs.
+  // Returns the program of any function and the structure of its result. Traced arrays that the
+  // function closes over become the program's first inputs.
   module.def("trace", [](nb::callable function, std::string where, std::string name,
                          std::vector<int64_t> numbers, nb::args args, nb::kwargs kwargs) {
     const CallArguments arguments = sort_arguments(where, {std::move(numbers), {}}, args, kwargs);

@@ -1,4 +1,4 @@
-// jit and its relatives: Python functions as programs.
+// jit and related functions: Python functions as programs.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// Adds JitFunction, Lowered, Compiled, and the functions behind make_jaxpr and eval_shape.
+// Adds JitFunction, Lowered, Compiled, and the implementations of make_jaxpr and eval_shape.
 void bind_jit(nb::module_& module);
 
 }  // namespace farcall::python

@@ -9,7 +9,7 @@ namespace farcall::python {
 namespace {
 
 struct Known {
-  nanobind::object numpy_array;  // so that no other takes its address
+  nanobind::object numpy_array;  // keeps its address from being reused
   Array array;
 };
 
@@ -42,7 +42,7 @@ Array known_array(PyObject* numpy_array, Array array) {
   KnownArrays& known = known_arrays();
   if (known.depth == 0) return array;
   Known& entry = known.by_object[numpy_array];
-  // The caller may have written to it since.
+  // Compares the contents: the caller may have changed them.
   if (!entry.array.is_null() && has_same_bytes(entry.array, array)) return entry.array;
   entry = {nanobind::borrow(numpy_array), std::move(array)};
   return entry.array;

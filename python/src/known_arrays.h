@@ -1,4 +1,4 @@
-// The numpy arrays that a function under transformation closes over.
+// The numpy arrays that a traced function closes over.
 #pragma once
 
 #include <Python.h>
@@ -7,8 +7,9 @@
 
 namespace farcall::python {
 
-// While one is open on this thread, a numpy array that is met again with the same contents is the
-// same Array, so that a program has one constant of it. All is forgotten when the outermost ends.
+// While a scope is open on this thread, a numpy array that occurs again with the same contents
+// becomes the same Array, so that a program has one constant for it. The outermost scope clears the
+// table.
 class KnownArraysScope {
  public:
   KnownArraysScope();
@@ -17,7 +18,8 @@ class KnownArraysScope {
   KnownArraysScope& operator=(const KnownArraysScope&) = delete;
 };
 
-// `array`, a copy of the numpy array's contents, or the one that was made of it before.
+// Returns `array`, a copy of the numpy array's contents, or the earlier copy if the contents are
+// equal.
 Array known_array(PyObject* numpy_array, Array array);
 
 }  // namespace farcall::python

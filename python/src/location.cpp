@@ -22,10 +22,10 @@ const std::string& package_folder() {
   return *folder;
 }
 
-// The names of the scopes that are open on this thread, each followed by a slash.
+// The names of the open scopes on this thread, each followed by a slash.
 thread_local std::vector<std::string> scopes;
 
-// Calls `use(frame, code, level)` with the user's frame; its result, or `otherwise` without one.
+// Returns use(frame, code, level) for the user's frame, or `otherwise` if there is none.
 template <class T, class Use>
 T with_user_frame(T otherwise, const Use& use) {
   PyFrameObject* frame = PyEval_GetFrame();  // borrowed

@@ -7,11 +7,11 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// Makes the core ask Python where an equation comes from; adds the functions that open and close
+// Installs the provider of source locations for equations; adds the functions that open and close
 // named scopes.
 void bind_location(nb::module_& module);
 
-// How many frames up the user's line is, counted from 1 as warnings count.
+// The stack level of the user's line, counted from 1, as for warnings.
 int user_stack_level();
 
 }  // namespace farcall::python

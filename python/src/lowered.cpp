@@ -36,7 +36,8 @@ struct Compiled {
   }
 };
 
-// Callbacks may hold what holds the program. Cycles are broken in their functions.
+// Callbacks may refer to objects that hold the program. No tp_clear: function objects break such
+// cycles.
 int traverse_lowered(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
@@ -80,7 +81,7 @@ nb::list donated_list(const Lowered& self) {
   return list;
 }
 
-// What Lowered and Compiled tell alike; `lowered` finds the one in the other.
+// The members that Lowered and Compiled share; `lowered` gets the Lowered of either.
 template <class Class, class Get>
 void bind_description(nb::class_<Class>& bound, Get lowered) {
   bound

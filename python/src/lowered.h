@@ -1,4 +1,4 @@
-// What jit(f).lower(...) and its compile() give.
+// The results of jit(f).lower(...) and of its compile().
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@ struct Lowered {
   StaticArguments statics;
 };
 
-// What compiling did for the foreign calls (bind_report.cpp).
+// The report on the foreign calls of an executable (bind_report.cpp).
 nb::object report_object(const Executable& executable);
 
 // Adds Lowered and Compiled.

@@ -1,4 +1,4 @@
-// The extension module: everything that Python sees of the core.
+// The extension module.
 #include <dlfcn.h>
 
 #include <farcall/core/error.h>
@@ -18,8 +18,8 @@
 
 namespace {
 
-// Untyped handlers report failure through functions that they expect the process to export. Python
-// loads extensions privately, so the library is made global here.
+// Untyped handlers report failure through functions that the process must export. Python loads
+// extensions with local symbols, so this makes the library's symbols global.
 void export_library_symbols() {
   Dl_info info;
   void* address = reinterpret_cast<void*>(

@@ -1,7 +1,7 @@
 // numpy's C API, initialised once in numpy_dtypes.cpp.
 #pragma once
 
-// Its headers are found before all others, and are no better than those of the system.
+// Treats numpy's headers like system headers, without warnings.
 #pragma GCC system_header
 
 #include <Python.h>

@@ -1,4 +1,4 @@
-// numpy's arrays as farcall's: what is copied, shared, made 32-bit, put right.
+// Conversion of numpy's arrays: copying, sharing, narrowing to 32 bits, normalising.
 #include "convert.h"
 #include "numpy_api.h"
 
@@ -20,14 +20,14 @@
 namespace farcall::python {
 namespace {
 
-// The reference that adopted memory holds. Arrays die on any thread.
+// Releases the reference behind adopted memory. Arrays may be released on any thread.
 void release_object(void* object) {
   with_interpreter([object] { Py_DECREF(static_cast<PyObject*>(object)); });
 }
 
 PyArrayObject* as_numpy_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
-// Raises for a masked array, whose mask would be lost.
+// Raises for masked arrays: the mask would be lost.
 void check_not_masked(PyArrayObject* source) {
   if (PyArray_CheckExact(source)) return;
   nb::object masked = nb::module_::import_("numpy.ma").attr("MaskedArray");
@@ -56,7 +56,7 @@ ShapeDtype type_of(PyArrayObject* source) {
                                           static_cast<size_t>(PyArray_NDIM(source)))};
 }
 
-// numpy knows how to read its own strides and byte orders: it copies into our memory.
+// numpy handles its strides and byte orders itself: it copies into our memory.
 void copy_any(PyArrayObject* source, DType dtype, void* into) {
   PyObject* target = PyArray_NewFromDescr(
       &PyArray_Type, reinterpret_cast<PyArray_Descr*>(numpy_dtype(dtype).release().ptr()),
@@ -68,7 +68,7 @@ void copy_any(PyArrayObject* source, DType dtype, void* into) {
 
 // ---- from 64 to 32 bits ----
 
-// Whether all numbers fit.
+// Narrows integers; returns whether all fit.
 template <class From, class To>
 bool cut_integers(const void* from, void* to, size_t count) {
   const auto* source = static_cast<const From*>(from);
@@ -112,7 +112,7 @@ void warn_of_overflow(ShapeDtype type, DType target) {
                   is_integer(target) ? "wrap round" : "become infinite", dtype_name(type.dtype())));
 }
 
-// The number that a scalar of 64 bits keeps, if a node can hold it.
+// The number of a 64-bit scalar, if a ScalarNode can hold it.
 std::optional<ScalarNode::Number> number_at(DType dtype, const void* element) {
   const auto read = [&](auto value) {
     std::memcpy(&value, element, sizeof(value));
@@ -130,7 +130,7 @@ std::optional<ScalarNode::Number> number_at(DType dtype, const void* element) {
   }
 }
 
-// Dense 64-bit data of this type as 32-bit.
+// Converts dense 64-bit data to 32 bits.
 Array narrowed(ShapeDtype type, const void* data) {
   const ShapeDtype target = type.with_dtype(incoming_dtype(type.dtype()));
   Storage storage = Storage::allocate(target.nbytes());
@@ -182,7 +182,7 @@ Array array_from_numpy(PyObject* object, Intake intake) {
   const ShapeDtype type = type_of(source);
   const DType dtype = type.dtype();
   void* const data = PyArray_DATA(source);
-  const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned for its type, native order
+  const bool is_plain = PyArray_ISCARRAY_RO(source);  // dense, aligned, native byte order
   const bool is_cut = !intake.keeps_64_bits && incoming_dtype(dtype) != dtype;
   if (is_cut && is_plain) return narrowed(type, data);
   const std::span own(static_cast<const std::byte*>(data), is_plain ? type.nbytes() : 0);

@@ -1,4 +1,4 @@
-// numpy's dtypes and ours.
+// Conversion between numpy's dtypes and DType.
 #define FARCALL_IMPORT_NUMPY
 #include "numpy_api.h"
 
@@ -16,7 +16,7 @@
 namespace farcall::python {
 namespace {
 
-// The dtype of keys of random numbers, which is no numpy.dtype.
+// The dtype of random keys, which is not a numpy.dtype.
 struct KeyDType {
   DType dtype;
 };
@@ -45,7 +45,7 @@ void bind_key_dtype(nb::module_& module) {
       });
 }
 
-// By DType; owned for the life of the process. Null for tokens, which numpy does not have.
+// Indexed by DType; owned until the process ends. Null for tokens, which numpy lacks.
 std::array<PyArray_Descr*, kNumDTypes> descriptors{};
 std::unordered_map<int, DType>& by_number() {
   static auto* map = new std::unordered_map<int, DType>;
@@ -64,13 +64,13 @@ void load_descriptors() {
     try {
       descriptor = numpy_dtype(source);
     } catch (nb::python_error&) {
-      continue;  // an ml_dtypes without this type: arrays of it cannot go to numpy
+      continue;  // this ml_dtypes lacks the type; its arrays cannot be converted
     }
     auto* raw = reinterpret_cast<PyArray_Descr*>(descriptor.release().ptr());
     descriptors[static_cast<size_t>(info.dtype)] = raw;
     by_number()[raw->type_num] = info.dtype;
   }
-  // Two of C's integer types have the same size; both numbers occur.
+  // Two C integer types have the same size, and numpy uses both type numbers.
   by_number()[NPY_LONGLONG] = DType::kInt64;
   by_number()[NPY_ULONGLONG] = DType::kUInt64;
   by_number()[NPY_LONG] = sizeof(long) == 8 ? DType::kInt64 : DType::kInt32;
@@ -95,7 +95,7 @@ nb::object numpy_dtype(DType dtype) {
 }
 
 int numpy_type_number(DType dtype) {
-  numpy_dtype(dtype);  // raises where there is none
+  numpy_dtype(dtype);  // raises if numpy lacks it
   return descriptors[static_cast<size_t>(dtype)]->type_num;
 }
 
@@ -167,11 +167,11 @@ void bind_dtypes(nb::module_& module) {
     }
     return names;
   });
-  // What numpy.dtype accepts, as a numpy.dtype that arrays can have.
+  // Converts what numpy.dtype accepts to the numpy.dtype of an array.
   module.def(
       "_check_dtype", [](nb::handle dtype) { return numpy_dtype(to_dtype(dtype)); },
       nb::arg("dtype").none());
-  // The dtype that data of this one comes in as when none is asked for.
+  // The dtype that data of this dtype gets when no dtype is requested.
   module.def("_incoming_dtype", [](nb::handle dtype) {
     return numpy_dtype(incoming_dtype(to_declared_dtype(dtype)));
   });

@@ -11,7 +11,7 @@
 namespace farcall::python {
 namespace {
 
-// Drops derivatives from what a function returns beside its result.
+// Removes the tangents from auxiliary results of a function.
 nb::object without_tangents(nb::handle tree) {
   std::vector<nb::object> leaves;
   const TreeDef structure = flatten_tree(tree, leaves);

@@ -1,4 +1,4 @@
-// A call of a Python function over pytrees, for the transformations.
+// Calls of Python functions over pytrees, for the transformations.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,11 +14,11 @@
 
 namespace farcall::python {
 
-// What the function returned last can be asked for.
+// Keeps the last result of the function for later queries.
 class PythonCall : public farcall::detail::LeafCall {
  public:
-  // `leaves` are those of `arguments` as arrays, null for those that are to stay the objects that
-  // they are.
+  // `leaves` are the leaves of `arguments` as arrays; a leaf that is null is passed as the original
+  // object.
   PythonCall(nb::handle function, std::string where, const CallArguments& arguments,
              std::vector<Array> leaves)
       : LeafCall(std::move(where), std::move(leaves)), function_(function), arguments_(arguments) {}
@@ -46,19 +46,19 @@ class PythonCall : public farcall::detail::LeafCall {
   TreeDef result_tree_;
 };
 
-// A call that is differentiated.
+// A call to be differentiated.
 class Differentiable : public PythonCall {
  public:
-  // With `has_aux` the function returns a pair, of which the second part has no derivative and may
-  // hold any objects.
+  // With `has_aux` the function returns a pair; its second part has no derivative and may hold any
+  // objects.
   Differentiable(nb::handle function, std::string where, const CallArguments& arguments,
                  bool has_aux)
       : PythonCall(function, where, arguments, leaves_to_arrays(where, arguments)),
         has_aux_(has_aux) {}
 
-  // By leaf: all of them vary.
+  // For each leaf, whether it varies: always true.
   std::vector<bool> varies() const { return std::vector<bool>(leaves().size(), true); }
-  // The results, with what the function returned beside them where it did.
+  // Adds the auxiliary results, if the function returned any.
   nb::object with_aux(nb::object result) const;
   nb::object with_aux(nb::object first, nb::object second) const;
 

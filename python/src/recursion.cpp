@@ -9,9 +9,9 @@
 namespace farcall::python {
 namespace {
 
-// The address down to which this thread may use its stack; 0 where that cannot be found out.
+// The lowest stack address that this thread may use; 0 if unknown.
 uintptr_t lowest_address() {
-  constexpr size_t kReserve = 512 << 10;  // for what the last level calls
+  constexpr size_t kReserve = 512 << 10;  // for the calls of the last level
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
   void* stack = nullptr;

@@ -1,11 +1,11 @@
-// Functions that call themselves, or Python, as deep as the user's objects are nested.
+// Recursion limits for functions that recurse as deep as user objects are nested.
 #pragma once
 
 namespace farcall::python {
 
-// One level of recursion, while it lives. Raises RecursionError where Python's limit is reached,
-// and where the thread's stack is nearly used up: users may set the limit to what no stack can
-// hold. `where` goes on after "maximum recursion depth exceeded".
+// One level of recursion, for its lifetime. Raises RecursionError when Python's limit is reached or
+// the thread's stack is nearly exhausted: users may set the limit beyond what the stack can hold.
+// `where` follows "maximum recursion depth exceeded" in the message.
 class Recursion {
  public:
   explicit Recursion(const char* where);

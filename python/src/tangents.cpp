@@ -22,7 +22,7 @@ std::string tangent_name(ShapeDtype type) {
                            : "float0" + shape_to_string(type.shape());
 }
 
-// The tangent of a weakly typed value, weakly typed.
+// Makes the tangent of a weakly typed value weakly typed.
 Array weak_like(const Array& tangent, ShapeDtype type) {
   if (!type.weak_type() || !has_tangent(type)) return tangent;
   const Array array = instantiate(tangent, type);
@@ -63,7 +63,7 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
   if (is_nothing) return {};
   Array tangent = to_array(object, what, {.keeps_64_bits = is_64_bit(type.dtype())});
   if (tangent.dtype() != type.dtype()) {
-    // A float of Python goes for any dtype of floats.
+    // A Python float is accepted for any float dtype.
     const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
     if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
       raise_mismatch(fmt::format("{} should be of dtype {}, as the value is; got {}", what,

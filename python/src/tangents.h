@@ -1,6 +1,5 @@
-// Tangents and cotangents as Python has them: arrays of the dtype of the value that they belong to.
-// Values that are neither floats nor complex numbers have numpy arrays of dtype float0, which hold
-// nothing.
+// Tangents and cotangents in Python: arrays of the dtype of their value. For values that are
+// neither floats nor complex numbers they are numpy arrays of dtype float0, which have no data.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,28 +16,27 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// What rules get in place of a tangent that is zero, where they ask for it.
+// The object that stands for a zero tangent in rules that request symbolic zeros.
 struct SymbolicZero {
   ShapeDtype type;  // of the value
 };
 
-// The object for a tangent, null being zero, of a value of this type.
+// The object for a tangent of a value of this type; a null array means zero.
 nb::object tangent_object(const Array& tangent, ShapeDtype type);
 nb::object symbolic_tangent_object(const Array& tangent, ShapeDtype type);
 
-// Which errors a tangent of another dtype or shape raises, as in JAX: ValueError, TypeError, or
-// TypeError for dtypes alone.
+// The exceptions for a wrong dtype or shape, as in JAX: ValueError for both, TypeError for both, or
+// TypeError only for the dtype.
 enum class TangentErrors : uint8_t { kValue, kType, kTypeForDtype };
 
-// The array of a tangent that Python gave, null where it is float0 or a symbolic zero. `what` names
-// it in errors.
+// Converts a tangent from Python; null for float0 and for symbolic zeros. `what` names it in
+// errors.
 Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what, TangentErrors errors);
-// The same for a cotangent; what is given for a value that has none does not matter.
+// The same for a cotangent. If the value has no tangent, the object is ignored.
 Array to_cotangent(nb::handle object, ShapeDtype type, const std::string& what,
                    TangentErrors errors = TangentErrors::kValue);
 
-// The object of a structure with these tangents of values of these types, weakly typed where these
-// are.
+// Unflattens tangents of values of these types; those of weakly typed values are weakly typed.
 nb::object unflatten_tangents(const TreeDef& tree, std::span<const Array> tangents,
                               std::span<const ShapeDtype> types);
 

@@ -1,5 +1,5 @@
-// Text of Python's objects as UTF-8. Python's strings may hold halves of surrogate pairs, which
-// UTF-8 does not have, and an object's own functions may fail to describe it.
+// Text of Python objects as UTF-8. Python strings may contain lone surrogates, which UTF-8 cannot
+// represent, and an object's own __repr__ may fail.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,15 +11,15 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// A str, for messages: what has no UTF-8 is escaped.
+// A str for messages: characters without UTF-8 form are escaped.
 std::string display(nb::handle text);
-// repr(object), for messages: cut where it is long. An object that cannot be described is named by
-// its type. Only what is no Exception is raised: KeyboardInterrupt.
+// repr(object) for messages, truncated if long. If repr fails, the name of the type. Propagates
+// only exceptions that are not subclasses of Exception, such as KeyboardInterrupt.
 std::string repr_of(nb::handle object);
-// A str, for names that mean something. Raises TypeError for other objects and ValueError for text
-// that has no UTF-8, both naming `what`.
+// A str used as a name. Raises TypeError for other objects and ValueError for text without a UTF-8
+// form, both naming `what`.
 std::string to_name(nb::handle text, std::string_view what);
-// A new reference to a str; what is not UTF-8 is replaced. Raises MemoryError.
+// A new reference to a str; invalid UTF-8 is replaced. Raises MemoryError.
 nb::object from_text(std::string_view text);
 
 }  // namespace farcall::python

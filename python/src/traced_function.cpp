@@ -29,7 +29,7 @@ void check_hashable(const std::string& where, nb::handle value, const std::strin
                           where, which, repr_of(value), Py_TYPE(value.ptr())->tp_name));
 }
 
-// Null for what is no array.
+// Null if the leaf is not an array.
 Array leaf_to_array(nb::handle leaf) {
   return is_float0(leaf) ? float0_stand_in(leaf) : try_to_array(leaf);
 }
@@ -109,10 +109,10 @@ CallArguments all_arguments(nb::tuple args, nb::dict kwargs) {
 
 namespace {
 
-// Where a leaf stands. The tree of arguments is ((positional…), {keywords}).
+// The place of a leaf. The tree of arguments is ((positional…), {keywords}).
 struct LeafPlace {
-  std::optional<size_t> position;  // nothing: a keyword argument, which the path begins with
-  std::string path;                // in the argument
+  std::optional<size_t> position;  // empty for a keyword argument, whose name begins the path
+  std::string path;                // within the argument
 };
 
 LeafPlace place_of_leaf(const CallArguments& arguments, size_t leaf) {
@@ -143,7 +143,7 @@ std::string describe_parameter(nb::handle function, const CallArguments& argumen
       if (!name.is_none()) return fmt::format("argument {}{}", nb::str(name).c_str(), place.path);
     }
   } catch (nb::python_error&) {
-    // A function that does not tell its signature.
+    // The function has no readable signature.
   }
   return describe_leaf(arguments, leaf);
 }

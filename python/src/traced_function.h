@@ -1,4 +1,4 @@
-// A Python function over pytrees as a flat function over arrays.
+// Python functions over pytrees as flat functions over arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,56 +18,58 @@
 
 namespace farcall::python {
 
-// Which arguments of a function are not arrays but constants of the program.
+// The arguments of a function that are constants of the program, not arrays.
 struct StaticArguments {
-  std::vector<int64_t> numbers;    // positions, not negative
+  std::vector<int64_t> numbers;    // positions, nonnegative
   std::vector<std::string> names;  // of keyword arguments
   bool must_be_hashable = true;
 };
 
-// One call's arguments, sorted out.
+// The arguments of one call, divided into static and dynamic ones.
 struct CallArguments {
-  std::vector<nb::object> positional;  // all; static ones as they came, others null
+  std::vector<nb::object> positional;  // all; static arguments as passed, others null
   std::vector<bool> is_static;         // by position
   nb::dict static_keywords;
   TreeDef tree;  // of (dynamic positional…, dynamic keywords)
   std::vector<nb::object> leaves;
 };
 
-// In what follows, `where` is what was called, for messages: "jit(f)".
+// Below, `where` names the call in messages: "jit(f)".
 
 // Raises ValueError for unhashable static arguments.
 CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
                              PyObject* const* args, size_t nargs, PyObject* kwnames);
 CallArguments sort_arguments(const std::string& where, const StaticArguments& statics,
                              nb::tuple args, nb::dict kwargs);
-// Those at the positions in `dynamic` are dynamic, all others stay as they came.
+// The arguments at the positions `dynamic` are dynamic; the others are passed unchanged.
 CallArguments choose_arguments(nb::tuple args, nb::dict kwargs, std::span<const size_t> dynamic);
-// All are dynamic.
+// All arguments are dynamic.
 CallArguments all_arguments(nb::tuple args, nb::dict kwargs);
 
-// "argument 0['a']": names a leaf for messages.
+// Names a leaf in messages: "argument 0['a']".
 std::string describe_leaf(const CallArguments& arguments, size_t leaf);
-// The same with the parameter's name where the function tells it: "argument weights[0]".
+// The same with the parameter's name, if the function has a signature: "argument weights[0]".
 std::string describe_parameter(nb::handle function, const CallArguments& arguments, size_t leaf);
 
-// A leaf, or all, as arrays; raises TypeError with the path of the leaf that is none, and `remedy`.
+// Converts one leaf, or all, to arrays. Raises TypeError with the path of a leaf that is not an
+// array, and `remedy`.
 Array leaf_to_array(std::string_view where, const CallArguments& arguments, size_t leaf,
                     std::string_view remedy = {});
 std::vector<Array> leaves_to_arrays(std::string_view where, const CallArguments& arguments,
                                     std::string_view remedy = {});
-// The leaves' types; leaves may be arrays, numbers, or have .shape and .dtype.
+// The types of the leaves, which may be arrays, numbers, or objects with .shape and .dtype.
 std::vector<ShapeDtype> leaves_to_types(std::string_view where, const CallArguments& arguments);
 
-// Calls the function with these in place of the leaves.
+// Calls the function with `leaves` in place of the original ones.
 nb::object call_with_leaves(nb::handle function, const CallArguments& arguments,
                             std::span<const nb::object> leaves);
-// With arrays. A leaf stays the object that it was where its array is null, or is the one in
-// `unchanged`.
+// The same with arrays. A leaf whose array is null, or equal to the one in `unchanged`, is passed
+// as the original object.
 nb::object call_function(nb::handle function, const CallArguments& arguments,
                          std::span<const Array> inputs, std::span<const Array> unchanged = {});
 
-// What a function returned, flattened; raises TypeError with the path of a leaf that is no array.
+// The flattened result of a function. Raises TypeError with the path of a leaf that is not an
+// array.
 struct FlatResult {
   TreeDef tree;
   std::vector<Array> arrays;
@@ -79,7 +81,7 @@ farcall::detail::TracedFunction trace(nb::handle function, const std::string& wh
                                       const std::string& name, const CallArguments& arguments,
                                       std::span<const ShapeDtype> types);
 
-// Arrays as the objects of a structure.
+// Unflattens arrays to Python objects.
 nb::object unflatten_arrays(const TreeDef& tree, std::span<const Array> arrays);
 
 }  // namespace farcall::python

@@ -19,14 +19,13 @@ namespace {
 
 using Kind = TreeDef::Kind;
 
-// Classes that users registered, with their two functions; a dict that lives as long as the
-// process.
+// The classes registered by users, with their two functions; lives until the process ends.
 nb::dict& registry() {
   static auto* classes = new nb::dict;
   return *classes;
 }
 
-// A container that TreeDef has no kind for, or the mark of a leaf.
+// A container for which TreeDef has no kind, or the mark of a float0 leaf.
 class PythonNode : public TreeNodeData {
  public:
   enum class Form : uint8_t { kDict, kNamedTuple, kCustom, kFloat0 };
@@ -45,7 +44,7 @@ class PythonNode : public TreeNodeData {
   std::string child_path(size_t i) const override {
     if (form == Form::kDict) return fmt::format("[{}]", repr_of(nb::object(data[i])));
     if (form != Form::kNamedTuple) return TreeNodeData::child_path(i);
-    // The class may have lost its fields since.
+    // The class may have lost its fields meanwhile.
     const nb::object fields = nb::getattr(type, "_fields", nb::none());
     const bool has_name = PyTuple_Check(fields.ptr()) && i < nb::len(fields);
     return has_name ? fmt::format(".{}", display(nb::str(nb::object(fields[i]))))
@@ -99,25 +98,26 @@ nb::list sorted_keys(nb::handle dict) {
   return nb::borrow<nb::list>(keys);
 }
 
-// Deeper trees would not fit on the stack of another thread, whatever this one has.
+// Deeper trees might overflow the stack of another thread.
 constexpr size_t kMaxDepth = 5000;
 
-// As Python's `if` takes what a function returns: None, numpy's bools and numbers too.
+// The truth value of a function's result, as in Python's `if`: also of None, numpy's bools and
+// numbers.
 bool is_true(nb::handle object) {
   const int truth = PyObject_IsTrue(object.ptr());
   if (truth < 0) nb::raise_python_error();
   return truth != 0;
 }
 
-// Functions of users, which is_leaf, __lt__, __hash__ and flatten functions are, may change or drop
-// any container while it is walked: whatever is looked at is held.
+// User functions (is_leaf, __lt__, __hash__, flatten functions) may change or release any container
+// during the walk, so the walk holds references to everything that it looks at.
 class Flattener {
  public:
-  // What lies below `depth` levels of containers are leaves.
+  // Objects below `depth` levels of containers are leaves.
   Flattener(std::vector<nb::object>& leaves, nb::handle is_leaf, size_t depth = SIZE_MAX)
       : leaves_(leaves), is_leaf_(is_leaf), depth_(depth) {}
 
-  // The caller holds a reference.
+  // The caller holds a reference to `object`.
   TreeDef flatten(nb::handle object) {
     if (level_ == kMaxDepth) {
       PyErr_Format(PyExc_RecursionError, "a pytree is nested more than %zu levels deep", kMaxDepth);
@@ -158,7 +158,7 @@ class Flattener {
       const nb::object key = keys[i];
       nb::object value = nb::borrow(PyDict_GetItemWithError(object.ptr(), key.ptr()));
       if (!value.is_valid()) {
-        // As when a loop over a dict finds this.
+        // The error of a Python loop over a dict that changes.
         if (!PyErr_Occurred()) {
           PyErr_SetString(PyExc_RuntimeError, "dictionary keys changed during iteration");
         }
@@ -194,7 +194,7 @@ class Flattener {
   std::vector<nb::object>& leaves_;
   nb::handle is_leaf_;
   size_t depth_;
-  size_t level_ = 0;  // of what is being flattened; the top has 1
+  size_t level_ = 0;  // of the current object; the root has 1
 };
 
 nb::object build(const TreeDef& node, std::span<const nb::object>& leaves) {
@@ -240,7 +240,7 @@ TreeDef marked(const TreeDef& node, std::span<const bool>& is_float0) {
   return node.with_children(std::move(children));
 }
 
-// The parts of `tree` that stand where `node` has leaves.
+// The subtrees of `tree` at the leaves of `node`.
 void flatten_up_to(const TreeDef& node, nb::handle tree, std::vector<nb::object>& parts) {
   if (node.is_leaf()) {
     parts.push_back(nb::borrow(tree));

@@ -13,14 +13,14 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// The structure of `tree`, whose leaves are added to `leaves`. With `is_leaf`, objects for which it
-// is true are leaves.
+// Returns the structure of `tree` and appends its leaves to `leaves`. Objects for which `is_leaf`
+// returns true are leaves.
 TreeDef flatten_tree(nb::handle tree, std::vector<nb::object>& leaves, nb::handle is_leaf = {});
 
-// The top of `tree` alone: its children are leaves, which are added to `children`.
+// The structure of the root only: its children are leaves and are appended to `children`.
 TreeDef flatten_one_level(nb::handle tree, std::vector<nb::object>& children);
 
-// The object with these leaves; raises ValueError for another number of them.
+// Rebuilds the object from leaves. Raises ValueError if their number is wrong.
 nb::object unflatten(const TreeDef& tree, std::span<const nb::object> leaves);
 
 bool is_dict(const TreeDef& node);
@@ -29,7 +29,7 @@ nb::list keys_of(const TreeDef& dict);
 bool is_named_tuple(const TreeDef& node);
 nb::object class_of(const TreeDef& named_tuple);
 
-// The same tree, whose leaves are marked as of dtype float0 where the flag is set; see float0.h.
+// The same tree, with the leaves marked as float0 where the flag is set; see float0.h.
 TreeDef with_float0(const TreeDef& tree, std::span<const bool> is_float0);
 
 // "PyTreeDef((*, {'a': *}))"

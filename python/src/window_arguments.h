@@ -35,7 +35,7 @@ struct Argument<lax::PaddingKind> {
   }
 };
 
-// A pair for each dimension.
+// One pair for each dimension.
 template <>
 struct Argument<Padding> {
   static Padding from(nb::handle object, ArgumentPlace place) {
@@ -57,8 +57,8 @@ struct Argument<AnyPadding> {
 };
 
 using OptionalSizes = std::optional<std::vector<int64_t>>;
-// A number for each of `count` dimensions; 1 where they are left out. Raises INVALID_ARGUMENT for
-// another number of them.
+// One number for each of `count` dimensions; by default 1. Raises INVALID_ARGUMENT if there are not
+// `count` numbers.
 inline std::vector<int64_t> sizes_or_ones(const OptionalSizes& sizes, size_t count,
                                           std::string_view name) {
   if (!sizes) return std::vector<int64_t>(count, 1);

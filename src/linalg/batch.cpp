@@ -18,7 +18,7 @@ BatchResults batch_system(std::span<const Array> operands, std::span<const int64
     for (size_t i = 0; i < all.size(); ++i) all[i] = move_axis(all[i], axes[i], 0, axis.size);
     return {{solve(all)}, {0}};
   }
-  // [..., n, k, batch] as [..., n, k * batch], or [..., batch, k, n] as [..., batch * k, n].
+  // Merges [..., n, k, batch] to [..., n, k * batch], or [..., batch, k, n] to [..., batch * k, n].
   const int64_t last = static_cast<int64_t>(all.back().rank()) - 1;
   const int64_t at = sides == Sides::kColumns ? last : last - 2;
   const Array apart = move_axis(all.back(), axes.back(), at, axis.size);

@@ -9,11 +9,12 @@
 
 namespace farcall::linalg {
 
-// How the last operand holds its right-hand sides.
+// Whether the right-hand sides are the columns or the rows of the last operand.
 enum class Sides { kColumns, kRows };
 
-// `solve` takes the matrices and, last, right-hand sides. Where only these are batched they become
-// more columns (rows) of the same system, so that nothing is solved or copied twice.
+// `solve` takes the matrices and, as the last operand, right-hand sides. If only the right-hand
+// sides are batched, they become further columns (rows) of one system, so no matrix is copied or
+// factored more than once.
 BatchResults batch_system(std::span<const Array> operands, std::span<const int64_t> axes,
                           const BatchAxis& axis, Sides sides,
                           const std::function<Array(std::span<const Array>)>& solve);

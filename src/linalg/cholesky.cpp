@@ -24,7 +24,7 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> l) {
     copy_unless_same(a.reinterpret_data<T>(), l->reinterpret_data<T>(), a.element_count());
     return for_each_matrix(sizes->count, [&](int64_t i) {
       T* matrix = l->reinterpret_data<T>() + i * n * n;
-      // The upper factor of the transpose is the lower one of the matrix.
+      // The upper factor of the transpose is the lower factor of the matrix.
       const bool is_definite = lapack::potrf('U', n, matrix, std::max(1, n)) == 0;
       for (int row = 0; row < n; ++row) {
         T* begin = matrix + static_cast<int64_t>(row) * n;
@@ -51,7 +51,7 @@ Array call(const Array& x) {
   return call_target("farcall_cholesky", shape, {x}, {}, {.input_output_aliases = {{0, 0}}})[0];
 }
 
-// dL = L phi(L^-1 dA L^-H), where phi halves the diagonal and drops what is above it (I. Murray,
+// dL = L phi(L^-1 dA L^-H), where phi halves the diagonal and drops the upper triangle (I. Murray,
 // Differentiation of the Cholesky decomposition, 2016, section 3.1).
 JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<const Array> tangents) {
   const Array l = call(primals[0]);

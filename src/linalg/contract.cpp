@@ -103,7 +103,8 @@ class Contract {
     return {};
   }
 
-  // Handlers write results while they still read operands.
+  // A result may share an earlier buffer's memory only if the table allows it: handlers write
+  // results while they still read operands.
   ffi::Error check_memory(size_t i) const {
     if (!table_[i].name.starts_with("result") || buffers_[i].element_count() == 0) return {};
     for (size_t other = 0; other < i; ++other) {
@@ -135,7 +136,7 @@ class Contract {
         fmt::format("{} must be {}, got {}", table_[i].name, wanted_text(i), text_of(buffers_[i])));
   }
 
-  // With letters for the sizes that are not known yet.
+  // Sizes that are not known yet appear as letters.
   std::string wanted_text(size_t i) const {
     const bool is_open = table_[i].dtype == Of::kMatrix && sizes_.dtype == ffi::DataType::INVALID;
     std::string text =

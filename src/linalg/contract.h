@@ -1,11 +1,11 @@
-// What a handler wants of its buffers, as a table that is checked before anything is read:
+// A handler's requirements on its buffers, as a table that is checked before anything is read:
 //
 //   constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
 //                                 {"result lu", Of::kMatrix, "mn", 0},
 //                                 {"result pivots", Of::kInt32, "p"}};
 //
-// All buffers have the same leading dimensions, those of the batch, and then one dimension for each
-// letter. A letter stands for one size throughout a table; p is the lesser one of m and n.
+// All buffers have the same leading (batch) dimensions, followed by one dimension per letter. A
+// letter stands for the same size throughout a table; p is the minimum of m and n.
 #pragma once
 
 #include <farcall/ffi.h>
@@ -18,9 +18,9 @@
 namespace farcall::linalg {
 
 enum class Of : uint8_t {
-  kMatrix,   // f32, f64, c64 or c128, the same one throughout a table
-  kReal,     // the dtype of that one's real part
-  kComplex,  // the dtype of complex numbers with such parts
+  kMatrix,   // f32, f64, c64 or c128; the same throughout a table
+  kReal,     // the real dtype of the matrices' parts
+  kComplex,  // the complex dtype with such parts
   kInt32,
 };
 
@@ -28,17 +28,17 @@ struct Wanted {
   std::string_view name;
   Of dtype;
   std::string_view sizes;
-  int may_overwrite = -1;  // a result: the buffer whose memory it may have; none
+  int may_overwrite = -1;  // for a result: the index of a buffer whose memory it may share
 };
 
-// The sizes that a table names.
+// The sizes of the letters of a table.
 class Sizes {
  public:
-  // 32 bits, as LAPACK counts.
+  // As int, the integer type of LAPACK.
   int operator[](char letter) const { return static_cast<int>(sizes_[place(letter)]); }
 
   ffi::DataType dtype = ffi::DataType::INVALID;  // of the matrices
-  int64_t count = 1;                             // of the batch; 0 where all results are empty
+  int64_t count = 1;  // of matrices in the batch; 0 if all results are empty
 
  private:
   friend class Contract;
@@ -52,8 +52,8 @@ class Sizes {
   }();
 };
 
-// Checks the buffers, operands first, against as many rows of the table. Raises INVALID_ARGUMENT
-// with the name of the one that does not fit, what was wanted and what came.
+// Checks the buffers, operands first, against the rows of the table. Raises INVALID_ARGUMENT naming
+// the buffer that does not fit, what was expected and what was passed.
 ffi::ErrorOr<Sizes> check_buffers(std::span<const Wanted> table,
                                   std::span<const ffi::AnyBuffer> buffers);
 
@@ -62,7 +62,7 @@ std::span<const int32_t> elements_of(const Buffer& buffer) {
   return {buffer.typed_data(), buffer.element_count()};
 }
 
-// INVALID_ARGUMENT unless each of the numbers lies in [0, limit).
+// Returns INVALID_ARGUMENT unless all numbers lie in [0, limit).
 ffi::Error check_indices(std::string_view name, std::span<const int32_t> numbers, int64_t limit);
 
 }  // namespace farcall::linalg

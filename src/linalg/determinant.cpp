@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<int64_t> kLastAxis = {-1};
 
-// Of a vector of each matrix: the product of its elements.
+// The product of the elements of the last dimension.
 Array product(const Array& x) { return numpy::prod(x, kLastAxis); }
 
 // -1 for an odd number of row exchanges, else 1.
@@ -31,7 +31,7 @@ Array element(const Array& x, int64_t row, int64_t column) {
   return numpy::take(x, place);
 }
 
-// The determinant of the columns j and k of the last two rows of three.
+// The minor of columns j and k in the last two of three rows.
 Array minor_of_three(const Array& x, int64_t j, int64_t k) {
   return element(x, 1, j) * element(x, 2, k) - element(x, 1, k) * element(x, 2, j);
 }
@@ -42,11 +42,11 @@ Array factored_det(const LuFactors& factors) {
 
 // ---- the derivative of det
 
-// So many pivots may be zero for det to have its first so many derivatives; they are all zero where
-// there are more.
+// The number of (nearly) zero pivots for which det has correct derivatives. With more zero pivots,
+// all its derivatives up to this order are zero.
 constexpr int64_t kMostZeros = 4;
 
-// The determinant of matrices of kMostZeros rows, as a polynomial.
+// The determinant of matrices with kMostZeros rows, as a polynomial.
 Array small_det(const Array& x) {
   const auto minor = [&](int64_t row, int64_t j, int64_t k) {
     return element(x, row, j) * element(x, row + 1, k) -
@@ -57,13 +57,13 @@ Array small_det(const Array& x) {
          minor(0, 1, 3) * minor(2, 0, 2) + minor(0, 2, 3) * minor(2, 0, 1);
 }
 
-// A regular matrix B = A + U V^T near A, which may be singular: what is added makes the pivots of A
-// that are nearly zero large. All but A are constants.
+// A regular matrix B = A + U V^T near A, which may be singular: U V^T enlarges the pivots of A that
+// are nearly zero. All except A are constants.
 struct Regularized {
   Array matrix;  // B
   Array added;   // U, kMostZeros columns
-  Array chosen;  // V, of which each column chooses one of the least pivots
-  Array factor;  // 1, or 0 where so many pivots are zero that all derivatives are
+  Array chosen;  // V; each column selects one of the smallest pivots
+  Array factor;  // 1, or 0 if more than kMostZeros pivots are zero
 };
 Regularized regularized(const Array& a) {
   const int64_t n = rows(a);
@@ -77,7 +77,7 @@ Regularized regularized(const Array& a) {
   const Array is_zero = numpy::less_equal(sizes, scale * number(tolerance, real));
   const Array shifts = numpy::astype(numpy::where(is_zero, scale, number(0, real)), a.dtype());
 
-  // P^T L, by whose columns the pivots change.
+  // P^T L: adding a multiple of its column j changes pivot j.
   const Array lower = numpy::tril(lu, -1) + eye(n, a.dtype());
   const Array columns_of_pivots = exchange_rows(lower, pivots, /*inverse=*/true) * as_row(shifts);
 
@@ -90,8 +90,8 @@ Regularized regularized(const Array& a) {
   return {a + columns_of_pivots, matmul(columns_of_pivots, chosen), chosen, factor};
 }
 
-// det A = det(B) det(S) with S = 1 - V^T B^-1 U, by the matrix determinant lemma; B is regular, so
-// that this can be differentiated as often as one likes.
+// det A = det(B) det(S) with S = 1 - V^T B^-1 U, by the matrix determinant lemma. B is regular, so
+// this can be differentiated any number of times.
 JvpResults det_jvp(std::span<const Array> primals, std::span<const Array> tangents) {
   const auto [b, added, chosen, factor] = regularized(primals[0]);
   const LuFactors factors = factor_lu(lax::stop_gradient(b));

@@ -17,8 +17,8 @@
 namespace farcall::linalg {
 namespace {
 
-// LAPACK packs the eigenvectors of a real matrix: those of a conjugate pair of eigenvalues are the
-// real and the imaginary part of one of them, in two columns.
+// LAPACK packs the eigenvectors of a real matrix: for a conjugate pair of eigenvalues, two columns
+// hold the real and the imaginary part of one eigenvector.
 template <class R>
 void unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
   for (int64_t j = 0; j < n; ++j) {
@@ -80,13 +80,13 @@ ffi::Error decompose_all(const Sizes& sizes, const T* in, Complex<T>* values,
   });
 }
 
-// The vectors are those of the sides that are asked for, the left ones first.
+// The vectors are those of the requested sides, left before right.
 constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
                               {"result w", Of::kComplex, "n"},
                               {"result 1, the vectors,", Of::kComplex, "nn"},
                               {"result 2, the right vectors,", Of::kComplex, "nn"}};
 
-// Matrices are column-major here.
+// Matrices are column-major in this function.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::RemainingRets vectors,
                      ffi::ScratchAllocator allocator, bool left, bool right) {
   if (vectors.size() != size_t{left} + size_t{right}) {
@@ -136,9 +136,9 @@ std::vector<Array> call(const Array& x, bool left, bool right) {
                      {.input_layouts = {{layout}}, .output_layouts = std::move(outputs)});
 }
 
-// Derivatives of w and of v, of which each column has length 1 and a real largest element. With
-// C = V^-1 dA V and F_ij = 1 / (w_j - w_i) off the diagonal: dw = diag(C), and dV is V (F o C)
-// plus the multiple of each column that keeps its length and phase as they are.
+// Derivatives of w and v. Each column of v has length 1 and its largest element is real. With C =
+// V^-1 dA V and F_ij = 1 / (w_j - w_i) off the diagonal: dw = diag(C), and dV is V (F o C) plus the
+// multiple of each column that preserves its length and phase.
 struct VectorTangents {
   Array dw, dv;
 };
@@ -186,7 +186,7 @@ JvpResults differentiate(std::span<const Array> primals, std::span<const Array> 
   return all;
 }
 
-// Of calls by name, whose vectors may be asked for.
+// The rule of the target, also for calls by name; derivatives of the vectors may be requested.
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {
   return differentiate(primals, tangents, flag(target.attributes(), "left"),

@@ -11,7 +11,7 @@
 namespace farcall::linalg {
 namespace {
 
-// In blocks, so that rows and columns stay in the cache.
+// Works in blocks that fit in the cache.
 template <class T>
 void adjoint_in_place(T* matrix, int64_t n) {
   constexpr int64_t kBlock = 32;
@@ -44,7 +44,7 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> v, ffi::Resul
     auto* values = w->reinterpret_data<lapack::Real<T>>();
     copy_unless_same(a.reinterpret_data<T>(), matrix, static_cast<int64_t>(a.element_count()));
     Scratch scratch(allocator);
-    // The lower triangle is the upper one of the transpose, whose eigenvectors are the conjugates.
+    // The lower triangle is the upper triangle of the transpose, whose eigenvectors are conjugated.
     const auto run = [&](const lapack::Work<T>& work) {
       return lapack::syevd('V', lower ? 'U' : 'L', n, matrix, std::max(1, n), values, work);
     };

@@ -1,7 +1,7 @@
-// LAPACK's routines under one name for its four types. Matrices are column-major; each routine
-// returns LAPACK's `info`.
+// LAPACK's routines, overloaded for its four types. Matrices are column-major; each routine returns
+// LAPACK's `info`.
 //
-// A row-major matrix is the transpose of a column-major one, so most handlers call the routine of
+// A row-major matrix is the transpose of a column-major one, so most handlers call the routine for
 // the transposed problem and copy nothing.
 #pragma once
 
@@ -29,19 +29,19 @@ using Real = typename RealOf<T>::type;
 template <class T>
 inline constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
 
-// The memory that a routine works in. A size of -1 asks the routine for the best sizes, which it
-// writes to work[0], real[0] and whole[0].
+// The workspace of a routine. With size -1, the routine writes the best sizes to work[0], real[0]
+// and whole[0].
 template <class T>
 struct Work {
   T* work = nullptr;
   int size = 0;
-  Real<T>* real = nullptr;  // of complex matrices only
+  Real<T>* real = nullptr;  // for complex matrices only
   int real_size = 0;
   int* whole = nullptr;
   int whole_size = 0;
 };
 
-// Eigenvalues are written as T: for real matrices n real parts, then n imaginary ones.
+// Eigenvalues are written as T; for real matrices, n real parts are followed by n imaginary parts.
 #define FARCALL_LAPACK(T, p, orthogonal)                                                 \
   inline int potrf(char uplo, int n, T* a, int lda) {                                    \
     int info = 0;                                                                        \
@@ -146,7 +146,7 @@ FARCALL_LAPACK(std::complex<float>, c)
 FARCALL_LAPACK(std::complex<double>, z)
 #undef FARCALL_LAPACK
 
-// op(a)^-1 b, or b op(a)^-1, in place of b; all row-major.
+// Overwrites b with op(a)^-1 b or b op(a)^-1; all row-major.
 struct Triangle {
   CBLAS_SIDE side;
   CBLAS_UPLO part;

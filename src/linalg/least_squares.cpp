@@ -1,4 +1,4 @@
-// pinv: the inverse in the sense of least squares.
+// pinv: the Moore-Penrose inverse.
 #include <limits>
 
 #include <farcall/linalg/linalg.h>
@@ -12,7 +12,7 @@
 namespace farcall::linalg {
 namespace {
 
-// Factors with x = u diag(s) vh, s descending in modulus.
+// Factors x = u diag(s) vh, with s in descending order of modulus.
 Svd factors_of(const Array& x, bool hermitian) {
   if (!hermitian) return svd(x, false);
   const auto [v, w] = eigh(x);
@@ -31,7 +31,7 @@ Array invert(const Array& x, const Array& rcond, bool hermitian) {
   return matmul(adjoint(vh) * as_row(lax::convert_element_type(inverse, x.dtype())), adjoint(u));
 }
 
-// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, at constant rank (G. Golub, V.
+// dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P, for constant rank (G. Golub, V.
 // Pereyra, The differentiation of pseudo-inverses, 1973).
 Array tangent_of(const Array& a, const Array& p, const Array& da) {
   const Array dah = adjoint(da), ph = adjoint(p);

@@ -1,4 +1,4 @@
-// lu: factors with row exchanges.
+// lu: factorisation with row exchanges.
 #include <farcall/ffi.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 namespace farcall::linalg {
 namespace {
 
-// Matrices are column-major here: exchanges of columns of the transpose would be another
-// factorisation.
+// Matrices are column-major here: factoring the transpose would exchange columns.
 constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
                               {"result lu", Of::kMatrix, "mn", 0},
                               {"result pivots", Of::kInt32, "p"}};
@@ -33,7 +32,7 @@ ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> lu,
     return for_each_matrix(sizes->count, [&](int64_t i) {
       T* matrix = matrices + i * size;
       int32_t* pivot = pivots->typed_data() + i * k;
-      // A zero on the diagonal of U, the other failure, is a result.
+      // info > 0 means a zero on the diagonal of U, which is a valid result.
       if (lapack::getrf(m, n, matrix, m, pivot) < 0) {
         fill_nan(matrix, size);
         std::fill_n(pivot, k, 1);
@@ -57,13 +56,13 @@ std::vector<ShapeDtype> shape(std::span<const ShapeDtype> operands, const Attrib
   return {operands[0], {DType::kInt32, with_last(operands[0], 2, {k})}};
 }
 
-// Zeros of this many rows and columns, stacked as x is.
+// Zeros with this many rows and columns and the leading dimensions of x.
 Array zeros_beside(const Array& x, int64_t num_rows, int64_t num_columns) {
   return numpy::zeros(with_last(x.type(), 2, {num_rows, num_columns}), x.dtype());
 }
 
-// With L and U completed to square matrices, and C = L^-1 P dA U^-1: dL = L lower(C) without the
-// diagonal, dU = upper(C) U with it.
+// With L and U completed to square matrices and C = L^-1 P dA U^-1: dL = L times the strictly lower
+// part of C, dU = the upper part of C times U.
 JvpResults jvp(const TargetCall&, std::span<const Array> primals, std::span<const Array> tangents) {
   const auto [factors, pivots] = factor_lu(primals[0]);
   const int64_t m = rows(factors), n = columns(factors), k = std::min(m, n);

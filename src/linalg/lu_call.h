@@ -1,4 +1,4 @@
-// LU factors without the permutation, and systems solved with them.
+// LU factorisation without the permutation, and solving with the factors.
 #pragma once
 
 #include <farcall/trace/array.h>
@@ -10,8 +10,8 @@ struct LuFactors {
 };
 LuFactors factor_lu(const Array& x);
 
-// a^-1 b, or a^-T b, where `factors` are those of `a`, and are taken for constants: its derivative
-// is that of the system, and factors nothing again.
+// a^-1 b, or a^-T b if `transpose`. `factors` must be those of `a` and are treated as constants:
+// the derivative is that of the system, and nothing is factored again.
 Array solve_factored(const Array& a, const LuFactors& factors, const Array& b, bool transpose);
 
 }  // namespace farcall::linalg

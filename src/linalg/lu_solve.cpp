@@ -1,4 +1,4 @@
-// Systems solved with LU factors: lu_solve, solve, inv.
+// Solving with LU factors: lu_solve, solve, inv.
 #include <farcall/ffi.h>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "nn"},
                               {"operand b", Of::kMatrix, "nk"},
                               {"result x", Of::kMatrix, "nk", 3}};
 
-// Takes the matrix itself for its derivative only.
+// `a` itself is an operand only for the derivative.
 ffi::Error solve_with_factors(ffi::AnyBuffer a, ffi::AnyBuffer lu, ffi::Buffer<ffi::S32> pivots,
                               ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> x, bool transpose) {
   const ffi::AnyBuffer buffers[] = {a, lu, pivots, b, *x};
@@ -102,7 +102,7 @@ const RegisterTarget kRegister(
     "farcall_lu_solve", farcall_lu_solve,
     {.shape = shape, .jvp = jvp, .linear_in = {{3}}, .transpose = transpose, .batch = batch});
 
-// x with the leading dimensions `batch` and its own last `kept`.
+// Broadcasts x to the leading dimensions `batch`; its last `kept` dimensions stay.
 Array stacked_like(const Array& x, std::span<const int64_t> batch, size_t kept) {
   Shape shape(batch.begin(), batch.end());
   shape.insert(shape.end(), x.shape().end() - static_cast<std::ptrdiff_t>(kept), x.shape().end());

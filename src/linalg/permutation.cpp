@@ -1,4 +1,4 @@
-// Row exchanges, as LU factorisation does them: lu_pivots_to_permutation and exchange_rows.
+// The row exchanges of LU factorisation: lu_pivots_to_permutation and exchange_rows.
 #include <farcall/ffi.h>
 
 #include <numeric>
@@ -15,7 +15,7 @@
 namespace farcall::linalg {
 namespace {
 
-// Each pivot exchanges a row of its own with the row that it names.
+// Pivot i exchanges row i with the row pivots[i].
 ffi::Error check_pivots(const ffi::Buffer<ffi::S32>& pivots, int64_t count, int64_t rows) {
   if (count > rows) {
     return ffi::Error::InvalidArgument(fmt::format("{} pivots for {} rows", count, rows));

@@ -21,8 +21,8 @@ constexpr Wanted kFactorWanted[] = {{"operand a", Of::kMatrix, "mn"},
                                     {"result qr", Of::kMatrix, "mn", 0},
                                     {"result taus", Of::kMatrix, "p"}};
 
-// The LQ factors of the transpose are the QR factors of the matrix, the reflections' factors
-// conjugated.
+// Computes the LQ factors of the transpose, which are the QR factors of the matrix; the reflectors'
+// factors are conjugated.
 ffi::Error factor(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> qr,
                   ffi::Result<ffi::AnyBuffer> taus, ffi::ScratchAllocator allocator) {
   const ffi::AnyBuffer buffers[] = {a, *qr, *taus};
@@ -123,10 +123,9 @@ Qr factors_of(const Array& x, bool full_matrices) {
   return {householder_product(reflections, taus), numpy::triu(row_block(a, 0, size))};
 }
 
-// With C = Q^H dA R^-1, for the first columns where there are more than rows: Q^H dQ is skew and
-// has C's elements below the diagonal; what of dA lies outside the range of Q goes to dQ as it is.
-// R's diagonal stays real. (M. Seeger et al., Auto-differentiating linear algebra, 2017,
-// section 2.)
+// With C = Q^H dA R^-1 (for wide matrices, of the first columns): Q^H dQ is skew-Hermitian and has
+// C's elements below the diagonal; the part of dA R^-1 outside the range of Q is added to dQ. R's
+// diagonal stays real. (M. Seeger et al., Auto-differentiating linear algebra, 2017, section 2.)
 JvpResults jvp(std::span<const Array> primals, std::span<const Array> tangents,
                bool full_matrices) {
   const Array &x = primals[0], &dx = tangents[0];

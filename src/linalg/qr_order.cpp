@@ -1,4 +1,4 @@
-// qr with exchanges of columns, and the order in which it takes them.
+// QR factorisation with column pivoting, and the order of the columns.
 #include <farcall/ffi.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr Wanted kWanted[] = {{"operand a", Of::kMatrix, "mn"},
                               {"result columns", Of::kInt32, "n"}};
 
-// Matrices are column-major here, and factored in scratch memory.
+// Matrices are column-major here and are factored in scratch memory.
 ffi::Error order(ffi::AnyBuffer a, ffi::ResultBuffer<ffi::S32> columns,
                  ffi::ScratchAllocator allocator) {
   const ffi::AnyBuffer buffers[] = {a, *columns};
@@ -40,9 +40,9 @@ ffi::Error order(ffi::AnyBuffer a, ffi::ResultBuffer<ffi::S32> columns,
     const T* given = a.reinterpret_data<T>();
     return for_each_matrix(sizes->count, [&](int64_t) {
       std::copy_n(given, size, matrix);
-      std::fill_n(numbers, n, 0);  // any column may go anywhere
+      std::fill_n(numbers, n, 0);  // 0: every column may move
       run(work);
-      // Of matrices without rows LAPACK leaves the columns as they are, without saying so.
+      // For matrices without rows LAPACK returns without writing the order.
       if (m == 0) std::iota(numbers, numbers + n, 1);
       for (int column = 0; column < n; ++column) --numbers[column];
       given += size;

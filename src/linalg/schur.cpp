@@ -1,4 +1,4 @@
-// schur: the triangular form of square matrices under a unitary change of basis.
+// schur: the triangular form of square matrices in a unitary basis.
 #include <farcall/ffi.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the handlers share: loops over a batch of matrices, and scratch memory.
+// Helpers of the handlers: loops over a batch of matrices, and scratch memory.
 #pragma once
 
 #include <farcall/ffi.h>
@@ -16,7 +16,7 @@
 
 namespace farcall::linalg {
 
-// Calls step(i) for each matrix of a batch, and asks in between whether to stop.
+// Calls step(i) for each matrix of a batch, and checks for cancellation in between.
 template <class Step>
 ffi::Error for_each_matrix(int64_t count, Step&& step) {
   for (int64_t i = 0; i < count; ++i) {
@@ -26,12 +26,12 @@ ffi::Error for_each_matrix(int64_t count, Step&& step) {
   return {};
 }
 
-// Scratch memory; one check after all allocations tells whether one failed.
+// Scratch memory. Errors are sticky: check once after all allocations.
 class Scratch {
  public:
   explicit Scratch(ffi::ScratchAllocator& allocator) : allocator_(allocator) {}
 
-  // Null after a failure.
+  // Null after an earlier failure.
   template <class T>
   T* take(int64_t count) {
     if (error_.failure()) return nullptr;
@@ -42,8 +42,8 @@ class Scratch {
     error_ = memory.error();
     return nullptr;
   }
-  // What `routine` asks for when it is called with a workspace of size -1, and so many reals and
-  // whole numbers as LAPACK documents.
+  // Allocates the workspace of `routine`: `work` as large as it requests when called with size -1,
+  // `real` reals and `whole` integers as LAPACK documents.
   template <class T, class F>
   lapack::Work<T> work(int64_t real, int64_t whole, F&& routine) {
     T best{};
@@ -63,15 +63,15 @@ class Scratch {
   const ffi::Error& error() const { return error_; }
 
  private:
-  // LAPACK answers with a float, which may have been rounded down, or with a number below zero that
-  // has wrapped.
+  // LAPACK returns the size as a float, which may be rounded down, or as a negative number after
+  // overflow.
   template <class R>
   static int64_t wanted_by(R best) {
     constexpr R kLimit = static_cast<R>(int64_t{1} << 40);
     if (!(best >= 0 && best < kLimit)) return int64_t{1} << 40;
     return static_cast<int64_t>(std::nextafter(best, kLimit)) + (best < (1 << 20) ? 0 : 1);
   }
-  // 1 at least, and 1 after an error.
+  // At least 1; also 1 after an error.
   template <class T>
   int count_for(int64_t count) {
     if (count <= std::numeric_limits<int>::max())
@@ -93,7 +93,7 @@ class Scratch {
   ffi::Error error_;
 };
 
-// Calls f.template operator()<T>() with the C++ type of a dtype that LAPACK has.
+// Calls f.template operator()<T>() with the C++ type of a LAPACK dtype.
 template <class F>
 ffi::Error for_lapack_type(ffi::DataType dtype, F&& f) {
   return ffi::dispatch<ffi::F32, ffi::F64, ffi::C64, ffi::C128>(dtype, [&](auto tag) {
@@ -121,7 +121,7 @@ void fill_nan(T* data, int64_t count) {
   std::fill_n(data, count, T(std::numeric_limits<lapack::Real<T>>::quiet_NaN()));
 }
 
-// LAPACK's iterations need not end where a matrix is not finite.
+// LAPACK's iterations may not terminate for matrices with infinities or NaNs.
 template <class T>
 bool all_finite(const T* data, int64_t count) {
   return std::all_of(data, data + count, [](T x) {
@@ -129,13 +129,14 @@ bool all_finite(const T* data, int64_t count) {
   });
 }
 
-// Copies unless the runtime gave both the same memory.
+// Copies unless both point to the same memory.
 template <class T>
 void copy_unless_same(const T* from, T* to, int64_t count) {
   if (from != to) std::copy_n(from, count, to);
 }
 
-// Exchanges row i of a row-major matrix with row pivots[i], for each i in turn, or back.
+// Exchanges row i of a row-major matrix with row pivots[i], for each i in order; in reverse order
+// if `inverse`.
 template <class T>
 void exchange_rows(T* matrix, int64_t columns, const int32_t* pivots, int64_t count, bool inverse) {
   for (int64_t step = 0; step < count; ++step) {

@@ -33,7 +33,7 @@ constexpr Wanted kWantedThin[] = {{"operand a", Of::kMatrix, "mn"},
                                   {"result u", Of::kMatrix, "mp"},
                                   {"result vh", Of::kMatrix, "pn"}};
 
-// Of the transpose, U and V change places and both come out transposed: row-major as wanted.
+// Decomposes the transpose: this exchanges U and V, and both come out row-major.
 ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
                      std::optional<ffi::Result<ffi::AnyBuffer>> u,
                      std::optional<ffi::Result<ffi::AnyBuffer>> vh, ffi::ScratchAllocator allocator,
@@ -121,7 +121,7 @@ Array inverse_or_zero(const Array& x) {
 }
 
 // With C = U^H dA V and F_ij = 1 / (s_j^2 - s_i^2): dU = U (F o (C S + S C^H)) + (1 - U U^H) dA V /
-// S, and likewise dV; the phases that remain free go to dU. (J. Townsend, Differentiating the
+// S, and dV likewise. The free phases are assigned to dU. (J. Townsend, Differentiating the
 // singular value decomposition, 2016.)
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {

@@ -1,4 +1,4 @@
-// Registration of this layer's targets, and calls of them.
+// Registers and calls the targets of this folder.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@
 
 namespace farcall::linalg {
 
-// At load time, for platform "cpu". A call on part of a batch gives that part of the results.
+// Registers at load time for platform "cpu". The batch dimensions of calls may be sharded.
 struct RegisterTarget {
   RegisterTarget(const char* name, FARCALL_FFI_Handler* handler, TargetDefinition definition);
 };
@@ -23,7 +23,7 @@ using ShapeFunction = std::vector<ShapeDtype> (*)(std::span<const ShapeDtype> op
 // Layouts of matrices stacked along leading dimensions, major to minor.
 MajorToMinor column_major(size_t rank);
 
-// Calls the target, the types of its results taken from `shape`.
+// Calls the target; `shape` gives the result types.
 std::vector<Array> call_target(const char* name, ShapeFunction shape,
                                std::initializer_list<Array> operands,
                                const Attributes& attributes = {},

@@ -36,7 +36,7 @@ ffi::Error solve_triangular(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi:
     T* out = x->reinterpret_data<T>();
     const auto count = static_cast<int64_t>(b.element_count());
     copy_unless_same(b.reinterpret_data<T>(), out, count);
-    // BLAS has no conjugate without transposition: conj(a)^-1 b is the conjugate of a^-1 conj(b).
+    // BLAS cannot conjugate without transposing: conj(a)^-1 b is the conjugate of a^-1 conj(b).
     const bool around = lapack::kIsComplex<T> && conjugate_a && !transpose_a;
     if (around) std::transform(out, out + count, out, conj<T>);
     const T* matrix = a.reinterpret_data<T>();
@@ -79,7 +79,7 @@ Array call(const Array& a, const Array& b, const TriangularOptions& options) {
                      {.input_output_aliases = {{1, 0}}})[0];
 }
 
-// dx = op(a)^-1 (db - op(da) x), and likewise on the other side.
+// dx = op(a)^-1 (db - op(da) x); likewise for systems solved from the right.
 JvpResults jvp(const TargetCall& target, std::span<const Array> primals,
                std::span<const Array> tangents) {
   const TriangularOptions options = options_of(target.attributes());

@@ -1,4 +1,5 @@
-// farcall::nn. Both sides of a choice have finite derivatives wherever the other is chosen.
+// farcall::nn. Both branches of each select have finite derivatives, also where the other one is
+// chosen.
 #include <farcall/nn/activations.h>
 
 #include <array>
@@ -21,7 +22,7 @@ using namespace lax;
 
 Array times(const Array& x, double value) { return mul(x, like(x, value)); }
 
-// What narrow floats are computed in.
+// Widens narrow floats to float32.
 Array wide(const Array& x) {
   const bool is_narrow = is_floating(x.dtype()) && dtype_info(x.dtype()).bits < 32;
   return is_narrow ? convert_element_type(x, DType::kFloat32) : strengthen(x);
@@ -41,7 +42,7 @@ Array binary(const Array& x, const Array& y, std::string_view name, Function fun
   return like_operand(a, function(wide(a), wide(b)));
 }
 
-// x above zero, else below(x).
+// x for x > 0, else below(x).
 template <class Function>
 Array bent(const Array& x, Function below) {
   const Array is_above = gt(x, like(x, 0));
@@ -91,8 +92,8 @@ Array soft_sign(const Array& x) {
   return unary(x, "soft_sign", [](const Array& a) { return div(a, add(abs(a), like(a, 1))); });
 }
 
-// The root as a length, which neither overflows nor underflows; below zero, where it cancels with
-// x, b over the sum of both.
+// The square root is computed like hypot, without overflow or underflow. For negative x, where the
+// sum cancels, b / (root - x) is used instead.
 Array squareplus(const Array& x, const Array& b) {
   return binary(x, b, "squareplus", [](const Array& a, const Array& offset) {
     const Array size = abs(a), root = sqrt(offset);
@@ -103,7 +104,7 @@ Array squareplus(const Array& x, const Array& b) {
     const Array length = mul(unit, sqrt(add(square(part), square(other))));
     const Array is_below = lt(a, like(a, 0));
     const Array above = add(times(select(is_below, like(a, 0), a), 0.5), times(length, 0.5));
-    const Array half_sum = sub(times(length, 0.5), times(a, 0.5));  // the sum may leave the range
+    const Array half_sum = sub(times(length, 0.5), times(a, 0.5));  // the sum may overflow
     const Array divisor = select(is_below, half_sum, like(a, 1));
     return select(is_below, div(times(offset, 0.25), divisor), above);
   });
@@ -121,8 +122,8 @@ Array mish(const Array& x) {
 Array gelu(const Array& x, bool approximate) {
   return unary(x, "gelu", [approximate](const Array& a) {
     if (!approximate) return mul(a, ndtr(a));
-    // Beyond these bounds tanh is 1, and the cube would leave the range of numbers. By the logistic
-    // function, 1 + tanh(z) = 2 / (1 + exp(-2 z)) keeps its digits near 0.
+    // Beyond these bounds tanh is 1 and the cube might overflow. The logistic form 1 + tanh(z) = 2
+    // / (1 + exp(-2 z)) keeps precision near 0.
     const Array inside = clamp(like(a, -30), a, like(a, 30));
     const Array cubic = add(inside, times(integer_pow(inside, 3), 0.044715));
     constexpr double kSlope = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;

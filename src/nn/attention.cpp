@@ -21,7 +21,7 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, "dot_product_attention: " + std::move(text));
 }
 
-// With dimensions of size one in front, so that there are four.
+// Adds leading dimensions of size one up to rank 4.
 Array in_four_dimensions(const Array& x, const char* name, size_t least) {
   if (x.rank() > 4 || x.rank() < least) {
     refuse_attention(fmt::format("{} must have rank {}4, got {}", name, least < 4 ? "3 or " : "",
@@ -32,7 +32,7 @@ Array in_four_dimensions(const Array& x, const char* name, size_t least) {
   return numpy::reshape(x, shape);
 }
 
-// Sizes, by JAX's letters: batch, queries, keys, heads of queries and of keys, features.
+// Sizes, with JAX's letters: batch, queries, keys, query heads, key heads, features.
 struct AttentionSizes {
   int64_t b, t, s, n, k, h;
 };
@@ -61,7 +61,7 @@ AttentionSizes sizes_of(const Array& query, const Array& key, const Array& value
   return sizes;
 }
 
-// Like the logits, [B, K, G, T, S], where heads of queries are n = k * G + g.
+// Reshapes x like the logits to [B, K, G, T, S], where query head n = k * G + g.
 Array by_group(const Array& x, const char* name, const AttentionSizes& sizes) {
   const Array wide = in_four_dimensions(x, name, 0);
   const auto shape = wide.shape();
@@ -76,7 +76,7 @@ Array by_group(const Array& x, const char* name, const AttentionSizes& sizes) {
   return numpy::reshape(wide, {shape[0], sizes.k, sizes.n / sizes.k, shape[2], shape[3]});
 }
 
-// 0, 1, … along one of the five dimensions.
+// 0, 1, … along one of the five dimensions of the logits.
 Array places_along(int64_t size, int64_t dimension) {
   Shape shape(5, 1);
   shape[dimension] = size;
@@ -91,7 +91,7 @@ Array lengths(const Array& x, const char* name, const AttentionSizes& sizes) {
   return numpy::reshape(x, {sizes.b, 1, 1, 1, 1});
 }
 
-// Which logits count; nothing where all do.
+// The combined mask of the logits to use; empty if all are used.
 std::optional<Array> whole_mask(const AttentionOptions& options, const AttentionSizes& sizes) {
   std::optional<Array> mask;
   const auto add = [&](const Array& more) { mask = mask ? numpy::logical_and(*mask, more) : more; };
@@ -121,8 +121,8 @@ std::optional<Array> whole_mask(const AttentionOptions& options, const Attention
   return mask;
 }
 
-// What stands for a logit that does not count: so low that its weight is zero beside any other, and
-// finite, so that rows of which none counts are finite too.
+// The value of a masked logit: so low that its weight is zero beside any other, but finite, so that
+// fully masked rows stay finite.
 Array low_logit(DType dtype) {
   const double largest = dtype == DType::kFloat64 ? std::numeric_limits<double>::max()
                                                   : std::numeric_limits<float>::max();
@@ -152,7 +152,7 @@ Attention attention(const Array& query, const Array& key, const Array& value,
   if (const auto mask = whole_mask(options, sizes)) {
     logits = numpy::where(*mask, logits, low_logit(wide));
   }
-  // The greatest logit carries no derivative: it cancels.
+  // The derivative through the maximum cancels.
   const Array top = lax::stop_gradient(numpy::max(logits, -1, /*keepdims=*/true));
   const Array terms = numpy::exp(logits - top);
   const Array total = numpy::sum(terms, -1, /*keepdims=*/true);

@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, ResizeMethod> kNames[] = {
     {"bicubic", ResizeMethod::kCubic},     {"tricubic", ResizeMethod::kCubic},
 };
 
-// ---- kernels, of distances
+// ---- kernels, as functions of distance
 
 Array triangle(const Array& x) { return numpy::maximum(1 - x, 0); }
 
@@ -73,7 +73,7 @@ struct Sampling {
   Array scale, translation;
 };
 
-// [old size, new size]: the part of each sample in each new one.
+// [old size, new size]: the weight of each old sample in each new one.
 Array weights_of(int64_t old_size, const Sampling& to, ResizeMethod method, bool antialias,
                  DType dtype) {
   const Array step = numpy::astype(1 / to.scale, dtype);
@@ -83,7 +83,7 @@ Array weights_of(int64_t old_size, const Sampling& to, ResizeMethod method, bool
   const Array samples = places_in({old_size, 1}, dtype);
   const Array raw = kernel_at(method, numpy::absolute(place - samples) / width);
   const Array total = numpy::sum(raw, 0, true);
-  // Where no sample is near, there is nothing to divide by.
+  // Avoids division by zero where no old sample is near.
   const Array is_small = numpy::absolute(total) <= 1000 * 1.1920929e-07;
   const Array weights = numpy::where(is_small, 0.0, raw / numpy::where(is_small, 1.0, total));
   const Array is_inside =

@@ -36,7 +36,7 @@ double product(Sizes sizes) {
 // ---- variance scaling
 
 struct Fans {
-  double in, out;  // how many inputs an output has, and how many outputs an input
+  double in, out;  // inputs per output, outputs per input
 };
 Fans fans_of(Sizes shape, const FanAxes& axes) {
   if (shape.size() <= 1) {
@@ -87,7 +87,7 @@ double count(const Fans& fans, Mode mode) {
   return fans.in;
 }
 
-// sqrt(factor * scale / n) / divisor: in float64 where the scale is a number.
+// sqrt(factor * scale / n) / divisor; computed in float64 if the scale is a number.
 Array deviation(const Array& scale, double n, double factor, double divisor) {
   if (const auto* scalar = dynamic_cast<const ScalarNode*>(&scale.node())) {
     const auto as_double = [](auto number) -> std::optional<double> {
@@ -104,7 +104,7 @@ Array deviation(const Array& scale, double n, double factor, double divisor) {
   return numpy::sqrt(scale / n * factor) / divisor;
 }
 
-// Uniform numbers for magnitude and angle.
+// Uniform numbers, from which magnitude and angle are computed.
 struct Parts {
   Array magnitude, turn;
 };
@@ -126,15 +126,15 @@ Array complex_uniform(const Array& key, Sizes shape, DType dtype) {
   return on_circle(numpy::sqrt(parts.magnitude), parts.turn, dtype);
 }
 
-// Normal, of magnitudes below two standard deviations.
+// Complex normal numbers with magnitude below two standard deviations.
 Array complex_truncated_normal(const Array& key, Sizes shape, DType dtype) {
   const Parts parts = parts_of(key, shape, dtype);
   const Array part = parts.magnitude * numpy::astype(std::expm1(-4.0), parts.magnitude.dtype());
   return on_circle(numpy::sqrt(-numpy::log1p(part)), parts.turn, dtype);
 }
 
-// The standard deviation of a normal number, and of the magnitude of a complex one, that is cut off
-// at two.
+// The standard deviation of a normal number truncated at two, and of a complex one whose magnitude
+// is truncated at two.
 constexpr double kCutOff = 0.87962566103423978, kComplexCutOff = 0.95311164380491208;
 
 Array draw_scaled(const Array& key, Sizes shape, DType dtype, const Array& scale, double n,
@@ -177,7 +177,7 @@ Array orthogonal_matrix(const Array& key, Sizes shape, const Array& scale, int64
       linalg::qr(random::normal(key, is_wide ? Shape{columns, rows} : Shape{rows, columns}, dtype),
                  /*full_matrices=*/false);
   const Array diagonal = numpy::diagonal(r);
-  // With these signs every such matrix is as likely.
+  // Correcting the signs makes the distribution uniform over orthonormal matrices.
   const Array signs = diagonal / numpy::astype(numpy::absolute(diagonal), q.dtype());
   Array matrix = q * numpy::expand_dims(signs, {0});
   if (is_wide) matrix = numpy::transpose(matrix);

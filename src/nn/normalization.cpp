@@ -18,21 +18,21 @@ Array lowest(const Array& x) {
   return numpy::astype(-std::numeric_limits<double>::infinity(), x.dtype());
 }
 
-// The largest element, through which no derivative goes; 0 for infinities.
+// The largest element as a constant, without derivative; 0 if it is infinite.
 Array finite_maximum(const Array& x, const std::vector<int64_t>& axes) {
   const Array largest =
       numpy::expand_dims(lax::stop_gradient(lax::reduce_max(numpy::real(x), axes)), axes);
   return numpy::where(numpy::isfinite(largest), largest, numpy::zeros({}, largest.dtype()));
 }
 
-// x as floats, of which those that do not count do not show.
+// x as floats; masked elements get the lowest value.
 Array counted_floats(const Array& x, const std::optional<Array>& where, std::string_view function) {
   const Array a = numpy::promote_inexact(x, function);
   return where ? numpy::where(*where, a, lowest(a)) : a;
 }
 
 struct Sums {
-  Array total, largest;  // sum(b exp(x - largest)), with the axes
+  Array total, largest;  // sum(b exp(x - largest)), with the axes kept
   std::vector<int64_t> axes;
 };
 Sums sums_of(const Array& x, const Axes& axes, const LogSumExpOptions& options) {

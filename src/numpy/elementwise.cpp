@@ -22,7 +22,7 @@
 namespace farcall::numpy {
 namespace {
 
-// Both strong, and of one shape.
+// Makes both operands strong and broadcasts them to one shape.
 std::pair<Array, Array> of_one_type(const std::pair<Array, Array>& operands) {
   const std::span<const int64_t> shapes[] = {operands.first.shape(), operands.second.shape()};
   const Shape shape = broadcast_shapes(shapes);
@@ -39,8 +39,8 @@ void refuse_complex(const Array& x, std::string_view function) {
                                dtype_name(x.dtype())));
 }
 
-// The greatest number of a dtype of floats. The bits of narrow ones are ordered: the last pattern
-// that stands for a number is it, or its negative.
+// The greatest finite number of a float dtype. The bit patterns of narrow floats are ordered, so it
+// is the last finite pattern, or its negative.
 double largest_number(DType dtype) {
   return detail::visit_dtype(dtype, [&](auto type) -> double {
     using T = decltype(type);
@@ -68,7 +68,7 @@ double power_of_ten(int64_t exponent) {
   return std::strtod(fmt::format("1e{}", exponent).c_str(), nullptr);
 }
 
-// By how many places each of the eight bits of a byte is moved.
+// The shift of each bit of a byte.
 Array bit_places(BitOrder order) {
   return order == BitOrder::kLittle ? Array::of<uint8_t>({0, 1, 2, 3, 4, 5, 6, 7})
                                     : Array::of<uint8_t>({7, 6, 5, 4, 3, 2, 1, 0});
@@ -87,7 +87,7 @@ Array round(const Array& x, int64_t decimals) {
                 "round: integers cannot be rounded to tens; divide them");
   }
   if (decimals == 0) return rint(x);
-  // Powers of ten leave the range of half precision early.
+  // Powers of ten overflow early in half precision.
   const bool is_narrow = byte_width(x.dtype()) < 4;
   const Array wide = is_narrow ? astype(x, DType::kFloat32) : x;
   const DType parts = real(wide).dtype();
@@ -146,7 +146,7 @@ Array heaviside(const Array& x_in, const Array& at_zero_in) {
 Array ldexp(const Array& x_in, const Array& exponent) {
   const Array x = promote_inexact(x_in, "ldexp");
   const Array power = astype(exponent, x.dtype());
-  // In two steps, so that neither leaves the range where the product does not.
+  // In two steps: one power of two might overflow or underflow where the product does not.
   const Array half = floor(power / 2);
   return x * exp2(half) * exp2(power - half);
 }
@@ -275,7 +275,7 @@ Array array_equiv(const Array& a, const Array& b) {
   return all(equal(a, b));
 }
 
-// ---- choosing ----
+// ---- selection ----
 
 Array nan_to_num(const Array& x, const NanReplacements& by) {
   if (!is_inexact(x)) return x;

@@ -27,7 +27,7 @@ const char* name_of(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-// A call of one of the functions.
+// The parameters of a call.
 struct Call {
   std::string_view function;
   Kind kind;
@@ -38,7 +38,7 @@ struct Call {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", call.function, why));
 }
 
-// Cut off, or with zeros behind, to this size along the axis.
+// Truncates or zero-pads x to this size along the axis.
 Array resized(const Array& x, int64_t axis, int64_t size) {
   const int64_t present = x.shape()[axis];
   if (present > size) {
@@ -52,7 +52,7 @@ Array resized(const Array& x, int64_t axis, int64_t size) {
   return pad(x, widths, Array(0));
 }
 
-// The real numbers or the complex ones that are transformed.
+// Converts the operand to the real or complex dtype that the transform takes.
 Array operand_of(const Call& call, const Array& a) {
   const Array x = promote_inexact(a, call.function);
   const size_t width = byte_width(x.dtype());
@@ -66,7 +66,7 @@ Array operand_of(const Call& call, const Array& a) {
   return astype(x, width == 8 ? DType::kFloat64 : DType::kFloat32);
 }
 
-// In the given order: the last one is another for real numbers.
+// The axes in the given order; for real transforms the last one is special.
 std::vector<int64_t> axes_of(const Call& call, const Array& x, const Sizes& s, const Axes& given) {
   const auto rank = static_cast<int64_t>(x.rank());
   std::vector<int64_t> axes;
@@ -80,7 +80,7 @@ std::vector<int64_t> axes_of(const Call& call, const Array& x, const Sizes& s, c
     }
     for (int64_t axis = rank - count; axis < rank; ++axis) axes.push_back(axis);
   }
-  normalize_axes(axes, x.rank(), call.function);  // raises for one that is named twice
+  normalize_axes(axes, x.rank(), call.function);  // raises for duplicates
   return axes;
 }
 
@@ -103,7 +103,7 @@ std::vector<int64_t> sizes_of(const Call& call, const Array& x, const Sizes& s,
   return sizes;
 }
 
-// The primitive divides inverses by the number of elements.
+// The primitive itself divides inverse transforms by the number of elements.
 Array scaled(const Call& call, const Array& x, const std::vector<int64_t>& sizes) {
   if (call.norm == Norm::kBackward) return x;
   double size = 1;
@@ -123,7 +123,7 @@ Array transform(const Call& call, const Array& a, const Sizes& s, const Axes& gi
     const bool is_half = call.kind == Kind::kIrfft && i + 1 == axes.size();
     x = resized(x, axes[i], is_half ? sizes[i] / 2 + 1 : sizes[i]);
   }
-  // The primitive works along the last dimensions.
+  // The primitive transforms the last dimensions.
   std::vector<int64_t> order;
   for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
     if (std::ranges::find(axes, axis) == axes.end()) order.push_back(axis);
@@ -144,7 +144,7 @@ Norm opposite(Norm norm) {
   return norm == Norm::kBackward ? Norm::kForward : Norm::kBackward;
 }
 
-// 0, 1, … below `size`.
+// 0, 1, …, size - 1.
 Array places(int64_t n, int64_t size, std::string_view function) {
   if (n < 0) {
     throw Error(ErrorCode::kInvalidArgument,

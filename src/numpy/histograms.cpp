@@ -20,7 +20,7 @@
 namespace farcall::numpy {
 namespace {
 
-// One more than the largest element, 0 where there are none.
+// The largest element plus one; 0 if there are no elements.
 int64_t known_length(const Array& x) {
   if (!x.has_known_values()) {
     throw ConcretizationError(
@@ -34,7 +34,7 @@ int64_t known_length(const Array& x) {
   return checked_sum(lax::convert_element_type(largest, DType::kInt64).item<int64_t>(), 1);
 }
 
-// The number of each value's bin, from 1; the last bin has its upper edge.
+// The bin number of each value, from 1. The last bin includes its upper edge.
 Array bin_of(const Array& values, const Array& edges) {
   const Array place = searchsorted(edges, values, /*after_equal=*/true);
   return where(equal(values, take(edges, {-1})), edges.shape()[0] - 1, place);
@@ -102,7 +102,7 @@ Histogram histogramdd(const Array& sample, std::span<const Bins> bins,
     shape.push_back(edges.back().shape()[0]);
   }
   const DType dtype = options.weights ? options.weights->dtype() : points.dtype();
-  // Bin 0 takes what lies below; what lies above is dropped.
+  // Bin 0 counts the values below the range; those above are dropped.
   Array counts = update(zeros(shape, dtype), places, options.weights.value_or(1), Update::kAdd,
                         {.mode = GatherScatterMode::kFillOrDrop});
   counts = take(counts, std::vector<Index>(rank, Slice{.start = 1}));

@@ -6,7 +6,7 @@
 
 namespace farcall::numpy {
 
-// Of floats or complex numbers.
+// True for floats and complex numbers.
 inline bool is_inexact(const Array& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
 
 }  // namespace farcall::numpy

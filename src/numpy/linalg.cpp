@@ -33,10 +33,10 @@ int64_t product_of(std::span<const int64_t> sizes) {
 
 Array row_of(const Array& x) { return take(x, {Ellipsis{}, NewAxis{}, Slice{}}); }
 
-// Of a Hermitian matrix: its eigenvectors and eigenvalues, the greatest modulus first.
+// The eigenvectors and eigenvalues of a Hermitian matrix, in descending order of modulus.
 strict::Eigh by_modulus(const Array& a, const SvdOptions& options) {
   const auto [v, w] = strict::eigh(a);
-  // Of the orthonormal matrix that sorts: row i of column j is 1 where j comes from i.
+  // The sorting permutation matrix: row i of column j is 1 if element j of the result comes from i.
   const Array order = argsort(absolute(w), -1, /*descending=*/true);
   const int64_t size = w.shape().back();
   const Array numbers = lax::iota(DType::kInt32, {size, 1}, 0);
@@ -46,7 +46,7 @@ strict::Eigh by_modulus(const Array& a, const SvdOptions& options) {
   return {matmul(v, astype(sorting, v.dtype())), values};
 }
 
-// Which residuals numpy leaves out depends on the rank.
+// The shape of numpy's residuals depends on the rank.
 bool is_full_rank(const Array& rank, int64_t size) {
   if (!rank.has_known_values()) {
     throw ConcretizationError(fmt::format(
@@ -57,8 +57,9 @@ bool is_full_rank(const Array& rank, int64_t size) {
   return (is_x64() ? rank.item<int64_t>() : rank.item<int32_t>()) >= size;
 }
 
-// The cheapest way to multiply matrices of which number i is sizes[i] by sizes[i + 1]: where parts
-// first … last are divided, by first and last. T. Cormen et al., Introduction to Algorithms, 15.2.
+// The cheapest order to multiply matrices, where number i is sizes[i] by sizes[i + 1]:
+// cuts[first][last] is where to divide the product of the matrices first … last. T. Cormen et al.,
+// Introduction to Algorithms, 15.2.
 std::vector<std::vector<size_t>> best_cuts(const std::vector<double>& sizes) {
   const size_t count = sizes.size() - 1;
   std::vector<std::vector<size_t>> cuts(count, std::vector<size_t>(count));
@@ -214,7 +215,7 @@ Array tensorsolve(const Array& a_in, const Array& b_in, ListOf<int64_t> axes) {
   return reshape(flat, shape);
 }
 
-// ---- numbers of a matrix ----
+// ---- scalars of a matrix ----
 
 Array det(const Array& a) { return strict::det(strong_inexact(a, "det")); }
 
@@ -263,7 +264,7 @@ Array matrix_power(const Array& a, int64_t n) {
 }
 
 Array multi_dot(ListOf<Array> arrays) {
-  constexpr size_t kMost = 1000;  // work grows with the third power
+  constexpr size_t kMost = 1000;  // the work is cubic in the number of matrices
   if (arrays.size() < 2 || arrays.size() > kMost) {
     invalid_argument(
         fmt::format("multi_dot: takes two arrays or more, up to {}, got {}", kMost, arrays.size()));

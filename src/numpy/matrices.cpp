@@ -32,7 +32,7 @@ Array integers(const std::vector<int64_t>& values) {
   return Array::of(std::span(narrow), std::span(&size, 1));
 }
 
-// Those that a row has from column `first(row)` up to `last(row)`, which lie inside.
+// The indices of the elements in columns first(row) to last(row) - 1, which must exist.
 template <class First, class Last>
 std::pair<Array, Array> places_between(int64_t rows, int64_t columns, First first, Last last,
                                        std::string_view function) {
@@ -77,7 +77,7 @@ Array tri(int64_t rows, std::optional<int64_t> columns, int64_t k, DType dtype) 
   return astype(column_minus_row(rows, columns.value_or(rows)) <= k, dtype);
 }
 
-// k is cut to what leaves a row or a column, so that nothing overflows.
+// k is clamped to the range in which it matters, so nothing overflows.
 std::pair<Array, Array> tril_indices(int64_t num_rows, int64_t k, std::optional<int64_t> wanted) {
   const int64_t rows = std::max<int64_t>(num_rows, 0);
   const int64_t columns = std::max<int64_t>(wanted.value_or(rows), 0);
@@ -111,7 +111,7 @@ Array diag(const Array& v, int64_t k) {
                                  shape_to_string(v.shape())));
   }
   const int64_t size = v.shape()[0] + std::abs(k);
-  // Each row holds the whole vector, moved to where its diagonal is.
+  // Each row holds the whole vector, shifted to the diagonal.
   const Array before = zeros({std::max<int64_t>(k, 0)}, v.dtype());
   const Array behind = zeros({std::max<int64_t>(-k, 0)}, v.dtype());
   return where(column_minus_row(size, size) == k, concatenate({before, v, behind}),
@@ -125,7 +125,7 @@ Array vander(const Array& x, std::optional<int64_t> wanted, bool increasing) {
         fmt::format("vander: x must be a vector, its shape is {}", shape_to_string(x.shape())));
   }
   const int64_t count = wanted.value_or(x.shape()[0]);
-  constexpr int64_t kMostColumns = int64_t{1} << 16;  // each is an operation of its own
+  constexpr int64_t kMostColumns = int64_t{1} << 16;  // each column is a separate operation
   if (count < 0 || count > kMostColumns) {
     invalid_argument(fmt::format("vander: N must lie in [0, {}], got {}", kMostColumns, count));
   }
@@ -184,7 +184,7 @@ Array indices(ListOf<int64_t> shape, std::optional<DType> dtype) {
 
 namespace {
 
-// A row for each variable.
+// Reshapes to one row per variable.
 Array observations(const Array& m, bool rowvar, const char* name) {
   const Array a = promote_inexact(m, "cov");
   if (a.rank() > 2) {

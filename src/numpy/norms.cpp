@@ -65,7 +65,7 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
   return keepdims ? result : squeeze(result, both);
 }
 
-// In the order in which they were given: rows come before columns.
+// The axes in the given order: rows come before columns.
 std::vector<int64_t> in_order(const Axes& axes, size_t rank) {
   if (!axes) return normalize_axes(axes, rank, "norm");
   normalize_axes(axes, rank, "norm");
@@ -90,7 +90,7 @@ Array vector_norm(const Array& x_in, const Axes& axes, bool keepdims, const Norm
   if (p == -kInfinity) return min(size, axes, keepdims);
   if (p == 0) return sum(astype(x != 0, size.dtype()), axes, keepdims);
   if (p == 1) return sum(size, axes, keepdims);
-  // A whole number is a chain of products.
+  // Powers with an integer exponent are computed by multiplication.
   const bool is_whole = p == std::trunc(p) && std::abs(p) < 1e9;
   const Array exponent = is_whole ? Array(static_cast<int64_t>(p)) : Array(p);
   return power(sum(power(size, exponent), axes, keepdims), 1 / p);

@@ -19,7 +19,7 @@
 namespace farcall::numpy {
 namespace {
 
-// The part of a dimension from `start` on, up to `stop`.
+// The part of dimension `axis` from `start` to `stop`.
 Array along(const Array& x, int64_t axis, const Slice& part) {
   std::vector<Index> index(axis, Slice{});
   index.emplace_back(part);
@@ -54,8 +54,8 @@ Array cumulative(Array (*function)(const Array&, std::optional<int64_t>, std::op
   return concatenate({full(shape, first, result.dtype()), result}, axis);
 }
 
-// A period, its half, and what is half a period down. Numbers are halved as numbers, so that they
-// take the dtype of the array that they meet.
+// A period, its half, and the negative of that. Host numbers are halved as numbers, so that the
+// results stay weakly typed.
 struct Halved {
   Array period, half, lowest;
 };
@@ -114,7 +114,7 @@ Array digitize(const Array& x, const Array& edges, bool right) {
   return where(rises, rising, count - turned);
 }
 
-// ---- sums and products of what came before ----
+// ---- running sums and products ----
 
 Array nancumsum(const Array& x, std::optional<int64_t> axis, std::optional<DType> dtype) {
   return cumsum(nans_as(x, 0), axis, dtype);
@@ -125,7 +125,7 @@ Array nancumprod(const Array& x, std::optional<int64_t> axis, std::optional<DTyp
 
 Array cumulative_sum(const Array& x, const CumulativeOptions& options) {
   CumulativeOptions in_sums = options;
-  // Unlike cumsum in the dtype of sums, as the array API has it.
+  // Unlike cumsum, uses the result dtype of sum, as the array API standard requires.
   if (!in_sums.dtype) in_sums.dtype = sum(zeros({0}, x.dtype())).dtype();
   return cumulative(cumsum, 0, x, in_sums, "cumulative_sum");
 }
@@ -195,7 +195,7 @@ Array unwrap(const Array& p_in, const UnwrapOptions& options) {
   const auto [period, half, lowest] = halved(options.period, stays_whole);
   Array inside = remainder(step + half, period) - half;
   if (!stays_whole || *whole_period % 2 == 0) {
-    // Half a period up stays half a period up.
+    // A step up of exactly half a period stays a step up.
     inside = where(logical_and(equal(inside, lowest), greater(step, 0)), half, inside);
   }
   const Array limit = options.discont.value_or(half);

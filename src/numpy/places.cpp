@@ -24,7 +24,7 @@
 namespace farcall::numpy {
 namespace {
 
-// Places below `size` as indices.
+// The places as an index array; int32 if `size` fits.
 Array index_array(std::span<const int64_t> places, int64_t size) {
   const auto count = static_cast<int64_t>(places.size());
   if (size > std::numeric_limits<int32_t>::max()) return Array::of(places, {&count, 1});
@@ -32,10 +32,10 @@ Array index_array(std::span<const int64_t> places, int64_t size) {
   return Array::of(std::span(narrow), {&count, 1});
 }
 
-// 0 up to before n, as indices.
+// The indices 0, …, n - 1.
 Array range(int64_t n) { return lax::iota(default_int(), {n}, 0); }
 
-// The elements of a vector, over and over.
+// The elements of a vector, repeated up to `count`.
 Array repeated_to(const Array& values, int64_t count) {
   const int64_t length = values.shape()[0];
   if (length == count) return values;
@@ -43,7 +43,7 @@ Array repeated_to(const Array& values, int64_t count) {
   return take(enough, {Slice{.stop = count}});
 }
 
-// Raises unless the values, on which `result` depends, are known.
+// Raises ConcretizationError unless the values of x, on which `result` depends, are known.
 void check_known(const Array& x, std::string_view function, std::string_view result,
                  std::string_view remedy) {
   if (x.has_known_values()) return;
@@ -52,7 +52,7 @@ void check_known(const Array& x, std::string_view function, std::string_view res
                   result, why_unknown(x), remedy, how_to_know(x)));
 }
 
-// The array and the axis, the flattened array where there is none.
+// The array and the axis; without an axis, the flattened array.
 struct Along {
   Array x;
   int64_t axis;
@@ -63,7 +63,7 @@ Along along(const Array& x, std::optional<int64_t> axis, std::string_view functi
   return {x, normalize_axis(*axis, x.rank(), function)};
 }
 
-// Indices moved inside, or checked.
+// Wraps or clamps the indices, or checks them.
 Array moved_inside(const Array& index, int64_t size, Outside outside, std::string_view function) {
   switch (outside) {
     case Outside::kWrap:
@@ -82,7 +82,7 @@ Array moved_inside(const Array& index, int64_t size, Outside outside, std::strin
   }
 }
 
-// Numbers from -size to limit - 1 as numbers from 0.
+// Converts numbers from -size to limit - 1 to nonnegative ones.
 std::vector<int64_t> from_front(std::span<const int64_t> numbers, int64_t size, int64_t limit,
                                 int64_t axis, std::string_view function) {
   std::vector<int64_t> result;
@@ -104,7 +104,7 @@ bool is_of_one_size(const Array& x) {
 
 }  // namespace
 
-// ---- elements that are chosen by what they are ----
+// ---- selection by value ----
 
 Array argwhere(const Array& x, const PlaceOptions& options) {
   std::vector<Array> fills = options.fill_values;
@@ -139,7 +139,7 @@ Array compress(const Array& condition, const Array& x_in, std::optional<int64_t>
                                    condition.size(), axis, length));
     }
   }
-  // Places beyond the end stand for the fill value.
+  // Index `length` is out of bounds and selects the fill value.
   const Array places =
       flatnonzero(take(condition, {Slice{.stop = length}}), {options.size, {Array(length)}});
   return take(x, places, axis, {.fill_value = options.fill_value});
@@ -340,7 +340,7 @@ Array insert(const Array& x_in, ListOf<int64_t> before_in, const Array& values,
   shape[axis] = count;
   const Array block = with_error_prefix(
       "insert: values", [&] { return astype(broadcast_to(values, shape), x.dtype()); });
-  // The values for one place keep their order.
+  // Values for the same index keep their order.
   std::vector<int64_t> order(before.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int64_t i) { return before[i]; });
@@ -358,7 +358,8 @@ Array insert(const Array& x_in, ListOf<int64_t> before_in, const Array& values,
 Array insert_block(const Array& x_in, int64_t before, const Array& values_in,
                    std::optional<int64_t> axis_in) {
   const auto [x, axis] = along(x_in, axis_in, "insert");
-  // The first dimension of the values is the one along the axis; those that are missing come first.
+  // The first dimension of the values is the one along the axis; missing dimensions are added
+  // before it.
   Shape shape(x.rank() - std::min(values_in.rank(), x.rank()), 1);
   shape.insert(shape.end(), values_in.shape().begin(), values_in.shape().end());
   if (shape.size() > x.rank()) {

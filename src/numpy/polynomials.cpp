@@ -42,7 +42,7 @@ Array padded(const Array& x, int64_t before, int64_t behind) {
   return pad(x, PadWidths{{before, behind}}, Array(0));
 }
 
-// With zeros in front, to the length of the longer one.
+// Pads the shorter operand with leading zeros.
 std::pair<Array, Array> of_one_length(const Array& a, const Array& b) {
   const int64_t size = std::max(a.shape()[0], b.shape()[0]);
   return {padded(a, size - a.shape()[0], 0), padded(b, size - b.shape()[0], 0)};
@@ -53,7 +53,7 @@ Array powers(int64_t size) {
   return astype(size - lax::iota(DType::kInt32, {size}, 0), DType::kFloat32);
 }
 
-// Whether each coefficient is other than zero.
+// For each coefficient, whether it is nonzero.
 std::vector<bool> known_nonzeros(const Array& p, const char* function) {
   if (!p.has_known_values()) {
     throw ConcretizationError(
@@ -67,7 +67,7 @@ std::vector<bool> known_nonzeros(const Array& p, const char* function) {
   return {values.begin(), values.end()};
 }
 
-// Without zeros in front; 0 stays.
+// Removes leading zeros; a zero polynomial keeps one coefficient.
 Array without_leading_zeros(const Array& p, const char* function) {
   const std::vector<bool> flags = known_nonzeros(p, function);
   const auto first = std::ranges::find(flags, true) - flags.begin();

@@ -18,17 +18,17 @@
 namespace farcall::numpy {
 namespace {
 
-// A product of operands that are widened to the preferred dtype, in that dtype.
+// Widens the operands to the preferred dtype and returns their product in it.
 Array in_preferred(std::optional<DType> preferred, const Array& x, const Array& y,
                    Array (*product)(const Array&, const Array&)) {
   if (!preferred) return product(x, y);
   return astype(product(widened(x, *preferred), widened(y, *preferred)), *preferred);
 }
 
-// The ith element along the last dimension.
+// Element i of the last dimension.
 Array last_element(const Array& x, int64_t i) { return take(x, {Ellipsis{}, i}); }
 
-// The sums of products of two vectors, the second one moving along the first.
+// The sums of products of two vectors, with the second one shifted along the first.
 Array slide(const Array& x, const Array& y, ConvolveMode mode, const char* function) {
   const int64_t width = y.shape()[0];
   std::pair<int64_t, int64_t> pads = {0, 0};

@@ -57,7 +57,7 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
   }
   const Array a = options.where ? where(*options.where, x, astype(*options.initial, x.dtype())) : x;
   const std::vector<int64_t> kept = normalize_axes(axes, a.rank(), which.name);
-  // The primitive, unlike the function, has a value for no elements at all.
+  // The primitive, unlike which.function, also reduces zero elements.
   Array result = which.primitive(a, kept);
   if (options.keepdims) result = expand_dims(result, kept);
   return which.combine(result, astype(*options.initial, result.dtype()));
@@ -65,7 +65,7 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
 
 // ---- NaNs
 
-// x with `value` in the place of NaNs.
+// x with NaNs replaced by `value`.
 Array without_nans(const Array& x, double value) {
   return is_inexact(x) ? where(isnan(x), astype(value, x.dtype()), x) : x;
 }
@@ -74,7 +74,7 @@ Array nan_extreme(const Extreme& which, double worst, const Array& x, const Axes
                   const ExtremeOptions& options) {
   Array result = extreme(which, without_nans(x, worst), axes, options);
   if (options.initial || !is_floating(x.dtype())) return result;
-  // Nothing but NaNs has no extreme.
+  // NaN if all elements are NaN.
   return where(all(isnan(x), axes, options.keepdims), std::numeric_limits<double>::quiet_NaN(),
                result);
 }

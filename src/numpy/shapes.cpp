@@ -12,7 +12,7 @@
 namespace farcall::numpy {
 namespace {
 
-// Distinct axes, counted from the first, in the order in which they were given.
+// Normalised, distinct axes in the given order.
 std::vector<int64_t> distinct_axes(ListOf<int64_t> axes, size_t rank, const char* function) {
   normalize_axes(std::vector<int64_t>(axes.begin(), axes.end()), rank, function);
   std::vector<int64_t> result;
@@ -82,7 +82,7 @@ Array rot90(const Array& x, int64_t k, std::pair<int64_t, int64_t> axes) {
   }
 }
 
-// ---- putting together ----
+// ---- joining ----
 
 Array concatenate(ListOf<Array> arrays, std::optional<int64_t> axis, std::optional<DType> dtype) {
   if (axis) return in_dtype_of(concatenate(arrays, *axis), dtype);
@@ -122,7 +122,7 @@ Array atleast_3d(const Array& x) {
   return x.rank() == 2 ? expand_dims(x, {2}) : reshape(x, {1, -1, 1});
 }
 
-// ---- taking apart ----
+// ---- splitting ----
 
 std::vector<Array> array_split(const Array& x, int64_t sections, int64_t axis) {
   if (sections < 1) {

@@ -14,7 +14,7 @@
 namespace farcall::numpy {
 namespace {
 
-// 0, 1, …, and the last of them, 1 where that would be 0.
+// The positions 0, 1, … and the last position, which is at least 1.
 struct Places {
   explicit Places(int64_t size)
       : each(lax::iota(default_float(), {std::max<int64_t>(size, 0)}, 0)),
@@ -24,7 +24,7 @@ struct Places {
 };
 Array of_one_point() { return ones({1}, default_float()); }
 
-// The sum of cosines of 0, 1, … periods with these weights; 1 for one point.
+// A constant plus cosines of 1, 2, … periods with these weights; 1 for a single point.
 Array cosines(int64_t size, double constant, std::initializer_list<double> weights) {
   if (size == 1) return of_one_point();
   const Places places(size);

@@ -30,7 +30,8 @@ struct AcceptedCount {
 };
 FARCALL_TREE(AcceptedCount, count, is_accepted, key);
 
-// How many geometric samples add up to no more than n: those are the successes. For few of them.
+// For few successes: sums geometric samples until they exceed n; their number is the number of
+// successes.
 Array binomial_by_sums(const Array& key, const Array& n, const Array& p) {
   const Array log_failure = lax::log1p(lax::neg(p));
   const auto goes_on = [&](const Trials& now) { return lax::le(now.sum, n); };
@@ -46,7 +47,7 @@ Array binomial_by_sums(const Array& key, const Array& n, const Array& p) {
   return last.count - 1.0;
 }
 
-// log(k!) less Stirling's approximation of it.
+// log(k!) minus its Stirling approximation.
 Array stirling_tail(const Array& k) {
   constexpr std::array<double, 10> kFirst = {
       0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
@@ -55,7 +56,7 @@ Array stirling_tail(const Array& k) {
   const Array small = numpy::clip(k, 0.0, 9.0);
   const Array above = (small + 1.0) * (small + 1.0);
   Array found = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / above) / above) / (small + 1.0);
-  // A table of numbers of the dtype, in which the position is looked up.
+  // A lookup table in the dtype of k.
   const Array table = in_dtype(
       Array::of(std::span<const double>(kFirst), std::array{std::ssize(kFirst)}), k.dtype());
   const Array position = lax::convert_element_type(lax::floor(small), DType::kInt32);
@@ -96,7 +97,8 @@ Array binomial_by_rejection(const Array& key, const Array& n, const Array& p) {
       .count;
 }
 
-// Both ways for all elements, each with parameters that suit it, of the smaller of p and 1 - p.
+// Runs both algorithms for all elements, each with parameters that it can handle, for the smaller
+// of p and 1 - p.
 Array binomial_samples(const Array& key, const Array& n, const Array& p, DType dtype) {
   const Array is_small = p < 0.5;
   const Array q = numpy::where(is_small, p, 1.0 - p);
@@ -135,7 +137,7 @@ Array binomial(const Array& key, const Array& n, const Array& p, const OptionalS
   return binomial_of(typed, in_shape(count, size), in_shape(chance, size), dtype);
 }
 
-// One outcome after the other: of the trials that are left, a binomial number.
+// One outcome after the other: a binomial sample of the remaining trials.
 Array multinomial(const Array& key, const Array& n, const Array& p, const OptionalShape& shape,
                   DType dtype, int64_t unroll) {
   const Array typed = one_key("multinomial", key);

@@ -1,4 +1,4 @@
-// Samples that follow from uniform ones by a formula.
+// Distributions that are sampled by a formula from uniform samples.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -21,10 +21,11 @@ double epsilon(const FloatForm& form) { return std::ldexp(1.0, -form.mantissa); 
 
 Array word(uint32_t value) { return Array::scalar(value); }
 
-// -log(-log(x)), the inverse of the distribution function of gumbel; -log1p(-x) is -log(1 - x).
+// -log(-log(x)), the inverse distribution function of gumbel. The argument is log(x); pass
+// log1p(-x) to get the function of 1 - x.
 Array twice_log(const Array& log_x) { return lax::neg(lax::log(lax::neg(log_x))); }
 
-// A fixed-point number below 1 of 64 bits, its high word first, as a float32 rounded down.
+// Converts a 64-bit fixed-point number below 1, given as two words, to float32, rounding down.
 Array fixed_point(const Array& high, const Array& low) {
   using namespace lax;
   const Array zeros_high = clz(high), zeros_low = clz(low);
@@ -39,7 +40,7 @@ Array fixed_point(const Array& high, const Array& low) {
   return bitcast_convert_type(bitwise_or(exponent, mantissa), DType::kFloat32);
 }
 
-// Of 64 random bits: x where it is small, and 1 - x where that is.
+// From 64 random bits: uses x where it is small, and 1 - x where that is small.
 Array precise_gumbel(const Array& key, std::span<const int64_t> shape) {
   using namespace lax;
   const Array both = random_bits(key, 32, joined({{2}}, shape));
@@ -127,7 +128,7 @@ Array rayleigh(const Array& key, const Array& scale, const OptionalShape& shape,
 }
 
 // J. Michael, W. Schucany and R. Haas, "Generating random variates using transformations with
-// multiple roots" (The American Statistician, 1976), of scale 1.
+// multiple roots" (The American Statistician, 1976), with scale 1.
 Array wald(const Array& key, const Array& mean, const OptionalShape& shape, DType dtype) {
   const Array typed = one_key("wald", key);
   check_float("wald", dtype);

@@ -24,8 +24,8 @@ struct Accepted {
 };
 FARCALL_TREE(Accepted, count, is_accepted, key);
 
-// D. Knuth, The Art of Computer Programming, volume 2, section 3.4.1: how many uniform samples have
-// a product above exp(-lam). For small lam.
+// D. Knuth, The Art of Computer Programming, volume 2, section 3.4.1: the number of uniform samples
+// whose product stays above exp(-lam). For small lam.
 Array poisson_by_products(const Array& key, const Array& lam, DType dtype) {
   const Array one = scalar_of(dtype, 1), least = lax::neg(lam);
   const auto goes_on = [&](const Product& now) { return lax::gt(now.log_product, least); };
@@ -69,7 +69,7 @@ Array poisson_by_rejection(const Array& key, const Array& lam, DType dtype) {
   return lax::convert_element_type(last.count, dtype);
 }
 
-// Both ways for all elements, each with parameters that suit it.
+// Runs both algorithms for all elements, each with parameters that it can handle.
 Array poisson_samples(const Array& key, const Array& lam, DType dtype) {
   const Array is_small = numpy::isnan(lam) | (lam < 10.0);
   const Array small = poisson_by_products(key, numpy::where(is_small, lam, 0.0), dtype);

@@ -1,4 +1,5 @@
-// Gamma samples by rejection, with the derivative by their parameter, and what is made of them.
+// Gamma samples by rejection, their derivative with respect to the parameter, and distributions
+// based on them.
 #include <cmath>
 #include <tuple>
 
@@ -44,12 +45,12 @@ Normal positive_normal(const Array& key, const Array& c) {
 }
 
 // G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (ACM Transactions on
-// Mathematical Software, 2000). Gives the v of d v, for a parameter of at least 1.
+// Mathematical Software, 2000). Returns v, where the sample is d v, for a parameter of at least 1.
 Array accepted(const Array& key, const Array& d, const Array& c) {
   using namespace lax;
   const DType dtype = d.dtype();
   const Array zero = scalar_of(dtype, 0), one = scalar_of(dtype, 1);
-  // Of u = 2, which no squeeze accepts.
+  // u = 2 is always rejected.
   const Proposal init{key, zero, one, scalar_of(dtype, 2)};
   const auto is_rejected = [&](const Proposal& p) {
     const Array squeeze = sub(one, mul(scalar_of(dtype, 0.0331), mul(p.x_squared, p.x_squared)));
@@ -65,7 +66,7 @@ Array accepted(const Array& key, const Array& d, const Array& c) {
   return lax::while_loop(is_rejected, propose, init).v;
 }
 
-// Parameters below 1 are raised by 1; Gamma(a) is Gamma(a + 1) U^(1 / a).
+// Parameters below 1 are increased by 1: Gamma(a) has the distribution of Gamma(a + 1) U^(1 / a).
 Array gamma_sample(const Array& key, const Array& a, bool is_log) {
   using namespace lax;
   const DType dtype = a.dtype();
@@ -84,7 +85,7 @@ Array gamma_sample(const Array& key, const Array& a, bool is_log) {
   return mul(mul(d, v), choose(is_large, one, pow(u, div(one, a))));
 }
 
-// A key for each element.
+// Uses one key per element.
 Array gamma_samples(const Array& key, const Array& a, bool is_log) {
   static const auto sample = jit(
       [](const Array& key, const Array& a, bool is_log) {
@@ -100,7 +101,8 @@ Array gamma_samples(const Array& key, const Array& a, bool is_log) {
   return sample(key, a, is_log);
 }
 
-// The derivative of a sample by `a`, implicitly: the distribution function keeps its value.
+// The derivative of a sample with respect to `a`, by implicit differentiation at a constant value
+// of the distribution function.
 Array slope_of(const Array& sample, const Array& a, bool is_log) {
   if (!is_log) return lax::random_gamma_grad(a, sample);
   const DType dtype = a.dtype();
@@ -147,7 +149,7 @@ Array loggamma(const Array& key, const Array& a, const OptionalShape& shape, DTy
   return checked_samples("loggamma", key, a, shape, dtype, /*is_log=*/true);
 }
 
-// x / (x + y) of gamma samples x and y, scaled so that the greater is 1.
+// x / (x + y) of gamma samples x and y, scaled so that the larger one is 1.
 Array beta(const Array& key, const Array& a, const Array& b, const OptionalShape& shape,
            DType dtype) {
   const Array typed = one_key("beta", key);

@@ -1,4 +1,4 @@
-// Making keys, and making keys of keys.
+// Creating keys, and deriving keys from keys.
 #include <fmt/format.h>
 
 #include <farcall/ops/lax.h>
@@ -35,7 +35,8 @@ Array words_of_seed(std::string_view function, const Array& seed) {
   return numpy::stack({high, in_dtype(whole, DType::kUInt32)});
 }
 
-// Programs get the key of a known seed, and not its computation.
+// If the seed is known, evaluates at once, so that recorded programs contain the key and not its
+// computation.
 template <class F>
 Array at_once_if_known(const Array& seed, F make) {
   if (!seed.is_concrete()) return make();

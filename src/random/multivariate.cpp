@@ -12,7 +12,7 @@
 namespace farcall::random {
 namespace {
 
-// A matrix whose product with its adjoint is the covariance.
+// A matrix F with F F^H = covariance.
 Array factor(const Array& covariance, std::string_view method) {
   const auto scaled = [](const Array& vectors, const Array& squares) {
     return vectors * numpy::expand_dims(lax::sqrt(squares), {-2});
@@ -84,7 +84,7 @@ Array ball(const Array& key, int64_t d, const Array& p, ListOf<int64_t> shape, D
 }
 
 // F. Mezzadri, "How to generate random matrices from the classical compact groups" (Notices of the
-// AMS, 2007): the orthogonal factor of a normal matrix, its signs made unique.
+// AMS, 2007): the orthogonal factor of a normal matrix, with normalised signs.
 Array orthogonal(const Array& key, int64_t n, ListOf<int64_t> shape, DType dtype,
                  std::optional<int64_t> m) {
   const Array typed = one_key("orthogonal", key);

@@ -1,4 +1,4 @@
-// Normal samples and what is made of them.
+// Normal samples and distributions based on them.
 #include <cmath>
 #include <numbers>
 
@@ -14,7 +14,7 @@
 namespace farcall::random {
 namespace {
 
-// By the inverse of the distribution function, of uniform samples in (-1, 1).
+// The inverse distribution function of uniform samples in (-1, 1).
 Array real_samples(const Array& key, std::span<const int64_t> shape, DType dtype) {
   const int digits = float_form("normal", dtype).mantissa;
   const double above_minus_one = -1 + std::ldexp(1.0, -digits - 1);
@@ -48,7 +48,7 @@ Array truncated_normal(const Array& key, const Array& lower, const Array& upper,
   const Array sqrt2 = scalar_of(dtype, std::numbers::sqrt2);
   const Array u =
       uniform(typed, size, dtype, lax::erf(lax::div(low, sqrt2)), lax::erf(lax::div(high, sqrt2)));
-  // Rounding must not bring a sample to the bounds or past them.
+  // Rounding must not move a sample to a bound or beyond it.
   const Array infinity = scalar_of(dtype, std::numeric_limits<double>::infinity());
   return numpy::clip(lax::mul(sqrt2, lax::erf_inv(u)),
                      lax::nextafter(lax::stop_gradient(low), infinity),

@@ -1,6 +1,6 @@
-// The primitives on keys. A key is a pair of 32-bit words; all that is drawn from it is the hash
-// threefry2x32 of it and of a counter, so that every element depends on the key and on its place
-// alone.
+// The primitives on keys. A key is a pair of 32-bit words. All random bits are the hash
+// threefry2x32 of the key and a counter, so each element depends only on the key and on its
+// position.
 #include "random/primitives.h"
 
 #include <array>
@@ -101,7 +101,7 @@ std::vector<ShapeDtype> threefry_rule(std::span<const ShapeDtype> inputs, const 
   return {result, result};
 }
 
-// Twenty rounds of an addition, a rotation and an exclusive or, and the additions of the key.
+// 20 rounds of an addition, a rotation and an exclusive or, plus the additions of the key.
 int64_t hash_flops(std::span<const ShapeDtype>, std::span<const ShapeDtype> outputs,
                    const Params*) {
   constexpr int64_t kOperations = 75;

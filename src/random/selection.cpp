@@ -27,8 +27,8 @@ int64_t count_of(std::span<const int64_t> shape) {
   return count;
 }
 
-// Sorted by random words, so often that no two elements have had the same words each time, which
-// has odds of 1 to size^3 or more.
+// Sorts by random words. The number of rounds makes it unlikely (at most 1 in size^3) that two
+// elements draw the same words in all rounds.
 Array shuffled(const Array& given, const Array& given_x, int64_t axis) {
   Array key = given, x = given_x;
   const double words = std::log(static_cast<double>(std::max<int64_t>(1, x.size()))) /
@@ -43,7 +43,7 @@ Array shuffled(const Array& given, const Array& given_x, int64_t axis) {
 
 Array counted(int64_t size, DType dtype) { return lax::iota(dtype, {size}, 0); }
 
-// For each of `wanted`, how many elements of the sorted `values` are less: bit by bit.
+// For each of `wanted`, the number of smaller elements in the sorted `values`, by binary search.
 Array places_among(const Array& values, const Array& wanted) {
   const auto word = [](int64_t value) { return Array::scalar(static_cast<int32_t>(value)); };
   const int64_t size = values.size();
@@ -67,7 +67,7 @@ void check_size(const ChoiceOptions& options, int64_t draws, int64_t entries) {
   }
 }
 
-// The positions of the draws, with probabilities.
+// The indices that choice draws with probabilities p.
 Array weighted_places(const Array& key, const Array& p, std::span<const int64_t> shape,
                       int64_t entries, const ChoiceOptions& options) {
   const Array chances = as_float("choice", p);
@@ -84,13 +84,13 @@ Array weighted_places(const Array& key, const Array& p, std::span<const int64_t>
     const Array one = scalar_of(dtype, 1);
     return places_among(sums, lax::mul(total, lax::sub(one, unit_interval(key, shape, dtype))));
   }
-  // T. Vieira, "Gumbel-max trick and weighted reservoir sampling" (2014): the first of perturbed
+  // T. Vieira, "Gumbel-max trick and weighted reservoir sampling" (2014): the largest perturbed
   // logarithms.
   const Array perturbed = lax::add(gumbel(key, {entries}, dtype, options.mode), lax::log(chances));
   return numpy::reshape(lax::top_k(perturbed, count_of(shape), 0).indices, shape);
 }
 
-// The positions of the draws.
+// The indices that choice draws.
 Array places(const Array& key, std::span<const int64_t> shape, int64_t entries,
              const ChoiceOptions& options) {
   if (options.p) {
@@ -158,7 +158,7 @@ Array choice(const Array& key, const Array& a, ListOf<int64_t> shape,
 
 namespace {
 
-// Positions of the largest perturbed logits, without replacement.
+// The indices of the largest perturbed logits: draws without replacement.
 Array distinct_categories(const Array& key, const Array& logits, int64_t axis,
                           std::span<const int64_t> shape, int64_t draws,
                           const CategoricalOptions& options) {

@@ -1,5 +1,5 @@
-// Bits and uniform samples, of floats and of integers, and what follows from one uniform sample
-// and is no number.
+// Random bits, uniform floats and integers, and non-numeric samples derived from one uniform
+// sample.
 #include "random/uniform.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ DType unsigned_dtype(int bits) {
                       : DType::kUInt64;
 }
 
-// Whether x is this number, and no array that happens to hold it.
+// True if x is this number of the host language, not an array with that value.
 bool is_number(const Array& x, double value) {
   const auto* scalar = dynamic_cast<const ScalarNode*>(&x.node());
   if (!scalar) return false;
@@ -51,14 +51,14 @@ Limits limits_of(DType dtype) {
   return {-static_cast<int64_t>(highest) - 1, highest};
 }
 
-// The integer of a dtype that has these low bits.
+// An integer of `dtype` with these low bits.
 Array integer(DType dtype, uint64_t value) {
   const Array whole = Array::scalar(value);
   InterpreterScope scope(evaluator());
   return lax::convert_element_type(whole, dtype);
 }
 
-// The bound of a range of integers, in `dtype` and moved into its range.
+// A bound of an integer range, clamped to the range of `dtype` and converted.
 Array clipped(const Array& bound, DType dtype) {
   const Limits from = limits_of(bound.dtype()), to = limits_of(dtype);
   const int64_t lowest = std::max(from.lowest, to.lowest);
@@ -83,8 +83,8 @@ Array broadcast(const Array& x, std::span<const int64_t> shape) {
   return x.rank() == 0 ? x : in_shape(x, shape);
 }
 
-// Numbers of 32 or 64 bits below `span`, which is 0 for 2 to the power of them. What is drawn has
-// twice as many bits, h 2^n + l, so that the remainder is nearly uniform.
+// Numbers of n = 32 or 64 bits below `span`, where 0 means 2^n. Draws 2 n bits, h 2^n + l, so that
+// the remainder is nearly uniform.
 Array below(const Array& key, std::span<const int64_t> shape, const Array& span) {
   const int bits = dtype_info(span.dtype()).bits;
   const Array high = random_bits(subkey(key, 0), bits, shape);
@@ -101,7 +101,7 @@ Array unit_interval(const Array& key, std::span<const int64_t> shape, DType dtyp
   const FloatForm form = float_form("uniform", dtype);
   const int drawn = form.mantissa < 8 ? 8 : form.bits;
   const DType words = unsigned_dtype(form.bits);
-  // The bits of a mantissa under the exponent of 1, so that the number lies in [1, 2).
+  // Random mantissa bits with the exponent of 1 give a number in [1, 2).
   const Array bits = lax::convert_element_type(random_bits(key, drawn, shape), words);
   const Array mantissa =
       lax::shift_right_logical(bits, integer(words, static_cast<uint64_t>(drawn - form.mantissa)));
@@ -155,7 +155,7 @@ Array randint(const Array& key, ListOf<int64_t> shape, const Array& minval, cons
   }
   const Shape size =
       common_shape("randint", Shape(shape.begin(), shape.end()), {minval.shape(), maxval.shape()});
-  // Narrow integers are drawn in 32 bits: the remainder of fewer would be biased.
+  // Narrow integers are drawn with 32 bits: remainders of fewer bits would be biased.
   const bool is_narrow = dtype_info(dtype).bits < 32;
   const DType drawn = is_narrow ? DType::kInt32 : dtype;
   Array low = whole(minval), high = whole(maxval);

@@ -1,4 +1,4 @@
-// Uniform samples for the functions of this layer, which have checked their arguments.
+// Uniform samples for the functions of this folder; callers have checked the arguments.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace farcall::random {
 
-// In [0, 1), of a float that float_form knows.
+// In [0, 1), of a dtype that float_form accepts.
 Array unit_interval(const Array& key, std::span<const int64_t> shape, DType dtype);
-// In [low, high), two scalars of that dtype.
+// In [low, high).
 Array between(const Array& key, std::span<const int64_t> shape, DType dtype, double low,
               double high);
 // -log(1 - u).

@@ -30,7 +30,7 @@ using numpy::linalg::strong_inexact;
 using strict::columns;
 using strict::rows;
 
-// One or more right-hand sides, the leading dimensions of both broadcast.
+// Solves for one or more right-hand sides; the leading dimensions of both are broadcast.
 Array solve_triangle(const Array& a, const Array& b, strict::TriangularOptions options,
                      const char* function) {
   if (b.rank() == 1) {
@@ -54,7 +54,8 @@ Array solve_triangle(const Array& a, const Array& b, strict::TriangularOptions o
 }
 
 // N. Higham, The scaling and squaring method for the matrix exponential revisited, 2005: the
-// coefficients of Padé's approximants of degree 7 and 13, and up to which norm they are exact.
+// coefficients of the Padé approximants of degree 7 and 13, and the norms up to which they are
+// accurate.
 constexpr int64_t kSinglePade[] = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
 constexpr double kSingleNorm = 3.925724783138660;
 constexpr int64_t kDoublePade[] = {64764752532480000,
@@ -163,7 +164,7 @@ Array expm(const Array& a_in, const ExpmOptions& options) {
                                 : pade(a, kSinglePade, options.upper_triangular);
   const auto square = [&](std::span<const Array> carry, std::span<const Array> x) {
     const Array is_wanted = numpy::less(x[0], squarings);
-    // What is not wanted is not squared either, as it could overflow.
+    // Finished matrices are replaced by 0 before squaring, since their squares could overflow.
     const Array factor = numpy::where(is_wanted, carry[0], 0);
     return lax::LoopResults{{numpy::where(is_wanted, matmul(factor, factor), carry[0])}, {}};
   };

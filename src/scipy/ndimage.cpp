@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kModes[] = {"constant", "nearest", "wrap", "mirror", "reflect"};
 
-// An index brought into [0, size).
+// Maps an index into [0, size) as `mode` says.
 Array brought_inside(const Array& index, int64_t size, std::string_view mode) {
   if (mode == "nearest" || mode == "constant") return numpy::clip(index, 0, size - 1);
   if (mode == "wrap") return numpy::remainder(index, size);
@@ -26,7 +26,7 @@ Array brought_inside(const Array& index, int64_t size, std::string_view mode) {
     const int64_t period = std::max<int64_t>(2 * (size - 1), 1);
     return numpy::absolute(numpy::remainder(index + (size - 1), period) - (size - 1));
   }
-  // The elements at the edges come twice.
+  // "reflect" repeats the elements at the edges.
   const Array at = numpy::remainder(index, 2 * size);
   return numpy::minimum(at, 2 * size - 1 - at);
 }
@@ -38,7 +38,7 @@ struct Neighbour {
 
 std::vector<Neighbour> neighbours_of(const Array& place, int64_t order) {
   if (order == 0) {
-    // Halves go up, so that every element has a place of its own size.
+    // Rounds halves up, so that every element covers an interval of equal size.
     return {{numpy::astype(numpy::floor(place + 0.5), DType::kInt32), {}}};
   }
   const Array low = numpy::floor(place), up = place - low;
@@ -46,7 +46,7 @@ std::vector<Neighbour> neighbours_of(const Array& place, int64_t order) {
   return {{index, 1 - up}, {index + 1, up}};
 }
 
-// The value at one corner of the cell around each place.
+// The value at one corner of the cell around each position.
 Array corner(const Array& input, const std::vector<const Neighbour*>& at, std::string_view mode,
              const Array& cval) {
   std::vector<numpy::Index> inside;
@@ -89,7 +89,7 @@ Array map_coordinates(const Array& input, ListOf<Array> coordinates, int64_t ord
   for (const Array& places : coordinates) {
     neighbours.push_back(neighbours_of(numpy::promote_inexact(places, "map_coordinates"), order));
   }
-  // All corners, those of the last dimension next to each other.
+  // Visits all corners; the last dimension varies fastest.
   std::optional<Array> total;
   const size_t num_corners = order == 0 ? 1 : size_t{1} << neighbours.size();
   for (size_t which = 0; which < num_corners; ++which) {

@@ -18,7 +18,7 @@
 namespace farcall::signal {
 namespace {
 
-// Both signals in one float or complex dtype.
+// Promotes both signals to one float or complex dtype.
 std::pair<Array, Array> signals(const Array& x, const Array& y, const char* function) {
   if (x.rank() != y.rank()) {
     invalid_argument(fmt::format("{}: in1 and in2 must have one rank, got {} and {}", function,
@@ -39,7 +39,7 @@ bool is_smaller_somewhere(const Array& x, const Array& y) {
       function, shape_to_string(x.shape()), shape_to_string(y.shape())));
 }
 
-// With `is_late`, "same" begins later by one where the size of y is even.
+// With `is_late`, the kSame result starts one element later along dimensions where y has even size.
 Array slide_over(Array x, Array y, Mode mode, const char* function, bool is_late = false) {
   if (x.size() == 0 || y.size() == 0) {
     invalid_argument(fmt::format("{}: inputs must not be empty, got {} and {}", function,
@@ -72,7 +72,7 @@ void check_planes(const Array& x, const char* function) {
   invalid_argument(fmt::format("{}: inputs must have two dimensions, got {}", function, x.rank()));
 }
 
-// The axes in the order in which they were given, all where none are.
+// The axes in the given order; by default all.
 std::vector<int64_t> axes_in_order(const numpy::Axes& axes, size_t rank, const char* function) {
   std::vector<int64_t> result = numpy::normalize_axes(axes, rank, function);
   if (!axes) return result;
@@ -81,7 +81,7 @@ std::vector<int64_t> axes_in_order(const numpy::Axes& axes, size_t rank, const c
   return result;
 }
 
-// A piece less the line of least squares, along its last dimension.
+// Subtracts the least-squares line along the last dimension.
 Array without_line(const Array& part) {
   const int64_t size = part.shape().back();
   Array place = numpy::astype(lax::iota(DType::kInt32, {size}, 0), part.dtype());

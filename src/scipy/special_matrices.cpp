@@ -28,7 +28,7 @@ namespace np = numpy;
 
 Array rows_from_second(const Array& x) { return np::take(x, {np::Slice{.start = 1}}); }
 
-// The row and the column of each element.
+// The row and the column number of each element.
 Array row_numbers(int64_t rows, int64_t columns) {
   return lax::iota(DType::kInt32, {rows, columns}, 0);
 }

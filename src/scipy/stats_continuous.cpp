@@ -1,4 +1,4 @@
-// Distributions of real numbers.
+// Continuous distributions.
 #include <cmath>
 #include <numbers>
 #include <tuple>

@@ -1,4 +1,4 @@
-// Distributions of whole numbers.
+// Discrete distributions.
 #include <cmath>
 #include <numbers>
 

@@ -24,7 +24,7 @@ using np::Slice;
 Array from_second(const Array& x) { return np::take(x, {Ellipsis(), Slice{.start = 1}}); }
 Array but_last(const Array& x) { return np::take(x, {Ellipsis(), Slice{.stop = -1}}); }
 
-// One value in front of, or behind, each line.
+// One value to put before or after each line.
 Array edge(const Array& x, bool value) {
   Shape shape(x.shape().begin(), x.shape().end());
   shape.back() = 1;
@@ -35,7 +35,7 @@ Array places(const Array& x) {
   return lax::iota(DType::kInt32, x.shape(), static_cast<int64_t>(x.rank()) - 1);
 }
 
-// x with the axis as its last dimension; flat without an axis.
+// x with the axis moved to the end; without an axis, flattened.
 struct Lines {
   Array x;
   int64_t axis;
@@ -57,7 +57,7 @@ Mode mode(const Array& x, std::optional<int64_t> axis, bool keepdims) {
     found.mode = np::full(shape, kNan, np::promote_inexact(last, "mode").dtype());
     found.count = np::zeros(shape, found.mode.dtype());
   } else {
-    // In order, a value begins where it differs from the one before.
+    // In sorted order, a new value begins where an element differs from its predecessor.
     const Array is_nan = last != last;
     const Array is_same = np::logical_or(from_second(last) == but_last(last),
                                          np::logical_and(from_second(is_nan), but_last(is_nan)));

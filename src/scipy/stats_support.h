@@ -1,4 +1,4 @@
-// What the distributions share.
+// Helpers of the distributions.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace np = numpy;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The arguments as arrays of one floating dtype.
+// Promotes the arguments to one floating dtype.
 template <class... Arrays>
 std::array<Array, sizeof...(Arrays)> floats(std::string_view function, const Arrays&... x) {
   const std::array types = {x.type()...};
@@ -28,7 +28,7 @@ std::array<Array, sizeof...(Arrays)> floats(std::string_view function, const Arr
   return {np::astype(x, dtype)...};
 }
 
-// `value` where the condition holds.
+// `value` where the condition holds, else `otherwise`.
 inline Array inside(const Array& condition, const Array& value, double otherwise) {
   return np::where(condition, value, np::astype(otherwise, value.dtype()));
 }

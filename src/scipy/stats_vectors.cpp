@@ -43,7 +43,8 @@ namespace {
 
 const double kLogOfCircle = std::log(2 * std::numbers::pi);
 
-// The sum of squares along the last dimension, and the determinant of the deviations.
+// The log density from the whitened deviations y (along the last dimension) and half the logarithm
+// of the determinant of the covariance.
 Array from_parts(const Array& y, const Array& half_log_det, int64_t n) {
   const Array squares = np::sum(np::square(y), -1);
   return -squares / 2 - static_cast<double>(n) * kLogOfCircle / 2 - half_log_det;

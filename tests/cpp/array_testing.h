@@ -1,4 +1,4 @@
-// What tests of array functions share: values as doubles, and messages of errors.
+// Helpers for tests of array functions: values as doubles, and error messages.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline std::vector<double> doubles(const Array& x) {
   return {values.begin(), values.end()};
 }
 
-// Of the Error that it raises.
+// The message of the Error that `f` raises.
 template <class F>
 std::string message_of(F&& f) {
   try {

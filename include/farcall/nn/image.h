@@ -1,6 +1,6 @@
-// Resizing of images (namespace farcall::image): arrays whose dimensions are sampled anew.
+// Resizing of images (namespace farcall::image): resampling of arrays along dimensions.
 //
-// Raise Error (INVALID_ARGUMENT) naming the function for a shape of another rank than the image's.
+// Raise Error (INVALID_ARGUMENT) naming the function if the rank of the shape is not the image's.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace farcall::image {
 
-// How a new sample follows from its neighbours; cubic is Keys' kernel with a = -0.5.
+// The interpolation kernel; cubic is Keys' kernel with a = -0.5.
 enum class ResizeMethod { kNearest, kLinear, kLanczos3, kLanczos5, kCubic };
-// The method of this name: nearest, linear, cubic, lanczos3, lanczos5, and other names of these.
+// The method with this name or alias: nearest, linear, cubic, lanczos3, lanczos5, …
 FARCALL_API ResizeMethod parse_resize_method(std::string_view name);
 
-// The image in another shape, its edges kept. The kernel grows where the image shrinks if
-// `antialias`. Integers become float32, but for kNearest.
+// Resamples the image to another shape; the edges stay aligned. If `antialias`, the kernel is
+// widened where the image shrinks. Integers become float32, except for kNearest.
 FARCALL_API Array resize(const Array& image, ListOf<int64_t> shape, ResizeMethod method,
                          bool antialias = true);
 
-// The image scaled and moved along some dimensions, with a factor and a distance for each: the
-// sample at place x goes to x scale + translation. Places are counted from the edge of the first
-// sample and a sample has size one. Outside of the image is zero. Not for kNearest.
+// Scales and translates the image along some dimensions, with one factor and one offset for each:
+// position x moves to x scale + translation. Positions are measured from the edge of the first
+// sample, in units of one sample. The image is zero outside its bounds. Not for kNearest.
 FARCALL_API Array scale_and_translate(const Array& image, ListOf<int64_t> shape,
                                       ListOf<int64_t> spatial_dims, const Array& scale,
                                       const Array& translation, ResizeMethod method,

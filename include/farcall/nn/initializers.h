@@ -1,5 +1,5 @@
-// Functions that make the first parameters of a network (namespace farcall::nn::initializers), with
-// the same bits as those of jax.nn.initializers for the same key, shape and dtype.
+// Initializers of network parameters (namespace farcall::nn::initializers). They give the same bits
+// as jax.nn.initializers for the same key, shape and dtype.
 //
 //   const Array weights = initializers::he_normal()(key, {3, 4});
 //
@@ -32,27 +32,27 @@ class Initializer {
 
  private:
   Draw draw_;
-  DType dtype_;  // where none is given
+  DType dtype_;  // the default
 };
 
-// Of this value, which broadcasts.
+// Fills with this value, which is broadcast.
 FARCALL_API Initializer constant(const Array& value, DType dtype = DType::kFloat32);
 // Uniform numbers in [0, scale).
 FARCALL_API Initializer uniform(const Array& scale = 1e-2, DType dtype = DType::kFloat32);
 FARCALL_API Initializer normal(const Array& stddev = 1e-2, DType dtype = DType::kFloat32);
-// Normal numbers between two bounds, times `stddev`.
+// Normal numbers truncated to the bounds, times `stddev`.
 FARCALL_API Initializer truncated_normal(const Array& stddev = 1e-2, DType dtype = DType::kFloat32,
                                          const Array& lower = -2.0, const Array& upper = 2.0);
 
-// ---- by the number of inputs and outputs; the shape has both ----
+// ---- scaled by the number of inputs and outputs, which are dimensions of the shape ----
 
-// Dimensions of inputs and outputs, and those that count for neither.
+// The dimensions of inputs and outputs, and those that count as neither.
 struct FanAxes {
   std::vector<int64_t> in = {-2}, out = {-1}, batch = {};
 };
-// Numbers of variance scale / n. `mode` says what n is: "fan_in", "fan_out", "fan_avg" or
-// "fan_geo_avg", the geometric mean. `distribution` is "truncated_normal" (at two standard
-// deviations), "normal" or "uniform". Raises INVALID_ARGUMENT for others.
+// Numbers of variance scale / n. `mode` defines n: "fan_in", "fan_out", "fan_avg" or "fan_geo_avg",
+// the geometric mean. `distribution` is "truncated_normal" (at two standard deviations), "normal"
+// or "uniform". Raises INVALID_ARGUMENT for other names.
 FARCALL_API Initializer variance_scaling(const Array& scale, std::string_view mode,
                                          std::string_view distribution, const FanAxes& axes = {},
                                          DType dtype = DType::kFloat32);
@@ -65,12 +65,12 @@ FARCALL_API Initializer he_normal(const FanAxes& axes = {}, DType dtype = DType:
 
 // ---- orthogonal matrices ----
 
-// Orthonormal columns or rows, whichever are fewer: `column_axis` is the dimension of columns, the
-// others together are that of rows.
+// Orthonormal columns or rows, whichever are fewer. `column_axis` is the dimension of columns; the
+// others are flattened into rows.
 FARCALL_API Initializer orthogonal(const Array& scale = 1.0, int64_t column_axis = -1,
                                    DType dtype = DType::kFloat32);
-// Convolutions that are such a matrix at their centre and 0 elsewhere. Shapes are (spatial sizes…,
-// inputs, outputs) with at most as many inputs as outputs.
+// Convolution kernels that are an orthogonal matrix at their centre and 0 elsewhere. Shapes are
+// (spatial sizes…, inputs, outputs) with inputs <= outputs.
 FARCALL_API Initializer delta_orthogonal(const Array& scale = 1.0, int64_t column_axis = -1,
                                          DType dtype = DType::kFloat32);
 

@@ -1,8 +1,8 @@
-// What stands beside the activations in the last layer of a network (namespace farcall::nn):
-// functions along axes, which neither overflow nor underflow on the way.
+// Normalisation functions along axes, for the last layer of a network (namespace farcall::nn).
+// Intermediate results neither overflow nor underflow.
 //
-// Integers become float32. `where` has bools that broadcast against x: only elements with true
-// count. All raise Error (INVALID_ARGUMENT) naming the function for operands that do not fit.
+// Integers become float32. `where` holds bools that broadcast against x; only elements with true
+// are included. All raise Error (INVALID_ARGUMENT) naming the function if the operands do not fit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace farcall::nn {
 
 using numpy::Axes;
 
-// exp(x), divided by its sum along the axes; 0 where `where` is false.
+// exp(x) divided by its sum along the axes; 0 where `where` is false.
 FARCALL_API Array softmax(const Array& x, const Axes& axes = -1,
                           const std::optional<Array>& where = {});
 // log(softmax(x)); minus infinity where `where` is false.
@@ -25,7 +25,7 @@ FARCALL_API Array log_softmax(const Array& x, const Axes& axes = -1,
                               const std::optional<Array>& where = {});
 
 struct LogSumExpOptions {
-  std::optional<Array> b = {};  // factors
+  std::optional<Array> b = {};  // factors of the exponentials
   bool keepdims = false;
   std::optional<Array> where = {};
 };
@@ -43,7 +43,7 @@ FARCALL_API Array logmeanexp(const Array& x, const Axes& axes = {},
                              const std::optional<Array>& where = {}, bool keepdims = false);
 
 struct StandardizeOptions {
-  // What is known of x already, in a shape that broadcasts against it.
+  // Known values, in a shape that broadcasts against x; default: computed from x.
   std::optional<Array> mean = {}, variance = {};
   Array epsilon = 1e-5;
 };
@@ -51,7 +51,7 @@ struct StandardizeOptions {
 FARCALL_API Array standardize(const Array& x, const Axes& axes = -1,
                               const StandardizeOptions& options = {});
 
-// A new axis with 1 at the position that x names, 0 elsewhere; without a dtype, default floats.
+// Adds an axis with 1 at position x and 0 elsewhere. dtype defaults to default floats.
 FARCALL_API Array one_hot(const Array& x, int64_t num_classes, std::optional<DType> dtype = {},
                           int64_t axis = -1);
 

@@ -1,5 +1,5 @@
-// Elementwise functions made of those in ops/numpy.h (namespace farcall::numpy), which see for what
-// all share. Functions of floats promote integers to them.
+// Elementwise functions composed of those in ops/numpy.h (namespace farcall::numpy); see there for
+// common rules. Floating-point functions promote integers to floats.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +13,52 @@
 namespace farcall::numpy {
 
 // ---- rounding ----
-// To so many decimals, halves to even; integers stay as they are. Raises UNIMPLEMENTED for integers
-// and decimals below 0, INVALID_ARGUMENT where 10^decimals leaves the range of the dtype.
+// Rounds to this many decimals, halves to even; integers stay unchanged. Raises UNIMPLEMENTED for
+// integers with decimals < 0, INVALID_ARGUMENT if 10^decimals is out of the range of the dtype.
 FARCALL_API Array round(const Array& x, int64_t decimals = 0);
-FARCALL_API Array trunc(const Array& x);  // the whole part, toward zero
-FARCALL_API Array fix(const Array& x);    // the same, as a float
-// The fractional and the whole part, both with the sign of x.
+FARCALL_API Array trunc(const Array& x);  // rounds toward zero
+FARCALL_API Array fix(const Array& x);    // the same, but integers become floats
+// The fractional and the integral part, both with the sign of x.
 struct Parts {
   Array fraction, whole;
 };
 FARCALL_API Parts modf(const Array& x);
 
 // ---- arithmetic ----
-// The remainder with the sign of the dividend; integers divided by zero leave zero.
+// The remainder with the sign of the dividend; 0 for integers divided by zero.
 FARCALL_API Array fmod(const Array& x, const Array& y);
 FARCALL_API Array reciprocal(const Array& x);
 FARCALL_API Array float_power(const Array& x, const Array& y);
 FARCALL_API Array fabs(const Array& x);
-// The larger or smaller one; the other where one is NaN.
+// The larger or smaller operand; if one is NaN, the other one.
 FARCALL_API Array fmax(const Array& x, const Array& y);
 FARCALL_API Array fmin(const Array& x, const Array& y);
-// 0 below zero, 1 above, `at_zero` at zero.
+// 0 for x < 0, 1 for x > 0, `at_zero` for x = 0.
 FARCALL_API Array heaviside(const Array& x, const Array& at_zero);
 FARCALL_API Array ldexp(const Array& x, const Array& exponent);  // x 2^exponent
 FARCALL_API Array degrees(const Array& x);
 FARCALL_API Array radians(const Array& x);
-// The angle of complex numbers in their plane.
+// The argument of complex numbers.
 FARCALL_API Array angle(const Array& z, bool in_degrees = false);
 
-// ---- signs and bits; INVALID_ARGUMENT for complex numbers ----
-// Whether the sign bit is set: below zero, -0.0, and NaNs that have it.
+// ---- signs and bits; raise INVALID_ARGUMENT for complex numbers ----
+// True if the sign bit is set: for negative numbers, -0.0, and NaNs with that bit.
 FARCALL_API Array signbit(const Array& x);
 FARCALL_API Array copysign(const Array& x, const Array& sign);
 FARCALL_API Array nextafter(const Array& x, const Array& toward);
-// The distance to the next number of the dtype, away from zero.
+// The distance to the next number of the dtype with a larger absolute value.
 FARCALL_API Array spacing(const Array& x);
-// The ones in the binary form of the absolute value, uint8.
+// The number of one bits in the absolute value, uint8.
 FARCALL_API Array bitwise_count(const Array& x);
-// Eight elements in each byte along an axis, or of the flattened array: whether they are other than
-// zero, the first one as the highest bit or as the lowest. TypeError but for integers and bools.
+// Packs eight elements into each byte, along an axis or of the flattened array. A bit is 1 if its
+// element is nonzero; `order` says whether the first element is the highest or the lowest bit.
+// Raises TypeError unless x is of integers or bools.
 enum class BitOrder { kBig, kLittle };
 FARCALL_API Array packbits(const Array& x, std::optional<int64_t> axis = {},
                            BitOrder order = BitOrder::kBig);
-// The bits of bytes (TypeError for other dtypes) as bytes of 0 and 1; so many of them, zeros where
-// there are fewer, or so many less where `count` is negative.
+// Unpacks the bits of bytes into bytes of 0 and 1; raises TypeError for other dtypes. `count` is
+// the number of bits to return, padded with zeros if there are fewer. If negative, that many bits
+// are dropped at the end.
 FARCALL_API Array unpackbits(const Array& x, std::optional<int64_t> axis = {},
                              std::optional<int64_t> count = {}, BitOrder order = BitOrder::kBig);
 FARCALL_API Array isposinf(const Array& x);
@@ -69,21 +71,21 @@ struct Closeness {
   Array rtol = 1e-5, atol = 1e-8;
   bool equal_nan = false;
 };
-// Whether elements agree within atol + rtol |b|; allclose: all of them.
+// True where |a - b| <= atol + rtol |b|. allclose: true if this holds for all elements.
 FARCALL_API Array isclose(const Array& a, const Array& b, const Closeness& within = {});
 FARCALL_API Array allclose(const Array& a, const Array& b, const Closeness& within = {});
-// Whether shapes and elements are equal; array_equiv: elements, once both are broadcast.
+// True if shapes and elements are equal. array_equiv: if the elements are equal after broadcasting.
 FARCALL_API Array array_equal(const Array& a, const Array& b, bool equal_nan = false);
 FARCALL_API Array array_equiv(const Array& a, const Array& b);
 
-// ---- choosing ----
+// ---- selection ----
 struct NanReplacements {
   Array nan = 0.0;
-  // The greatest and the least number of the dtype if left out.
+  // Default: the greatest and the least number of the dtype.
   std::optional<Array> posinf = {}, neginf = {};
 };
 FARCALL_API Array nan_to_num(const Array& x, const NanReplacements& by = {});
-// From the first choice whose condition holds, else `otherwise`.
+// Elements of the first choice whose condition is true; `otherwise` if none is.
 FARCALL_API Array select(ListOf<Array> conditions, ListOf<Array> choices,
                          const Array& otherwise = 0);
 

@@ -12,19 +12,19 @@
 
 namespace farcall::numpy::linalg {
 
-// A number, or "fro" (the default of matrices) or "nuc" (the sum of singular values). Nothing: the
-// root of the sum of squares.
+// A number, "fro" (Frobenius, the default for matrices) or "nuc" (the sum of singular values).
+// Empty: the square root of the sum of squares.
 using NormOrder = std::variant<std::monostate, double, std::string>;
 
-// Of vectors along the axes. `order` is a number p for the pth root of the sum of pth powers; ±inf
-// for the extreme modulus; 0 for the number of elements that are not zero.
+// The norm of vectors along the axes. `order` is a number p: the pth root of the sum of pth powers;
+// ±inf: the extreme absolute value; 0: the number of nonzero elements.
 FARCALL_API Array vector_norm(const Array& x, const Axes& axes = {}, bool keepdims = false,
                               const NormOrder& order = 2.0);
-// Of the matrices in the last two dimensions. `order` is "fro", "nuc", ±1 and ±inf (extreme column
-// and row sum) or ±2 (extreme singular value).
+// The norm of the matrices in the last two dimensions. `order` is "fro", "nuc", ±1 and ±inf
+// (extreme column and row sum) or ±2 (extreme singular value).
 FARCALL_API Array matrix_norm(const Array& x, bool keepdims = false, const NormOrder& order = {});
-// Of vectors (one axis) or matrices (two axes, rows first); all of x counts as one vector where
-// neither axes nor order are given.
+// The norm of vectors (one axis) or matrices (two axes, rows first). Without axes and order, x is
+// one flattened vector.
 FARCALL_API Array norm(const Array& x, const NormOrder& order = {}, const Axes& axes = {},
                        bool keepdims = false);
 

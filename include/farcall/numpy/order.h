@@ -1,4 +1,4 @@
-// Order and neighbours: more of what ops/numpy_arrays.h has (namespace farcall::numpy).
+// Sorting, running sums, and neighbours: extends ops/numpy_arrays.h (namespace farcall::numpy).
 //
 // All raise Error (INVALID_ARGUMENT) naming the function for axes and shapes that do not fit.
 #pragma once
@@ -16,27 +16,27 @@
 namespace farcall::numpy {
 
 // ---- order ----
-// The positions along an axis that sort by the last key, then by the one before it, and so on;
+// The indices along an axis that sort by the last key, then by the one before it, and so on;
 // default integers. Raises TypeError without keys.
 FARCALL_API Array lexsort(ListOf<Array> keys, int64_t axis = -1);
-// x with element `kth` where it is when sorted, the smaller ones before it; and where it takes the
-// elements from.
+// x with element `kth` at its sorted position and the smaller elements before it; argpartition
+// gives the indices of the elements.
 FARCALL_API Array partition(const Array& x, int64_t kth, int64_t axis = -1);
 FARCALL_API Array argpartition(const Array& x, int64_t kth, int64_t axis = -1);
 // The elements as complex numbers, sorted along the last axis by real part, then by imaginary part.
 FARCALL_API Array sort_complex(const Array& x);
-// The number of the bin, between rising or falling edges, that each element lies in. An element
-// that equals an edge lies in the bin above it, or below it if `right`.
+// The number of the bin that contains each element. The edges are monotonic. An element that equals
+// an edge belongs to the bin above it, or below it if `right`.
 FARCALL_API Array digitize(const Array& x, const Array& edges, bool right = false);
 
-// ---- sums and products of what came before; without an axis, of the flattened array ----
-// With 0, or 1, for NaNs.
+// ---- running sums and products; without an axis, of the flattened array ----
+// NaNs count as 0 (sums) or 1 (products).
 FARCALL_API Array nancumsum(const Array& x, std::optional<int64_t> axis = {},
                             std::optional<DType> dtype = {});
 FARCALL_API Array nancumprod(const Array& x, std::optional<int64_t> axis = {},
                              std::optional<DType> dtype = {});
-// Along the axis, which can be left out for a vector; with the empty sum or product in front if
-// `include_initial`. Sums have the dtype of sum.
+// Along the axis, which is optional for a vector. If `include_initial`, the result begins with the
+// empty sum or product. Sums have the result dtype of sum.
 struct CumulativeOptions {
   std::optional<int64_t> axis = {};
   std::optional<DType> dtype = {};
@@ -46,22 +46,23 @@ FARCALL_API Array cumulative_sum(const Array& x, const CumulativeOptions& option
 FARCALL_API Array cumulative_prod(const Array& x, const CumulativeOptions& options = {});
 
 // ---- neighbours ----
-// Differences along an axis, `order` times over; of bools, whether they differ.
+// Differences along an axis, applied `order` times; for bools, whether neighbours differ.
 struct DiffOptions {
   int64_t order = 1;  // from 0 to 2^31 - 1
   int64_t axis = -1;
-  std::optional<Array> prepend = {}, append = {};  // put before or behind first
+  std::optional<Array> prepend = {}, append = {};  // joined to x first
 };
 FARCALL_API Array diff(const Array& x, const DiffOptions& options = {});
-// Differences of the flattened array, with these before and behind, in its dtype.
+// Differences of the flattened array, with these elements before and after them, in its dtype.
 FARCALL_API Array ediff1d(const Array& x, const std::optional<Array>& to_end = {},
                           const std::optional<Array>& to_begin = {});
-// The area along an axis under lines through y at the places x, or in steps of dx.
+// The integral along an axis by the trapezoidal rule; `x` are the coordinates of y, else they are
+// spaced by dx.
 FARCALL_API Array trapezoid(const Array& y, const std::optional<Array>& x = {},
                             const Array& dx = 1.0, int64_t axis = -1);
-// p plus multiples of `period`, so that neighbours along an axis differ by no more than half of it;
-// only jumps of `discont`, half a period if left out, are changed. Integers stay integers with a
-// whole period.
+// Adds multiples of `period` to p so that neighbours along an axis differ by at most half a period.
+// Only jumps larger than `discont` (default: half a period) are changed. Integers stay integers if
+// the period is one.
 struct UnwrapOptions {
   std::optional<Array> discont = {};
   int64_t axis = -1;

@@ -1,8 +1,8 @@
-// Places in arrays: which elements there are, and arrays with elements chosen, replaced, added or
-// left out (namespace farcall::numpy).
+// Indices of elements, and arrays with elements chosen, replaced, inserted or deleted (namespace
+// farcall::numpy).
 //
-// All raise Error (INVALID_ARGUMENT) naming the function for axes, shapes and places that do not
-// fit, and ConcretizationError where a size depends on the values of a traced array.
+// All raise Error (INVALID_ARGUMENT) naming the function for axes, shapes and indices that do not
+// fit, and ConcretizationError if a size depends on the values of a traced array.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@
 
 namespace farcall::numpy {
 
-// ---- elements that are chosen by what they are ----
-// How many results there are, where that is not to follow from the values, and what stands for
-// missing ones: a number for each dimension, or one for all; 0 if left out.
+// ---- selection by value ----
+// `size`: the number of results, if it must not depend on the values. `fill_values` pad them: one
+// for each dimension, or one for all; default 0.
 struct PlaceOptions {
   std::optional<int64_t> size = {};
   std::vector<Array> fill_values = {};
 };
-// Where x is not zero: a row for each place with an index for each dimension.
+// The indices of nonzero elements: one row per element, one column per dimension.
 FARCALL_API Array argwhere(const Array& x, const PlaceOptions& options = {});
-// The same as places in the flattened array.
+// The same as indices of the flattened array.
 FARCALL_API Array flatnonzero(const Array& x, const PlaceOptions& options = {});
 
 struct CompressOptions {
@@ -33,76 +33,77 @@ struct CompressOptions {
   Array fill_value = 0;
 };
 // The slices along the axis, or the elements of the flattened array, whose entry in the vector
-// `condition` is not zero.
+// `condition` is nonzero.
 FARCALL_API Array compress(const Array& condition, const Array& x, std::optional<int64_t> axis = {},
                            const CompressOptions& options = {});
-// The elements of x where `condition`, of as many elements, is not zero.
+// The elements of x where `condition`, which has as many elements, is nonzero.
 FARCALL_API Array extract(const Array& condition, const Array& x,
                           const CompressOptions& options = {});
 
-// The first `size` distinct elements in rising order. Where there are fewer, `fill_value`, the
-// smallest element if left out, comes after them.
+// The first `size` distinct elements in ascending order. If there are fewer, the result is padded
+// with `fill_value` (default: the smallest element).
 struct Distinct {
   Array values;
-  Array index;    // where each is met first in the flattened array; int32
-  Array inverse;  // in the shape of the array: which of them each element is
-  Array counts;   // how often each is met
+  Array index;    // of the first occurrence in the flattened array; int32
+  Array inverse;  // has the array's shape: the position in `values` of each element
+  Array counts;   // the number of occurrences
 };
 FARCALL_API Distinct unique(const Array& x, int64_t size,
                             const std::optional<Array>& fill_value = {}, bool equal_nan = true);
 
 // ---- indices ----
-// An index along each of `ndim` dimensions of size n, of the elements on the diagonal.
+// The indices of the diagonal of an array with `ndim` dimensions of size n, one vector per
+// dimension.
 FARCALL_API std::vector<Array> diag_indices(int64_t n, int64_t ndim = 2);
-// The same for an array whose dimensions, two or more, have one size.
+// The same for an array with two or more dimensions of equal size.
 FARCALL_API std::vector<Array> diag_indices_from(const Array& x);
-// Vectors as indices of all their combinations; a vector of bools stands for the places where it is
-// true.
+// Vectors reshaped so that they index all combinations of their elements. A vector of bools stands
+// for the indices where it is true.
 FARCALL_API std::vector<Array> ix_(ListOf<Array> vectors);
-// The index along each dimension of elements that are counted in row-major order; numbers outside
-// are moved inside.
+// Converts row-major flat indices to one index per dimension; values out of range are clamped.
 FARCALL_API std::vector<Array> unravel_index(const Array& indices, ListOf<int64_t> shape);
 
-// What becomes of indices outside: an error, for which they must be known, or the remainder by the
-// size, or the nearest one inside.
+// How to treat indices out of range: raise an error (the indices must be known), take them
+// modulo the size, or clamp them.
 enum class Outside { kRaise, kWrap, kClip };
 struct RavelIndexOptions {
   Outside outside = Outside::kRaise;
-  bool first_fastest = false;       // else the last index runs fastest
-  std::optional<DType> dtype = {};  // int32 if left out
+  bool first_fastest = false;       // column-major; else row-major
+  std::optional<DType> dtype = {};  // default int32
 };
-// The number of elements, given by their index along each dimension.
+// The flat index of elements that are given by one index per dimension.
 FARCALL_API Array ravel_multi_index(ListOf<Array> indices, ListOf<int64_t> shape,
                                     const RavelIndexOptions& options = {});
 
 // ---- choosing and replacing ----
-// Each element from the one of the choices, all broadcast together, that `which` numbers.
+// Takes each element from choices[which]; all arrays are broadcast together.
 FARCALL_API Array choose(const Array& which, ListOf<Array> choices,
                          Outside outside = Outside::kRaise);
-// x with `values`, over and over, on its diagonal. A matrix that is higher than wide gets another
-// diagonal below each square if `wrap`.
+// x with `values`, repeated as needed, on its diagonal. If `wrap` and x is a tall matrix, the
+// diagonal restarts below each square block.
 FARCALL_API Array fill_diagonal(const Array& x, const Array& values, bool wrap = false);
-// x with `values`, over and over, where `mask`, of as many elements, is not zero.
+// x with `values`, repeated as needed, where `mask`, which has as many elements, is nonzero.
 FARCALL_API Array place(const Array& x, const Array& mask, const Array& values);
-// x with `values`, over and over, at places of the flattened array; those outside are left out if
-// nothing is said of them.
+// x with `values`, repeated as needed, at these indices of the flattened array. Without `outside`,
+// indices out of range are ignored.
 FARCALL_API Array put(const Array& x, const Array& places, const Array& values,
                       std::optional<Outside> outside = {});
 
 // ---- more or fewer elements; without an axis, of the flattened array ----
-// Without the slices of these numbers, from -size to size - 1, each of which may come twice.
+// Removes the slices with these indices, from -size to size - 1; duplicates are allowed.
 FARCALL_API Array delete_(const Array& x, ListOf<int64_t> slices, std::optional<int64_t> axis = {});
-// With values, broadcast to a slice for each of `before`, before the slices of these numbers, from
-// -size to size.
+// Inserts values before the slices with the indices `before`, from -size to size. The values are
+// broadcast to one slice for each index.
 FARCALL_API Array insert(const Array& x, ListOf<int64_t> before, const Array& values,
                          std::optional<int64_t> axis = {});
-// With all values, which may be several slices, before this one slice.
+// Inserts all values, which may be several slices, before one slice.
 FARCALL_API Array insert_block(const Array& x, int64_t before, const Array& values,
                                std::optional<int64_t> axis = {});
-// The elements in row-major order, over and over, in another shape.
+// The elements in row-major order, repeated as needed, in another shape.
 FARCALL_API Array resize(const Array& x, ListOf<int64_t> shape);
-// Each slice as often as its entry in `counts`, a vector or one number for all. With `total` so
-// many are returned: the first ones, or with copies of the last slice behind them.
+// Repeats each slice as often as its entry in `counts`, a vector, or one number for all. With
+// `total`, the result has this size along the axis: it is truncated, or padded with copies of the
+// last slice.
 FARCALL_API Array repeat(const Array& x, const Array& counts, std::optional<int64_t> axis = {},
                          std::optional<int64_t> total = {});
 

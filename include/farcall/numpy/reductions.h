@@ -1,5 +1,5 @@
-// Reductions with all of numpy's options, and those that pass over NaNs (namespace
-// farcall::numpy); see ops/numpy.h for what all of its functions share.
+// Reductions with all of numpy's options, and those that ignore NaNs (namespace farcall::numpy);
+// see ops/numpy.h for common rules.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace farcall::numpy {
 
 struct ExtremeOptions {
   bool keepdims = false;
-  // A bound that the result does not pass; also the extreme of nothing.
+  // A start value that takes part in the reduction; also the result if there are no elements.
   std::optional<Array> initial = {};
-  // Which elements count: bools that broadcast against x. It needs `initial`.
+  // Which elements to include: bools that broadcast against x. max and min then need `initial`.
   std::optional<Array> where = {};
 };
 struct SumOptions : ExtremeOptions {
-  // That of the elements and of the result.
+  // The dtype of the computation and of the result.
   std::optional<DType> dtype = {};
-  // Bools and narrow integers are added as default integers; else the result has the dtype of x.
+  // Sums bools and narrow integers as default integers; else the result has the dtype of x.
   bool promote_integers = true;
 };
 
@@ -35,21 +35,21 @@ FARCALL_API Array any(const Array& x, const Axes& axes, bool keepdims,
                       const std::optional<Array>& where);
 FARCALL_API Array all(const Array& x, const Axes& axes, bool keepdims,
                       const std::optional<Array>& where);
-// The difference of the largest and the smallest element.
+// The maximum minus the minimum.
 FARCALL_API Array ptp(const Array& x, const Axes& axes = {}, bool keepdims = false);
 FARCALL_API Array count_nonzero(const Array& x, const Axes& axes = {}, bool keepdims = false);
 
-// ---- of the elements that are not NaN ----
+// ---- ignoring NaNs ----
 FARCALL_API Array nansum(const Array& x, const Axes& axes = {}, const SumOptions& options = {});
 FARCALL_API Array nanprod(const Array& x, const Axes& axes = {}, const SumOptions& options = {});
-// NaN where all elements are.
+// NaN if all elements are NaN.
 FARCALL_API Array nanmax(const Array& x, const Axes& axes = {}, const ExtremeOptions& options = {});
 FARCALL_API Array nanmin(const Array& x, const Axes& axes = {}, const ExtremeOptions& options = {});
 FARCALL_API Array nanmean(const Array& x, const Axes& axes = {}, const MeanOptions& options = {});
-// NaN where there are no more than `ddof`.
+// NaN if there are at most `ddof` elements.
 FARCALL_API Array nanvar(const Array& x, const Axes& axes = {}, const VarOptions& options = {});
 FARCALL_API Array nanstd(const Array& x, const Axes& axes = {}, const VarOptions& options = {});
-// -1 where all elements are NaN.
+// -1 if all elements are NaN.
 FARCALL_API Array nanargmax(const Array& x, std::optional<int64_t> axis = {},
                             bool keepdims = false);
 FARCALL_API Array nanargmin(const Array& x, std::optional<int64_t> axis = {},

@@ -1,5 +1,5 @@
-// Window functions of signal processing (namespace farcall::numpy): vectors of `size` floats, none
-// where that is negative.
+// Window functions of signal processing (namespace farcall::numpy): vectors of `size` floats, empty
+// if `size` is negative.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ FARCALL_API Array bartlett(int64_t size);  // a triangle that ends in zeros
 FARCALL_API Array blackman(int64_t size);  // a sum of three cosines
 FARCALL_API Array hamming(int64_t size);   // a raised cosine that does not end in zeros
 FARCALL_API Array hanning(int64_t size);   // a raised cosine that ends in zeros
-// The larger `beta`, the narrower.
+// A larger `beta` gives a narrower window.
 FARCALL_API Array kaiser(int64_t size, const Array& beta);
 
 }  // namespace farcall::numpy

@@ -1,8 +1,8 @@
 // Callbacks: C++ functions that programs call, on the thread that runs the program.
 //
-// A callback may itself use farcall, at any depth, and may throw: the exception reaches the caller
-// of the program as it is. Functions are kept by the programs that call them. Programs on several
-// threads call a function from several threads at once.
+// A callback may itself use farcall, at any depth. It may throw: the exception reaches the caller
+// of the program unchanged. Programs keep the functions that they call alive. Programs that run on
+// several threads may call one function concurrently.
 #pragma once
 
 #include <cstdint>
@@ -24,38 +24,38 @@
 namespace farcall {
 
 struct CallbackOptions {
-  // How messages and programs call the function.
+  // Name of the function in error messages and printed programs.
   std::string name = "callback";
-  // The call happens exactly once per execution, even when nobody reads its results.
+  // The function is called exactly once per execution, even if its results are unused.
   bool has_side_effect = false;
-  // Calls with this keep their order among themselves. Implies has_side_effect.
+  // Calls with this flag run in program order. Implies has_side_effect.
   bool is_ordered = false;
-  // As of ffi_call. Without it a pure callback cannot be mapped over; an unordered one with side
-  // effects is called for one element after the other.
+  // As in ffi_call. Without it, vmap of a pure callback raises, and an unordered callback with side
+  // effects is called once for each batch element, in sequence.
   std::optional<std::string> vmap_method = {};
-  // From the index of an operand to that of the result that takes over its memory.
+  // Maps an operand's index to the index of the result that reuses its memory.
   std::map<int64_t, int64_t> input_output_aliases = {};
   // On CUDA: the callback is recorded once and replayed. Changes nothing on the CPU.
   bool command_buffer_compatible = false;
 };
 
-// Writes the results in place; they are not initialised, except where one takes over an operand.
+// Writes the results in place. Results are uninitialised, except those that alias an operand.
 using BufferFunction =
     std::function<void(ExecutionContext&, std::span<Buffer>, std::span<const Buffer>)>;
-// From arrays to arrays of the declared types.
+// Takes arrays and returns arrays of the declared types.
 using ArrayFunction = std::function<std::vector<Array>(std::span<const Array>)>;
 
-// A function that works on the program's own memory, with the types of its results: callable, again
-// and again, on concrete and on traced arrays.
+// A function that works on the program's own buffers, together with the types of its results. It
+// can be called any number of times, on concrete and on traced arrays.
 class FARCALL_API BufferCallback {
  public:
   BufferCallback(BufferFunction function, std::vector<ShapeDtype> result_types,
                  CallbackOptions options = {});
-  // Moving copies, so that no callback is left without a function.
+  // No move operations: moving copies, so a moved-from callback keeps its function.
   BufferCallback(const BufferCallback&) = default;
   BufferCallback& operator=(const BufferCallback&) = default;
 
-  // Raises INVALID_ARGUMENT for operands that the options do not fit.
+  // Raises INVALID_ARGUMENT if the operands do not fit the options.
   std::vector<Array> operator()(ListOf<Array> operands) const;
 
  private:
@@ -67,8 +67,8 @@ FARCALL_API BufferCallback buffer_callback(BufferFunction function,
                                            std::vector<ShapeDtype> result_types,
                                            CallbackOptions options = {});
 
-// Calls a function without side effects: it may be called never, once or more often. Results of
-// other types than declared raise INVALID_ARGUMENT.
+// Calls a function without side effects: a program may call it never, once or more often. Raises
+// INVALID_ARGUMENT if the results have other types than declared.
 FARCALL_API std::vector<Array> pure_callback(ArrayFunction function,
                                              std::vector<ShapeDtype> result_types,
                                              ListOf<Array> operands,
@@ -81,36 +81,37 @@ FARCALL_API std::vector<Array> io_callback(ArrayFunction function,
 
 namespace debug {
 
-// Calls a function for its side effects. Transformations leave it in place: it sees the values, not
-// tangents, and under vmap one element after the other.
+// Calls a function for its side effects. Transformations leave it in place: it receives the primal
+// values, not tangents. Under vmap it is called for each batch element in sequence.
 FARCALL_API void callback(std::function<void(std::span<const Array>)> function,
                           ListOf<Array> operands, const CallbackOptions& options = {});
-// Prints a line to standard output when the program gets there: `format` as of fmt::format, its
-// fields the operands.
+// Prints a line to standard output when execution reaches it. `format` is as for fmt::format; its
+// fields are the operands.
 FARCALL_API void print(std::string_view format, ListOf<Array> operands, bool is_ordered = false);
 
 }  // namespace debug
 
-// Returns when all callbacks of programs that this thread has run are over, and what they printed
-// is out.
+// Waits until all callbacks of the programs that this thread has run are finished and their output
+// is flushed.
 FARCALL_API void effects_barrier();
 
-// ---- what fronts are made of ----
+// ---- for front ends ----
 
 enum class CallbackKind : uint8_t { kBuffer, kPure, kIo, kDebug };
 
 // "buffer_callback", ...
 FARCALL_API std::string_view callback_kind_name(CallbackKind kind);
-// Runs the function with operations happening at once, whatever the thread is transforming.
+// Wraps the function so that its operations are evaluated eagerly, even while the calling thread
+// records or transforms.
 FARCALL_API CallbackPtr make_program_callback(std::string name, CallbackFunction function,
                                               bool takes_lock_of_front = false);
-// A function on arrays as one on buffers, with its results checked. `kind` is for messages.
+// Adapts a function on arrays to one on buffers, and checks its results. `kind` is for messages.
 FARCALL_API CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction function);
-// Raises INVALID_ARGUMENT for options that no operands could fit. `what` begins the message.
+// Raises INVALID_ARGUMENT for options that are invalid for all operands. `what` begins the message.
 FARCALL_API void check_callback_options(std::string_view what,
                                         std::span<const ShapeDtype> result_types,
                                         const CallbackOptions& options);
-// Calls or records a callback. Raises INVALID_ARGUMENT for options that do not fit.
+// Calls or records a callback. Raises INVALID_ARGUMENT if the operands do not fit the options.
 FARCALL_API std::vector<Array> bind_callback(CallbackKind kind, const CallbackPtr& callback,
                                              std::span<const Array> operands,
                                              std::span<const ShapeDtype> result_types,

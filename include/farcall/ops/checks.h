@@ -1,5 +1,5 @@
-// Checks of rules (namespace farcall::testing): derivatives against differences, batches against
-// one call for each element. Both raise FAILED_PRECONDITION for what is furthest off.
+// Tests of rules (namespace farcall::testing): compares derivatives with finite differences, and
+// vmap with one call per element. Both raise FAILED_PRECONDITION and report the largest error.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,12 @@
 
 namespace farcall::testing {
 
-// How far results may be off: by default what the narrowest float among arguments and results
-// explains.
+// `atol` and `rtol` default to what the narrowest float dtype among arguments and results explains.
 struct DerivativeChecks {
-  int order = 1;  // the second derivative is that of the first along one direction
+  int order = 1;  // 2 also checks the derivative of the first derivative along one direction
   bool forward = true, reverse = true;
   std::optional<double> atol = {}, rtol = {};
-  std::optional<double> step = {};  // relative to numbers greater than one
+  std::optional<double> step = {};  // relative for numbers greater than 1
 };
 struct BatchChecks {
   std::optional<double> atol = {}, rtol = {};
@@ -32,11 +31,11 @@ struct BatchChecks {
 
 namespace detail {
 
-// A function of flat lists, with arguments and what to call them.
+// A function of flat lists, its arguments, and their names for messages.
 struct Checked {
   FlatFunction function;
   std::vector<Array> leaves;
-  std::vector<size_t> arguments;  // of each leaf the argument
+  std::vector<size_t> arguments;  // for each leaf, the index of its argument
   std::vector<std::string> names;
 };
 FARCALL_API void check_derivatives(const Checked& checked, const DerivativeChecks& options);
@@ -47,8 +46,8 @@ FARCALL_API Checked checked_target(const std::string& name, ListOf<Array> operan
 
 }  // namespace detail
 
-// The function is called a few times for each element of the arguments and of the results, so that
-// small arrays are best. Complex numbers count as pairs of real ones.
+// Calls the function a few times for each element of the arguments and results, so use small
+// arrays. A complex number counts as two real ones.
 template <class F, class... Args>
 requires(!std::is_convertible_v<F, std::string> &&
          farcall::detail::takes<
@@ -58,8 +57,8 @@ requires(!std::is_convertible_v<F, std::string> &&
   farcall::detail::TreeCallOf<F&, All> call("check_derivatives", function, All(args));
   detail::check_derivatives(detail::checked_call(call), options);
 }
-// vmap, and vmap of that, for every choice of mapped arguments and of their first or last
-// dimensions. Batches are made of the arguments for one element.
+// Checks vmap, and vmap of vmap, for every choice of mapped arguments and of their first or last
+// dimension. The batches are generated from the given arguments, which are for one element.
 template <class F, class... Args>
 requires(
     !std::is_convertible_v<F, std::string> &&
@@ -71,7 +70,7 @@ requires(
   detail::check_batching(detail::checked_call(call), options);
 }
 
-// Of a target that has a shape rule.
+// The same for a registered target that has a shape rule.
 inline void check_derivatives(const std::string& target_name, ListOf<Array> operands,
                               const Attributes& attributes = {},
                               const DerivativeChecks& options = {}) {

@@ -1,5 +1,5 @@
-// Operations among the elements of a vmap with an axis name. Outside such a vmap they raise
-// NameError listing the names that there are.
+// Collective operations among the elements of a vmap with an axis name. Outside such a vmap they
+// raise NameError and list the axis names in scope.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 
 namespace farcall::lax {
 
-// One name, or {several}: as if they were one axis, row-major.
+// One axis name, or {several}, which act as one axis in row-major order.
 struct AxisNames : std::vector<std::string> {
   AxisNames() = default;
   AxisNames(std::string name) : vector{std::move(name)} {}
@@ -29,33 +29,36 @@ struct AxisNames : std::vector<std::string> {
   explicit AxisNames(std::span<const std::string> names) : vector(names.begin(), names.end()) {}
 };
 
-// The sum, mean, greatest and least over all elements of the axes.
+// The sum, mean, maximum and minimum over all elements of the axes.
 FARCALL_API Array psum(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmean(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmax(const Array& x, const AxisNames& axes);
 FARCALL_API Array pmin(const Array& x, const AxisNames& axes);
 
-// All elements' x, along a new dimension at `axis`; tiled: one after the other in that dimension.
+// Gathers all elements' x, stacked along a new dimension `axis`. If `tiled`, concatenates them
+// along the existing dimension `axis` instead.
 FARCALL_API Array all_gather(const Array& x, const AxisNames& axes, int64_t axis = 0,
                              bool tiled = false);
-// Element i gets slice i of each element's x along `split_axis`, put together along a new dimension
-// at `concat_axis`; tiled: `split_axis` is cut in parts, and the parts follow each other.
+// Element i receives slice i along `split_axis` of each element's x, stacked along a new dimension
+// `concat_axis`. If `tiled`, `split_axis` is cut into equal parts, which are concatenated along
+// `concat_axis`.
 FARCALL_API Array all_to_all(const Array& x, const std::string& axis, int64_t split_axis,
                              int64_t concat_axis, bool tiled = false);
-// The sum over the axis, of which element i gets slice i along `scatter_dimension`; tiled: part i.
+// The sum over the axis, scattered: element i receives slice i along `scatter_dimension`, or part i
+// of that dimension if `tiled`.
 FARCALL_API Array psum_scatter(const Array& x, const std::string& axis,
                                int64_t scatter_dimension = 0, bool tiled = false);
-// Element `to` gets the x of element `from` for each (from, to); zeros where nothing is sent.
+// For each pair (from, to), element `to` receives the x of element `from`. Elements that receive
+// nothing get zeros.
 FARCALL_API Array ppermute(const Array& x, const std::string& axis,
                            ListOf<std::pair<int64_t, int64_t>> perm);
 
-// x with its dimension `dimension`, which has the size of the axis, exchanged with the axis.
+// Exchanges dimension `dimension` of x, which must have the size of the axis, with the axis.
 FARCALL_API Array pswapaxes(const Array& x, const std::string& axis, int64_t dimension);
-// The x of element `source`, for all elements. Raises INVALID_ARGUMENT for an element that there is
-// not.
+// The x of element `source`, for all elements. Raises INVALID_ARGUMENT if `source` is out of range.
 FARCALL_API Array pbroadcast(const Array& x, const AxisNames& axes, int64_t source);
 
-// The number of the element, int32, and how many there are.
+// The element's index along the axes (int32), and the number of elements.
 FARCALL_API Array axis_index(const AxisNames& axes);
 FARCALL_API int64_t axis_size(const AxisNames& axes);
 

@@ -13,9 +13,9 @@
 
 namespace farcall::lax {
 
-// Strides and dilations that are left out are 1, paddings 0; specs that are left out put batch (or
-// output features) first, features second, then the spatial dimensions. Raises INVALID_ARGUMENT
-// when the operands do not fit.
+// Omitted strides and dilations are 1, omitted paddings 0. Omitted specs mean: batch (for weights:
+// output features) first, features second, then the spatial dimensions. Raises INVALID_ARGUMENT if
+// the operands do not fit.
 FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, ConvParams params = {});
 
 // The shape of the result for operands of these shapes.
@@ -23,40 +23,41 @@ FARCALL_API Shape conv_general_dilated_shape(ListOf<int64_t> lhs_shape, ListOf<i
                                              ConvParams params = {});
 
 // ---- paddings and orders of dimensions ----
-// kSame: as many results as there are steps in the dimension, zeros on both sides, the odd one
-// behind; kSameLower: the odd one before; kValid: no zeros.
+// kSame: the result size is the input size over the stride, rounded up; zeros are added on both
+// sides, an odd one at the end. kSameLower: an odd one at the beginning. kValid: no zeros.
 enum class PaddingKind { kSame, kSameLower, kValid };
-// The zeros before and behind each dimension, along which windows of these sizes move.
+// The padding before and after each dimension of these sizes, for windows with these sizes and
+// strides.
 FARCALL_API Padding padding_for(PaddingKind kind, ListOf<int64_t> sizes, ListOf<int64_t> windows,
                                 ListOf<int64_t> strides);
 // The same for a convolution of lhs with weights of these spatial sizes.
 FARCALL_API Padding padding_for(PaddingKind kind, const Array& lhs, ListOf<int64_t> filter_shape,
                                 const ConvParams& params);
-// With such a padding in place of that of `params`.
+// Replaces the padding of `params`.
 FARCALL_API Array conv_general_dilated(const Array& lhs, const Array& rhs, PaddingKind padding,
                                        ConvParams params = {});
 
-// The specs of ConvParams. As letters: N (batch) and C (features) of the left operand and the
-// result, O and I (features of the result and of the left operand) of the right one, and one letter
-// for each spatial dimension, as in {"NHWC", "HWIO", "NHWC"}.
+// The specs of ConvParams, from letters: N (batch) and C (features) for the left operand and the
+// result, O and I (output and input features) for the right operand, and one letter for each
+// spatial dimension, as in {"NHWC", "HWIO", "NHWC"}.
 struct ConvSpecs {
   std::vector<int64_t> lhs, rhs, out;
 };
 FARCALL_API ConvSpecs conv_specs(std::string_view lhs, std::string_view rhs, std::string_view out);
 
-// ---- made of convolutions ----
+// ---- based on convolution ----
 struct ConvTransposeOptions {
   std::vector<int64_t> rhs_dilation = {};
-  std::optional<ConvSpecs> specs = {};  // left out: batch first, features last, I before O
-  // The weights are reversed along spatial dimensions, and their features exchanged.
+  std::optional<ConvSpecs> specs = {};  // default: batch first, features last, I before O
+  // Reverses the weights along the spatial dimensions and exchanges their features.
   bool transpose_kernel = false;
-  // A padding given as numbers is that of the convolution that is transposed; else that of the
-  // dilated operand.
+  // If true, explicit padding numbers are those of the convolution that is transposed. If false,
+  // they pad the dilated operand.
   bool use_consistent_padding = false;
 };
-// The transpose of a convolution in its left operand, up to padding: it makes lhs larger by
-// `strides`, the distances between its elements. kSame gives size * stride, kValid all sums.
-// kSameLower is refused.
+// The transpose of a convolution with respect to its left operand, up to padding. It enlarges lhs
+// by `strides`, the distance between its elements. kSame gives size * stride, kValid all sums.
+// Raises for kSameLower.
 FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
                                  PaddingKind padding, const ConvTransposeOptions& options = {});
 FARCALL_API Array conv_transpose(const Array& lhs, const Array& rhs, ListOf<int64_t> strides,
@@ -68,12 +69,12 @@ FARCALL_API Shape conv_transpose_shape(ListOf<int64_t> lhs_shape, ListOf<int64_t
                                        ListOf<int64_t> strides, const Padding& padding,
                                        const ConvTransposeOptions& options = {});
 
-// The patches of lhs that a convolution with weights of these spatial sizes sees, as features of
-// the result: the features of lhs, and within each the places of a patch in row-major order.
+// The patches of lhs that a convolution with weights of these spatial sizes reads, as features of
+// the result: first the features of lhs, then the positions within a patch in row-major order.
 FARCALL_API Array conv_general_dilated_patches(const Array& lhs, ListOf<int64_t> filter_shape,
                                                ConvParams params = {});
-// A convolution with weights of their own for each place of the result: rhs has features of the
-// result, features of patches, and the spatial dimensions of the result.
+// A convolution with separate weights for each position of the result. The dimensions of rhs are
+// the features of the result, the features of patches, and the spatial dimensions of the result.
 FARCALL_API Array conv_general_dilated_local(const Array& lhs, const Array& rhs,
                                              ListOf<int64_t> filter_shape, ConvParams params = {});
 

@@ -1,6 +1,6 @@
 // Cumulative operations and sorting along one dimension (namespace farcall::lax).
 //
-// All raise Error (INVALID_ARGUMENT) when the operands do not fit, naming the operation.
+// All raise Error (INVALID_ARGUMENT) naming the operation if the operands do not fit.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace farcall::lax {
 
-// Element i reduces those up to i, or from i on if `reverse`.
+// Element i of the result reduces the elements 0 to i, or i to the last if `reverse`.
 FARCALL_API Array cumsum(const Array& x, int64_t axis, bool reverse = false);
 FARCALL_API Array cumprod(const Array& x, int64_t axis, bool reverse = false);
 FARCALL_API Array cummax(const Array& x, int64_t axis, bool reverse = false);
 FARCALL_API Array cummin(const Array& x, int64_t axis, bool reverse = false);
 FARCALL_API Array cumlogsumexp(const Array& x, int64_t axis, bool reverse = false);
 
-// All operands in the order of the first num_keys of them; see SortParams.
+// Sorts all operands by the first num_keys of them; see SortParams.
 FARCALL_API std::vector<Array> sort(ListOf<Array> operands, int64_t dimension,
                                     bool is_stable = true, int64_t num_keys = 1);
 FARCALL_API Array sort(const Array& x, int64_t dimension);
 
-// The k largest elements along `axis`, largest first, and their int32 positions; among equal ones
-// the first comes first; NaN is above all numbers, and 0.0 above -0.0.
+// The k largest elements along `axis` in descending order, and their int32 positions. Ties keep
+// their order. NaN ranks above all numbers, and 0.0 above -0.0.
 struct TopK {
   Array values, indices;
 };
 FARCALL_API TopK top_k(const Array& x, int64_t k, int64_t axis);
-// The k largest and the k smallest elements, of which at least a part of `recall_target`, in
-// (0, 1], has to be found: here all of them. The axis may count from the end.
+// The k largest or smallest elements. `recall_target`, in (0, 1], is the fraction of them that must
+// be found; this implementation finds all. A negative axis counts from the end.
 FARCALL_API TopK approx_max_k(const Array& x, int64_t k, int64_t axis = -1,
                               double recall_target = 0.95);
 FARCALL_API TopK approx_min_k(const Array& x, int64_t k, int64_t axis = -1,

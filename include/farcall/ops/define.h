@@ -1,5 +1,5 @@
-// Definitions: what every call of a target needs, said once. The rules belong to the target: each
-// ffi_call of it has them, also one that another rule makes.
+// Definitions: the rules of a target (shape, derivatives, batching, …), given once. They apply to
+// every ffi_call of the target, also to calls made by other rules.
 #pragma once
 
 #include <functional>
@@ -22,79 +22,81 @@
 
 namespace farcall {
 
-// The call that a rule is asked about.
+// The call to which a rule is applied.
 struct TargetCall {
   const FfiCallParams& params;
   std::vector<ShapeDtype> operand_types;
 
   const Attributes& attributes() const { return params.attributes; }
-  // The same call on other operands. Where they are of other types than the call's own, the shape
-  // rule says what the results are; without one this is an error.
+  // The same call on other operands. If their types differ from the original ones, the shape rule
+  // gives the result types; without a shape rule this raises.
   FARCALL_API std::vector<Array> operator()(ListOf<Array> operands) const;
 };
 
-// Every part is optional. Null arrays are tangents and cotangents that are zero.
+// Every part is optional. A null array stands for a zero tangent or cotangent.
 struct TargetDefinition {
-  // Types of the results, for calls that do not give them.
+  // The result types of calls that do not specify them.
   std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype> operands,
                                         const Attributes& attributes)>
       shape = {};
-  // Attributes of calls that do not give them, and the types of those that are given: plain numbers
-  // are converted, others must be of the type. What the target's handlers declare goes before; a
-  // plain default takes that type too.
+  // Defaults for attributes that a call omits. They also fix the types of those that it gives:
+  // plain numbers are converted, others must have the type. Attribute types that the target's
+  // handlers declare take precedence; a plain default is converted to that type too.
   Attributes default_attributes = {};
 
-  // Derivatives are of a call on one element; where a batch is differentiated they are mapped.
+  // Derivative rules describe a call on one element; if a batch is differentiated, they are mapped
+  // over it.
   // Forward mode.
   std::function<JvpResults(const TargetCall& call, std::span<const Array> primals,
                            std::span<const Array> tangents)>
       jvp = {};
-  // Reverse mode: results and what the backward half needs; then a cotangent for each operand.
+  // Reverse mode. `forward` returns the results and the residuals for `backward`, which returns a
+  // cotangent for each operand.
   std::function<ForwardResults(const TargetCall& call, std::span<const Array> operands)> forward =
       {};
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> residuals,
                                    std::span<const Array> cotangents)>
       backward = {};
-  // Groups of operands: the results are linear in each group, the others held fixed. Gives jvp, and
-  // reverse mode too: by `transpose`, or without it by as many calls as an operand has elements.
-  // Calls that compute tangents and cotangents have no side effect, whatever the call itself has.
+  // Groups of operands. The results are linear in each group while the others are fixed. This gives
+  // jvp, and reverse mode: by `transpose`, or without it by one call per element of the operand.
+  // Calls that compute tangents and cotangents have no side effects, even if the original call has.
   std::vector<std::vector<int64_t>> linear_in = {};
-  // Cotangents of the operands that are null, in which the call is linear.
+  // The call is linear in the operands that are null; returns the cotangents of those.
   std::function<std::vector<Array>(const TargetCall& call, std::span<const Array> operands,
                                    std::span<const Array> cotangents)>
       transpose = {};
 
-  // Batching: a rule, or the vmap_method of calls that give none.
+  // Batching: a rule, or the vmap_method of calls that specify none.
   std::function<BatchResults(const TargetCall& call, std::span<const Array> operands,
                              std::span<const int64_t> axes, const BatchAxis& axis)>
       batch = {};
   std::optional<std::string> vmap_method = {};
 
-  // Bytes of scratch memory that a call takes. They are planned with everything else, and what the
-  // handler's scratch allocator hands out comes from there; what goes beyond comes from the heap.
+  // Bytes of scratch memory that a call needs. The engine plans them with its other memory, and the
+  // handler's scratch allocator serves from them; requests beyond that use the heap.
   WorkspaceRule workspace = {};
-  // How dimensions may be divided among devices; calls are checked against it.
+  // How dimensions may be divided among devices. Calls are checked against it.
   std::optional<ShardingRule> sharding = {};
 };
 
-// A shape rule from text, one pattern for each operand and result: names stand for sizes, "..." for
-// any leading dimensions, the same in all operands; sizes may be numbers, sums and products of
-// names ("2*n+1"). Results have the dtype of the first operand, or the one before the bracket:
-// "f32[..., n], [n] -> [..., n], i32[...]". Raises INVALID_ARGUMENT for other text.
+// Parses a shape rule with one pattern for each operand and result. Names stand for sizes, and
+// "..." for any leading dimensions, the same in all operands. Sizes may be numbers, and sums and
+// products of names ("2*n+1"). A result has the dtype of the first operand, or the one before its
+// bracket: "f32[..., n], [n] -> [..., n], i32[...]". Raises INVALID_ARGUMENT for invalid text.
 FARCALL_API std::function<std::vector<ShapeDtype>(std::span<const ShapeDtype>, const Attributes&)>
 shape_signature(const std::string& text);
 
 using TargetDefinitionPtr = std::shared_ptr<const TargetDefinition>;
 
-// Replaces what was said of the target before. The target may be registered later. Raises
-// INVALID_ARGUMENT for a part that makes no sense alone: `backward` without `forward`, an unknown
-// vmap_method, a negative operand number. Programs that are compiled already stay as they are.
+// Replaces any earlier definition of the target. The target may be registered later. Raises
+// INVALID_ARGUMENT for inconsistent parts: `backward` without `forward`, an unknown vmap_method, a
+// negative operand number. Does not affect programs that are already compiled.
 FARCALL_API void define_target(const std::string& target_name, TargetDefinition definition);
-// Null when nothing was said.
+// Null if the target has no definition.
 FARCALL_API TargetDefinitionPtr find_definition(const std::string& target_name);
 
-// A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION when it
-// has none.
+// A call whose result types come from the target's shape rule. Raises FAILED_PRECONDITION if there
+// is no shape rule.
 FARCALL_API std::vector<Array> call_defined(const std::string& target_name, ListOf<Array> operands,
                                             const Attributes& attributes = {},
                                             FfiCallOptions options = {});

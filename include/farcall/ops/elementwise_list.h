@@ -1,25 +1,25 @@
-// The elementwise operations without parameters: everything that is true of one, whatever runs it,
-// is its row. Whoever includes this file defines the macros that it needs; the others are empty,
-// and all are undefined at the end.
+// The elementwise operations without parameters. The row of an operation holds all its rules,
+// whatever engine runs it. A file that includes this one defines the macros that it needs; the
+// others are empty, and all are undefined at the end.
 //
 // FARCALL_UNARY(function, primitive, kinds, result, domain, summary, rules...)
 // FARCALL_BINARY(function, primitive, kinds, result, summary, rules...)
 //   function: the name in farcall::lax and in Python's farcall.lax.
-//   primitive: the name in programs. An engine's kernel has the same name.
-//   kinds: of the operands: B bool, S signed, U unsigned, F float, C complex, K key of random
-//     numbers.
+//   primitive: the name in programs and in the engines' kernel tables.
+//   kinds: of the operands: B bool, S signed, U unsigned, F float, C complex, K random key.
 //   result: kSame as the operands, kBool, kReal the real type of a complex one, kComplex the
-//   complex
-//     type of a real one.
-//   domain: the real numbers for which it is defined and smooth; tests take their arguments there.
+//     complex type of a real one.
+//   domain: the real numbers for which it is defined and smooth, from which tests take arguments.
 //     kInside is (-1, 1), kUnit (0, 1).
 //   summary: the first line of its documentation.
-//   rules: macros of src/ops/elementwise/rules.cpp. Expressions have the operands x and y, the
+//   rules: macros of src/ops/elementwise/rules.cpp. Expressions use the operands x and y, the
 //     result r, the tangent t of an operand and the cotangent ct of the result. In a product,
-//     `other` is the operand that is not linear. ZERO_DERIVATIVE: zero wherever there is one.
+//     `other` is the operand that is held fixed. ZERO_DERIVATIVE: zero wherever the derivative
+//     exists.
 //
-// Functions that promote their operands and then apply one operation, in farcall::numpy and in
-// farcall::special; operands of special functions, and of numpy's unary ones, become floats:
+// The following macros are for functions of farcall::numpy and farcall::special that promote their
+// operands and then apply one operation. Operands of special functions, and of numpy's unary ones,
+// become floats:
 //
 // FARCALL_NUMPY_UNARY(name, function, summary)
 // FARCALL_NUMPY_BINARY(name, function, summary)
@@ -222,7 +222,7 @@ FARCALL_BINARY(mul, "mul", B | S | U | F | C, kSame,
                DERIVATIVES(mul(t, y), mul(t, x)),
                TRANSPOSES_OF_PRODUCT(mul(ct, other), mul(ct, other)))
 FARCALL_NUMPY_BINARY(multiply, mul, "x * y.")
-// The second is not by the square of y, which leaves the range of numbers first.
+// The derivative by y does not divide by y squared, which overflows or underflows first.
 FARCALL_BINARY(div, "div", S | U | F | C, kSame, "x / y, of integers rounded toward 0; numbers.",
                DERIVATIVES(div(t, y), mul(t, neg(div(r, y)))), TRANSPOSE_BY_X(div(ct, other)))
 FARCALL_BINARY(rem, "rem", S | U | F, kSame,

@@ -17,17 +17,17 @@
 
 namespace farcall {
 
-// A target with the types of its results and options: callable, again and again, on concrete and on
-// traced arrays. Calls on concrete arrays run programs of one call, compiled once for each
-// signature. Immutable; copies share what was compiled; any thread may call.
+// A target with its result types and options. It can be called any number of times, on concrete and
+// on traced arrays. Calls on concrete arrays run programs of one call, compiled once per signature.
+// Immutable; copies share compiled programs; thread-safe.
 class FARCALL_API FfiCall {
  public:
-  // Raises INVALID_ARGUMENT for options that no operands could fit, naming the target and the
-  // option.
+  // Raises INVALID_ARGUMENT for options that are invalid for all operands, naming the target and
+  // the option.
   FfiCall(std::string target_name, std::vector<ShapeDtype> result_types,
           FfiCallOptions options = {});
 
-  // Moving copies, so that no call is left without a target.
+  // No move operations: moving copies, so a moved-from call keeps its target.
   FfiCall(const FfiCall&) = default;
   FfiCall& operator=(const FfiCall&) = default;
 
@@ -35,15 +35,15 @@ class FARCALL_API FfiCall {
   const std::vector<ShapeDtype>& result_types() const;
   const FfiCallOptions& options() const;
 
-  // The results, as many as result_types. Raises INVALID_ARGUMENT for operands or attributes that
-  // the options do not fit, NOT_FOUND when the target is not registered, FfiError when it fails;
-  // errors of the target name the line `where`.
+  // Returns as many results as result_types. Raises INVALID_ARGUMENT if operands or attributes do
+  // not fit the options, NOT_FOUND if the target is not registered, and FfiError if the target
+  // fails; its errors name the source line `where`.
   std::vector<Array> operator()(ListOf<Array> operands, const Attributes& attributes = {},
                                 CallSite where = CallSite::current()) const;
 
-  // The program of this one call, compiled for concrete operands of these types and kept as long as
-  // this object; null when calls had too many different attributes to keep a program for each,
-  // which operator() serves nevertheless. Raises what a call raises before the target runs.
+  // The program of this one call, compiled for concrete operands of these types; lives as long as
+  // this object. Null if too many different attributes were used to cache a program for each;
+  // operator() still works then. Raises what a call raises before the target runs.
   const Executable* executable(ListOf<Array> operands, const Attributes& attributes = {}) const;
 
  private:
@@ -54,15 +54,15 @@ class FARCALL_API FfiCall {
   std::shared_ptr<Shared> shared_;
 };
 
-// Forgets the programs of eager operations and foreign calls, and with them the state of their
-// handlers; an FfiCall that somebody holds keeps its own.
+// Clears the caches of programs of eager operations and foreign calls, and with them the state of
+// their handlers. An FfiCall that is still held keeps its own programs.
 FARCALL_API void clear_caches();
 
-// The caches that all threads share. Each jitted function has one of its own.
+// The caches that all threads share. In addition, each jitted function has its own cache.
 struct ProcessCaches {
   CacheInfo eager;             // programs of eager operations
-  CacheInfo ffi_calls;         // FfiCalls by their options
-  size_t num_array_types = 0;  // distinct types of arrays, a hundred bytes each
+  CacheInfo ffi_calls;         // FfiCalls, keyed by their options
+  size_t num_array_types = 0;  // distinct array types, about 100 bytes each
 };
 FARCALL_API ProcessCaches cache_info();
 

@@ -11,8 +11,8 @@
 
 namespace farcall::lax {
 
-// See FftParams. Floats where complex numbers are wanted become such. Raises INVALID_ARGUMENT when
-// the operand does not fit.
+// See FftParams. Real floats are converted where the transform takes complex numbers. Raises
+// INVALID_ARGUMENT if the operand does not fit.
 FARCALL_API Array fft(const Array& x, const std::string& fft_type, ListOf<int64_t> fft_lengths);
 
 }  // namespace farcall::lax

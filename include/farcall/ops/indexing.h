@@ -1,5 +1,5 @@
-// The primitives that read and write parts of arrays at computed places, as functions of
-// farcall::lax; see lax.h, and primitives/indexing.h for what the parameters mean.
+// The primitives that read and write parts of arrays at computed indices, as functions of
+// farcall::lax; see lax.h, and primitives/indexing.h for the parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace farcall::lax {
 
-// Where negative indices are allowed, they count from the end; the primitives themselves take them
-// as lying before the beginning.
+// With `allow_negative_indices`, negative indices count from the end. The primitives themselves
+// treat them as positions before the beginning.
 FARCALL_API Array dynamic_slice(const Array& operand, ListOf<Array> start_indices,
                                 ListOf<int64_t> slice_sizes, bool allow_negative_indices = true);
 FARCALL_API Array dynamic_update_slice(const Array& operand, const Array& update,
                                        ListOf<Array> start_indices,
                                        bool allow_negative_indices = true);
-// An index of a dimension of this size, negative values counted from the end.
+// An index into a dimension of this size; negative values count from the end.
 FARCALL_API Array wrap_negative(const Array& index, int64_t size);
 
 FARCALL_API Array pad(const Array& operand, const Array& padding_value,
                       std::span<const PaddingDimension> padding_config);
 
-// The value of a scalar, in this dtype, as the text of an element.
+// The value of a scalar, converted to the dtype, as element text.
 FARCALL_API std::string fill_text(const Array& value, DType dtype);
 
 struct GatherOptions {
   GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
-  std::optional<std::string> fill_value = {};  // as the text of an element
+  std::optional<std::string> fill_value = {};  // as element text
   bool unique_indices = false;
   bool indices_are_sorted = false;
 };
@@ -48,7 +48,7 @@ struct ScatterOptions {
 using ScatterFunction = Array(const Array& operand, const Array& indices, const Array& updates,
                               const ScatterDimensionNumbers& dimension_numbers,
                               const ScatterOptions& options);
-// The last of several updates of one element stays.
+// If several updates write one element, the last one wins.
 FARCALL_API Array scatter(const Array& operand, const Array& indices, const Array& updates,
                           const ScatterDimensionNumbers& dimension_numbers,
                           const ScatterOptions& options = {});

@@ -1,5 +1,5 @@
-// Linear functions of which the user gives the transpose (linear_call) or the inverse
-// (custom_linear_solve), over flat lists of arrays and over trees. All transformations nest.
+// Linear functions with a user-defined transpose (linear_call) or inverse (custom_linear_solve),
+// over flat lists of arrays and over trees. All transformations compose.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 
 namespace farcall {
 
-// fun(residuals, inputs), whose transpose as a function of `inputs`, in which it is linear, is
-// fun_transpose(residuals, cotangents). Both are called once, when this is. Raises INVALID_ARGUMENT
-// where `fun_transpose` returns other types than `inputs` have.
+// Calls fun(residuals, inputs), which is linear in `inputs`. Its transpose with respect to `inputs`
+// is fun_transpose(residuals, cotangents). linear_call calls both functions once. Raises
+// INVALID_ARGUMENT if `fun_transpose` returns other types than those of `inputs`.
 using LinearFunction = std::function<std::vector<Array>(std::span<const Array> residuals,
                                                         std::span<const Array> inputs)>;
 FARCALL_API std::vector<Array> linear_call(const LinearFunction& fun,
@@ -31,17 +31,18 @@ FARCALL_API std::vector<Array> linear_call(const LinearFunction& fun,
 
 namespace lax {
 
-// Returns x with matvec(x) = b, and then anything else.
+// Returns x with matvec(x) = b, followed by any auxiliary results.
 using LinearSolver =
     std::function<std::vector<Array>(const FlatFunction& matvec, std::span<const Array> b)>;
 struct LinearSolveOptions {
   LinearSolver transpose_solve = {};  // solves with the transpose of matvec
   bool is_symmetric = false;          // matvec is its own transpose; `solve` then solves both
 };
-// What `solve` returns, differentiated by the implicit function theorem: by b, and by what `matvec`
-// closes over, never through `solve`. What `solve` returns beside x has no derivative. Reverse mode
-// needs one of the options. Raises INVALID_ARGUMENT for functions that return other types than b's,
-// and TypeError for integers in b where `matvec` is to be transposed.
+// Returns what `solve` returns. Its derivatives with respect to b and to what `matvec` closes over
+// come from the implicit function theorem; `solve` is never differentiated. The auxiliary results
+// have no derivative. Reverse mode needs one of the options. Raises INVALID_ARGUMENT if a function
+// returns other types than b's, and TypeError if `matvec` is to be transposed and b contains
+// integers.
 FARCALL_API std::vector<Array> custom_linear_solve(const FlatFunction& matvec,
                                                    std::span<const Array> b,
                                                    const LinearSolver& solve,
@@ -53,15 +54,16 @@ FARCALL_API std::vector<Array> custom_linear_solve(const FlatFunction& matvec,
 
 namespace detail {
 
-// Raises TypeError where `what` has another structure than `wanted`, which is that of `whose`.
+// Raises TypeError if the structure `found` of `what` differs from `wanted`, the structure of
+// `whose`.
 FARCALL_API void check_structure(std::string_view what, std::string_view whose,
                                  const TreeDef& wanted, const TreeDef& found);
 
-// Whether a solver returns x alone, and not a pair of it and of other results.
+// True if a solver returns x alone, not a pair of x and auxiliary results.
 template <class Result, class X>
 inline constexpr bool kReturnsSolution = std::is_convertible_v<Result, X>;
 
-// `solve` of trees as a solver of flat lists; `result` becomes the structure of what it returns.
+// Adapts `solve`, a solver on trees, to flat lists. `result` receives the structure of its results.
 template <class X, class Solve>
 lax::LinearSolver flat_solver(std::string which, const TreeDef& tree, Solve& solve,
                               TreeDef& result) {
@@ -87,7 +89,7 @@ lax::LinearSolver flat_solver(std::string which, const TreeDef& tree, Solve& sol
 
 }  // namespace detail
 
-// The same for residuals, arguments and results of any containers.
+// linear_call for residuals, arguments and results that are trees.
 template <class F, class Transpose, class Residuals, class Inputs>
 requires(detail::OverTrees<F>&& detail::takes<F, Residuals, Inputs>()) auto linear_call(
     F fun, Transpose fun_transpose, const Residuals& residuals, const Inputs& inputs) {
@@ -121,13 +123,13 @@ requires(detail::OverTrees<F>&& detail::takes<F, Residuals, Inputs>()) auto line
 
 namespace lax {
 
-// In place of a function that solves with the transpose: matvec is its own.
+// Passed instead of `transpose_solve`: matvec is its own transpose.
 struct Symmetric {};
 inline constexpr Symmetric symmetric{};
 
-// The same for b of any containers. `solve(matvec, b)` gets matvec as a function of a tree, and
-// returns x or a std::pair of x and of other results. `transpose_solve` is a function like it, or
-// `symmetric`, or left out.
+// custom_linear_solve for b that is a tree. `solve(matvec, b)` receives matvec as a function of a
+// tree and returns x or a std::pair of x and auxiliary results. `transpose_solve` is such a
+// function, `symmetric`, or omitted.
 template <class Matvec, class B, class Solve, class Transpose = std::nullptr_t>
 requires(farcall::detail::OverTrees<Matvec>&& farcall::detail::takes<
          Matvec, B>()) auto custom_linear_solve(Matvec matvec, const B& b, Solve solve,

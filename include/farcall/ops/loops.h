@@ -1,5 +1,5 @@
 // Loops and branches over trees: the functions of control_flow.h for carries, slices and operands
-// that are trees. Static parts of trees are passed on as they are.
+// that are trees. Static parts of trees are passed through unchanged.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ using farcall::detail::ResultOf;
 using farcall::detail::takes;
 using farcall::detail::tree_of;
 
-// What parameter `number` of F is, given an argument of type T.
+// The type of parameter `number` of F, or the decayed argument type T if F is generic.
 template <class F, size_t number, class T>
 struct ParameterOf {
   template <class Known>
@@ -46,10 +46,10 @@ struct ParameterOf {
 template <class F, size_t number, class T>
 using Parameter = typename ParameterOf<F, number, T>::type;
 
-// "carry.weights": names for arrays of a tree.
+// Names for the arrays of a tree, such as "carry.weights".
 FARCALL_API LeafName paths(std::string root, TreeDef tree);
 
-// Raises TypeError when a body returns a carry of another structure.
+// Raises TypeError if a body returns a carry of another structure.
 FARCALL_API void check_carry(std::string_view function, const TreeDef& wanted,
                              const TreeDef& returned);
 FARCALL_API LoopResults scan_trees(const ScanBody& body, const TreeDef& carry_tree,
@@ -61,15 +61,16 @@ FARCALL_API std::vector<Array> for_trees(const Array& lower, const Array& upper,
                                          const ForBody& body, const TreeDef& tree,
                                          std::span<const Array> init,
                                          std::optional<int64_t> unroll);
-// Calls for one element of the batch after the other.
+// Calls the function for each batch element in sequence.
 FARCALL_API std::vector<Array> map_batch(farcall::detail::TreeCall& call, const VmapOptions& batch);
-// The results of branches, `trees` being the structures of what each returned last.
+// The results of the branch that `choice` selects. `trees` are the structures that the branches
+// returned last.
 FARCALL_API std::vector<Array> branch_trees(std::string_view function, const Array& choice,
                                             std::span<const FlatFunction> branches,
                                             const std::vector<TreeDef>& trees,
                                             std::span<const Array> operands);
 
-// `index` or `pred` and the branches by number.
+// Calls the branch with the number `choice`.
 template <class Result, class Operands, class... Branches>
 Result choose(std::string_view function, const Array& choice, const Operands& operands,
               Branches&... branches) {
@@ -92,7 +93,7 @@ Result choose(std::string_view function, const Array& choice, const Operands& op
 template <class F, class... Args>
 using Called = ResultOf<F, Arguments<F, Args...>>;
 
-// Whether functions fit the loop or branch that they are given to; reports what is wrong.
+// Checks that a function fits the loop or branch that it is given to; static_assert reports errors.
 template <class F, class Init, class Xs>
 consteval bool is_scan_body() {
   if constexpr (!takes<F, Init, Xs>()) {
@@ -112,7 +113,7 @@ consteval bool is_scan_body() {
     }
   }
 }
-// Of a loop whose carry is parameter `number`.
+// For a loop whose carry is parameter `number`.
 template <size_t number, class F, class... Args>
 consteval bool is_loop_body() {
   if constexpr (!takes<F, Args...>()) {
@@ -148,8 +149,8 @@ consteval bool are_branches(const std::tuple<First, Others...>*) {
 
 }  // namespace detail
 
-// `body(carry, x)` returns a pair (carry, y). Gives a pair of the last carry and of the ys,
-// stacked. Without arrays in xs the options need a length; give std::nullopt for no xs.
+// `body(carry, x)` returns a pair (carry, y). Returns a pair of the last carry and the stacked ys.
+// If xs has no arrays, the options must give a length; pass std::nullopt for no xs.
 template <class F, class Init, class Xs>
 requires(detail::OverTrees<F>&& detail::is_scan_body<F, Init, Xs>()) auto scan(
     F body, const Init& init, const Xs& xs, const ScanOptions& options = {}) {
@@ -176,7 +177,7 @@ requires(detail::OverTrees<F>&& detail::is_scan_body<F, Init, Xs>()) auto scan(
                    detail::build<Y>(y_tree, found.ys));
 }
 
-// `body` as long as `cond` returns true, both of the carry.
+// Repeats `body` while `cond` returns true. Both take the carry.
 template <class Cond, class F, class Init>
 requires(detail::OverTrees<F>&& detail::is_condition<Cond, Init>() &&
          detail::is_loop_body<0, F, Init>()) auto while_loop(Cond cond, F body, const Init& init) {
@@ -197,7 +198,7 @@ requires(detail::OverTrees<F>&& detail::is_condition<Cond, Init>() &&
                               detail::while_trees(flat_cond, flat_body, tree, detail::flat(first)));
 }
 
-// `body(i, carry)` with i = lower, …, upper - 1.
+// Calls `body(i, carry)` with i = lower, …, upper - 1.
 template <class F, class Init>
 requires(detail::OverTrees<F>&& detail::is_loop_body<1, F, Array, Init>()) auto fori_loop(
     const Array& lower, const Array& upper, F body, const Init& init,
@@ -215,7 +216,7 @@ requires(detail::OverTrees<F>&& detail::is_loop_body<1, F, Array, Init>()) auto 
       tree, detail::for_trees(lower, upper, flat_body, tree, detail::flat(first), unroll));
 }
 
-// One of two functions of the operands.
+// Calls one of two functions on the operands.
 template <class TrueFun, class FalseFun, class... Operands>
 requires(detail::OverTrees<TrueFun>&& detail::are_branches<Operands...>(
     static_cast<std::tuple<TrueFun, FalseFun>*>(nullptr))) auto cond(const Array& pred,
@@ -227,7 +228,7 @@ requires(detail::OverTrees<TrueFun>&& detail::are_branches<Operands...>(
                                                         true_fun);
 }
 
-// One of several, given as a tuple; an index outside is clamped.
+// Calls one of several functions, given as a tuple. An index out of range is clamped.
 template <class First, class... Others, class... Operands>
 requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others...>*>(
     nullptr))) auto switch_(const Array& index, std::tuple<First, Others...> branches,
@@ -241,7 +242,7 @@ requires(detail::are_branches<Operands...>(static_cast<std::tuple<First, Others.
       branches);
 }
 
-// `f` of each slice, one after the other; with a batch size, of that many at a time by vmap.
+// Applies `f` to each slice in sequence; with a batch size, to that many slices at a time by vmap.
 template <class F, class Xs>
 requires(detail::OverTrees<F>&& detail::takes<F, Xs>()) auto map(
     F f, const Xs& xs, std::optional<int64_t> batch_size = {}) {
@@ -259,7 +260,7 @@ requires(detail::OverTrees<F>&& detail::takes<F, Xs>()) auto map(
   return detail::build<detail::Called<F, Xs>>(tree, results);
 }
 
-// Running results of an associative function of two trees along `axis`.
+// Prefix results of an associative function of two trees along `axis`.
 template <class F, class Elems>
 requires(detail::OverTrees<F>&& detail::is_loop_body<0, F, Elems, Elems>()) Elems
     associative_scan(F fn, const Elems& elems, bool reverse = false, int64_t axis = 0) {
@@ -278,7 +279,7 @@ requires(detail::OverTrees<F>&& detail::is_loop_body<0, F, Elems, Elems>()) Elem
 
 namespace farcall {
 
-// `function`, of which vmap is a loop over the batch.
+// `function` with a vmap rule that loops over the batch.
 template <class F>
 auto sequential_vmap(F function, CustomRuleOptions options = {}) {
   auto rule = [function, name = options.name](const VmapOptions& batch,

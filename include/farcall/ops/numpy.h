@@ -1,8 +1,8 @@
-// Array functions with numpy's names and meaning (namespace farcall::numpy), and the operators of
+// Array functions with numpy's names and semantics (namespace farcall::numpy), and the operators of
 // Array. Operands are promoted (promotion.h) and broadcast against each other.
 //
-// All raise Error (INVALID_ARGUMENT) naming the function for operands that do not fit. Axes may be
-// negative and then count from the last.
+// All raise Error (INVALID_ARGUMENT) naming the function if the operands do not fit. Negative axes
+// count from the last.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Axes : std::optional<std::vector<int64_t>> {
   Axes(optional axes) : optional(std::move(axes)) {}
 };
 
-// ---- what elementwise_list.h has: add, multiply, exp, sin and so on ----
+// ---- the operations of elementwise_list.h: add, multiply, exp, sin and so on ----
 #define FARCALL_NUMPY_UNARY(name, ...) FARCALL_API Array name(const Array& x);
 #define FARCALL_NUMPY_BINARY(name, ...) FARCALL_API Array name(const Array& x, const Array& y);
 #include <farcall/ops/elementwise_list.h>
@@ -53,7 +53,7 @@ FARCALL_API Array floor(const Array& x);
 FARCALL_API Array ceil(const Array& x);
 FARCALL_API Array rint(const Array& x);
 
-// ---- functions of floats; integers become float32 ----
+// ---- floating-point functions; integers become float32 ----
 FARCALL_API Array log2(const Array& x);
 FARCALL_API Array log10(const Array& x);
 FARCALL_API Array isfinite(const Array& x);
@@ -75,7 +75,7 @@ FARCALL_API Array logical_not(const Array& x);
 FARCALL_API Array bitwise_not(const Array& x);
 FARCALL_API Array left_shift(const Array& x, const Array& y);
 FARCALL_API Array right_shift(const Array& x, const Array& y);
-// The greatest common divisor and the least common multiple of integers, not negative.
+// The greatest common divisor and the least common multiple of integers; never negative.
 FARCALL_API Array gcd(const Array& x, const Array& y);
 FARCALL_API Array lcm(const Array& x, const Array& y);
 FARCALL_API Array where(const Array& condition, const Array& x, const Array& y);
@@ -92,13 +92,13 @@ FARCALL_API Array var(const Array& x, const Axes& axes = {}, bool keepdims = fal
                       double ddof = 0);
 FARCALL_API Array std(const Array& x, const Axes& axes = {}, bool keepdims = false,
                       double ddof = 0);
-// Of the flattened array without an axis.
+// Without an axis, of the flattened array.
 FARCALL_API Array argmax(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 FARCALL_API Array argmin(const Array& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 
 // ---- shapes ----
 FARCALL_API Array astype(const Array& x, DType dtype);
-// One size may be -1 and is worked out.
+// One size may be -1; it is computed from the others.
 FARCALL_API Array reshape(const Array& x, ListOf<int64_t> shape);
 FARCALL_API Array ravel(const Array& x);
 // Without axes, the order of all dimensions is reversed.
@@ -111,32 +111,31 @@ FARCALL_API Array squeeze(const Array& x, const Axes& axes = {});
 FARCALL_API Array concatenate(ListOf<Array> arrays, int64_t axis = 0);
 FARCALL_API Array stack(ListOf<Array> arrays, int64_t axis = 0);
 FARCALL_API Array flip(const Array& x, const Axes& axes = {});
-// The shape that all broadcast to; raises when they do not.
+// The shape that all shapes broadcast to. Raises if there is none.
 FARCALL_API Shape broadcast_shapes(std::span<const std::span<const int64_t>> shapes);
 
 // ---- creation ----
 FARCALL_API Array zeros(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
 FARCALL_API Array ones(ListOf<int64_t> shape, DType dtype = DType::kFloat32);
-// Without a dtype, that of the value.
+// The dtype defaults to that of the value.
 FARCALL_API Array full(ListOf<int64_t> shape, const Array& value, std::optional<DType> dtype = {});
 FARCALL_API Array zeros_like(const Array& x);
 FARCALL_API Array ones_like(const Array& x);
 FARCALL_API Array arange(double start, double stop, double step = 1, DType dtype = DType::kInt32);
-// `num` evenly spaced numbers from `start` to `stop`, which is the last of them if `endpoint`,
-// along a new dimension `axis`. Both are broadcast against each other. The result has the dtype
-// `dtype`, a float if left out, and is computed in it: in float64 for integers, in float32 for
+// `num` evenly spaced numbers from `start` to `stop`, along a new dimension `axis`. `stop` is the
+// last of them if `endpoint`. `start` and `stop` are broadcast against each other. `dtype` defaults
+// to a float. Numbers are computed in `dtype`, but in float64 for integers and in float32 for
 // narrow floats.
 FARCALL_API Array linspace(const Array& start, const Array& stop, int64_t num = 50,
                            bool endpoint = true, std::optional<DType> dtype = {}, int64_t axis = 0);
-// The distance of neighbours in linspace; NaN where there are none.
+// The distance between neighbours in linspace; NaN if there are fewer than two.
 FARCALL_API Array linspace_step(const Array& start, const Array& stop, int64_t num = 50,
                                 bool endpoint = true, std::optional<DType> dtype = {});
-// `base` to the power of such numbers; computed in float64 or complex128.
+// `base` to the powers that linspace gives; computed in float64 or complex128.
 FARCALL_API Array logspace(const Array& start, const Array& stop, int64_t num = 50,
                            bool endpoint = true, const Array& base = 10,
                            std::optional<DType> dtype = {}, int64_t axis = 0);
-// Numbers from `start` to `stop` each of which is the one before times one factor; computed in
-// float64 or complex128.
+// A geometric sequence from `start` to `stop`; computed in float64 or complex128.
 FARCALL_API Array geomspace(const Array& start, const Array& stop, int64_t num = 50,
                             bool endpoint = true, std::optional<DType> dtype = {},
                             int64_t axis = 0);
@@ -154,15 +153,15 @@ struct Slice {
 };
 struct NewAxis {};
 struct Ellipsis {};
-// An array has integers, or bools of which each true one stands for its place.
+// An array index holds integers, or bools, which select the positions that are true.
 using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, Array>;
-// x[indices], as numpy indexes. Raises OUT_OF_RANGE for an integer outside its dimension; those in
-// arrays are moved inside.
+// x[indices] with numpy's indexing. Raises OUT_OF_RANGE for an integer outside its dimension;
+// integers in index arrays are clamped.
 FARCALL_API Array take(const Array& x, ListOf<Index> indices);
 
 }  // namespace numpy
 
-// What x[…] takes: one index, or several in braces.
+// The argument of x[…]: one index, or several in braces.
 class IndexList {
  public:
   IndexList(std::initializer_list<numpy::Index> indices) : indices_(indices) {}
@@ -189,7 +188,7 @@ inline Array operator^(const Array& x, const Array& y) { return numpy::bitwise_x
 inline Array operator~(const Array& x) { return numpy::bitwise_not(x); }
 inline Array operator<<(const Array& x, const Array& y) { return numpy::left_shift(x, y); }
 inline Array operator>>(const Array& x, const Array& y) { return numpy::right_shift(x, y); }
-// Elementwise, as the other comparisons: of arrays of bools.
+// Comparisons are elementwise and return arrays of bools.
 inline Array operator==(const Array& x, const Array& y) { return numpy::equal(x, y); }
 inline Array operator!=(const Array& x, const Array& y) { return numpy::not_equal(x, y); }
 inline Array operator!(const Array& x) { return numpy::logical_not(x); }
@@ -198,7 +197,7 @@ inline Array operator<=(const Array& x, const Array& y) { return numpy::less_equ
 inline Array operator>(const Array& x, const Array& y) { return numpy::greater(x, y); }
 inline Array operator>=(const Array& x, const Array& y) { return numpy::greater_equal(x, y); }
 
-// Arrays do not change: `x` becomes another one.
+// Arrays are immutable: `x` is rebound to a new array.
 inline Array& operator+=(Array& x, const Array& y) { return x = x + y; }
 inline Array& operator-=(Array& x, const Array& y) { return x = x - y; }
 inline Array& operator*=(Array& x, const Array& y) { return x = x * y; }

@@ -1,5 +1,5 @@
-// numpy's functions of order, of parts of arrays and of products (namespace farcall::numpy); see
-// numpy.h for what all of them share.
+// numpy's functions for sorting, splitting and multiplying arrays (namespace farcall::numpy); see
+// numpy.h for common rules.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace farcall::numpy {
 
 // ---- order; without an axis, of the flattened array ----
 FARCALL_API Array sort(const Array& x, std::optional<int64_t> axis = -1, bool descending = false);
-// Equal elements keep their order; int32.
+// A stable sort; returns int32 indices.
 FARCALL_API Array argsort(const Array& x, std::optional<int64_t> axis = -1,
                           bool descending = false);
-// The dtype of the result is `dtype`, or that of sum.
+// `dtype` defaults to the result dtype of sum.
 FARCALL_API Array cumsum(const Array& x, std::optional<int64_t> axis = {},
                          std::optional<DType> dtype = {});
 FARCALL_API Array cumprod(const Array& x, std::optional<int64_t> axis = {},
                           std::optional<DType> dtype = {});
 
-// Where elements of `v` would be inserted into the sorted vector `a`: before those equal to them,
-// or after them; int32.
+// The int32 indices at which to insert the elements of `v` into the sorted vector `a`: before equal
+// elements, or after them if `after_equal`.
 FARCALL_API Array searchsorted(const Array& a, const Array& v, bool after_equal = false);
 
 // ---- quantiles ----
-// What is taken where a part ends between two elements.
+// The value of a quantile that lies between two elements.
 enum class QuantileMethod { kLinear, kLower, kHigher, kMidpoint, kNearest };
 struct QuantileOptions {
   Axes axes = {};
@@ -40,58 +40,58 @@ struct QuantileOptions {
   bool keepdims = false;
   bool ignores_nan = false;  // else a NaN makes the result NaN
 };
-// The values below which the part q, from 0 to 1, of the elements lies; q is a scalar, or a vector
-// whose dimension is the first of the result.
+// The q-quantiles of the elements, with q from 0 to 1. q is a scalar, or a vector, whose dimension
+// becomes the first one of the result.
 FARCALL_API Array quantile(const Array& x, const Array& q, const QuantileOptions& options = {});
 // The same with q from 0 to 100.
 FARCALL_API Array percentile(const Array& x, const Array& q, const QuantileOptions& options = {});
 FARCALL_API Array median(const Array& x, const Axes& axes = {}, bool keepdims = false,
                          bool ignores_nan = false);
 
-// ---- lines and slopes ----
+// ---- interpolation and differences ----
 struct InterpOptions {
-  // What counts before the first and behind the last point; that point's value if left out.
+  // Values for x before the first and after the last point; default: the value of that point.
   std::optional<Array> left = {}, right = {};
-  std::optional<double> period = {};  // of the points, which then need not rise
+  std::optional<double> period = {};  // of xp, which then need not be sorted
 };
-// The values at x of the line through the points (xp, fp), vectors of which xp rises.
+// Piecewise linear interpolation at x through the points (xp, fp). These are vectors; xp increases.
 FARCALL_API Array interp(const Array& x, const Array& xp, const Array& fp,
                          const InterpOptions& options = {});
-// The slopes along one axis: central differences, one-sided ones at the ends. `spacing` is the
-// distance of points, or a vector of the places where they lie.
+// Slopes along one axis: central differences, one-sided ones at the ends. `spacing` is the distance
+// between points, or a vector of their coordinates.
 FARCALL_API Array gradient(const Array& f, const Array& spacing, int64_t axis);
 
 // ---- parts ----
-// At these indices of the dimension, or into equal parts.
+// Splits at these indices of the dimension, or into equal parts.
 FARCALL_API std::vector<Array> split(const Array& x, ListOf<int64_t> indices, int64_t axis = 0);
 FARCALL_API std::vector<Array> split(const Array& x, int64_t sections, int64_t axis = 0);
-// Each element, or the whole array, several times.
+// Repeats each element, or the whole array.
 FARCALL_API Array repeat(const Array& x, int64_t repeats, std::optional<int64_t> axis = {});
 FARCALL_API Array tile(const Array& x, ListOf<int64_t> repeats);
-// Zeros above, or below, diagonal k of each matrix.
+// Sets the elements above (tril) or below (triu) diagonal k of each matrix to zero.
 FARCALL_API Array tril(const Array& x, int64_t k = 0);
 FARCALL_API Array triu(const Array& x, int64_t k = 0);
 // The diagonals become the last dimension.
 FARCALL_API Array diagonal(const Array& x, int64_t offset = 0, int64_t axis1 = 0,
                            int64_t axis2 = 1);
-// The sums of the diagonals, in this dtype if one is given.
+// The sums of the diagonals; `dtype` is the dtype of the result.
 FARCALL_API Array trace(const Array& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1,
                         std::optional<DType> dtype = {});
 
-// ---- products; with `preferred` the result has this dtype, and so have wider sums ----
+// ---- products; with `preferred`, the result has that dtype, and sums use it if it is wider ----
 FARCALL_API Array tensordot(const Array& x, const Array& y, ListOf<int64_t> axes_x,
                             ListOf<int64_t> axes_y, std::optional<DType> preferred = {});
 
-// Which operands are multiplied in turn; a product takes its place behind those that are left. As
-// numpy.einsum_path gives it.
+// For each step, the operands to multiply; their product is appended to the remaining operands. The
+// format of numpy.einsum_path.
 using EinsumPath = std::vector<std::vector<int64_t>>;
 struct EinsumOptions {
-  // Left out: always the pair with the smallest product.
+  // Default: greedy, always the pair with the smallest product.
   std::optional<EinsumPath> path = {};
-  bool in_order = false;  // from the first operand to the last; else as `path` says
+  bool in_order = false;  // multiply from the first operand to the last and ignore `path`
   std::optional<DType> preferred = {};
 };
-// Einstein's summation: "ij,jk->ik"; "..." stands for dimensions without a letter. Operands are
+// Einstein summation: "ij,jk->ik"; "..." stands for dimensions without a letter. Operands are
 // multiplied pair by pair.
 FARCALL_API Array einsum(std::string_view subscripts, ListOf<Array> operands,
                          const EinsumOptions& options = {});

@@ -1,5 +1,5 @@
-// Indexing with arrays: reading and updating parts, taking along axes, padding and rolling. More of
-// farcall::numpy; see numpy.h.
+// Indexing with arrays: reading and updating parts, taking along axes, padding and rolling
+// (namespace farcall::numpy); see numpy.h.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 namespace farcall::numpy {
 
 struct IndexOptions {
-  // Nothing: reading moves indices inside, updating drops those outside.
+  // Default: reads clamp indices out of range; updates drop them.
   std::optional<GatherScatterMode> mode = {};
-  std::optional<Array> fill_value = {};  // a known scalar; see gather
+  std::optional<Array> fill_value = {};  // a scalar with a known value; see gather
   bool unique_indices = false;
   bool indices_are_sorted = false;
   bool wrap_negative_indices = true;  // negative ones count from the end
@@ -30,14 +30,14 @@ struct IndexOptions {
 // x[indices].
 FARCALL_API Array get(const Array& x, ListOf<Index> indices, const IndexOptions& options = {});
 
-// x with x[indices] replaced by the values, or combined with them. Values are broadcast and take
-// the dtype of x. An element that several indices name is combined with the values of all; which
-// one replaces it is not said.
+// Returns x with x[indices] set to the values, or combined with them. Values are broadcast and
+// converted to the dtype of x. If several indices name one element, it is combined with all their
+// values; for kSet it is unspecified which value wins.
 enum class Update { kSet, kAdd, kMultiply, kMin, kMax };
 FARCALL_API Array update(const Array& x, ListOf<Index> indices, const Array& values, Update how,
                          const IndexOptions& options = {});
 
-// How the functions below treat indices outside: "fill", "wrap" or "clip".
+// `mode` says how the functions below treat indices out of range: "fill", "wrap" or "clip".
 struct TakeOptions {
   std::string mode = "fill";
   std::optional<Array> fill_value = {};
@@ -45,33 +45,36 @@ struct TakeOptions {
   bool indices_are_sorted = false;
   bool wrap_negative_indices = true;
 };
-// Of the flattened array without an axis.
+// Without an axis, of the flattened array.
 FARCALL_API Array take(const Array& x, const Array& indices, std::optional<int64_t> axis,
                        const TakeOptions& options = {});
-// The element of each index along the axis, at the place of the index in the other dimensions.
+// Gathers along the axis: the index at each position selects the element; the other coordinates are
+// those of the index.
 FARCALL_API Array take_along_axis(const Array& x, const Array& indices, std::optional<int64_t> axis,
                                   const TakeOptions& options = {});
 FARCALL_API Array put_along_axis(const Array& x, const Array& indices, const Array& values,
                                  std::optional<int64_t> axis,
                                  std::optional<GatherScatterMode> mode = {});
 
-// For each dimension, where x is not zero. The values must be known.
+// For each dimension, the indices of the nonzero elements. The values of x must be known.
 FARCALL_API std::vector<Array> nonzero(const Array& x);
-// The first `size` places; `fill_values`, one for each dimension or none, where there are fewer.
+// The first `size` such indices. If there are fewer, the rest is filled with `fill_values`, which
+// has one for each dimension or is empty.
 FARCALL_API std::vector<Array> nonzero(const Array& x, int64_t size,
                                        ListOf<Array> fill_values = {});
 
-// Elements moved by each shift along its axis, those that leave coming back at the other end.
+// Rolls the elements by each shift along its axis; elements beyond the end reappear at the
+// beginning.
 FARCALL_API Array roll(const Array& x, const Array& shift, const Axes& axes = {});
 
-using PadWidths = std::vector<std::pair<int64_t, int64_t>>;  // before and after, by dimension
+using PadWidths = std::vector<std::pair<int64_t, int64_t>>;  // (before, after) for each dimension
 FARCALL_API Array pad(const Array& x, const PadWidths& widths, const Array& value);
-using PadValues = std::vector<std::pair<Array, Array>>;  // before and after, by dimension
+using PadValues = std::vector<std::pair<Array, Array>>;  // (before, after) for each dimension
 FARCALL_API Array pad(const Array& x, const PadWidths& widths, const PadValues& values);
-// In even steps from these values to the elements at the ends.
+// Linear ramps from the elements at the borders to the values `ends`.
 FARCALL_API Array pad_ramp(const Array& x, const PadWidths& widths, const PadValues& ends);
-// The maximum, mean or minimum along each dimension: of all elements, or of so many at either end.
-// Means of integers are rounded to even.
+// The maximum, mean or minimum along each dimension, of all elements or of the `lengths` elements
+// at either end. Means of integers are rounded half to even.
 enum class PadStatistic { kMaximum, kMean, kMinimum };
 FARCALL_API Array pad(const Array& x, const PadWidths& widths, PadStatistic statistic,
                       const PadWidths& lengths = {});

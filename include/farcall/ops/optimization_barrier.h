@@ -9,8 +9,8 @@
 
 namespace farcall::lax {
 
-// The operands, tied together: an engine moves no operation over this point, and computes all of
-// them where it needs one.
+// Returns the operands, tied together: an engine moves no operation across the barrier, and
+// computes all operands if it needs one.
 FARCALL_API std::vector<Array> optimization_barrier(ListOf<Array> operands);
 
 }  // namespace farcall::lax

@@ -1,5 +1,5 @@
-// Promotion: the dtype in which operands of different dtypes meet. JAX's lattice with 64-bit types
-// on; weakly typed operands (numbers of the host language) give way to arrays.
+// Promotion: the common dtype of operands of different dtypes. It follows JAX's lattice with 64-bit
+// types enabled; weakly typed operands (numbers of the host language) take the dtype of arrays.
 #pragma once
 
 #include <span>
@@ -17,20 +17,20 @@ struct PromotedDType {
   friend bool operator==(const PromotedDType&, const PromotedDType&) = default;
 };
 
-// Raises INVALID_ARGUMENT where there is no common dtype (two kinds of float8, for instance).
+// Raises INVALID_ARGUMENT if there is no common dtype (for instance for two kinds of float8).
 FARCALL_API PromotedDType promote_types(std::span<const ShapeDtype> types);
-// The same, but at least a float: integers and bool become float32.
+// The same, but integers and bool become float32.
 FARCALL_API PromotedDType promote_to_inexact(std::span<const ShapeDtype> types);
 
-// x in another dtype. A weak scalar that still knows its number is converted from that number, so
-// nothing is lost on the way; of an integer that does not fit the low bits count.
+// Converts x to another dtype. A weak scalar with a known number is converted from that number, so
+// that no precision is lost. An integer out of range keeps its low bits.
 FARCALL_API Array convert(const Array& x, PromotedDType to);
 
-// x in the preferred dtype if that has the range of its elements, else x: what products with a
-// preferred dtype are computed from.
+// Converts x to the preferred dtype if that covers the range of x's dtype, else returns x. Products
+// with a preferred dtype are computed from this.
 FARCALL_API Array widened(const Array& x, DType preferred);
 
-// The same array without weak type; copies nothing.
+// The same array without weak type; nothing is copied.
 FARCALL_API Array strengthen(const Array& x);
 
 }  // namespace farcall

@@ -1,4 +1,4 @@
-// Trees of arrays as one vector, and back.
+// Conversion of trees of arrays to one vector, and back.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@
 
 namespace farcall {
 
-// The elements of all arrays in a vector, of the dtype in which they meet (float32 without arrays).
+// The elements of all arrays as one vector, of their promoted dtype (float32 without arrays).
 FARCALL_API Array ravel_arrays(ListOf<Array> arrays);
-// Arrays of these types from such a vector. Raises INVALID_ARGUMENT for a vector of another length
-// and TypeError for one of another dtype than `dtype`.
+// Splits such a vector into arrays of these types. Raises INVALID_ARGUMENT if its length is wrong
+// and TypeError if its dtype is not `dtype`.
 FARCALL_API std::vector<Array> unravel_array(const Array& vector, std::span<const ShapeDtype> types,
                                              DType dtype);
 
-// From the vector to the tree.
+// The function from the vector to the tree.
 template <class Tree>
 struct Unravel {
   TreeDef structure;
@@ -32,7 +32,7 @@ struct Unravel {
   }
 };
 
-// The vector of a tree, and the function back.
+// The vector of a tree, and the inverse function.
 template <class Tree>
 std::pair<Array, Unravel<Tree>> ravel_tree(const Tree& tree) {
   const std::vector<Array> leaves = detail::flat(tree);

@@ -1,4 +1,4 @@
-// Reductions by any function of two values (namespace farcall::lax).
+// Reductions by a user-defined function of two values (namespace farcall::lax).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace farcall::lax {
 
-// Combines two tuples of scalars, a value for each operand, into one.
+// Combines two tuples of scalars, with one value for each operand, into one tuple.
 using Combine = std::function<std::vector<Array>(std::span<const Array>, std::span<const Array>)>;
-// The elements of the operands, arrays of one shape, along some dimensions combined two by two;
-// init values are scalars that change nothing. `computation` is associative, since the order is not
-// said. Raises INVALID_ARGUMENT for shapes and dimensions that do not fit, TypeError where the
-// computation gives values of other types than the operands.
+// Combines the elements of the operands, arrays of one shape, along the dimensions. The init values
+// are scalars, the identity of `computation`. It must be associative: the order is unspecified.
+// Raises INVALID_ARGUMENT for shapes and dimensions that do not fit, TypeError if the computation
+// returns other types than the operands'.
 FARCALL_API std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
                                       const Combine& computation, ListOf<int64_t> dimensions);
 

@@ -1,6 +1,6 @@
 // Reductions over windows (namespace farcall::lax), as pooling uses them.
 //
-// Strides and dilations that are left out are 1, paddings 0. All raise INVALID_ARGUMENT when the
+// Omitted strides and dilations are 1, omitted paddings 0. All raise INVALID_ARGUMENT if the
 // operands do not fit.
 #pragma once
 
@@ -20,16 +20,16 @@ FARCALL_API Array reduce_window_prod(const Array& x, ReduceWindowParams window);
 FARCALL_API Array reduce_window_max(const Array& x, ReduceWindowParams window);
 FARCALL_API Array reduce_window_min(const Array& x, ReduceWindowParams window);
 
-// The same, whose results are combined with a scalar too.
+// The same; init_value, a scalar, is combined with each window too.
 enum class WindowReduction { kSum, kProd, kMax, kMin };
 FARCALL_API Array reduce_window(const Array& x, const Array& init_value, WindowReduction reduction,
                                 ReduceWindowParams window);
-// By any function; see reduce. Gaps and padding count as the init values, scalars that change
-// nothing. Takes memory for all elements of all windows.
+// Reduces by a user-defined function; see reduce. Gaps and padding count as the init values,
+// scalars that are the identity. Allocates memory for all elements of all windows.
 FARCALL_API std::vector<Array> reduce_window(ListOf<Array> operands, ListOf<Array> init_values,
                                              const Combine& computation, ReduceWindowParams window);
 
-// The padding that a word stands for, for windows over an array of this shape.
+// Computes the padding of this kind for windows over an array of this shape.
 FARCALL_API Padding padding_for(PaddingKind kind, ListOf<int64_t> shape,
                                 const ReduceWindowParams& window);
 // The shape of the results.

@@ -1,4 +1,4 @@
-// Numbers as scalars of a dtype that was asked for.
+// Conversion of numbers to scalars of an explicit dtype.
 #pragma once
 
 #include <farcall/core/dtype.h>
@@ -7,9 +7,9 @@
 
 namespace farcall {
 
-// Raises OVERFLOW for an integer that the dtype does not have or an infinity that is to be one,
-// INVALID_ARGUMENT for a nan that is to be an integer, TypeError for a complex number that is to be
-// real. Fractions are cut off; floats are rounded.
+// Raises OVERFLOW for an integer out of the dtype's range and for an infinity converted to an
+// integer, INVALID_ARGUMENT for a NaN converted to an integer, and TypeError for a complex number
+// converted to a real one. Conversion to an integer truncates; conversion to a float rounds.
 FARCALL_API Array scalar_of(const ScalarNode::Number& number, DType dtype);
 
 }  // namespace farcall

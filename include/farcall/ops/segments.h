@@ -1,4 +1,4 @@
-// Reductions of the rows of an array by segments (namespace farcall::ops): row i counts for segment
+// Segment reductions of the rows of an array (namespace farcall::ops): row i belongs to segment
 // segment_ids[i].
 #pragma once
 
@@ -12,21 +12,21 @@
 namespace farcall::ops {
 
 struct SegmentOptions {
-  // The size of the result. Left out: one more than the greatest id, which must then be known.
+  // The size of the result. Default: the greatest id plus one; the ids must then be known.
   std::optional<int64_t> num_segments = {};
   bool indices_are_sorted = false;
   bool unique_indices = false;
-  // Rows are reduced in groups of so many and then the groups, which keeps rounding errors down.
+  // Rows are reduced in groups of this size, then the groups, which reduces rounding errors.
   std::optional<int64_t> bucket_size = {};
-  // Rows with an id outside of [0, num_segments) are left out, unless told otherwise.
+  // By default, rows with an id outside of [0, num_segments) are dropped.
   GatherScatterMode mode = GatherScatterMode::kFillOrDrop;
 };
 
-// The result has the shape [num_segments, …], with the dimensions of the data but the first. A
-// segment without rows is 0 for the sum, 1 for the product, and for the others the least and the
-// greatest number of the dtype (an infinity for floats). Raise TypeError for ids that are no
-// integers, INVALID_ARGUMENT for a scalar, ids that are no vector of the length of the data, and
-// negative numbers of segments.
+// The result has the shape [num_segments, …], where … are the dimensions of the data except the
+// first. An empty segment is 0 for the sum, 1 for the product, the least number of the dtype for
+// the maximum and the greatest for the minimum (infinities for floats). Raise TypeError if the ids
+// are not integers, and INVALID_ARGUMENT if the data is a scalar, if the ids are not a vector of
+// the length of the data, or if num_segments is negative.
 FARCALL_API Array segment_sum(const Array& data, const Array& segment_ids,
                               const SegmentOptions& options = {});
 FARCALL_API Array segment_prod(const Array& data, const Array& segment_ids,

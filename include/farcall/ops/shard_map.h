@@ -1,5 +1,5 @@
-// shard_map: functions of one device's shards of arrays, with the axes of a mesh bound by name, so
-// that collectives (collectives.h) know them.
+// shard_map: maps a function over the shards of arrays, one per device. The axes of the mesh are
+// bound by name, so that collectives (collectives.h) can use them.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ namespace farcall {
 
 struct ShardMapOptions {
   Mesh mesh;
-  // By leaf of the arguments and of the result; one stands for all leaves.
+  // One per leaf of the arguments and of the result; a single one applies to all leaves.
   std::vector<PartitionSpec> in_specs = {{}};
   std::vector<PartitionSpec> out_specs = {{}};
-  // The axes that are bound; empty: all. Devices along the others have the same shards.
+  // The axes to bind; empty means all. Devices along the other axes have the same shards.
   std::vector<std::string> axis_names = {};
-  // Whether it is an error when a result might differ along an axis that its spec leaves out.
+  // Raise if a result may differ along an axis that its spec omits.
   bool check_replication = true;
 };
 
 namespace detail {
 
-// The specs have one entry for each leaf; those of the result are asked for when it is known.
+// The specs have one entry per leaf. `out_specs` is called after the result is known.
 FARCALL_API std::vector<Array> call_shard_map(
     LeafCall& call, const ShardMapOptions& options,
     const std::function<std::vector<PartitionSpec>()>& out_specs);
@@ -50,18 +50,18 @@ struct ShardMapped {
 
 }  // namespace detail
 
-// `function` as a function of whole arrays: it is recorded for one device's shards, and every
-// device runs it on its own. Results are put together as their specs say, and lie over the mesh
-// where the call is not recorded itself. Devices along an axis that the spec of an argument leaves
-// out get the same elements; of a result it takes the first device's, and the others must have the
-// same.
+// Turns `function`, which works on one device's shards, into a function of whole arrays. It is
+// recorded for the shards of one device, and every device runs it. The results are assembled as
+// their specs say; in eager mode they are distributed over the mesh. If an argument's spec omits an
+// axis, all devices along it receive the same elements. If a result's spec omits an axis, the first
+// device's result is used, and the others must be equal.
 //
-// Derivatives of the whole are those of the function of whole arrays. Inside, the derivative of a
-// psum is the psum of the derivative.
+// The derivative of the mapped function is that of the function of whole arrays. Inside, the
+// derivative of a psum is the psum of the derivative.
 //
-// A call raises INVALID_ARGUMENT for a mesh without axes, for another number of specs than leaves,
-// for specs that do not fit the mesh or the array (Partition), and for results that may differ
-// where their specs say that they do not.
+// A call raises INVALID_ARGUMENT for a mesh without axes, if the numbers of specs and leaves
+// differ, for specs that do not fit the mesh or the array (Partition), and for results that may
+// differ along axes that their specs omit.
 template <class F>
 auto shard_map(F function, ShardMapOptions options) {
   return detail::ShardMapped<F>{std::move(function), std::move(options)};

@@ -1,4 +1,4 @@
-// How the dimensions of a call may be divided among devices, as text in the manner of einsum.
+// How the dimensions of a call may be divided among devices, in a notation like einsum's.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace farcall {
 
-// "... n, n -> ... n": names of dimensions for each operand and, after the arrow, each result.
-// Dimensions of one name are divided together, and have one size; a call on part of such a
-// dimension gives that part of the results, or, where no result has the name, an addend of them.
-// "..." in front stands for any leading dimensions, the same wherever it is written. No name at all
-// is a scalar.
+// "... n, n -> ... n": the names of the dimensions of each operand and, after the arrow, of each
+// result. Dimensions with the same name have the same size and are divided together. A call on a
+// part of such a dimension gives that part of the results, or, if no result has the name, a summand
+// of them. A leading "..." stands for any leading dimensions, the same wherever it occurs. A scalar
+// has no names.
 class FARCALL_API ShardingRule {
  public:
   struct Pattern {
@@ -24,14 +24,14 @@ class FARCALL_API ShardingRule {
     friend bool operator==(const Pattern&, const Pattern&) = default;
   };
 
-  // Raises INVALID_ARGUMENT for other text.
+  // Raises INVALID_ARGUMENT for invalid text.
   explicit ShardingRule(std::string text);
 
   const std::string& text() const { return text_; }
   const std::vector<Pattern>& operands() const { return operands_; }
   const std::vector<Pattern>& results() const { return results_; }
 
-  // Raises INVALID_ARGUMENT where arrays of these types have not the dimensions that the rule
+  // Raises INVALID_ARGUMENT if arrays of these types do not have the dimensions that the rule
   // names.
   void check(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results) const;
 

@@ -1,8 +1,8 @@
-// Special functions by scipy's names (namespace farcall::special). Operands are promoted and
-// broadcast as those of farcall::numpy; integers become float32.
+// Special functions with scipy's names (namespace farcall::special). Operands are promoted and
+// broadcast as in farcall::numpy; integers become float32.
 //
-// All raise Error (INVALID_ARGUMENT) naming the function for operands that do not fit, complex ones
-// among them but for those of expit and logit.
+// All raise Error (INVALID_ARGUMENT) naming the function if the operands do not fit. Only expit and
+// logit take complex numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace farcall::special {
 
-// ---- what elementwise_list.h has: erf, gamma, ndtr, the Bessel functions and so on ----
+// ---- the operations of elementwise_list.h: erf, gamma, ndtr, the Bessel functions and so on ----
 #define FARCALL_SPECIAL_UNARY(name, function, x, ...) FARCALL_API Array name(const Array& x);
 #define FARCALL_SPECIAL_BINARY(name, function, x, y, ...) \
   FARCALL_API Array name(const Array& x, const Array& y);
@@ -22,7 +22,7 @@ FARCALL_API Array logit(const Array& x);
 
 // ---- the gamma family ----
 FARCALL_API Array gammasgn(const Array& x);
-// gamma(n + 1), also where n is no integer; 0 at its poles, the negative integers.
+// gamma(n + 1), also for fractions; 0 at its poles, the negative integers.
 FARCALL_API Array factorial(const Array& n);
 FARCALL_API Array multigammaln(const Array& a, int64_t d);
 FARCALL_API Array betainc(const Array& a, const Array& b, const Array& x);

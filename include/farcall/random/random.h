@@ -1,16 +1,14 @@
-// Random numbers (namespace farcall::random), the same bits as those of jax.random for the same
-// key, shape and dtype. Functions are pure: what they give follows from the key alone.
+// Random numbers (namespace farcall::random), bit-identical to those of jax.random for the same
+// key, shape and dtype. Functions are pure: the key alone determines the result.
 //
-// A key is an array of dtype key<fry> (typed), or of two uint32 (raw); functions take both, and
-// give keys of the kind that they are given. Those that draw take one key; map over several with
-// vmap.
+// A key is an array of dtype key<fry> (typed), or of two uint32 (raw). Functions take both, and
+// return keys of the kind that they get. Functions that draw numbers take one key; use vmap for
+// several.
 //
-// A shape that is left out is that to which the parameters broadcast; one that is given must be
-// what the parameters and itself broadcast to. Parameters are converted to `dtype`, and must be
-// convertible without loss.
+// An omitted shape is the broadcast shape of the parameters. A given shape must be one to which the
+// parameters broadcast. Parameters are converted to `dtype`; the conversion must be lossless.
 //
-// All raise Error (INVALID_ARGUMENT) or TypeError, naming the function, for operands that do not
-// fit.
+// All raise Error (INVALID_ARGUMENT) or TypeError naming the function if the operands do not fit.
 #pragma once
 
 #include <cstdint>
@@ -29,36 +27,37 @@ using OptionalShape = std::optional<Shape>;
 
 // ---- keys ----
 
-// The key of a seed, an integer: its high and its low 32 bits.
+// The key of an integer seed: its high and its low 32 bits.
 FARCALL_API Array key(const Array& seed);
 FARCALL_API Array PRNGKey(const Array& seed);  // raw
 // New keys that are independent of each other and of the given one.
 FARCALL_API Array split(const Array& key, ListOf<int64_t> shape = {2});
-// The key that belongs to this key and an integer, of which the low 32 bits count.
+// A new key from a key and the low 32 bits of an integer.
 FARCALL_API Array fold_in(const Array& key, const Array& data);
-// The key itself.
+// Returns the key itself.
 FARCALL_API Array clone(const Array& key);
-// The words of keys, uint32[..., 2], and keys of words.
+// The words of keys, uint32[..., 2], and the keys of such words.
 FARCALL_API Array key_data(const Array& keys);
 FARCALL_API Array wrap_key_data(const Array& words, std::string_view impl = "threefry2x32");
 // The name of the generator: "threefry2x32".
 FARCALL_API std::string key_impl(const Array& keys);
-// Raises INVALID_ARGUMENT listing the generators there are, unless there is one of this name.
+// Raises INVALID_ARGUMENT, listing the generators, if none has this name.
 FARCALL_API DType key_dtype(std::string_view impl);
-// The hash that everything is made of, elementwise; uint32, of one shape or scalars.
+// The hash function behind all generators, elementwise; operands are uint32, of one shape or
+// scalars.
 FARCALL_API std::pair<Array, Array> threefry2x32(const Array& key1, const Array& key2,
                                                  const Array& x1, const Array& x2);
 
 // ---- integers ----
 
 FARCALL_API Array bits(const Array& key, ListOf<int64_t> shape = {}, DType dtype = DType::kUInt32);
-// In [minval, maxval); minval where that is empty.
+// In [minval, maxval); minval if that interval is empty.
 FARCALL_API Array randint(const Array& key, ListOf<int64_t> shape, const Array& minval,
                           const Array& maxval, DType dtype = DType::kInt32);
 // -1 or 1.
 FARCALL_API Array rademacher(const Array& key, ListOf<int64_t> shape = {},
                              DType dtype = DType::kInt32);
-// bool; `mode` "high" draws twice the bits, which small probabilities need.
+// bool. `mode` "high" draws twice as many bits, for accuracy at small probabilities.
 FARCALL_API Array bernoulli(const Array& key, const Array& p = 0.5, const OptionalShape& shape = {},
                             std::string_view mode = "low");
 FARCALL_API Array geometric(const Array& key, const Array& p, const OptionalShape& shape = {},
@@ -68,7 +67,7 @@ FARCALL_API Array poisson(const Array& key, const Array& lam, const OptionalShap
 // Counts, as floats.
 FARCALL_API Array binomial(const Array& key, const Array& n, const Array& p,
                            const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
-// Of the outcomes along the last dimension of p; `shape` is that of the result.
+// Counts of the outcomes along the last dimension of p; `shape` is that of the result.
 FARCALL_API Array multinomial(const Array& key, const Array& n, const Array& p,
                               const OptionalShape& shape = {}, DType dtype = DType::kFloat32,
                               int64_t unroll = 1);
@@ -77,12 +76,12 @@ FARCALL_API Array multinomial(const Array& key, const Array& n, const Array& p,
 
 struct CategoricalOptions {
   int64_t axis = -1;
-  OptionalShape shape = {};  // ends in the shape of the logits without the axis
+  OptionalShape shape = {};  // ends with the shape of the logits without the axis
   bool replace = true;
-  std::string mode = "low";  // of gumbel
+  std::string mode = "low";  // passed to gumbel
   DType index_dtype = DType::kInt32;
 };
-// Positions along the axis, drawn with probabilities in proportion to exp(logits).
+// Indices along the axis, drawn with probabilities proportional to exp(logits).
 FARCALL_API Array categorical(const Array& key, const Array& logits,
                               const CategoricalOptions& options = {});
 
@@ -90,17 +89,17 @@ struct ChoiceOptions {
   bool replace = true;
   std::optional<Array> p = {};  // probabilities, one for each entry
   int64_t axis = 0;
-  std::string mode = "low";  // of gumbel, without replacement
+  std::string mode = "low";  // passed to gumbel, if not `replace`
   DType index_dtype = DType::kInt32;
 };
-// Entries of `a` along the axis, or numbers below the integer `a`.
+// Draws entries of `a` along the axis, or integers in [0, a).
 FARCALL_API Array choice(const Array& key, const Array& a, ListOf<int64_t> shape = {},
                          const ChoiceOptions& options = {});
 FARCALL_API Array choice(const Array& key, int64_t a, ListOf<int64_t> shape = {},
                          const ChoiceOptions& options = {});
 
-// The entries along the axis in another order, in each line its own if `independent`; or the
-// numbers below x.
+// Shuffles the entries along the axis, each line separately if `independent`; or the integers in
+// [0, x).
 FARCALL_API Array permutation(const Array& key, const Array& x, int64_t axis = 0,
                               bool independent = false);
 FARCALL_API Array permutation(const Array& key, int64_t x, DType dtype = DType::kInt32);
@@ -111,17 +110,17 @@ FARCALL_API Array permutation(const Array& key, int64_t x, DType dtype = DType::
 FARCALL_API Array uniform(const Array& key, ListOf<int64_t> shape = {},
                           DType dtype = DType::kFloat32, const Array& minval = 0.0,
                           const Array& maxval = 1.0);
-// Also complex, of variance 1.
+// Complex dtypes are allowed; the variance is 1.
 FARCALL_API Array normal(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32);
-// Between the bounds, which it does not reach.
+// In the open interval (lower, upper).
 FARCALL_API Array truncated_normal(const Array& key, const Array& lower, const Array& upper,
                                    const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
 FARCALL_API Array lognormal(const Array& key, const Array& sigma = 1.0,
                             const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
 FARCALL_API Array exponential(const Array& key, ListOf<int64_t> shape = {},
                               DType dtype = DType::kFloat32);
-// `mode` "low", or "high" and "highest" for more digits where samples are rare.
+// `mode` is "low", "high" or "highest"; the latter two have more precision in the tails.
 FARCALL_API Array gumbel(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32, std::string_view mode = "low");
 FARCALL_API Array laplace(const Array& key, ListOf<int64_t> shape = {},
@@ -132,7 +131,8 @@ FARCALL_API Array cauchy(const Array& key, ListOf<int64_t> shape = {},
                          DType dtype = DType::kFloat32);
 FARCALL_API Array maxwell(const Array& key, ListOf<int64_t> shape = {},
                           DType dtype = DType::kFloat32);
-// Of shape `shape`, or else that of the parameters, followed by the shape of the parameters.
+// The result has the shape `shape` (if empty, that of the parameters) followed by the broadcast
+// shape of the parameters.
 FARCALL_API Array double_sided_maxwell(const Array& key, const Array& loc, const Array& scale,
                                        ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
 FARCALL_API Array weibull_min(const Array& key, const Array& scale, const Array& concentration,
@@ -147,16 +147,17 @@ FARCALL_API Array triangular(const Array& key, const Array& left, const Array& m
                              const Array& right, const OptionalShape& shape = {},
                              DType dtype = DType::kFloat32);
 
-// ---- made of samples of the gamma distribution, which can be differentiated by `a` ----
+// ---- based on gamma samples, which are differentiable with respect to `a` ----
 
 FARCALL_API Array gamma(const Array& key, const Array& a, const OptionalShape& shape = {},
                         DType dtype = DType::kFloat32);
-// The logarithm of such samples, which small parameters need.
+// The logarithm of such samples; it does not underflow for small parameters.
 FARCALL_API Array loggamma(const Array& key, const Array& a, const OptionalShape& shape = {},
                            DType dtype = DType::kFloat32);
 FARCALL_API Array beta(const Array& key, const Array& a, const Array& b,
                        const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
-// Along the last dimension of alpha; `shape` is that of the result without it.
+// Vectors along the last dimension, with concentrations alpha; `shape` is that of the result
+// without that dimension.
 FARCALL_API Array dirichlet(const Array& key, const Array& alpha, const OptionalShape& shape = {},
                             DType dtype = DType::kFloat32);
 FARCALL_API Array chisquare(const Array& key, const Array& df, const OptionalShape& shape = {},
@@ -165,23 +166,23 @@ FARCALL_API Array f(const Array& key, const Array& dfnum, const Array& dfden,
                     const OptionalShape& shape = {}, DType dtype = DType::kFloat32);
 FARCALL_API Array t(const Array& key, const Array& df, const OptionalShape& shape = {},
                     DType dtype = DType::kFloat32);
-// In proportion to exp(-|x|^p).
+// With density proportional to exp(-|x|^p).
 FARCALL_API Array generalized_normal(const Array& key, const Array& p, ListOf<int64_t> shape = {},
                                      DType dtype = DType::kFloat32);
 
 // ---- vectors and matrices ----
 
-// `shape` is that of the result without its last dimension. `method` is how the covariance is
-// factored: "cholesky", or "eigh" or "svd", which singular ones need. The default dtype is that of
-// the parameters.
+// `shape` is that of the result without its last dimension. `method` is the factorisation of the
+// covariance: "cholesky", or, for singular ones, "eigh" or "svd". dtype defaults to that of the
+// parameters.
 FARCALL_API Array multivariate_normal(const Array& key, const Array& mean, const Array& cov,
                                       const OptionalShape& shape = {},
                                       std::optional<DType> dtype = {},
                                       std::string_view method = "cholesky");
-// In the unit ball of the norm of order p, of d dimensions.
+// Uniform in the unit ball of the p-norm in d dimensions.
 FARCALL_API Array ball(const Array& key, int64_t d, const Array& p = 2.0,
                        ListOf<int64_t> shape = {}, DType dtype = DType::kFloat32);
-// n x m (n x n) matrices with orthonormal rows or columns; unitary ones of complex dtypes.
+// n x m (default n x n) matrices with orthonormal rows or columns; unitary for complex dtypes.
 FARCALL_API Array orthogonal(const Array& key, int64_t n, ListOf<int64_t> shape = {},
                              DType dtype = DType::kFloat32, std::optional<int64_t> m = {});
 

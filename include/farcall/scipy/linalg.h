@@ -1,4 +1,4 @@
-// Linear algebra by scipy's names, beyond numpy/linalg.h (namespace farcall::scipy::linalg).
+// Linear algebra with scipy's names that numpy/linalg.h lacks (namespace farcall::scipy::linalg).
 //
 // Operands are promoted to one float or complex dtype. All take matrices stacked along leading
 // dimensions, and raise Error (INVALID_ARGUMENT) naming the function for shapes that do not fit.
@@ -13,33 +13,34 @@
 
 namespace farcall::scipy::linalg {
 
-// What op(a) is: `a`, its transpose or its adjoint.
+// op(a) is `a`, its transpose or its adjoint.
 enum class Op { kNone, kTranspose, kAdjoint };
 
-// op(a)^-1 b for triangular `a`, whose other triangle is not read. b is a vector if it has one
-// dimension, else matrices; the leading dimensions of both are broadcast.
+// op(a)^-1 b for triangular `a`; only one triangle is read. b is a vector if it has one
+// dimension, else a stack of matrices; the leading dimensions of both are broadcast.
 struct SolveTriangularOptions {
   Op op = Op::kNone;
   bool lower = false;
-  bool unit_diagonal = false;  // the diagonal counts as ones
+  bool unit_diagonal = false;  // the diagonal is taken to be ones
 };
 FARCALL_API Array solve_triangular(const Array& a, const Array& b,
                                    const SolveTriangularOptions& options = {});
-// a^-1 b from the Cholesky factor c of `a`, lower (a = c c^H) or upper (a = c^H c); broadcasts too.
+// a^-1 b from the Cholesky factor c of `a`, lower (a = c c^H) or upper (a = c^H c); broadcasts like
+// solve_triangular.
 FARCALL_API Array cho_solve(const Array& c, bool lower, const Array& b);
 
-// See farcall::linalg::lu, and op(a)^-1 b from its factors and pivots.
+// See farcall::linalg::lu. lu_solve computes op(a)^-1 b from the factors and pivots.
 FARCALL_API farcall::linalg::Lu lu_factor(const Array& a);
 FARCALL_API Array lu_solve(const Array& factors, const Array& pivots, const Array& b,
                            Op op = Op::kNone);
-// a = p l u: a permutation, of real numbers, unit lower and upper triangular matrices.
+// a = p l u: p is a real permutation matrix, l unit lower triangular, u upper triangular.
 struct Plu {
   Array p, l, u;
 };
 FARCALL_API Plu lu(const Array& a);
 
-// `a`, with its columns in the order that is asked for with `pivoting`, is q r; the diagonal of r
-// then falls. q is square if `full`; `order`, int32, is null without `pivoting`.
+// a = q r. With `pivoting`, q r are the columns of `a` in the order `order` (int32, else null), and
+// the diagonal of r decreases. q is square if `full`.
 struct QrOptions {
   bool full = true;
   bool pivoting = false;
@@ -49,13 +50,14 @@ struct OrderedQr {
 };
 FARCALL_API OrderedQr qr(const Array& a, const QrOptions& options = {});
 
-// See farcall::linalg::schur; real matrices are taken for complex ones first if `as_complex`.
+// See farcall::linalg::schur. If `as_complex`, real matrices are converted to complex ones first.
 FARCALL_API farcall::linalg::Schur schur(const Array& a, bool as_complex = false);
 
-// The sum of a^k / k!. NaN for matrices so large that they take more than `max_squarings`.
+// The matrix exponential, the sum of a^k / k!. NaN for matrices so large that they need more than
+// `max_squarings`.
 struct ExpmOptions {
-  bool upper_triangular = false;  // `a` is known to be
-  int64_t max_squarings = 16;     // how often a matrix is halved, and its exponential squared
+  bool upper_triangular = false;  // `a` is upper triangular
+  int64_t max_squarings = 16;     // of the method of scaling and squaring
 };
 FARCALL_API Array expm(const Array& a, const ExpmOptions& options = {});
 // The exponential of `a` and its derivative in the direction e.

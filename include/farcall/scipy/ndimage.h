@@ -1,4 +1,4 @@
-// Images sampled between their elements, by scipy's names (namespace farcall::ndimage).
+// Interpolation of images, with scipy's names (namespace farcall::ndimage).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace farcall::ndimage {
 
-// The array at places between its elements: for each of its dimensions an array of places, all of
-// one shape. `order` is 0 for the nearest element, 1 for linear interpolation. `mode` says what
-// lies outside: "constant" (cval), "nearest", "wrap", "mirror" (about the last elements) or
-// "reflect" (about their edges). Raises UNIMPLEMENTED for another order or mode, INVALID_ARGUMENT
-// for another number of coordinates than dimensions.
+// Interpolates the array at fractional coordinates: one coordinate array for each of its
+// dimensions, all of one shape. `order` is 0 for the nearest element, 1 for linear interpolation.
+// `mode` defines the values outside: "constant" (cval), "nearest", "wrap", "mirror" (about the
+// centres of the last elements) or "reflect" (about their edges). Raises UNIMPLEMENTED for another
+// order or mode, INVALID_ARGUMENT if there is not one coordinate array per dimension.
 FARCALL_API Array map_coordinates(const Array& input, ListOf<Array> coordinates, int64_t order,
                                   std::string_view mode = "constant", const Array& cval = 0.0);
 

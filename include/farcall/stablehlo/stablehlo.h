@@ -1,4 +1,4 @@
-// Programs as StableHLO text, which XLA's compilers read.
+// Programs as StableHLO text, the input of XLA's compilers.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace farcall {
 
-// A module whose function `main` computes the program on a platform. Foreign calls are custom calls
-// of their targets. Keys of random numbers are ui64, tokens arrays without elements. Raises
-// UNIMPLEMENTED, with the user's line, for what StableHLO has no operation for.
+// A module whose function `main` computes the program on a platform. A foreign call becomes a
+// custom call of its target. Random keys become ui64, tokens arrays without elements. Raises
+// UNIMPLEMENTED, with the user's line, for operations that StableHLO lacks.
 FARCALL_API std::string to_stablehlo(const ProgramPtr& program, std::string_view platform = "cpu");
 
 }  // namespace farcall

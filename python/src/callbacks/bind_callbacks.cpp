@@ -25,7 +25,7 @@
 namespace farcall::python {
 namespace {
 
-// What is said of a callback before its arguments are known.
+// What is known of a callback before it is called with arguments.
 struct Declaration {
   CallbackKind kind;
   nb::object function;
@@ -68,8 +68,8 @@ nb::object call_declared(const Declaration& d, const CallbackPtr& callback,
                           bind_callback(d.kind, callback, inputs, d.result_types, d.options));
 }
 
-// Each call makes a callback of its own, so that the cycle collector finds one owner of it, the
-// program.
+// Each call creates a new callback, so that its program is its only owner, as the cycle collector
+// requires.
 struct BufferCallbackFront {
   Declaration declaration;
 
@@ -88,7 +88,7 @@ int traverse_front(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-// Cycles are broken in the functions, which every cycle goes through.
+// No tp_clear: every cycle goes through a function object, whose tp_clear breaks it.
 PyType_Slot front_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_front)},
                              {0, nullptr}};
 
@@ -130,7 +130,7 @@ nb::object io_callback(nb::object function, nb::object result_shape_dtypes, bool
                         std::move(options), args, kwargs);
 }
 
-// Arguments that are no arrays reach the function as they are.
+// Arguments that are not arrays are passed to the function unchanged.
 void debug_callback(nb::object function, bool ordered, nb::tuple args, nb::dict kwargs) {
   CallbackOptions options;
   options.is_ordered = ordered;

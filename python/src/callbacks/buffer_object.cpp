@@ -23,18 +23,18 @@ namespace {
 struct BufferObject {
   PyObject_HEAD Buffer buffer;
   bool is_open, is_writeable;
-  bool as_bytes;  // what the next view is of: the bytes, without a dtype
-  bool was_seen;  // a view was taken of it, or its address
+  bool as_bytes;  // the next view has bytes as items, not the dtype
+  bool was_seen;  // a view or the address was requested
   Py_ssize_t num_views;
   PyObject* callback;                  // its name
-  std::shared_ptr<const void> memory;  // of views that outlive the callback
+  std::shared_ptr<const void> memory;  // kept for views that outlive the callback
 };
 
 PyTypeObject* buffer_type = nullptr;
 
 BufferObject* raw(PyObject* self) { return reinterpret_cast<BufferObject*>(self); }
 
-// Raises after the callback.
+// Raises if the callback is over.
 Buffer& open(PyObject* self) {
   BufferObject* object = raw(self);
   if (object->is_open) return object->buffer;
@@ -46,8 +46,7 @@ Buffer& open(PyObject* self) {
                   nb::cast<std::string>(nb::handle(object->callback))));
 }
 
-// Objects that served, for the next call: each call makes a few and lets them go. Guarded by the
-// interpreter lock.
+// Freed objects for reuse: each call creates and releases a few. Guarded by the interpreter lock.
 class Spare {
  public:
   BufferObject* take() { return count_ > 0 ? objects_[--count_] : nullptr; }
@@ -74,7 +73,7 @@ void deallocate(PyObject* self) {
 
 // ---- the buffer protocol ----
 
-// The format character of numpy's and of struct's; null for dtypes that have none.
+// The format character of numpy and struct; null if there is none.
 const char* format_of(DType dtype) {
   switch (dtype) {
     case DType::kBool:
@@ -144,7 +143,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       view->shape = &view->len;
       view->strides = &view->itemsize;
     } else if ((flags & PyBUF_ND) == PyBUF_ND) {
-      // The dimensions of a type are never freed.
+      // The dimensions of an interned type are never freed.
       view->shape = reinterpret_cast<Py_ssize_t*>(const_cast<int64_t*>(type.shape().data()));
       if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES && type.rank() == 1) {
         view->strides = &view->itemsize;
@@ -178,7 +177,7 @@ void release_buffer(PyObject* self, Py_buffer* view) {
 
 PyObject* as_numpy(PyObject* self) {
   const Buffer& buffer = open(self);
-  // The base of the array is a view that we count.
+  // The base of the array is a counted view.
   raw(self)->as_bytes = true;
   PyObject* base = PyMemoryView_FromObject(self);
   raw(self)->as_bytes = false;
@@ -225,7 +224,7 @@ PyObject* as_numpy_method(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 // ---- DLPack ----
 
-// Counts as a view until the consumer lets go of it, on whatever thread.
+// Counts as a view until the consumer releases it, on any thread.
 std::shared_ptr<const void> view_of(PyObject* self) {
   ++raw(self)->num_views;
   raw(self)->was_seen = true;
@@ -242,7 +241,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     const DLPackRequest request = parse_dlpack_request(args, kwargs);
     Buffer& buffer = open(self);
     const bool is_read_only = !raw(self)->is_writeable;
-    // A capsule of before 1.0 cannot say that it is read-only.
+    // Capsules before DLPack 1.0 cannot mark a tensor as read-only.
     const bool is_copied = request.wants_copy || (is_read_only && !request.is_versioned);
     if (is_copied && request.forbids_copy) {
       PyErr_SetString(PyExc_BufferError,
@@ -380,7 +379,7 @@ struct ContextObject {
   PyObject_HEAD Stage stage;
   int32_t device_ordinal;
   int64_t run_id;
-  void* stream;  // null: there is none
+  void* stream;  // null if there is none
 };
 
 PyTypeObject* context_type = nullptr;

@@ -1,7 +1,7 @@
-// What a buffer callback is handed: farcall.Buffer and farcall.ExecutionContext.
+// The arguments of buffer callbacks: farcall.Buffer and farcall.ExecutionContext.
 //
-// A Buffer is a view of the program's own memory and serves until its callback returns. Views that
-// others take from it are counted; where some outlive the callback, the memory is kept for them.
+// A Buffer is a view of the program's memory and is valid until its callback returns. Views taken
+// from it are counted. If some outlive the callback, the memory is kept for them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,21 +14,20 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// New references; raise when there is no memory. `callback` is a str for messages.
+// New references; raise if out of memory. `callback`, a str, is for messages.
 nb::object make_buffer(const Buffer& buffer, bool is_writeable, nb::handle callback);
 nb::object make_execution_context(const ExecutionContext& context);
 
 bool is_buffer(nb::handle object);
-// Whether a numpy array shows the memory of a Buffer, which may change while arrays may not.
+// True if a numpy array is a view of a Buffer. Its memory may change, unlike that of an Array.
 bool shows_buffer(PyObject* numpy_array);
 
-// Whether anybody has taken a view of the Buffer or asked for its address. A result of which nobody
-// has was not written.
+// True if anyone has taken a view of the Buffer or its address. If not, a result was not written.
 bool was_seen(nb::handle buffer);
 
-// The callback is over: the Buffer raises from now on. True when there are views of it left.
+// Ends the use of the Buffer: further access raises. Returns true if views of it remain.
 bool close_buffer(nb::handle buffer);
-// The memory of those views.
+// Keeps the memory for the remaining views.
 void keep_memory(nb::handle buffer, std::shared_ptr<const void> memory);
 
 // Adds Buffer, ExecutionContext and ExecutionStage.

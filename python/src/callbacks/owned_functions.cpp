@@ -11,8 +11,8 @@
 namespace farcall::python {
 namespace {
 
-// Counts the references that it finds to programs, parameters and callbacks, and compares them with
-// all that exist: an object with more is held elsewhere too, and so is what it refers to.
+// Counts the references found to programs, parameters and callbacks, and compares them with their
+// use counts. An object with more references is also held elsewhere, and so is what it refers to.
 class Ownership {
  public:
   void add(const HeldProgram& held) {
@@ -41,18 +41,18 @@ class Ownership {
   static constexpr const void* kRoot = nullptr;
 
   struct Thing {
-    long found = 0;  // references to it
+    long found = 0;  // references found
     bool is_shared = false;
     std::vector<const void*> holds;
   };
 
-  // One reference; true when the thing was not known yet.
+  // Records one reference; returns true if `to` is new.
   bool refer(const void* from, const void* to) {
     if (from != kRoot) things_[from].holds.push_back(to);
     return things_[to].found++ == 0;
   }
 
-  // Only programs with callbacks are looked into.
+  // Skips programs without callbacks.
   void add_program(const void* from, const ProgramPtr& program) {
     if (!program->holds_callback || !refer(from, program.get())) return;
     programs_.push_back(program);
@@ -82,7 +82,7 @@ class Ownership {
       if (count > things_[at].found) shared.push_back(at);
     };
     for (const auto* executable : executables_) compare(executable->get(), executable->use_count());
-    // One reference is in our own list.
+    // The list programs_ holds one reference itself.
     for (const ProgramPtr& program : programs_) compare(program.get(), program.use_count() - 1);
     for (const ParamsPtr* params : params_) compare(params->get(), params->use_count());
     for (const CallbackPtr* callback : callbacks_) compare(callback->get(), callback->use_count());

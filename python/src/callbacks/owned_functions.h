@@ -1,4 +1,4 @@
-// For Python's cycle collector: the functions that programs hold through their callbacks.
+// Support for Python's cycle collector: the functions that programs hold through their callbacks.
 #pragma once
 
 #include <Python.h>
@@ -11,15 +11,15 @@
 
 namespace farcall::python {
 
-// What somebody holds of a program: one reference to each.
+// The references that an object holds to a program: one to the program and one to each executable.
 struct HeldProgram {
   const ProgramPtr& program;
   std::span<const std::shared_ptr<const Executable>> executables;
 };
 
-// Visits the functions of callbacks that live as long as these references and no longer: everything
-// between them and the callback is held by nothing else. Others are left out, so that the collector
-// takes them for held from outside. A traverse function's result.
+// Visits the functions of callbacks that are reachable only through these references. Callbacks
+// that are also held elsewhere are skipped, so the collector treats them as externally referenced.
+// Returns what a tp_traverse function returns.
 int visit_owned_functions(std::span<const HeldProgram> held, visitproc visit, void* arg);
 
 }  // namespace farcall::python

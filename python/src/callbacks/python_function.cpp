@@ -30,7 +30,7 @@ namespace {
 
 using FunctionPtr = std::shared_ptr<const PythonFunction>;
 
-// Those that live. Guarded by the interpreter lock.
+// The existing Python callbacks. Guarded by the interpreter lock.
 std::unordered_map<const Callback*, const PythonFunction*>& functions() {
   static auto* all = new std::unordered_map<const Callback*, const PythonFunction*>;
   return *all;
@@ -40,7 +40,7 @@ std::string described(const PythonFunction& f) {
   return fmt::format("{} {}", callback_kind_name(f.kind), f.name);
 }
 
-// Says on which line the failing callback was called, once.
+// Adds a note with the line of the callback call to the exception, once.
 void add_note(nb::python_error& error, const PythonFunction& f) {
   if (!f.where || !nb::hasattr(error.value(), "add_note")) return;
   const nb::str note(
@@ -49,11 +49,11 @@ void add_note(nb::python_error& error, const PythonFunction& f) {
     nb::object notes = nb::getattr(error.value(), "__notes__", nb::list());
     if (!nb::cast<bool>(notes.attr("__contains__")(note))) error.value().attr("add_note")(note);
   } catch (nb::python_error&) {
-    // An exception that cannot carry notes goes without.
+    // The exception does not support notes.
   }
 }
 
-// References on their way to a call, which takes them as plain pointers. Most calls have few.
+// A list of references for a call, which takes plain pointers. Small lists are stored inline.
 class Objects {
  public:
   explicit Objects(size_t count) {
@@ -99,9 +99,9 @@ nb::object call_with_structure(const PythonFunction& f, std::span<const nb::obje
   return nb::steal(PyObject_Call(f.function.ptr(), positional.ptr(), keywords.ptr()));
 }
 
-// Calls with the arrays in the structure of the arguments. Objects: a free place, `num_first` to
-// hand over before, the arrays. Raises what the function raises, and KeyboardInterrupt when the
-// user asked for it meanwhile.
+// Calls the function with the arrays unflattened to the structure of its arguments. `objects` holds
+// a free slot, `num_first` leading arguments, and the arrays. Raises what the function raises, or
+// KeyboardInterrupt if the user pressed Ctrl-C.
 nb::object call(const PythonFunction& f, const Objects& objects, size_t num_first,
                 size_t num_arrays) {
   try {
@@ -118,7 +118,8 @@ nb::object call(const PythonFunction& f, const Objects& objects, size_t num_firs
 
 // ---- on buffers ----
 
-// The arguments of one call: a free place, context, results, Buffers of arguments and of results.
+// The arguments of one call: a free slot, the context, the results, and the Buffers of arguments
+// and results.
 class BufferArguments {
  public:
   BufferArguments(const PythonFunction& f, const CallbackCall& call)
@@ -139,8 +140,8 @@ class BufferArguments {
 
   const Objects& objects() const { return objects_; }
 
-  // Fills the results that the callback did not write, so that nobody takes what lay there for
-  // values: with NaN, or the bytes 0x80 of integers. Gives the number of the first one.
+  // Overwrites results that the callback did not write with NaN, or for integers with 0x80 bytes,
+  // so that stale memory is not mistaken for values. Returns the index of the first such result.
   std::optional<size_t> poison_unwritten() {
     std::optional<size_t> first;
     for (size_t i = 0; i < call_.results.size(); ++i) {
@@ -155,7 +156,7 @@ class BufferArguments {
     return first;
   }
 
-  // Keeps the memory of views that are left; how many Buffers have any.
+  // Keeps the memory of the remaining views; returns the number of Buffers that have any.
   size_t close() {
     size_t count = 0;
     for (; num_open_ > 0; --num_open_) {
@@ -242,8 +243,8 @@ void call_on_buffers(const PythonFunction& f, const CallbackCall& given) {
 
 // ---- on arrays ----
 
-// Whether a result has the declared structure. A tuple may stand for a list and the reverse, named
-// tuples too, which numpy.linalg returns; and what has no leaves for anything else that has none.
+// True if a result has the declared structure. Tuples, lists and named tuples (which numpy.linalg
+// returns) are interchangeable, and so are all trees without leaves.
 bool has_structure(const TreeDef& found, const TreeDef& declared) {
   using Kind = TreeDef::Kind;
   const auto is_sequence = [](const TreeDef& node) {
@@ -272,7 +273,7 @@ std::vector<Array> call_on_arrays(const PythonFunction& f, std::span<const Array
   }
   std::vector<Array> results;
   for (size_t i = 0; i < found.size(); ++i) {
-    // What was declared counts: numpy computes in 64 bits where nobody asked for them.
+    // Keep 64 bits only if declared: numpy computes in 64 bits by default.
     const bool keeps = i < f.result_types.size() && is_64_bit(f.result_types[i].dtype());
     results.push_back(
         to_array(found[i], fmt::format("{}: result{}", described(f), leaf_path(tree, i)), {keeps}));
@@ -290,7 +291,7 @@ void check_signals() {
 
 std::string name_of_function(nb::handle function) {
   nb::object named = nb::borrow(function);
-  // functools.partial and the like
+  // functools.partial and similar wrappers
   while (!nb::hasattr(named, "__name__") && nb::hasattr(named, "func")) named = named.attr("func");
   if (nb::hasattr(named, "__name__")) {
     std::string name;

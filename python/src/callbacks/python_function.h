@@ -1,5 +1,5 @@
-// Python functions as callbacks: how their arguments are put together and what becomes of their
-// results and exceptions.
+// Python functions as callbacks: how their arguments are built and how results and exceptions are
+// converted.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,31 +17,31 @@ namespace farcall::python {
 
 namespace nb = nanobind;
 
-// A function with the structure of its arguments and result. Owned by callbacks, which die on any
-// thread; its Python objects go under the interpreter lock.
+// A function with the structure of its arguments and result. Owned by callbacks, which may be
+// released on any thread; the Python objects are released under the interpreter lock.
 struct PythonFunction {
   CallbackKind kind;
   nb::object function;
   std::string name;
   TreeDef arguments;                     // of (positional arguments, keyword arguments)
-  std::optional<TreeDef> result;         // none for a debug callback, whose result is not looked at
+  std::optional<TreeDef> result;         // empty for a debug callback, whose result is ignored
   std::vector<ShapeDtype> result_types;  // as declared
-  std::vector<std::pair<size_t, nb::object>> statics;  // leaves that are no arrays, by number
+  std::vector<std::pair<size_t, nb::object>> statics;  // nonarray leaves, with index
   SourceLocationPtr where;                             // of the user's call; may be null
   nb::object python_name = {};                         // the name as a str
   bool is_plain = false;                               // positional arrays only
-  mutable const Callback* callback = nullptr;          // that calls it
-  mutable bool has_warned = false;                     // of results that it did not write
+  mutable const Callback* callback = nullptr;          // the callback that calls it
+  mutable bool has_warned = false;                     // about results that it did not write
 };
 
-// Raises KeyboardInterrupt when the user asked for it: what programs call now and then.
+// Raises KeyboardInterrupt if the user pressed Ctrl-C. Running programs poll this.
 void check_signals();
 
-// The name by which messages call a function.
+// The name of a function in messages.
 std::string name_of_function(nb::handle function);
 
 CallbackPtr make_python_callback(PythonFunction function);
-// The function of a callback; null when it is none of Python's. The caller holds the interpreter
+// The function of a callback; null if it is not a Python callback. The caller holds the interpreter
 // lock.
 const PythonFunction* find_python_function(const Callback* callback);
 

@@ -1,4 +1,4 @@
-// What the functions of farcall::numpy::linalg share.
+// Helpers of farcall::numpy::linalg.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace farcall::numpy::linalg {
 
-// x as strong floats or complex numbers; integers become floats.
+// x as strongly typed floats or complex numbers; integers become floats.
 Array strong_inexact(const Array& x, std::string_view function);
-// Both in one such dtype, each with its own shape.
+// Promotes both to one such dtype; each keeps its shape.
 std::pair<Array, Array> strong_inexact(const Array& x, const Array& y, std::string_view function);
 
 }  // namespace farcall::numpy::linalg

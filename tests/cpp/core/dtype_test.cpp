@@ -10,7 +10,7 @@
 namespace farcall {
 namespace {
 
-// What the interface calls each dtype, its number there, and its size: written out, not derived.
+// The name, number and size of each dtype in the binary interface, written out, not derived.
 struct Expected {
   DType dtype;
   FARCALL_FFI_DataType abi;
@@ -75,7 +75,7 @@ TEST(DType, RowsAreOrderedByCode) {
   EXPECT_LT(last, kNumDTypes);
 }
 
-// Keys of random numbers are no dtype of the interface, and not among its dtypes.
+// Random keys are not among the dtypes of the binary interface.
 TEST(DType, KeysAreApart) {
   const DTypeInfo& row = dtype_info(DType::kThreefryKey);
   EXPECT_EQ(row.dtype, DType::kThreefryKey);
@@ -128,8 +128,8 @@ TEST(DType, EveryDtypeHasOneKind) {
   EXPECT_FALSE(is_floating(DType::kComplex64));
 }
 
-// Elements of fewer than eight bits take a byte each here; DLPack packs them, so it has none of
-// them.
+// Elements of less than eight bits take one byte here. DLPack packs them, so they have no DLPack
+// code.
 TEST(DType, DLPackCodesAreThoseOfDtypesWithWholeBytes) {
   for (const DTypeInfo& row : all_dtypes()) {
     EXPECT_EQ(row.dlpack_code != 255, row.bits >= 8) << row.name;

@@ -12,7 +12,7 @@
 namespace farcall {
 namespace {
 
-// The element of the other dtype as text; nothing where there is none.
+// The converted element as text; empty if `to` cannot represent it.
 template <class T>
 std::optional<std::string> converted(DType from, T value, DType to) {
   alignas(16) std::byte out[16] = {};
@@ -99,7 +99,7 @@ TEST(ElementNumber, BoolsAreZeroAndOne) {
   EXPECT_EQ(converted(DType::kBool, false, DType::kComplex128), "(0.0+0.0j)");
 }
 
-// What a dtype can hold comes back as it was, through any dtype that can hold it as well.
+// Values survive conversion through any dtype that can represent them.
 TEST(ElementNumber, SmallIntegersSurviveEveryDType) {
   for (const DTypeInfo& info : all_dtypes()) {
     if (info.kind == DTypeKind::kToken) continue;

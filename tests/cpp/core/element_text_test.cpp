@@ -62,7 +62,7 @@ TEST(ElementText, Complex) {
   EXPECT_EQ(corner.imag(), -std::numeric_limits<float>::infinity());
 }
 
-// All values of up to sixteen bits: NaNs stay NaNs of their sign, everything else keeps its bits.
+// All values of up to sixteen bits survive: NaNs keep their sign, everything else keeps its bits.
 TEST(ElementText, EveryNarrowValueComesBack) {
   for (const auto& info : all_dtypes()) {
     if (info.bits > 16 || info.bits == 0) continue;
@@ -70,7 +70,7 @@ TEST(ElementText, EveryNarrowValueComesBack) {
       uint16_t element = static_cast<uint16_t>(bits), result = 0;
       if (info.kind == DTypeKind::kBool && bits > 1) break;
       if (info.kind == DTypeKind::kSigned && info.bits < 8 && bits >> (info.bits - 1)) {
-        element = static_cast<uint8_t>(bits | (0xffu << info.bits));  // the sign extended
+        element = static_cast<uint8_t>(bits | (0xffu << info.bits));  // sign-extended
       }
       const std::string text = format_element(info.dtype, &element);
       parse_element(info.dtype, text, &result);

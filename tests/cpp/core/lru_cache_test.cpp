@@ -1,4 +1,4 @@
-// LruCache: what is found, what goes first, what is counted.
+// LruCache: lookup, order of eviction, counters.
 #include <farcall/core/lru_cache.h>
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class LruCacheTest : public testing::Test {
   size_t insert(int value) {
     return cache_.insert(hash(value), std::make_shared<const int>(value)).size();
   }
-  // Every third value meets another one in its place.
+  // Every third value collides with another one.
   static size_t hash(int value) { return static_cast<size_t>(value % 3); }
 
   LruCache<const int> cache_;
@@ -45,7 +45,7 @@ TEST_F(LruCacheTest, WhatWasUsedLeastRecentlyGoesFirst) {
   for (const int value : {1, 2, 3}) EXPECT_EQ(insert(value), 0u);
   find(1);
   cache_.touch(hash(2), cache_.candidates(hash(2)).front());
-  EXPECT_EQ(insert(4), 1u);  // in place of 3
+  EXPECT_EQ(insert(4), 1u);  // evicts 3
   EXPECT_FALSE(find(3));
   EXPECT_TRUE(find(1) && find(2) && find(4));
 }
@@ -63,7 +63,7 @@ TEST_F(LruCacheTest, ValuesComeBackAliveWhenTheCacheIsCleared) {
   const auto held = cache_.clear();
   EXPECT_EQ(*held.front(), 1);
   EXPECT_FALSE(find(1));
-  cache_.touch(hash(1), held.front());  // nothing happens
+  cache_.touch(hash(1), held.front());  // no effect
   EXPECT_EQ(cache_.size(), 0u);
 }
 

@@ -1,4 +1,4 @@
-// The pool of large blocks: what is freed is used again, within a limit, and goes back on demand.
+// The pool of large blocks: freed blocks are reused, kept up to a limit, and released on demand.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ TEST_F(MemoryPoolTest, AFreedBlockIsUsedAgain) {
   storage = Storage();
   EXPECT_EQ(in_use(), 0u);
   EXPECT_EQ(kept(), 8 * kMiB);
-  storage = Storage::allocate(8 * kMiB - 100);  // a size that is near enough
+  storage = Storage::allocate(8 * kMiB - 100);  // a size that is close enough
   EXPECT_EQ(storage.data(), data);
   EXPECT_EQ(storage.nbytes(), 8 * kMiB - 100);
   EXPECT_EQ(hits(), 1u);
@@ -82,10 +82,10 @@ TEST_F(MemoryPoolTest, NoMoreThanTheLimitIsKept) {
   {
     std::vector<Storage> held;
     for (int i = 0; i < 6; ++i) held.push_back(Storage::allocate(4 * kMiB));
-    EXPECT_EQ(in_use(), 24 * kMiB);  // which it does not bound
+    EXPECT_EQ(in_use(), 24 * kMiB);  // the limit does not bound memory in use
   }
   EXPECT_EQ(kept(), 8 * kMiB);
-  Storage::allocate(11 * kMiB);  // larger than the limit: the others stay
+  Storage::allocate(11 * kMiB);  // larger than the limit: not kept, and evicts nothing
   EXPECT_EQ(kept(), 8 * kMiB);
 }
 
@@ -113,7 +113,7 @@ TEST_F(MemoryPoolTest, ClearingGivesFreeBlocksBackAlone) {
 }
 
 TEST_F(MemoryPoolTest, WhatIsKeptDoesNotRaiseThePeak) {
-  // 96 MiB were in use, so that many may be taken from the system, whatever is kept.
+  // 96 MiB were in use, so total memory may reach that again, whatever the pool keeps.
   Storage::allocate(96 * kMiB);
   for (const size_t nbytes : {80 * kMiB, 40 * kMiB, 30 * kMiB, 96 * kMiB, 20 * kMiB}) {
     const Storage storage = Storage::allocate(nbytes);

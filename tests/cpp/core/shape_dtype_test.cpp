@@ -118,7 +118,7 @@ TEST(ShapeDtype, RefusesSizesThatOverflow) {
   EXPECT_THAT(error_of(DType::kInt8, {half, 2}), testing::HasSubstr("2^63 bytes or more"));
 }
 
-// As many types as live until the process ends.
+// Interns types until all permanent slots are used.
 void use_up_permanent_types() {
   for (int64_t i = 0; ShapeDtype::num_interned() < ShapeDtype::kNumPermanent; ++i) {
     static_cast<void>(ShapeDtype(DType::kInt8, {i, 1, 0}));

@@ -1,5 +1,5 @@
-// Aliases: the output lies in the input's memory, the caller's array never changes, and nothing is
-// copied that need not be.
+// Aliases: the output lies in the input's memory, the caller's array never changes, and only
+// necessary copies are made.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::plan_of;
 
 const FfiCallOptions kAliased = {.input_output_aliases = {{0, 0}}};
 
-// Adds one in place: reads nothing but the output's memory, and insists on sharing it.
+// Adds one in place: reads only the output's memory and requires that it is shared.
 const std::string& in_place() {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     if (call.argument(0).data != call.result(0).data) {
@@ -51,7 +51,7 @@ TEST(Alias, AnIntermediateThatDiesIsTakenOver) {
   };
   const auto plan = plan_of(function, {f32({2})});
   EXPECT_EQ(plan->statistics.alias_copies, 0);
-  EXPECT_EQ(plan->arena_bytes, 0u);  // even the intermediate lies in the output
+  EXPECT_EQ(plan->arena_bytes, 0u);  // even the intermediate value lies in the output
   const auto f = jit([](const Array& x) { return increment(lax::neg(x)); });
   EXPECT_THAT(floats(f(Array::of<float>({1, 2}))), ElementsAre(0, -1));
 }
@@ -134,7 +134,7 @@ TEST(Alias, AReshapeSharesItsOperandsMemory) {
     const Array y = lax::neg(x);
     const Array flat = numpy::ravel(y);
     const Array result = increment(flat);
-    return std::tuple(result, lax::exp(y));  // y is read after
+    return std::tuple(result, lax::exp(y));  // y is read afterwards
   };
   EXPECT_EQ(copies(
                 [&](std::span<const Array> x) {
@@ -147,14 +147,14 @@ TEST(Alias, AReshapeSharesItsOperandsMemory) {
   EXPECT_THAT(floats(incremented), ElementsAre(1, 1));
   EXPECT_THAT(floats(exp), ElementsAre(1, 1));
 
-  // Nobody reads it after: the reshape's memory is taken over.
+  // The reshaped value is not read afterwards, so its memory is reused.
   EXPECT_EQ(copies(
                 [](std::span<const Array> x) {
                   return std::vector<Array>{increment(numpy::ravel(lax::neg(x[0])))};
                 },
                 {f32({1, 2})}),
             0);
-  // The memory of an input is the caller's, whatever its shape.
+  // An input's memory belongs to the caller, whatever its shape.
   EXPECT_EQ(copies([](auto x) { return std::vector<Array>{increment(numpy::ravel(x[0]))}; },
                    {f32({1, 2})}),
             1);
@@ -163,7 +163,7 @@ TEST(Alias, AReshapeSharesItsOperandsMemory) {
 TEST(Alias, AnOperandThatTheCallReadsOnceMoreIsCopied) {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     call.out(0)[0] = call.in(0)[0] + 1;
-    call.out(0)[1] = 10 * call.in(1)[0];  // as it was
+    call.out(0)[1] = 10 * call.in(1)[0];  // the original value
     return nullptr;
   });
   const auto body = [](const Array& x) {
@@ -183,7 +183,7 @@ TEST(Alias, TheResultReshapedAndAliasedAgain) {
   EXPECT_THAT(floats(f(Array::of<float>({1, 2}))), ElementsAre(2, 0));
 }
 
-// Two in, two out: swaps nothing, adds 1 to the first and 10 to the second, in place.
+// Two arguments, two results: adds 1 to the first and 10 to the second, in place.
 const std::string& two_in_place() {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     for (size_t r = 0; r < 2; ++r) {
@@ -236,7 +236,7 @@ TEST(Alias, OneOperandTwice) {
 }
 
 TEST(Alias, AnOperandThatIsAlsoReadPlainly) {
-  // y appears as the aliased operand and as another one, which must keep its values.
+  // y is both the aliased operand and another operand, which must keep its values.
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     for (size_t i = 0; i < 2; ++i) call.out(0)[i] = 0;
     for (size_t i = 0; i < 2; ++i) call.out(0)[i] = call.in(1)[i] + 100;
@@ -277,7 +277,7 @@ TEST(Alias, OneOperandTwiceAndPlainly) {
 
 using Branch = std::function<std::vector<Array>(std::span<const Array>)>;
 
-// Arguments: whether to take the first branch, then arrays whose negatives are the operands.
+// The arguments are a predicate, then arrays whose negatives are the operands of the branches.
 FlatFunction choice(const Branch& if_true, const Branch& if_false) {
   return [=](std::span<const Array> x) {
     std::vector<Array> operands;
@@ -308,7 +308,7 @@ TEST(Alias, ABranchTakesOverAnOperandThatDies) {
       {[](std::span<const Array> x) { return std::vector{lax::exp(lax::sub(x[0], x[0]))}; },
        {1, 1}},
       {[](std::span<const Array>) { return std::vector{numpy::full({{2}}, 7.f)}; }, {7, 7}},
-      {[](std::span<const Array> x) {  // a branch in a branch
+      {[](std::span<const Array> x) {  // a nested branch
          return lax::cond(
              lax::gt(numpy::sum(x[1]), Array::scalar(0.f)),
              [](std::span<const Array> a) { return std::vector{increment(a[0])}; },
@@ -326,7 +326,7 @@ TEST(Alias, ABranchTakesOverAnOperandThatDies) {
 }
 
 TEST(Alias, ABranchThatNeedsItsResultElsewhereCostsTheOtherACopy) {
-  // The second branch reads x[0] after it made what would lie there.
+  // The second branch still reads x[0] after it has computed the result that would overwrite it.
   const FlatFunction function = choice(
       [](std::span<const Array> x) {
         return std::vector{increment(x[0]), x[1]};
@@ -409,7 +409,7 @@ TEST(Alias, WithLayouts) {
     return std::vector<Array>{increment(x[0], options)};
   };
   const auto plan = plan_of(function, {f32({2, 3})});
-  EXPECT_EQ(plan->statistics.layout_copies, 2);  // in and out; the one in serves the alias too
+  EXPECT_EQ(plan->statistics.layout_copies, 2);  // in and out; the copy in also serves the alias
   EXPECT_EQ(plan->statistics.alias_copies, 0);
   EXPECT_EQ(plan->arena_bytes, 64u);
   const Array x = testing::array_of(testing::iota(6), {2, 3});

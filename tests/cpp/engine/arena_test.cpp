@@ -1,4 +1,4 @@
-// Arena: ranges that live at once never overlap, and freed ones are used again.
+// Arena: live ranges never overlap, and freed ones are reused.
 #include <map>
 #include <random>
 
@@ -13,7 +13,7 @@ TEST(Arena, OffsetsAreAligned) {
   Arena arena;
   EXPECT_EQ(arena.allocate(1), 0u);
   EXPECT_EQ(arena.allocate(65), 64u);
-  EXPECT_EQ(arena.allocate(0), 192u);  // a value of no bytes has an address of its own
+  EXPECT_EQ(arena.allocate(0), 192u);  // a value of zero bytes has its own address
   EXPECT_EQ(arena.size(), 256u);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of the engine share: targets made from C++ functions, programs that call them, and
+// Helpers for the engine's tests: targets made from C++ functions, programs that call them, and
 // runs of compiled programs.
 #pragma once
 
@@ -27,7 +27,7 @@
 
 namespace farcall::native::testing {
 
-// A handler's view of its call.
+// A handler's view of the call.
 struct Call {
   FARCALL_FFI_CallFrame* frame;
 
@@ -54,7 +54,7 @@ struct Call {
   }
 };
 
-// Registers `body` under a name of its own, which it returns.
+// Registers `body` under a unique name and returns the name.
 inline std::string add_target(std::function<FARCALL_FFI_Error*(Call)> body) {
   static std::atomic<int> count{0};
   std::string name = fmt::format("test_target_{}", ++count);
@@ -86,7 +86,7 @@ inline std::shared_ptr<const Executable> compile(const ProgramPtr& program) {
   return default_engine().compile(program, {});
 }
 
-// The plan that the engine makes of what `function` records.
+// The engine's plan for the program that `function` records.
 inline std::unique_ptr<const Plan> plan_of(const FlatFunction& function,
                                            std::initializer_list<ShapeDtype> inputs) {
   return make_plan(

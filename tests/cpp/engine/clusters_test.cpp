@@ -1,4 +1,5 @@
-// Clusters: which equations go together, and that they give the bits of the equations alone.
+// Clusters: which equations are grouped, and that clusters give bitwise the results of separate
+// equations.
 #include <cstring>
 #include <random>
 #include <string>
@@ -28,7 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// ---- which equations go together
+// ---- grouping
 
 // The primitives of each cluster and of the equations between them, in order.
 std::vector<std::string> grouping(const std::string& text) {
@@ -126,7 +127,7 @@ TEST(FormClusters, ViewsAndBroadcastsOfItsResultsStayOutside) {
 }
 
 TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
-  // What a cluster computes is not moved in it, nor are elements far apart or in short runs.
+  // A cluster does not move values that it computes, elements with large strides, or short runs.
   EXPECT_THAT(
       grouping("{ lambda ; a:f32[40]. let b:f32[32] = slice[start_indices=(8,) limit_indices=(40,) "
                "strides=(1,)] a c:f32[32] = rev[dimensions=(0,)] b d:f32[32] = "
@@ -140,7 +141,7 @@ TEST(FormClusters, PartsOfOperandsAndCountedNumbers) {
 }
 
 TEST(FormClusters, GroupsOfAnyNumberStayApartFromEachOther) {
-  // Each reads the one before through a reversal.
+  // Each group reads the previous one through a reversal.
   std::string text = "{ lambda ; a:f32[4]. let ", last = "a";
   for (int i = 0; i < 3000; ++i) {
     text += fmt::format(
@@ -164,7 +165,7 @@ TEST(FormClusters, ALongChainIsCut) {
   EXPECT_GT(program->equations.size(), 1u);
 }
 
-// ---- what they compute
+// ---- results
 
 using Bytes = std::vector<std::string>;
 
@@ -209,7 +210,7 @@ Bytes compiled(const ProgramPtr& program, bool is_donated) {
   return all;
 }
 
-// `num_clusters` is what the engine makes of it; the reference runs each equation alone.
+// Expects the engine to form `num_clusters` clusters; the reference runs each equation separately.
 void expect_same_bits(const std::string& text, int64_t num_clusters = 1) {
   SCOPED_TRACE(text);
   const ProgramPtr program = parse_program(text);
@@ -261,8 +262,8 @@ TEST(Clusters, OfScalars) {
       "in (d, g, c) }");
 }
 
-// Slices of every kind, reversed and transposed operands, single elements and counted numbers, in
-// tiles that end within rows.
+// Slices of all kinds, reversed and transposed operands, single elements and iota, in tiles that
+// end within rows.
 TEST(Clusters, OfPartsOfOperands) {
   const std::string text =
       "{ lambda ; x:T[R,C] y:T[R,3,C] s:T[C]. let a:T[R,C] = rev[dimensions=(0, 1)] x b:T[R,C] = "
@@ -281,7 +282,7 @@ TEST(Clusters, OfPartsOfOperands) {
           columns));
     }
   }
-  // Steps between elements; dense parts of an operand that is read as a whole too.
+  // Strided slices; and dense slices of an operand that is also read as a whole.
   const std::string steps =
       "{ lambda ; x:f32[9000] y:f32[4,50,3,40]. let a:f32[3000] = slice[start_indices=(1,) "
       "limit_indices=(9000,) strides=(3,)] x b:f32[3000] = slice[start_indices=(4000,) "
@@ -289,13 +290,13 @@ TEST(Clusters, OfPartsOfOperands) {
       "transpose[permutation=(0, 2, 1, 3)] y e:f32[4,3,50,40] = mul d d f:f32[24000] = "
       "reshape[new_sizes=(24000,)] y g:f32[24000] = neg f in (c, e, g) }";
   expect_same_bits(steps, 2);
-  // No result may take the place of an operand that is read elsewhere.
+  // No result may reuse an operand that is read elsewhere.
   expect_same_bits(
       "{ lambda ; x:f32[5000]. let a:f32[5000] = rev[dimensions=(0,)] x b:f32[5000] = exp a "
       "c:f32[5000] = sub b 1.0:f32[] in (c,) }");
 }
 
-// Of rows and columns of every size: of fewer columns than a tile has elements, and of more.
+// Rows and columns of all sizes, with fewer columns than a tile has elements, and with more.
 TEST(Clusters, OfBroadcastOperands) {
   const std::string text =
       "{ lambda ; x:T[R,C] r:T[R] c:T[C] s:T[]. let a:T[R,C] = broadcast_in_dim[shape=(R, C) "
@@ -340,7 +341,7 @@ TEST(Clusters, OfAReductionOverEverything) {
       "f:f32[60,20] = div a e in (f, d) }");
 }
 
-// An output is written while other steps still read the input.
+// One output is written while other steps still read the input.
 TEST(Clusters, WriteOverNothingThatIsReadLater) {
   expect_same_bits(
       "{ lambda ; a:f32[3000] b:f32[3000]. let c:f32[3000] = neg a d:f32[3000] = exp b e:f32[3000] "
@@ -349,7 +350,7 @@ TEST(Clusters, WriteOverNothingThatIsReadLater) {
       "{ lambda ; a:f32[40,40]. let b:f32[40] = reduce_sum[axes=(1,)] a c:f32[40,40] = neg a "
       "d:f32[40,40] = broadcast_in_dim[shape=(40, 40) broadcast_dimensions=(0,)] b e:f32[40,40] = "
       "mul d a in (c, e) }");
-  // A view of the same memory.
+  // The same through a view of the same memory.
   expect_same_bits(
       "{ lambda ; a:f32[64] b:f32[8,8]. let x:f32[64] = rev[dimensions=(0,)] a y:f32[8,8] = "
       "reshape[new_sizes=(8, 8)] x z:f32[64] = exp x c:f32[8,8] = neg y d:f32[64] = "
@@ -377,7 +378,7 @@ TEST(Clusters, KeepNoArrayBetweenTheirEquations) {
   EXPECT_EQ(executable->fusion().equations, 20);
 }
 
-// Floats of 16 bits are rounded after every operation, whether they are stored or not.
+// 16-bit floats are rounded after every operation, whether stored or not.
 TEST(Clusters, OfNarrowFloatsWithReductions) {
   const std::string text =
       "{ lambda ; a:T[19,70]. let b:T[19] = reduce_max[axes=(1,)] a c:T[19,70] = "
@@ -391,7 +392,7 @@ TEST(Clusters, OfNarrowFloatsWithReductions) {
   }
 }
 
-// What is written past the caches.
+// Results that are written with stores that bypass the caches.
 TEST(Clusters, OfLargeResults) {
   expect_same_bits(
       "{ lambda ; a:f32[2100003] b:f32[2100003]. let c:f32[2100003] = mul a b d:f32[2100003] = add "
@@ -423,7 +424,7 @@ TEST(Stream, CopiesToAnyAddress) {
   }
 }
 
-// Tiles on any number of threads give the same bits.
+// Tiles give the same bits on any number of threads.
 TEST(Clusters, OnSeveralThreads) {
   for (const std::string text :
        {"{ lambda ; a:f32[300001] b:f32[]. let c:f32[300001] = mul a b d:f32[300001] = exp c "
@@ -442,7 +443,7 @@ TEST(Clusters, OnSeveralThreads) {
   }
 }
 
-// A cluster that computes something else is told apart by the comparison above.
+// The comparison above notices a cluster that computes something else.
 TEST(Clusters, AWrongOneIsNoticed) {
   const std::string text =
       "{ lambda ; a:f32[100] b:f32[100]. let c:f32[100] = mul a b d:f32[100] = add c b in (d,) }";

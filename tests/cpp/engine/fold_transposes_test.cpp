@@ -1,4 +1,4 @@
-// Products of transposed arrays read the arrays themselves.
+// Products of transposed arrays read the original arrays.
 #include <gtest/gtest.h>
 
 #include <farcall/program/text.h>
@@ -13,7 +13,7 @@ std::string folded(const std::string& text) {
   return to_text(*remove_dead_code(fold_transposes(parse_program(text))));
 }
 
-// The text of the same program as it is printed.
+// The program as printed.
 std::string printed(const std::string& text) { return to_text(*parse_program(text)); }
 
 TEST(FoldTransposes, OnEitherSide) {

@@ -81,7 +81,7 @@ TEST(ForeignCall, EveryPointerIsAligned) {
     }
     return nullptr;
   });
-  // Memory of somebody else, one float past an aligned address.
+  // Borrowed memory, one float past an aligned address.
   alignas(64) static float memory[32] = {0, 41, 42};
   const Array borrowed(f32({1}), Storage::adopt(memory + 1, 4, nullptr, nullptr));
   const auto f = jit([&](const Array& x) {
@@ -125,8 +125,8 @@ TEST(Effects, RunExactlyOnceForEachExecution) {
   const auto f = jit([&](const Array& x) {
     FfiCall(name, {}, with_effect)({x});
     FfiCall(name, {f32({2})}, with_effect)({x});
-    FfiCall(name, {f32({2})}, with_effect)({x});  // equal to the one before, and not merged with it
-    FfiCall(name, {f32({2})})({x});               // without an effect and without readers
+    FfiCall(name, {f32({2})}, with_effect)({x});  // equal to the previous call, but not merged
+    FfiCall(name, {f32({2})})({x});               // no effect and no readers
     return x;
   });
   for (int execution = 1; execution <= 3; ++execution) {
@@ -170,7 +170,7 @@ TEST(Tokens, AreMadePassedOnAndReturned) {
   const Array token = f(Array::scalar(0.f));
   EXPECT_EQ(token.type(), kToken);
   EXPECT_EQ(order, "abc");
-  // A token from one program orders the next.
+  // A token from one program orders the next program.
   EXPECT_TRUE(FfiCall(name, {kToken})({token, Array::scalar(3.f)})[0].type().is_token());
   EXPECT_EQ(order, "abcd");
 }
@@ -196,7 +196,7 @@ TEST(CallErrors, AFailureLeavesEverythingUsable) {
       EXPECT_EQ(error.target_name(), name);
       EXPECT_EQ(error.detail(), "below zero");
     }
-    // What a C++ callable throws comes through as it is.
+    // Exceptions of C++ callables propagate unchanged.
     EXPECT_THROW(f(Array::of<float>({-14})), std::runtime_error);
   }
 }
@@ -248,7 +248,7 @@ TEST(CallErrors, FromCompilingNameTheUsersLineOnce) {
 }
 
 TEST(CallErrors, OptionsThatTextMayHold) {
-  // The parser makes programs that no FfiCall would.
+  // The parser accepts programs that FfiCall would not build.
   const auto compile = [](const std::string& version, const std::string& config) {
     return testing::compile(
         parse_program("{ lambda ; a:f32[1]. let b:f32[1] = ffi_call["
@@ -284,7 +284,7 @@ TEST(CallErrors, OneInputCannotGoToTwoOutputs) {
 }
 
 TEST(ForeignCall, CallsProgramsItself) {
-  // A handler that runs compiled programs, the one that called it too.
+  // A handler that runs compiled programs, including the one that called it.
   static std::function<Array(const Array&)> function;
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     const float n = call.in(0)[0];
@@ -305,7 +305,7 @@ TEST(ForeignCall, OneCallTakesAnyNumberOfOperands) {
   }
 }
 
-// Fronts keep their lock for brief programs only, and what foreign code does nobody knows.
+// Front ends keep their lock only during brief programs; the duration of foreign code is unknown.
 TEST(ForeignCall, AProgramWithForeignCodeIsNotBrief) {
   const ShapeDtype types[] = {f32({1})};
   const auto is_brief = [&](const FlatFunction& f) {

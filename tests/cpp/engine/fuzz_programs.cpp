@@ -1,12 +1,12 @@
-// Programs made from the examples of all primitives, changed at random in their text or in their
-// saved bytes, and then everything that is done with programs: parsed, verified, printed, compared,
-// drawn, saved, differentiated, batched, transposed, compiled and run. Each input ends in results
-// or in an Error that is the program's fault.
+// Fuzzes programs. Inputs are examples of all primitives, mutated randomly as text or as saved
+// bytes. Each is parsed, verified, printed, compared, drawn, saved, differentiated, batched,
+// transposed, compiled and run. Each must end with results or with an Error that blames the
+// program.
 //
 //   fuzz_programs text|saved [count [seed [first]]]
 //
-// Input i of a seed is the same however many there are: a failure names its number, from which
-// `fuzz_programs text 1 <seed> <number>` makes it again, and shows it.
+// Input i of a seed does not depend on the count. A failure reports its number; `fuzz_programs text
+// 1 <seed> <number>` reproduces and prints it.
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -39,7 +39,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// ---- stopping what takes long ----
+// ---- time limit ----
 
 struct TimeIsUp {};
 Clock::time_point deadline;
@@ -47,7 +47,7 @@ void check_deadline() {
   if (Clock::now() > deadline) throw TimeIsUp();
 }
 
-// ---- making inputs ----
+// ---- generating inputs ----
 
 class Random {
  public:
@@ -63,7 +63,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Names, numbers, strings and single characters.
+// Splits text into names, numbers, strings and single characters.
 std::vector<std::string> tokens_of(std::string_view text) {
   const auto is_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
@@ -94,7 +94,7 @@ const std::vector<testing::ExampleEquation>& examples() {
   return all;
 }
 
-// The variables a, b, … of an equation become those of the input with this number.
+// Renames the variables a, b, … of an equation by adding the prefix.
 std::string with_names(std::string_view text, const std::string& prefix) {
   std::string out;
   int depth = 0;
@@ -204,7 +204,7 @@ class TextMaker {
     return "{ lambda ;" + inputs + ". let\n" + equations + "in (" + outputs + ") }";
   }
 
-  // The program in a call, twice or once, or behind a choice.
+  // Wraps the program in a call, once or twice, or in a branch.
   std::string wrapped(const std::string& text) {
     ProgramPtr program;
     try {
@@ -266,7 +266,7 @@ class TextMaker {
     }
     if (numbers.empty()) return;
     std::string& token = tokens[numbers[random_.below(numbers.size())]];
-    // A dtype ends in digits too; its letters stay.
+    // Dtype names end in digits too; they keep their letters.
     if (!std::isalpha(static_cast<unsigned char>(token[0]))) token = random_.pick(kNumbers);
   }
 
@@ -300,7 +300,7 @@ std::string saved_input(Random& random) {
   } catch (const Error&) {
     return testing::saved_bytes("metadata {} program \"f\" " + text, 64 * random.below(3));
   }
-  if (random.one_in(4)) {  // as they are, or changed under a checksum that does not fit
+  if (random.one_in(4)) {  // unchanged, or changed with a checksum that does not match
     if (random.one_in(2)) bytes[random.below(bytes.size())] ^= static_cast<char>(random.below(256));
     return bytes;
   }
@@ -311,7 +311,7 @@ std::string saved_input(Random& random) {
   return testing::saved_bytes(inner, data);
 }
 
-// ---- what is done with a program ----
+// ---- operations on a program ----
 
 [[noreturn]] void broken(const char* what, const Program& program) {
   std::fprintf(stderr, "%s\n%s\n", what, to_text(program).c_str());
@@ -344,7 +344,7 @@ class Exercise {
   }
 
  private:
-  // Errors end the one step, not those that follow.
+  // An error ends only this step, not the following ones.
   template <class Step>
   void attempt(Step&& step) {
     try {
@@ -387,7 +387,7 @@ class Exercise {
     });
   }
 
-  // Any bytes are elements, but for bools and what is narrower than a byte.
+  // Any bytes are valid elements, except for bools and dtypes narrower than a byte.
   Array input(ShapeDtype type) {
     Storage storage = Storage::allocate(type.nbytes());
     auto* bytes = static_cast<uint8_t*>(storage.data());
@@ -450,7 +450,7 @@ std::string current;
 }
 
 void run_input(bool is_saved, bool is_shown, uint64_t seed, int64_t number, Counts& counts) {
-  // One alone may be run by a debugger.
+  // A single input may run in a debugger, so it gets more time.
   const auto most = std::chrono::milliseconds(is_shown ? 100'000 : 200);
   Random random(seed * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(number));
   const Clock::time_point start = Clock::now();
@@ -468,7 +468,7 @@ void run_input(bool is_saved, bool is_shown, uint64_t seed, int64_t number, Coun
   } catch (const std::exception& error) {
     fail(number, std::string("an exception of another kind: ") + error.what());
   }
-  // Generous, as the machine may be busy with other things.
+  // Generous, since the machine may be busy.
   if (Clock::now() - start > 150 * most) fail(number, "it was not stopped in time");
 }
 
@@ -485,7 +485,7 @@ int run_all(int argc, char** argv) {
   Counts counts;
   for (int64_t i = first; i < first + count; ++i) {
     run_input(kind == "saved", count == 1, seed, i, counts);
-    // Programs by the thousand, each of them once: nothing of them is wanted again.
+    // Thousands of programs run once each; cached ones are never reused.
     if (i % 256 == 0) clear_evaluator_cache();
   }
   std::printf("%s: %" PRId64 " inputs of seed %" PRIu64 " from %" PRId64 ": %" PRId64

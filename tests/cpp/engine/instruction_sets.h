@@ -1,4 +1,4 @@
-// Tests on every instruction set of this processor that kernels are compiled for.
+// Runs tests with every instruction set of this processor for which kernels are compiled.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace farcall::native::testing {
 
-// Calls visit(target) with each of them in use; kernels that were chosen before keep theirs.
+// Calls visit(target) with each instruction set enabled. Kernels chosen before keep theirs.
 template <class Visit>
 void for_each_instruction_set(Visit&& visit) {
   struct Restored {

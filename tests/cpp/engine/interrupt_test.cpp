@@ -1,4 +1,4 @@
-// Stopping a program inside one kernel: the run loop asks only between instructions.
+// Interrupting a program inside one kernel; the run loop itself only polls between instructions.
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 struct Interrupted {};
 
-// Whether running the program, with zeros for its inputs, ends by what the check throws.
+// True if running the program on zeros ends with the exception of the interrupt check.
 bool is_interrupted(const std::string& text) {
   const auto executable = default_engine().compile(parse_program(text), {});
   std::vector<Storage> inputs, outputs(executable->output_types().size());
@@ -27,12 +27,12 @@ bool is_interrupted(const std::string& text) {
   }
   std::vector<const Storage*> pointers;
   for (const Storage& input : inputs) pointers.push_back(&input);
-  // A look is due.
+  // Ensures that a poll is due.
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   set_interrupt_check([] { throw Interrupted(); });
   bool interrupted = false;
   try {
-    // On one thread: of several the calling one may get less work than there is between two looks.
+    // On one thread: with several, the calling thread may finish its share before the next poll.
     tbb::task_arena(1).execute([&] { executable->execute(pointers, outputs, {}); });
   } catch (const Interrupted&) {
     interrupted = true;
@@ -103,7 +103,7 @@ TEST(Interrupt, IsNotAskedForByShortOnes) {
   EXPECT_FALSE(is_interrupted("{ lambda ; a:f32[4]. let b:f32[4] = exp a in (b,) }"));
 }
 
-// A program that was interrupted runs again.
+// An interrupted program can be run again.
 TEST(Interrupt, LeavesTheExecutableUsable) {
   const std::string text = "{ lambda ; a:f32[4000000]. let b:f32[4000000] = exp a in (b,) }";
   const auto executable = default_engine().compile(parse_program(text), {});

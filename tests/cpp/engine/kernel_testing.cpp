@@ -194,7 +194,7 @@ bool has_kernel(std::string_view primitive, std::span<const ShapeDtype> inputs, 
 
 namespace {
 
-// Writes to `result`, and returns whether that may be the memory of an input.
+// Writes to `result`; returns whether the kernel may write over an input.
 bool call_kernel(std::string_view primitive, const std::vector<TestArray>& inputs,
                  ShapeDtype output, void* result, const ParamsPtr& params) {
   const auto factory = find_kernel(primitive);

@@ -1,5 +1,4 @@
-// What the tests of kernels share: arrays of any dtype, and kernels called on them as the engine
-// does.
+// Helpers for tests of kernels: arrays of any dtype, and kernel calls like the engine's.
 #pragma once
 
 #include <complex>
@@ -24,7 +23,7 @@ namespace farcall::native::testing {
 
 using Number = std::complex<double>;
 
-// An array of numbers that are exact in its dtype. Integers above 2^53 are set by text.
+// An array of numbers that its dtype represents exactly. Integers above 2^53 are set by text.
 class TestArray {
  public:
   explicit TestArray(ShapeDtype type);
@@ -37,7 +36,7 @@ class TestArray {
   int64_t size() const { return type_.size(); }
   void* data() const { return storage_.data(); }
   void* element(int64_t i) const;
-  void set(int64_t i, Number value);  // rounds to the dtype, integers and bools truncate
+  void set(int64_t i, Number value);  // rounds to the dtype; integers and bools truncate
   Number get(int64_t i) const;
   double real(int64_t i) const { return get(i).real(); }
   std::string text(int64_t i) const;
@@ -52,7 +51,7 @@ class TestArray {
 
 std::ostream& operator<<(std::ostream& out, const TestArray& array);
 
-// Whole numbers from -limit to limit, within the dtype.
+// Integers from -limit to limit, within the dtype's range.
 TestArray random_array(ShapeDtype type, std::mt19937& random, int limit = 8);
 
 bool has_kernel(std::string_view primitive, std::span<const ShapeDtype> inputs, ShapeDtype output,
@@ -61,7 +60,7 @@ bool has_kernel(std::string_view primitive, std::span<const ShapeDtype> inputs, 
 TestArray run_kernel(std::string_view primitive, const std::vector<TestArray>& inputs,
                      ShapeDtype output, const ParamsPtr& params = nullptr);
 
-// Runs with the output in the memory of a copy of `inputs[shared]`.
+// Runs with the output in a copy of `inputs[shared]`.
 TestArray run_in_place(std::string_view primitive, const std::vector<TestArray>& inputs,
                        size_t shared, ShapeDtype output, const ParamsPtr& params = nullptr);
 
@@ -70,10 +69,10 @@ void for_each_index(std::span<const int64_t> shape,
                     const std::function<void(std::span<const int64_t>)>& visit);
 int64_t flat_index(std::span<const int64_t> shape, std::span<const int64_t> index);
 
-// How far the neighbours of 1 are in the dtype.
+// The distance from 1 to the next number of the dtype.
 double epsilon(DType dtype);
 
-// Equal, both NaN, or apart by no more than `ulps` steps of the dtype.
+// True if equal, both NaN, or at most `ulps` units in the last place apart.
 ::testing::AssertionResult is_close(const TestArray& got, int64_t i, Number expected, double ulps);
 
 inline const std::vector<Shape> kShapes = {

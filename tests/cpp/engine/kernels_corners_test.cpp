@@ -1,4 +1,4 @@
-// The corners of elementwise kernels, as XLA has them on CPUs.
+// Corner cases of elementwise kernels, with XLA's results on CPUs.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +26,7 @@ Texts convert(DType from, DType to, Words x) {
   const auto array = TestArray::of_text(from, x);
   return run_kernel("convert_element_type", {array}, array.type().with_dtype(to)).texts();
 }
-// The sign of a NaN is not ours to choose.
+// The sign of a NaN is unspecified.
 Texts without_nan_signs(Texts texts) {
   for (auto& text : texts) {
     if (text == "-nan") text = "nan";
@@ -206,7 +206,7 @@ TEST(KernelCorners, GreatestCommonDivisorOfTheLowestInteger) {
 }
 
 TEST(KernelCorners, DigammaValues) {
-  // Known to all digits: psi(1), psi(1/2), psi(-1/2), psi(1/4), psi(100).
+  // Known exactly: psi(1), psi(1/2), psi(-1/2), psi(1/4), psi(100).
   const TestArray x(kF64, {1, 0.5, -0.5, 0.25, 100, 1e-30, -1e-30});
   const double expected[] = {-0.57721566490153286061,
                              -1.96351002602142347944,
@@ -228,7 +228,7 @@ TEST(KernelCorners, ErfInvInvertsErf) {
   for (int64_t i = 0; i < y.size(); ++i) {
     const double value = y.real(i);
     if (std::fabs(value) == 1) continue;
-    // Where erf is flat, its complement tells.
+    // Where erf is flat, compare erfc instead.
     const double back =
         std::fabs(value) < 0.5 ? std::erf(x.real(i)) : std::erfc(std::fabs(x.real(i)));
     const double want = std::fabs(value) < 0.5 ? value : 1 - std::fabs(value);
@@ -247,7 +247,7 @@ TEST(KernelCorners, Nextafter) {
       (Texts{"-0.002", "1.1", "-0.94"}));
   EXPECT_EQ(binary("nextafter", DType::kFloat16, {"65504.0", "-inf"}, {"inf", "0.0"}),
             (Texts{"inf", "-65504.0"}));
-  // Down from the smallest value there is zero, which has no negative twin in these formats.
+  // Below the smallest value comes zero; these formats have no negative zero.
   const auto smallest =
       run_kernel("nextafter",
                  {TestArray(DType::kFloat8E4M3FNUZ, {0}), TestArray(DType::kFloat8E4M3FNUZ, {-1})},
@@ -319,7 +319,7 @@ TEST(KernelCorners, OtherConversions) {
   EXPECT_EQ(convert(kF32, DType::kFloat8E4M3FN, {"1.5", "1e+09"}), (Texts{"1.5", "nan"}));
 }
 
-// From each dtype to each other, with numbers that both have.
+// Between all pairs of dtypes, with numbers that both represent.
 TEST(KernelCorners, AllConversionsOfSmallNumbers) {
   for (const auto& from : all_dtypes()) {
     for (const auto& to : all_dtypes()) {

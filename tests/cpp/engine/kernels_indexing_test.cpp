@@ -1,4 +1,4 @@
-// Kernels that read and write at computed places, for every dtype, against loops.
+// Kernels that read and write at computed indices, for every dtype, compared with loops.
 #include <algorithm>
 #include <cstring>
 
@@ -122,10 +122,10 @@ TEST(IndexingKernels, UpdatesInPlaceAreThoseOfACopy) {
 
 // ---- many windows
 
-// Windows of `slice` of an operand, their starts in `starts`, the dimensions of the result that are
-// theirs.
+// A gather or scatter of windows of shape `slice`. `starts` is the shape of the start indices, and
+// `numbers` says which dimensions of the result belong to the windows.
 struct Case {
-  Shape operand, starts;  // of the indices, without the components
+  Shape operand, starts;  // `starts` without the index components
   GatherDimensionNumbers numbers;
   Shape slice;
 
@@ -150,7 +150,7 @@ struct Case {
            numbers.offset_dims.end();
   }
 
-  // Where an element of the result lies in the operand; -1 outside.
+  // The flat index in the operand of an element of the result; -1 if out of range.
   int64_t place(std::span<const int64_t> index, const TestArray& indices, bool clips) const {
     Shape at_start, at_window;
     for (size_t i = 0; i < index.size(); ++i) {
@@ -191,12 +191,12 @@ std::vector<Case> cases_of_many_windows() {
     cases.push_back({{90, columns}, {600}, {{1}, {0}, {0}, {}, {}}, {1, columns}});
   }
   cases.push_back({{90, 9}, {9000}, {{1}, {0}, {0}, {}, {}}, {1, 9}});
-  // The windows' dimension before the others; a part of each row; two components; two rows.
+  // The window dimension before the others; a part of each row; two components; two rows.
   cases.push_back({{90, 9}, {30, 25}, {{0}, {0}, {0}, {}, {}}, {1, 9}});
   cases.push_back({{90, 9}, {30, 25}, {{1}, {0}, {0, 1}, {}, {}}, {1, 4}});
   cases.push_back({{90, 9}, {700}, {{}, {0, 1}, {1, 0}, {}, {}}, {1, 1}});
   cases.push_back({{90, 9}, {300}, {{1, 2}, {}, {0}, {}, {}}, {2, 9}});
-  // In step with a dimension of the operand.
+  // With batching dimensions.
   cases.push_back({{300, 5, 6}, {300, 4}, {{2}, {1}, {1}, {0}, {0}}, {1, 1, 6}});
   cases.push_back({{5, 7, 6}, {4, 5}, {{1}, {1}, {1}, {0}, {1}}, {1, 1, 6}});
   return cases;
@@ -216,7 +216,7 @@ TEST(IndexingKernels, GathersOfManyWindows) {
   std::mt19937 random(5);
   for (const Case& given : cases_of_many_windows()) {
     for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kComplex128}) {
-      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // limits the run time
       const TestArray x = random_array({dtype, given.operand}, random, 100);
       const TestArray fill(ShapeDtype(dtype, {}), std::vector<double>{7});
       for (const DType index : {DType::kInt32, DType::kUInt8, DType::kInt64}) {
@@ -238,12 +238,12 @@ TEST(IndexingKernels, GathersOfManyWindows) {
   }
 }
 
-// Windows that meet are combined in their order.
+// Overlapping windows are combined in order.
 TEST(IndexingKernels, ScattersOfManyWindows) {
   std::mt19937 random(6);
   for (const Case& given : cases_of_many_windows()) {
     for (const DType dtype : {DType::kInt16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
-      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // enough for the time
+      if (given.starts[0] > 1000 && dtype != DType::kFloat32) continue;  // limits the run time
       const TestArray x = random_array({dtype, given.operand}, random, 8);
       const TestArray updates = random_array({dtype, given.result()}, random, 1);
       const TestArray indices = starts_of(given, DType::kInt32, random);
@@ -266,7 +266,7 @@ TEST(IndexingKernels, ScattersOfManyWindows) {
         const auto run = [&](const char* name) {
           return run_kernel(name, {x, indices, updates}, x.type(), make_params(params));
         };
-        // Else windows are not met in the order of the result's elements, and another one is last.
+        // Otherwise windows are not visited in the order of the result, so another one is the last.
         const bool is_in_order =
             n.offset_dims.empty() || n.offset_dims[0] == std::ssize(given.starts);
         if (is_in_order) {
@@ -276,7 +276,7 @@ TEST(IndexingKernels, ScattersOfManyWindows) {
         EXPECT_TRUE(run("scatter_max").same_bytes(largest));
         const TestArray sum = run("scatter_add");
         for (int64_t i = 0; i < x.size(); ++i) {
-          if (std::abs(sums[i]) > 200) continue;  // beyond what all these dtypes hold exactly
+          if (std::abs(sums[i]) > 200) continue;  // beyond what all these dtypes represent exactly
           ASSERT_EQ(sum.real(i), sums[i]) << x.type().to_string() << " element " << i;
         }
       }
@@ -301,7 +301,7 @@ TEST(IndexingKernels, PadOfEveryDType) {
   }
 }
 
-// Where padding takes elements away, between others that it puts in.
+// Negative padding removes elements between interior padding.
 TEST(IndexingKernels, PadThatKeepsFewElementsOrNone) {
   const auto value = TestArray(DType::kFloat32, {-1});
   const TestArray x(DType::kFloat32, {1, 2, 3});
@@ -318,10 +318,10 @@ TEST(IndexingKernels, PadThatKeepsFewElementsOrNone) {
   EXPECT_EQ(padded(-1, -2, 1), (Values{-1, 2}));
   EXPECT_EQ(padded(-3, 0, 3), (Values{-1, 2, -1, -1, -1, 3}));
   EXPECT_EQ(padded(2, -6, 2), (Values{-1, -1, 1}));
-  EXPECT_EQ(padded(3, -8, 2), (Values{-1, -1}));  // all of x lies behind the end
-  EXPECT_EQ(padded(-7, 2, 2), (Values{-1, -1}));  // and here before the beginning
+  EXPECT_EQ(padded(3, -8, 2), (Values{-1, -1}));  // all of x is cut off at the end
+  EXPECT_EQ(padded(-7, 2, 2), (Values{-1, -1}));  // all of x is cut off at the beginning
 
-  // Of rows, what lies behind the end of one would show in the next.
+  // In a row, an element beyond the end would appear in the next row.
   const TestArray rows(ShapeDtype(DType::kFloat32, {2, 1}), std::vector<double>{5, 6});
   const auto params = make_params(PadParams{{{0, 0, 0}, {3, -2, 2}}});
   const TestArray empty = run_kernel("pad", {rows, value}, {DType::kFloat32, {2, 2}}, params);

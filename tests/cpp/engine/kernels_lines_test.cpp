@@ -1,4 +1,4 @@
-// Kernels that work along dimensions against plain loops: cumulative ones, sort, windows,
+// Kernels along dimensions compared with plain loops: cumulative operations, sort, windows,
 // convolution, Fourier transforms.
 #include <algorithm>
 #include <cmath>
@@ -20,10 +20,10 @@ namespace {
 bool is_number(const DTypeInfo& info) {
   return info.kind != DTypeKind::kToken && info.kind != DTypeKind::kBool &&
          info.bits >= 4 &&                     // sums do not wrap
-         info.dtype != DType::kFloat8E8M0FNU;  // it has no zero
+         info.dtype != DType::kFloat8E8M0FNU;  // has no zero
 }
 
-// Where the element `step` before this one along the axis is.
+// The flat index of the element `step` before this one along the axis.
 int64_t neighbour(std::span<const int64_t> shape, std::span<const int64_t> index, size_t axis,
                   int64_t step) {
   std::vector<int64_t> other(index.begin(), index.end());
@@ -76,7 +76,7 @@ TEST(SortKernel, SortsEveryDtypeAndKeepsTheOrderOfEqualElements) {
           positions.set(flat_index(shape, index), static_cast<double>(index[axis]));
         });
         const auto params = make_params(SortParams{static_cast<int64_t>(axis), true, 1});
-        // One result at a time is what run_kernel gives; the keys alone first.
+        // run_kernel returns one result at a time; first the keys.
         const TestArray sorted = run_kernel("sort", {x}, x.type(), params);
         for_each_index(shape, [&](std::span<const int64_t> index) {
           if (index[axis] == 0) return;
@@ -187,7 +187,7 @@ TEST(FftKernel, SumsOfRootsForEverySmallSizeAndSomeLargePrimes) {
   }
 }
 
-// Long lines are transformed as matrices; several dimensions one after the other.
+// Long lines are transformed as matrices, and several dimensions one after the other.
 TEST(FftKernel, IsSeparableAndSumsRootsForLongLines) {
   std::mt19937 random(9);
   struct Case {
@@ -199,7 +199,7 @@ TEST(FftKernel, IsSeparableAndSumsRootsForLongLines) {
   for (const auto& [shape, lengths] : cases) {
     const TestArray x = random_array(ShapeDtype(DType::kComplex128, shape), random, 4);
     const TestArray y = run_kernel("fft", {x}, x.type(), make_params(FftParams{lengths, "FFT"}));
-    // A few of the sums, over all transformed dimensions.
+    // Checks a few of the sums over all transformed dimensions.
     int64_t size = 1;
     for (const int64_t n : lengths) size *= n;
     for (int trial = 0; trial < 20; ++trial) {

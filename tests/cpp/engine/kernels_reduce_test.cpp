@@ -1,4 +1,4 @@
-// Reductions, argmax and argmin, and dot_general against plain loops.
+// Reductions, argmax, argmin and dot_general compared with plain loops.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -33,12 +33,12 @@ TestArray reduce(const char* name, const TestArray& x, const Indices& axes) {
   return run_kernel(name, {x}, type, make_params(ReduceParams{axes}));
 }
 
-// Wrapped to an integer dtype's bits; other numbers as they are.
+// The value modulo the range of an integer dtype; other values are unchanged.
 double wrapped(const DTypeInfo& info, double value) {
   if (!is_integer(info.dtype)) return value;
   const double range = std::ldexp(1.0, info.bits);
   const bool is_wrapped = info.kind == DTypeKind::kUnsigned && value < 0;
-  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger here
+  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger in these tests
   value = value - range * std::floor(value / range);
   return info.kind == DTypeKind::kSigned && value >= range / 2 ? value - range : value;
 }
@@ -68,7 +68,7 @@ TEST(ReduceKernels, EveryDtypeAndSetOfAxes) {
   const std::vector<Shape> shapes = {{}, {7}, {0}, {3, 5}, {1, 1}, {2, 0, 3}, {2, 3, 1, 2, 3, 2}};
   for (const auto& info : all_dtypes()) {
     if (info.kind == DTypeKind::kToken || info.dtype == DType::kBool) continue;
-    if (info.dtype == DType::kFloat8E8M0FNU) continue;  // it has no zero to start from
+    if (info.dtype == DType::kFloat8E8M0FNU) continue;  // has no zero to start from
     for (const Shape& shape : shapes) {
       const TestArray x = random_array(ShapeDtype(info.dtype, shape), random, 1);
       for (unsigned set = 0; set < 1u << shape.size(); ++set) {
@@ -118,7 +118,7 @@ TEST(ReduceKernels, SumsAreAccurate) {
       EXPECT_TRUE(is_close(sums, 1, exact, 8));
     }
   }
-  // Halves that a float16 accumulator would lose.
+  // Halves, which a float16 accumulator would lose.
   TestArray h(ShapeDtype(DType::kFloat16, {5000}));
   for (int64_t i = 0; i < h.size(); ++i) h.set(i, 0.5);
   EXPECT_EQ(reduce("reduce_sum", h, {0}).real(0), 2500);
@@ -230,7 +230,7 @@ TEST(ArgReduceKernels, NanAndIndexDtype) {
 
 // ---- dot_general
 
-// Free, batch and contracting dimensions spread over an operand in a random order.
+// Free, batch and contracting dimensions in random positions of the operands.
 struct DotCase {
   Shape lhs, rhs, out;
   DotGeneralParams params;
@@ -336,7 +336,7 @@ TEST(DotGeneralKernels, MatricesAndVectors) {
   }
 }
 
-// What queries and keys of attention are multiplied as: no operand needs to be rearranged.
+// The layout of attention's queries and keys: no operand needs to be rearranged.
 TEST(DotGeneralKernels, BatchInsideOperandsNeedsNoScratch) {
   const ShapeDtype type(DType::kFloat32, {2, 5, 3, 4});
   const ShapeDtype out(DType::kFloat32, {2, 3, 5, 5});

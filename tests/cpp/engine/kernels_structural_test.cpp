@@ -1,4 +1,4 @@
-// Kernels that move elements, and the copy engine below them, against loops over indices.
+// Kernels that move elements, and the copy engine below them, compared with loops over indices.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -21,14 +21,14 @@ using Indices = std::vector<int64_t>;
 constexpr DType kWidths[] = {DType::kUInt8, DType::kUInt16, DType::kFloat32, DType::kInt64,
                              DType::kComplex128};
 
-// 0, 1, 2, … as far as the dtype goes.
+// 0, 1, 2, …, repeated within the dtype's range.
 TestArray counted(DType dtype, std::span<const int64_t> shape) {
   TestArray array(ShapeDtype(dtype, shape));
   for (int64_t i = 0; i < array.size(); ++i) array.set(i, static_cast<double>(i % 251));
   return array;
 }
 
-// Element `index` of the result is element source(index) of the operand.
+// Expects that element `index` of the result is element source(index) of the operand.
 template <class Source>
 void expect_moved(const TestArray& result, const TestArray& operand, Source source) {
   for_each_index(result.type().shape(), [&](std::span<const int64_t> index) {
@@ -183,7 +183,7 @@ TEST(StructuralKernels, Iota) {
 
 // ---- the copy engine
 
-// Any order of both sides, with gaps, turned round, and with repeated source elements.
+// Any order of dimensions on both sides, with gaps, reversal, and repeated source elements.
 TEST(StridedCopy, RandomStrides) {
   std::mt19937 random(42);
   const auto below = [&](int n) {
@@ -231,8 +231,8 @@ TEST(StridedCopy, RandomStrides) {
   }
 }
 
-// Transposed, turned round, and dense, where several threads share the work, for elements of every
-// width and sizes that are no multiples of anything.
+// Transposed, reversed and dense copies that several threads share, for elements of every width and
+// sizes that are not multiples of block sizes.
 TEST(StridedCopy, OfManyElements) {
   std::mt19937 random(43);
   for (const int num_threads : {1, 3}) {

@@ -1,4 +1,4 @@
-// Elementwise kernels against plain loops in double, for every dtype that has them.
+// Elementwise kernels compared with plain loops in double, for every dtype that they support.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -66,12 +66,12 @@ TEST(Kernels, NoneForDtypesWithoutMeaning) {
   EXPECT_FALSE(has_kernel("and", {{c, c}}, c));
 }
 
-// ---- functions of one float
+// ---- functions of one float operand
 
 struct UnaryCase {
   const char* name;
   double (*function)(double);
-  double low, high;  // where arguments are taken from
+  double low, high;  // the range of arguments
 };
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -192,7 +192,7 @@ TEST(Kernels, ComplexFunctions) {
     }
     EXPECT_TRUE(run_kernel("complex", {re, im}, type).same_bytes(x));
   }
-  // Small arguments keep their digits.
+  // Small arguments keep their precision.
   const auto z = TestArray::of_numbers(DType::kComplex128, {{1e-10, 1e-5}});
   EXPECT_TRUE(
       is_close(run_kernel("log1p", {z}, z.type()), 0, {1.5e-10, 1e-5 - 1e-15 + -1e-15 / 3}, 1e4));
@@ -219,7 +219,7 @@ const BinaryCase kFloatBinary[] = {
     {"atan2", [](double x, double y) { return std::atan2(x, y); }},
 };
 
-// Every pair of 15 values through blocks and their ends, with and without scalars.
+// Every pair of 15 values, in full blocks and remainders, with and without scalar operands.
 void check_binary(const BinaryCase& test, DType dtype, double ulps) {
   std::mt19937 random(7);
   for (const auto& shape : kShapes) {
@@ -248,11 +248,11 @@ TEST(Kernels, FloatBinary) {
   }
 }
 
-// Wrapped to the bits of the dtype.
+// The value modulo the range of the dtype.
 double wrapped(const DTypeInfo& info, double value) {
   const double range = std::ldexp(1.0, info.bits);
   const bool is_wrapped = info.kind == DTypeKind::kUnsigned && value < 0;
-  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger here
+  if (info.bits == 64) return is_wrapped ? value + range : value;  // never larger in these tests
   value = value - range * std::floor(value / range);
   return info.kind == DTypeKind::kSigned && value >= range / 2 ? value - range : value;
 }
@@ -280,7 +280,7 @@ TEST(Kernels, IntegerBinaryWraps) {
     check("or", [](double a, double b) { return double(int64_t(a) | int64_t(b)); });
     check("xor", [](double a, double b) { return double(int64_t(a) ^ int64_t(b)); });
     const int bits = info.bits;
-    // A count that is negative, or no less than the width, shifts everything out.
+    // A negative count, or one that is at least the width, shifts everything out.
     check("shift_left", [&](double a, double n) {
       if (n < 0 || n >= bits) return 0.0;
       const uint64_t shifted = uint64_t(int64_t(a)) << int(n);
@@ -394,7 +394,7 @@ TEST(Kernels, Comparisons) {
   const TestArray x(DType::kFloat32, {nan, 0.0}), y(DType::kFloat32, {nan, -0.0});
   EXPECT_EQ(run_kernel("eq", {x, y}, {DType::kBool, {2}}).texts(),
             (std::vector<std::string>{"False", "True"}));
-  // The output lies where the scalar does.
+  // The output overwrites the scalar.
   const TestArray four(DType::kInt8, {1, 2, 3, 4});
   const TestArray one(ShapeDtype(DType::kInt8, {}), std::vector<double>{2});
   EXPECT_EQ(run_in_place("lt", {four, one}, 0, {DType::kBool, {4}}).texts(),

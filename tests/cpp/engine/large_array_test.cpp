@@ -26,7 +26,7 @@ int64_t available_megabytes() {
   return 0;
 }
 
-// Zeros that take no memory until they are written.
+// Zeros that take no physical memory until they are written.
 class Large : public ::testing::Test {
  protected:
   void SetUp() override {

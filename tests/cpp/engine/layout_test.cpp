@@ -1,5 +1,5 @@
-// Layouts: the handler sees its arrays in the order that the call asks for, the program does not
-// notice, and nothing is copied where the order in memory is the same.
+// Layouts: the handler sees its arrays in the requested order, the program does not notice, and
+// nothing is copied if the order in memory is the same.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::f32;
 using testing::floats;
 using testing::iota;
 
-// Copies bytes as they lie in memory.
+// Copies raw bytes.
 const std::string& memory_copy() {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     std::copy_n(call.in(0), Call::size(call.argument(0)), call.out(0));
@@ -49,7 +49,7 @@ int64_t layout_copies(ShapeDtype in, ShapeDtype out, const FfiCallOptions& optio
 TEST(Layouts, ColumnMajorIn) {
   const Array x = array_of(iota(6), {2, 3});
   const auto options = layouts(Order{1, 0}, std::nullopt);
-  // As it lies in memory: column by column.
+  // In memory order: column by column.
   EXPECT_THAT(floats(testing::call(memory_copy(), {x}, f32({2, 3}), options)),
               ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_EQ(layout_copies(f32({2, 3}), f32({2, 3}), options), 1);
@@ -76,7 +76,7 @@ TEST(Layouts, EveryPermutationOfRankThree) {
   Order order = {0, 1, 2};
   do {
     SCOPED_TRACE(shape_to_string(order));
-    // What the handler sees, against index arithmetic.
+    // Compares what the handler sees with index arithmetic.
     const auto seen = floats(testing::call(memory_copy(), {x}, f32({2, 3, 4}),
                                            layouts(MajorToMinor(order), std::nullopt)));
     const auto strides = strides_of(shape, Layout{order});
@@ -88,7 +88,7 @@ TEST(Layouts, EveryPermutationOfRankThree) {
         }
       }
     }
-    // Out in the same order gives the values back.
+    // Writing in the same order gives the original values.
     EXPECT_EQ(floats(testing::call(memory_copy(), {x}, f32({2, 3, 4}),
                                    layouts(MajorToMinor(order), MajorToMinor(order)))),
               iota(24));

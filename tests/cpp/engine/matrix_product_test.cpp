@@ -1,5 +1,5 @@
-// Products of matrices against plain loops: for each instruction set of this processor, for any
-// number of threads, at the ends of memory, and of numbers that are no ordinary ones.
+// Matrix products compared with plain loops: for each instruction set of this processor, any number
+// of threads, at the end of mapped memory, and with NaNs, infinities and denormals.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using testing::for_each_instruction_set;
 
-// `count` elements, of which the last one ends where memory ends.
+// `count` elements; the last one ends at the end of mapped memory.
 template <class T>
 class Fenced {
  public:
@@ -169,7 +169,7 @@ TEST(MatrixProduct, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(MatrixProduct, OfBatchesInAnyOrder) {
-  // Operands of 40 by 3 products, whose batches lie in other orders than the results'.
+  // 40 by 3 products, with batch dimensions ordered differently in operands and result.
   const int64_t m = 9, k = 17, n = 20;
   for (const int num_threads : {1, 4}) {
     std::mt19937 random(5);
@@ -202,7 +202,7 @@ TEST(MatrixProduct, OfNumbersThatAreNotOrdinary) {
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
   for_each_instruction_set([&](int64_t) {
     for (const int64_t n : {1, 3, 50}) {
-      // Rows of A: a nan, an infinity, infinities of both signs, denormals.
+      // Rows of A: a NaN, an infinity, infinities of both signs, denormals.
       const std::vector<float> a = {NAN, 1, kInfinity, 1, kInfinity, -kInfinity, kTiny, kTiny};
       const std::vector<float> b(static_cast<size_t>(2 * n), 1.0f);
       std::vector<float> c(static_cast<size_t>(4 * n));

@@ -1,4 +1,4 @@
-// Where values lie: reshapes are free, dying operands are written over, the arena is used again.
+// Memory of values: reshapes are free, dead operands are overwritten, the arena is reused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(Memory, AChainOfElementwiseOperationsLiesInItsResult) {
         return std::vector<Array>{lax::exp(lax::neg(lax::sin(lax::neg(x[0]))))};
       },
       {f32({100})});
-  // Three values before the result, and one place for all.
+  // Three intermediate values share one range of the arena.
   EXPECT_EQ(plan->arena_bytes, 448u);
 }
 
@@ -61,7 +61,7 @@ TEST(Memory, WhatIsReadLaterIsNotWrittenOver) {
 }
 
 TEST(Memory, AScalarOfTheResultsSizeIsNotWrittenOver) {
-  // Eight bytes each: a float64, and eight bools.
+  // Eight bytes each: one float64, and eight bools.
   const auto f = jit([](const Array& x, const Array& y) { return lax::lt(lax::neg(x), y); });
   const Array result = f(Array::scalar(-1.0), Array::of<double>({0, 1, 2, 3, 0, 1, 2, 3}));
   const auto values = result.values<bool>();
@@ -92,7 +92,7 @@ TEST(Memory, OutputsOfEveryKind) {
   for (int run = 0; run < 2; ++run) {
     const Array x = Array::of<float>({1, 2});
     const auto [a, b, c, d, e, g, h, i] = f(x);
-    EXPECT_EQ(a.data(), x.data());  // shared, as arrays never change
+    EXPECT_EQ(a.data(), x.data());  // shared, since arrays are immutable
     EXPECT_THAT(floats(b), ElementsAre(7, 8));
     EXPECT_THAT(floats(c), ElementsAre(3));
     EXPECT_THAT(floats(d), ElementsAre(-1, -2));
@@ -142,7 +142,7 @@ Array large_input() {
   return numpy::reshape(numpy::arange(0, 2 << 20, 1, DType::kFloat32), Shape{1024, 2048});
 }
 
-// The values between the steps are as large.
+// The intermediate values are as large as the input.
 Array with_large_arena(const Array& x) {
   return numpy::sum(lax::rev(lax::neg(x), std::vector<int64_t>{0}), std::vector<int64_t>{1});
 }
@@ -163,7 +163,7 @@ TEST(Memory, LargeArenasAreUsedAgainWhereverTheyLie) {
   const Array x = large_input();
   const std::vector<float> expected = floats(f(x));
   for (size_t run = 0; run < 4; ++run) {
-    // Takes the block that the last run gave back, so that this one gets another.
+    // Occupies the block that the last run released, so that this run gets another one.
     const Storage blocker = Storage::allocate((8 + 4 * run) << 20);
     if (run == 2) clear_memory_pool();
     EXPECT_EQ(floats(f(x)), expected);

@@ -1,5 +1,5 @@
-// Conversions between 16-bit floats and float32: the bits of the types that kernel authors have, on
-// each instruction set.
+// Conversions between 16-bit floats and float32: the same bits as the types of the handler header,
+// for each instruction set.
 #include <bit>
 #include <cstring>
 #include <random>
@@ -16,7 +16,7 @@
 namespace farcall::native {
 namespace {
 
-// `from` converted from an address that is not aligned, to one that is not aligned.
+// `from`, converted from an unaligned address to an unaligned address.
 template <class To, class From>
 std::vector<To> converted(const Conversion& conversion, const std::vector<From>& from) {
   std::vector<std::byte> source(from.size() * sizeof(From) + 1),
@@ -28,7 +28,7 @@ std::vector<To> converted(const Conversion& conversion, const std::vector<From>&
   return to;
 }
 
-// Numbers that T has, those half-way between them and next to these, NaNs of all kinds.
+// Numbers of T, the midpoints between them, the neighbours of both, and NaNs of all kinds.
 template <class T>
 std::vector<uint32_t> corners() {
   std::vector<uint32_t> bits;

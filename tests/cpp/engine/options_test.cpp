@@ -1,4 +1,4 @@
-// What is given for one execution reaches its handlers, and nothing of it reaches the next.
+// Options of one execution reach its handlers and do not leak into the next execution.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ FARCALL_FFI_Error* look(Call call) {
   return nullptr;
 }
 
-// Two calls, so that it shows whether they belong to one execution.
+// Two calls, to check that they belong to the same execution.
 std::shared_ptr<const Executable> looking(bool with_stages) {
   static const std::string plain = testing::add_target(look);
   static const char* const staged = [] {

@@ -1,4 +1,4 @@
-// Tiles on several threads: each is worked on once, and what stops one stops all.
+// Tiles on several threads: each runs once, and an error or interrupt stops all.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 struct Interrupted {};
 
-// As many threads as asked for, also where there are fewer processors.
+// Runs `f` with this many threads, even on fewer processors.
 template <class F>
 void with_threads(int num_threads, F&& f) {
   tbb::task_arena(num_threads).execute(f);
@@ -29,7 +29,7 @@ void with_threads(int num_threads, F&& f) {
 
 TEST(Parallel, EachTileIsWorkedOnOnce) {
   for (const int num_threads : {1, 2, 5}) {
-    std::vector<int> counts(1000);  // not atomic: a tile is one thread's
+    std::vector<int> counts(1000);  // not atomic: one thread per tile
     with_threads(num_threads, [&] {
       run_tiles(1000, num_threads, [&](Tiles& tiles) {
         for (int64_t i = 0; tiles.next(i);) ++counts[static_cast<size_t>(i)];

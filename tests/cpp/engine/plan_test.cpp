@@ -1,4 +1,4 @@
-// The steps of planning, each on its own: programs as text in, what the step finds out.
+// The steps of planning, tested separately on programs in text form.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A program with the steps up to sharing. Variables are numbered in the order of the text.
+// A program after the steps up to sharing. Variables are numbered in the order of the text.
 struct Steps {
   explicit Steps(std::string_view text, PlanOptions given = {})
       : program(parse_program(std::string(text))), options(std::move(given)) {
@@ -115,7 +115,7 @@ TEST(Allocation, MemoryIsReusedAfterTheLastRead) {
     places.push_back(allocation.define(s.result_of(i)));
     allocation.release_after(i);
   }
-  // An operand is read while the result is written, so that two ranges serve in turn.
+  // An operand is live while the result is written, so two ranges alternate.
   EXPECT_EQ(places[0].kind, Place::Kind::kArena);
   EXPECT_NE(places[0].index, places[1].index);
   EXPECT_EQ(places[0].index, places[2].index);

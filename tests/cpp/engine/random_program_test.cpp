@@ -1,7 +1,7 @@
-// Random programs: compiled as a whole, run one operation at a time, and printed, parsed and
-// compiled, they give the same bits. What differs between these is where values lie in memory.
+// Random programs give the same bits when compiled as a whole, run one operation at a time, and
+// printed, parsed and compiled. These differ in where values lie in memory.
 //
-// FARCALL_RANDOM_SEED runs one program again, FARCALL_RANDOM_PROGRAMS as many as one likes.
+// FARCALL_RANDOM_SEED repeats one program; FARCALL_RANDOM_PROGRAMS sets the number of programs.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -21,8 +21,8 @@ namespace {
 
 using testing::Call;
 
-// Copies argument i to result i, adding one; reads each argument only before it writes any result,
-// so that it may be called with any aliases.
+// Copies argument i, plus one, to result i. Reads all arguments before it writes any result, so any
+// aliases are allowed.
 const std::string& any_call() {
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     std::vector<std::vector<float>> arguments;
@@ -37,7 +37,7 @@ const std::string& any_call() {
   return name;
 }
 
-// Writes programs by applying random operations to random values of the program so far.
+// Generates programs by applying random operations to random earlier values.
 class Writer {
  public:
   explicit Writer(uint32_t seed) : random_(seed) {}
@@ -70,7 +70,7 @@ class Writer {
   int pick(int bound) { return static_cast<int>(random_() % static_cast<uint32_t>(bound)); }
   bool chance(int of) { return pick(of) == 0; }
   const Array& any() {
-    // The newest are the likeliest, so that chains grow.
+    // Newer values are more likely, so that chains grow.
     const size_t back = static_cast<size_t>(std::min(pick(4), pick(12)));
     return values_[values_.size() - 1 - std::min(back, values_.size() - 1)];
   }
@@ -98,7 +98,7 @@ class Writer {
     return axes;
   }
 
-  // Another array of this shape, or a scalar.
+  // Another array of the same shape, or a scalar.
   Array partner(const Array& x) {
     std::vector<Array> candidates = {Array::scalar(static_cast<float>(pick(5)) / 2)};
     for (const Array& value : values_) {
@@ -139,7 +139,7 @@ class Writer {
       case 5:
         return add(lax::max(x, partner(x)));
       case 6: {
-        // Through bool and back: results of another width.
+        // To bool and back: results of another element size.
         const Array which = lax::lt(x, partner(x));
         const Array cases[] = {x, Array::scalar(0.5f)};
         return add(lax::select_n(which, cases));
@@ -196,7 +196,7 @@ class Writer {
       case 0:
         return add(lax::reduce_sum(x, axes));
       case 1:
-        if (x.size() == 0) return;  // no infinities
+        if (x.size() == 0) return;  // avoids infinities
         return add(lax::reduce_max(x, axes));
       default:
         if (x.rank() == 0) return;
@@ -260,7 +260,7 @@ void check(uint32_t seed) {
   const auto executable = testing::compile(program);
   const std::vector<Array> first = run(*executable, inputs);
   expect_same(first, wanted, "compiled");
-  // What the state kept from a run, or a result that shares memory with it, would show now.
+  // Detects state kept from a run, and results that share memory with it.
   std::vector<Array> others;
   for (const ShapeDtype& type : types) others.push_back(writer.random_array(type));
   run(*executable, others);

@@ -1,4 +1,4 @@
-// Another engine: what the native one runs, runs there too, and arrays stay on their devices.
+// A second engine: it runs what the native engine runs, and arrays stay on their devices.
 #include <cstring>
 #include <random>
 
@@ -30,7 +30,7 @@ Array on(size_t number, std::initializer_list<float> values) {
   return device_put(Array::of<float>(values), device(number));
 }
 
-// Small numbers of any dtype; zeros where there are no numbers.
+// Small numbers of any dtype; zeros for dtypes without numbers.
 Array some_values(ShapeDtype type, std::mt19937& random) {
   Storage storage = Storage::allocate(type.nbytes());
   if (type.nbytes() > 0) std::memset(storage.data(), 0, type.nbytes());
@@ -152,7 +152,7 @@ TEST(SecondEngine, ArraysOfDifferentDevicesDoNotMeet) {
     }
   }
   EXPECT_THAT((device_put(x, device(1)) + y).values<float>(), ElementsAre(2));
-  // The host is a device like another for what was put there by name.
+  // An array that was put on the host explicitly is committed like on any other device.
   EXPECT_THROW(x + device_put(Array::of<float>({1}), host_device()), Error);
 }
 
@@ -182,7 +182,7 @@ TEST(SecondEngine, TheDefaultDeviceHoldsForAScope) {
     EXPECT_FALSE(is_committed(made));
   }
   EXPECT_EQ(&device_of(f(x)), &host_device());
-  EXPECT_EQ(&device_of(made + x), &host_device());  // not put there by name
+  EXPECT_EQ(&device_of(made + x), &host_device());  // not committed
 }
 
 TEST(SecondEngine, TransformationsOfArraysOnADevice) {
@@ -192,7 +192,7 @@ TEST(SecondEngine, TransformationsOfArraysOnADevice) {
   EXPECT_EQ(&device_of(slope), &device(1));
   EXPECT_THAT(slope.values<float>(), ElementsAre(3, 12, 27));
   EXPECT_THAT(vmap([](const Array& a) { return a * a; })(x).values<float>(), ElementsAre(1, 4, 9));
-  // A function that closes over an array of a device has it as a constant.
+  // A device array that a function closes over becomes a constant.
   const auto g = jit([&](const Array& a) { return a + x; });
   EXPECT_THAT(g(Array::of<float>({1, 1, 1})).values<float>(), ElementsAre(2, 3, 4));
 }
@@ -215,7 +215,7 @@ TEST(SecondEngine, ValuesAreCopiedToTheHostOnce) {
   EXPECT_THAT(x.values<float>(), ElementsAre(1, 2));
   EXPECT_THAT(x.values<float>(), ElementsAre(1, 2));
   EXPECT_EQ(testing::transfers().to_host, before + 1);
-  // A program on the device copies nothing.
+  // A program on the array's device copies nothing.
   const int64_t sent = testing::transfers().to_device;
   EXPECT_EQ(&device_of(x * x), &device(0));
   EXPECT_EQ(testing::transfers().to_device, sent);

@@ -1,5 +1,4 @@
-// Elementwise work on transposed arrays is done before they are transposed, if that saves
-// transposes.
+// Elementwise operations move before transposes if that saves transposes.
 #include <gtest/gtest.h>
 
 #include <farcall/program/text.h>
@@ -13,7 +12,7 @@ namespace {
 std::string sunk(const std::string& text) {
   return to_text(*remove_dead_code(sink_transposes(parse_program(text))));
 }
-// The text of the same program as it is printed.
+// The program as printed.
 std::string printed(const std::string& text) { return to_text(*parse_program(text)); }
 
 TEST(SinkTransposes, ThatTheResultTurnsBack) {
@@ -45,16 +44,16 @@ TEST(SinkTransposes, InLoops) {
 
 TEST(SinkTransposes, NotWhereNoneIsSaved) {
   for (const std::string text : {
-           // One before and one after.
+           // One transpose before and one after.
            "{ lambda ; a:f32[2,3]. let b:f32[3,2] = transpose[permutation=(1, 0)] a c:f32[3,2] = "
            "neg b in (c,) }",
            // The transposed operands have other readers.
            "{ lambda ; a:f32[2,3] z:f32[2,3]. let b:f32[3,2] = transpose[permutation=(1, 0)] a "
            "c:f32[3,2] = transpose[permutation=(1, 0)] z d:f32[3,2] = add b c in (b, c, d) }",
-           // They are transposed in different ways.
+           // They are transposed differently.
            "{ lambda ; a:f32[2,2,2]. let b:f32[2,2,2] = transpose[permutation=(1, 0, 2)] a "
            "c:f32[2,2,2] = transpose[permutation=(2, 1, 0)] a d:f32[2,2,2] = add b c in (d,) }",
-           // One is not.
+           // Only one operand is transposed.
            "{ lambda ; a:f32[2,2]. let b:f32[2,2] = transpose[permutation=(1, 0)] a c:f32[2,2] = "
            "add a b d:f32[2,2] = transpose[permutation=(1, 0)] c in (d,) }",
        }) {

@@ -1,5 +1,6 @@
-// Sorting against the standard library's: words, for each instruction set of this processor and any
-// number of threads; the kernel's lanes, keys and operands, of every dtype that sorts; and top_k.
+// Sorting compared with the standard library: of words, for each instruction set of this processor
+// and any number of threads; of the kernel's lanes, keys and operands, for every sortable dtype;
+// and top_k.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -85,7 +86,7 @@ TEST(SortWords, OnAnyNumberOfThreads) {
       }
     });
   }
-  // More than one thread sorts at a time.
+  // Large enough for several threads to sort at a time.
   check_words<uint32_t>((int64_t{8} << 20) / 4 + 3, sorts_by_vectors());
 }
 
@@ -109,7 +110,7 @@ std::vector<TestArray> run_sort(const std::vector<TestArray>& inputs, int64_t ax
   return results;
 }
 
-// As SortParams says.
+// The order of SortParams.
 int compare(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return static_cast<int>(std::isnan(a)) - std::isnan(b);
   return a < b ? -1 : a > b;
@@ -147,7 +148,7 @@ void check_sort(const std::vector<TestArray>& inputs, int64_t axis, int64_t num_
   }
 }
 
-// Few numbers, so that many are equal, with all those that are no ordinary ones.
+// A few distinct numbers, so that many are equal, and all special values.
 TestArray numbers(ShapeDtype type, std::mt19937& random) {
   TestArray x = random_array(type, random, 3);
   if (!is_floating(type.dtype()) && !is_complex(type.dtype())) return x;
@@ -210,7 +211,7 @@ TEST(SortKernel, OfIntegersAtTheEndsOfTheirRange) {
 
 // ---- top_k
 
-// As TopKParams says; `a` comes first.
+// The order of TopKParams, where `a` precedes `b`.
 bool is_larger(const TestArray& x, int64_t a, int64_t b) {
   const double u = x.get(a).real(), v = x.get(b).real();
   if (std::isnan(u) || std::isnan(v)) return std::isnan(u) && !std::isnan(v);
@@ -265,7 +266,7 @@ TEST(TopKKernel, AlongAnyAxisOfAnyDtype) {
   }
 }
 
-// The candidates are thinned out: never, now and then, or at each block.
+// The candidates are pruned never, occasionally, or at each block.
 TEST(TopKKernel, OfLongLanesInAnyOrder) {
   constexpr int64_t kSize = kSortedAtOnce + 5000;
   std::mt19937 random(4);

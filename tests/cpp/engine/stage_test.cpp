@@ -1,4 +1,4 @@
-// The stages of handlers: when each runs, how often, and what becomes of their states.
+// Stages of handlers: when and how often each runs, and the lifetime of their states.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ using testing::Call;
 using testing::f32;
 using ::testing::HasSubstr;
 
-// What happened, in order: "+i1" a state was made by instantiate of call 1, "-p1" prepare's of call
-// 1 was destroyed, "x1" call 1 was executed.
+// The events in order: "+i1": instantiate of call 1 created a state; "-p1": the state of prepare of
+// call 1 was destroyed; "x1": call 1 was executed.
 std::string events;
 std::string failing;  // "p2": prepare of call 2 fails
 
@@ -29,7 +29,7 @@ void destroy(void* object) {
   events += "-" + owned->name + " ";
 }
 
-// The calls are told apart by their one attribute.
+// The single attribute identifies the call.
 std::string number(FARCALL_FFI_CallFrame* frame) {
   const auto* scalar = static_cast<const FARCALL_FFI_Scalar*>(frame->attrs.attrs[0]);
   return std::to_string(*static_cast<const int32_t*>(scalar->value));
@@ -96,7 +96,7 @@ class Stages : public ::testing::Test {
 
 TEST_F(Stages, InTheOrderOfXla) {
   auto executable = two_calls();
-  EXPECT_EQ(take_events(), "+i1 +i2 ");  // once, when it is compiled
+  EXPECT_EQ(take_events(), "+i1 +i2 ");  // once, during compilation
   for (int execution = 0; execution < 3; ++execution) {
     execute(*executable);
     EXPECT_EQ(take_events(), "+p1 +p2 +n1 +n2 x1 x2 -n1 -p1 -n2 -p2 ");

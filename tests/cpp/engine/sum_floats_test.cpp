@@ -1,4 +1,4 @@
-// Sums of long runs: near the exact one, with the same bits for each instruction set.
+// Sums of long runs are close to the exact sum and bitwise equal for all instruction sets.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -12,7 +12,7 @@
 namespace farcall::native {
 namespace {
 
-// The results of all instruction sets of this processor.
+// The results with each instruction set of this processor.
 std::vector<double> sums(const std::vector<float>& x, size_t first, double zero = 0) {
   std::vector<double> results;
   testing::for_each_instruction_set([&](int64_t) {
@@ -33,7 +33,7 @@ TEST(SumFloats, AreExactToTheLastPlacesOfDouble) {
       exact += x[i];
       magnitude += std::abs(x[i]);
     }
-    const std::vector<double> all = sums(x, 1);  // not aligned
+    const std::vector<double> all = sums(x, 1);  // unaligned
     ASSERT_FALSE(all.empty());
     EXPECT_LE(std::abs(all[0] - exact), 1e-13L * magnitude) << size;
     for (const double each : all) EXPECT_EQ(each, all[0]) << size;

@@ -1,5 +1,5 @@
-// One executable on many threads, and many executables: right results, run ids of their own, and
-// nothing that two executions share. Meant for the thread sanitizer too.
+// One executable on many threads, and many executables: correct results, separate run ids, and no
+// state shared between executions. Also for the thread sanitizer.
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -26,7 +26,7 @@ void on_threads(Body body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// -(x + n), through foreign calls, in-place kernels and copies of aliases.
+// -(x + n), by foreign calls, in-place kernels and alias copies.
 Array function(const Array& x, int n) {
   Array y = x;
   for (int i = 0; i < n; ++i) {
@@ -155,7 +155,7 @@ TEST(Threads, FailuresOnSomeThreadsDoNotReachOthers) {
 }
 
 TEST(Threads, MoreCallsAtOnceThanStatesAreKept) {
-  // Each level of recursion holds a state; more than the pool keeps.
+  // Each level of recursion holds an execution state; deeper than the pool of states.
   static std::function<Array(const Array&)> f;
   static const std::string name = testing::add_target([](Call call) -> FARCALL_FFI_Error* {
     const float n = call.in(0)[0];

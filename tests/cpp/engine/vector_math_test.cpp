@@ -1,5 +1,5 @@
-// The loops of mathematics: near the exact values, the corners of C, subnormal numbers, and the
-// same bits for each instruction set.
+// Vectorised math functions: accuracy, the special cases of C, subnormal numbers, and the same bits
+// for each instruction set.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -24,7 +24,7 @@ struct Row {
   const char* name;
   MathFunction function;
   Wide (*exact)(Wide x);
-  double low, high;  // where random numbers lie
+  double low, high;  // the range of random arguments
 };
 
 Wide logistic(Wide x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
@@ -127,7 +127,7 @@ std::vector<T> numbers(double low, double high, size_t count) {
   return x;
 }
 
-// How far from the exact value, in units of its last place.
+// The error in units of the last place of the exact value.
 template <class T>
 Wide distance(T got, Wide want) {
   using Limits = std::numeric_limits<T>;
@@ -184,7 +184,7 @@ TEST(VectorMath, HasTheSameBitsForAllInstructionSets) {
   check({"erf_inv", MathFunction::kErfInv, nullptr, -1, 1}, float());
 }
 
-// What lies around the elements stays as it is, and an output may be an input.
+// Memory around the elements stays unchanged, and an output may be an input.
 TEST(VectorMath, OfAnySizeAndAddressAndInPlace) {
   const auto check = []<class T>(T) {
     for_each_instruction_set([](int64_t) {
@@ -264,7 +264,7 @@ TEST(VectorMath, InvertsErf) {
       EXPECT_NEAR(y, x * 0.886226925452758f, std::abs(x) * 2e-7f + 1e-45f);
       EXPECT_EQ(std::signbit(x), std::signbit(y));
     } else {
-      // The error of y from that of erf(y).
+      // The error of y, computed from the error of erf(y).
       const Wide slope = 2 / sqrtl(3.14159265358979323846L) * expl(-Wide(y) * y);
       const Wide miss = std::abs(x) < 0.5f ? erfl(y) - x
                         : y > 0            ? (1 - Wide(x)) - erfcl(y)

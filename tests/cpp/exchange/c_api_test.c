@@ -1,4 +1,4 @@
-/* farcall/c.h from C99: what it does, and each of its errors. */
+/* farcall/c.h from C99: its functions and all of their errors. */
 #include <farcall/c.h>
 
 #include <math.h>
@@ -16,7 +16,7 @@ static void expect(int is_true, const char* what, int line) {
 }
 #define EXPECT(condition) expect((condition) != 0, #condition, __LINE__)
 
-/* The error is there, of this code, with this text in its message. */
+/* Expects an error with this code and with this text in its message. */
 static void expect_error(farcall_error* error, FARCALL_FFI_Error_Code code, const char* text,
                          int line) {
   if (farcall_error_code(error) != code || strstr(farcall_error_message(error), text) == NULL) {

@@ -1,4 +1,4 @@
-// Functions as handlers, called through farcall's own runtime: by hand-made buffers.
+// Functions as handlers, called through farcall's own runtime with hand-made buffers.
 #include <farcall/exchange/export_handler.h>
 
 #include <atomic>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 ShapeDtype f32(std::initializer_list<int64_t> shape) { return {DType::kFloat32, shape}; }
 
-// Memory as XLA gives it.
+// Memory with XLA's alignment.
 struct Memory {
   explicit Memory(ShapeDtype type, std::vector<float> values = {})
       : type(type), storage(Storage::allocate(type.nbytes())) {
@@ -57,7 +57,7 @@ std::pair<ErrorCode, std::string> failure(const F& f) {
   return {ErrorCode::kOk, ""};
 }
 
-// Sums of rows, times a factor.
+// The sums of rows, times a factor.
 FARCALL_FFI_Handler* row_sums() {
   static const ProgramPtr program = record(
       [](std::span<const Array> in) {
@@ -145,7 +145,7 @@ TEST(ExportHandler, AFunctionOfTreesTakesTheirLeaves) {
 }
 
 TEST(ExportHandler, AResultInTheMemoryOfAnOperand) {
-  // Every element of the result needs the whole operand.
+  // Each element of the result depends on the whole operand.
   FARCALL_FFI_Handler* const handler =
       export_handler("reversed", [](const Array& x) { return lax::rev(x, {0}); });
   const Memory x(f32({4}), {1, 2, 3, 4});
@@ -245,7 +245,7 @@ TEST(ExportHandler, MistakesOfTheCall) {
             "of the function's results");
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {y.buffer()}, {{"eps", 1.0}}),
             "farcall: row_sums: it takes no attributes, the call has \"eps\"");
-  // Batches of different sizes.
+  // Different batch sizes.
   const Memory two(f32({2, 2, 3})), three(f32({3}));
   EXPECT_THAT(text({two.buffer(), three.buffer()}, {y.buffer()}), HasSubstr("operand 1 should be"));
 }
@@ -276,8 +276,7 @@ TEST(ExportHandler, KeysAreRefusedAtOnce) {
   }
 }
 
-// ---- the program as an attribute
-// ------------------------------------------------------------------
+// ---- the program as an attribute ----
 
 std::shared_ptr<const Target> program_target() {
   return make_target("farcall.program", program_handlers());

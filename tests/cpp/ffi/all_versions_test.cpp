@@ -1,5 +1,5 @@
-// Handlers built with every published XLA header, and with farcall's header of the same name, all
-// in this process, called through the runtime.
+// Handlers built with every published XLA header, and with farcall's header of the same name, in
+// one process, called through the runtime.
 #include <filesystem>
 #include <mutex>
 #include <set>
@@ -30,7 +30,7 @@ const ShapeDtype kF32(DType::kFloat32, {4});
 
 class AllVersions : public ::testing::TestWithParam<Release> {
  protected:
-  // What the header says: XLA's words, or farcall's.
+  // The header's error text: XLA's or farcall's.
   static std::string words(const char* theirs, const char* ours) {
     return GetParam().jaxlib == kOurs ? ours : theirs;
   }
@@ -55,7 +55,7 @@ class AllVersions : public ::testing::TestWithParam<Release> {
     call_target(name(handler), arguments, results, std::move(attributes), options);
   }
 
-  // Runs a handler whose only operand is a result s64[].
+  // Runs a handler with a single buffer, a result s64[].
   int64_t value_of(const std::string& handler, Attributes attributes = {},
                    const ExecutionOptions& options = {}) const {
     alignas(64) int64_t value = -1;
@@ -75,7 +75,7 @@ class AllVersions : public ::testing::TestWithParam<Release> {
     const int header = GetParam().header;
     register_ffi_type(std::string("Greeting@") + GetParam().jaxlib,
                       call_c<FARCALL_FFI_TypeId*>("portable_greeting_id"));
-    // Types after the targets that use them, for the releases that mind.
+    // Registers types after the targets that use them; some releases depend on this order.
     const auto bundle =
         HandlerBundle{.instantiate = library_->handler("portable_count_instantiate"),
                       .execute = library_->handler("portable_count")};
@@ -122,7 +122,7 @@ TEST_P(AllVersions, ReportsTheVersionOfItsHeader) {
     EXPECT_EQ(find_target(name("traits"))->traits(), 1u);
     EXPECT_TRUE(find_target(name("traits"))->is_command_buffer_compatible());
   }
-  // Releases that know the type of their state say it, though it was registered late.
+  // Releases that know the type of their state report it, even if it was registered later.
   const int64_t type_id = find_target(name("count"))->state_type_id();
   const int64_t registered = call_c<FARCALL_FFI_TypeId*>("portable_counter_id")->type_id;
   EXPECT_EQ(type_id, GetParam().header >= 800 ? registered : 0);
@@ -147,7 +147,7 @@ TEST_P(AllVersions, ErrorsCarryCodeTextAndTarget) {
     EXPECT_EQ(error.message(),
               "OUT_OF_RANGE: scale was told to fail (ffi target \"" + name("scale") + "\")");
   }
-  // Every code of the interface; a number that is none is UNKNOWN.
+  // All error codes of the interface; other numbers give UNKNOWN.
   for (int code = 1; code <= 20; ++code) {
     const auto wanted = code <= 16 ? static_cast<ErrorCode>(code) : ErrorCode::kUnknown;
     error_of(wanted, [&] { call("fail", {}, {}, {{"code", code}, {"message", "m"}}); });
@@ -176,14 +176,14 @@ TEST_P(AllVersions, WrongOperandsAreTheHandlersErrors) {
   EXPECT_NE(refused({{ShapeDtype(DType::kInt64, {4}), wrong}}, {{kF32, y}}, attributes)
                 .find(words("Wrong buffer dtype", "argument 0: wanted f32, got s64[4]")),
             std::string::npos);
-  // A double is no float.
+  // A double is not accepted as a float.
   EXPECT_NE(refused({{kF32, x}}, {{kF32, y}}, {{"factor", 2.5}, {"label", "fine"}})
                 .find(words("scalar data type", "wanted f32 scalar, got f64 scalar")),
             std::string::npos);
-  call("scale", {{kF32, x}}, {{kF32, y}}, attributes);  // usable after all that
+  call("scale", {{kF32, x}}, {{kF32, y}}, attributes);  // still usable afterwards
 }
 
-// Headers of 0.0 crash on the name of an element type that is younger than they are.
+// Headers of interface 0.0 crash when they print the name of a newer element type.
 TEST_P(AllVersions, YoungerElementTypes) {
   char byte = 0;
   const RawBuffer young = {ShapeDtype(DType::kFloat8E3M4, {}), &byte};
@@ -320,7 +320,7 @@ TEST_P(AllVersions, Scratch) {
   invocation.set_result(0, &value);
   invocation.execute();
   invocation.execute();
-  // The first header forgets what it allocated.
+  // The first header leaks its allocations.
   EXPECT_EQ(invocation.num_leaked_scratch_blocks(), GetParam().header < 500 ? 4u : 0u);
 }
 

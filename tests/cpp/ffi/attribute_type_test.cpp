@@ -88,7 +88,7 @@ TEST(AttributeType, OfADescription) {
     return convert_attribute(value, AttributeType(type), "it", "a").to_string();
   };
   EXPECT_EQ(converted(Attribute(int64_t{2}).plain(), anything), "2:i64");
-  // Its own type, then one of its sort, then any.
+  // The value's own type first, then a type of the same kind, then any.
   EXPECT_EQ(converted(int32_t{2}, variant), "2:i32");
   EXPECT_EQ(converted(Attribute(int64_t{2}).plain(), variant), "2:i32");
   EXPECT_EQ(converted(Attribute(2.0).plain(), variant), "2.0:f32");

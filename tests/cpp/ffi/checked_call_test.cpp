@@ -1,5 +1,5 @@
-// Calls under check_foreign_calls: what handlers do to memory that is not theirs, and what they
-// leave undone.
+// Calls with check_foreign_calls: writes to memory that is not the handler's, and results that are
+// not written.
 #include <cstring>
 #include <thread>
 
@@ -26,13 +26,12 @@ constexpr size_t kRowBytes = 32;
 
 std::byte* bytes_of(FARCALL_FFI_Buffer* buffer) { return static_cast<std::byte*>(buffer->data); }
 
-// One call site, argument and result of 8 floats; the handler copies, and then does what `then`
-// says.
+// One call site with an argument and a result of 8 floats. The handler copies, then calls `then`.
 class CheckedCall : public ::testing::Test {
  protected:
   using Then = std::function<FARCALL_FFI_Error*(FARCALL_FFI_CallFrame*)>;
 
-  // With the result in the argument's memory where `is_alias`.
+  // With `is_alias`, the result shares the argument's memory.
   void make(Then then, ShapeDtype type = kRow, bool is_alias = false) {
     const FlagScope scope(Flag::kCheckForeignCalls, 1);
     input_ = Storage::allocate(type.nbytes());
@@ -86,7 +85,7 @@ TEST_F(CheckedCall, AWriteBehindAResultIsFound) {
             "INTERNAL: check_foreign_calls: oob-write: it wrote past the end of result 0, at byte "
             "offset 36 of 32 bytes, in the call (f32[8]) -> (f32[8]) (ffi target \"handler\")\n"
             "  at model.cpp:7 (forward)");
-  // The guards are made anew, so that a call that did nothing wrong is told so.
+  // The guards are restored after each call, so a later call is checked separately.
   EXPECT_THAT(finding(), HasSubstr("byte offset 36"));
 }
 
@@ -140,7 +139,7 @@ TEST_F(CheckedCall, NothingIsUnwrittenInAnAlias) {
   EXPECT_NO_THROW(invocation_->execute());
 }
 
-// Calls a handler that leaves the last elements of its result as they were.
+// Calls a handler that does not write the last elements of its result.
 std::string unwritten(ShapeDtype type, size_t num_left, int num_calls = 1) {
   const FlagScope scope(Flag::kCheckForeignCalls, 1);
   const size_t written = type.nbytes() - num_left * byte_width(type.dtype());
@@ -184,7 +183,7 @@ TEST(UnwrittenResult, OneFloatOrBoolIsEnough) {
   }
 }
 
-// A byte is what it was by chance once in 256 calls.
+// A byte keeps its value by chance once in 256 calls.
 TEST(UnwrittenResult, OneSmallNumberIsFoundAfterSomeCalls) {
   const ShapeDtype type(DType::kInt8, {100});
   EXPECT_EQ(unwritten(type, 1), "");
@@ -192,7 +191,7 @@ TEST(UnwrittenResult, OneSmallNumberIsFoundAfterSomeCalls) {
   EXPECT_THAT(unwritten(ShapeDtype(DType::kInt32, {100000}), 1, 3), HasSubstr("399996"));
 }
 
-// Bytes that happen to be equal now and then are no finding: all values come up here.
+// Bytes that occasionally have the same value are not reported: here all values occur.
 TEST(UnwrittenResult, ChanceIsNoFinding) {
   const FlagScope scope(Flag::kCheckForeignCalls, 1);
   uint32_t state = 1;

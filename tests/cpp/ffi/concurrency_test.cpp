@@ -1,4 +1,4 @@
-// Many threads at once: one call site, the registry, types. Meant for the thread sanitizer.
+// Many threads at once: one call site, the registry, types. For the thread sanitizer.
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -121,7 +121,7 @@ TEST(Concurrency, RegistryAndTypes) {
   EXPECT_EQ(sum, kThreads * 50);
 }
 
-// A future is completed by another thread while the caller already waits, or before it does.
+// Another thread completes a future while the caller waits, or before.
 TEST(Concurrency, Futures) {
   const auto target = make_target("future", [](FARCALL_FFI_CallFrame* frame) {
     FARCALL_FFI_Future_Create_Args create = {16, nullptr, nullptr};

@@ -1,4 +1,4 @@
-// What the context offers in which stage, and what it answers to mistakes.
+// What the execution context offers in each stage, and its answers to misuse.
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -15,7 +15,7 @@ using testing::error_of;
 using testing::run_as_handler;
 using testing::text_of;
 
-// The answers to everything that a handler can ask for, one line each.
+// The answers to every possible request of a handler, one line each.
 std::string ask_for_all(FARCALL_FFI_CallFrame* frame) {
   const FARCALL_FFI_Api* api = frame->api;
   FARCALL_FFI_TypeId type = {12345};
@@ -71,8 +71,8 @@ TEST(Context, EachStageOffersItsOwn) {
   EXPECT_EQ(answers[static_cast<int>(Stage::kInstantiate)].find("OK"), std::string::npos);
 }
 
-// One function of the table, called with null and with a struct that says it has `size` bytes, all
-// of them zero but the context.
+// Calls a function of the table with null and with structs of struct_size `size` whose fields are
+// zero, except ctx.
 template <class Args, class Function>
 void call_badly(const FARCALL_FFI_Api* api, Function* function, FARCALL_FFI_ExecutionContext* ctx,
                 int& num_refused) {
@@ -272,7 +272,7 @@ TEST(Context, RunIds) {
   invocation.execute();
   const int64_t first = id;
   invocation.execute();
-  EXPECT_EQ(id, first);  // of the execution, not of the call
+  EXPECT_EQ(id, first);  // one id per execution, not per call
   invocation.begin(fresh);
   invocation.execute();
   EXPECT_NE(id, first);
@@ -348,7 +348,7 @@ TEST(Context, ErrorsAreReadAsFarAsTheHandlerKnowsThem) {
         nullptr, FARCALL_FFI_Error_Code_DATA_LOSS};
     frame->api->Error_GetDetails(&old);
     EXPECT_STREQ(old.message, "text");
-    EXPECT_EQ(old.errc, FARCALL_FFI_Error_Code_DATA_LOSS);  // beyond the struct: untouched
+    EXPECT_EQ(old.errc, FARCALL_FFI_Error_Code_DATA_LOSS);  // beyond struct_size: unchanged
     EXPECT_EQ(text_of(frame->api, error), "UNKNOWN: text");
     EXPECT_EQ(text_of(frame->api, testing::fail(frame, FARCALL_FFI_Error_Code_OK, "")),
               "UNKNOWN: ");

@@ -109,7 +109,7 @@ TEST(ForeignCall, InstantiateSeesAttributesAlone) {
                                                    "initialize 1 1", "execute 1 1"}));
 }
 
-// Handlers of 0.0 take no runtime of another version.
+// Handlers of interface 0.0 reject runtimes of another version.
 TEST(ForeignCall, EachStageGetsTheTableOfItsVersion) {
   static std::string versions;
   const auto note = [](FARCALL_FFI_CallFrame* frame) {
@@ -200,7 +200,7 @@ TEST(ForeignCall, CallablesKeepStateAndLiveAsLongAsTheirTarget) {
   EXPECT_EQ(count.use_count(), 1);
 }
 
-// A handler may call farcall from inside, itself included.
+// A handler may call farcall, even recursively.
 TEST(ForeignCall, CallsNest) {
   std::shared_ptr<const Target> target;
   int depth = 0;

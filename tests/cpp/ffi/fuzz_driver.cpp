@@ -1,4 +1,4 @@
-// Runs a libFuzzer target without libFuzzer: `program [runs [seed]]`, the same inputs each time.
+// Runs a libFuzzer target without libFuzzer: `program [runs [seed]]`. The inputs are reproducible.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Call frames with wrong counts, types, sizes and attributes, made from bytes and handed to
-// handlers that were built with published headers: they must answer with errors. Runs under
-// libFuzzer, or with fuzz_driver.cpp for a fixed number of runs.
+// Calls handlers, built with published headers, with frames that have wrong counts, types, sizes
+// and attributes, generated from bytes. The handlers must return errors. Runs under libFuzzer, or
+// with fuzz_driver.cpp for a fixed number of runs.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +17,7 @@
 namespace farcall {
 namespace {
 
-// Reads choices off the input; zeros when it is used up.
+// Reads choices from the input; zeros after its end.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -37,7 +37,7 @@ struct Handler {
   int header;
 };
 
-// Those that fail on purpose by ways of their own are left out.
+// Handlers that fail on purpose in other ways are left out.
 constexpr const char* kHandlers[] = {"scale",  "scalars",     "sum_array", "nested",
                                      "fail",   "enum_struct", "variadic",  "scratch",
                                      "stream", "count",       "run_id",    "ordinal"};
@@ -60,7 +60,7 @@ void add_portable(const std::filesystem::path& path, std::vector<Handler>& handl
   }
 }
 
-constexpr int kOwnHeader = 10000;  // knows every element type
+constexpr int kOwnHeader = 10000;  // supports every element type
 
 void add_own(const std::filesystem::path& path, std::vector<Handler>& handlers) {
   const Library library = load_library(path);
@@ -76,7 +76,7 @@ void add_own(const std::filesystem::path& path, std::vector<Handler>& handlers) 
 template <typename Add>
 void for_libraries_in(const char* folder, Add add) {
   if (!std::filesystem::exists(folder)) return;
-  // In an order of their own, so that the same input means the same handler everywhere.
+  // Sorted, so that the same input selects the same handler on every machine.
   std::set<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.insert(entry.path());
   for (const auto& path : paths) add(path);
@@ -94,14 +94,14 @@ const std::vector<Handler>& handlers() {
   return *loaded;
 }
 
-// The header of jaxlib 0.5.3 runs off a function's end when it prints one of these.
+// The header of jaxlib 0.5.3 runs past the end of a function when it prints one of these.
 bool is_printable(DType dtype, int header) {
   return header >= 600 || dtype_info(dtype).bits >= 8 || !is_integer(dtype);
 }
 
 DType choose_dtype(Choices& choices) {
   const auto all = all_dtypes();
-  // Mostly types that the handlers know, so that decoding gets far.
+  // Mostly types that the handlers support, so that decoding proceeds further.
   switch (choices.below(4)) {
     case 0:
       return DType::kFloat32;
@@ -112,7 +112,7 @@ DType choose_dtype(Choices& choices) {
   }
 }
 
-// Up to eight elements, so that every buffer fits the memory that we hand out.
+// At most eight elements, so that every buffer fits the allocated memory.
 ShapeDtype choose_type(Choices& choices) {
   const DType dtype = choose_dtype(choices);
   if (dtype == DType::kToken) return {dtype, {}};
@@ -155,7 +155,7 @@ Attribute choose_attribute(Choices& choices, int header, int depth = 0) {
   return dictionary;
 }
 
-// The attributes that the handlers bind: close to right gets further than random names.
+// The attributes that the handlers bind: nearly correct ones proceed further than random names.
 Attributes choose_attributes(Choices& choices, int header) {
   Attributes attributes;
   switch (choices.below(6)) {
@@ -180,12 +180,13 @@ Attributes choose_attributes(Choices& choices, int header) {
   for (unsigned i = choices.below(3); i > 0; --i) {
     attributes.set(kNames[choices.below(std::size(kNames))], choose_attribute(choices, header));
   }
-  // An alignment that no header checks before it divides is the handler's own bug, not a frame's.
+  // No header checks an alignment before dividing by it; a zero is the handler's own bug, not the
+  // frame's.
   if (attributes.find("alignment")) attributes.set("alignment", int64_t{64});
   return attributes;
 }
 
-// The struct sizes are what the interface checks first; each handler is to refuse a wrong one.
+// struct_size is checked first; each handler must reject a wrong one.
 void call_with_wrong_size(const Target& target, Choices& choices) {
   FARCALL_FFI_CallFrame frame = {};
   frame.struct_size = choices.below(255);
@@ -203,8 +204,7 @@ void fuzz_one(Choices choices) {
   const Handler& handler = handlers()[choices.below(static_cast<unsigned>(handlers().size()))];
   if (choices.below(16) == 0) return call_with_wrong_size(*handler.target, choices);
   std::vector<RawBuffer> arguments(choices.below(4)), results(choices.below(4));
-  // Eight elements of sixteen bytes at most; twice that for handlers that take no count for
-  // granted.
+  // At most eight elements of sixteen bytes, doubled for handlers that do not check counts.
   std::vector<std::unique_ptr<std::byte[]>> memory;
   for (auto* buffers : {&arguments, &results}) {
     for (auto& buffer : *buffers) {
@@ -214,7 +214,7 @@ void fuzz_one(Choices choices) {
       buffer.data = memory.back().get();
     }
   }
-  // `scale` trusts that its result is as large as its argument; that is no matter of the frame.
+  // `scale` assumes that its result is as large as its argument; frames need not test that.
   if (!arguments.empty() && !results.empty()) {
     results[0].type = choices.below(2) ? arguments[0].type : ShapeDtype(DType::kInt64, {});
     if (results[0].type != arguments[0].type && arguments[0].type.dtype() == DType::kFloat32) {

@@ -1,4 +1,4 @@
-// Isolated targets from C++: handlers of a library, run by farcall-run.
+// Isolated targets from C++: handlers of a library that run in farcall-run.
 #include <farcall/ffi/isolation.h>
 
 #include <cstdlib>
@@ -56,7 +56,7 @@ TEST_F(Isolation, RunsAHandlerElsewhere) {
                 {{"factor", static_cast<float>(i)}, {"label", "twice"}});
     EXPECT_THAT(y, ::testing::ElementsAre(i, 2 * i, 3 * i));
   }
-  // The types of attributes are known without a call.
+  // The attribute types are known without a call.
   EXPECT_TRUE(find_target("far_scale")->attribute_types().contains("factor"));
 }
 

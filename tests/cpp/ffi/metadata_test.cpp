@@ -1,4 +1,4 @@
-// The metadata query: what handlers of all ages answer, and that it runs nobody's code.
+// The metadata query: the answers of handlers of all versions, and that it runs no user code.
 #include "ffi/internal/metadata.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ TEST(Metadata, ReadsVersionAndTraits) {
   EXPECT_EQ(num_calls, 0);
 }
 
-// Interface 0.0: the frame is read as a call. Its own checks must refuse it.
+// Handlers of interface 0.0 read the frame as a call; their own checks must reject it.
 TEST(Metadata, AHandlerThatKnowsNoQuestionsSeesAFrameThatItCannotDecode) {
   static FARCALL_FFI_CallFrame seen;
   const auto metadata = runtime::query_metadata(+[](FARCALL_FFI_CallFrame* frame) {
@@ -51,7 +51,7 @@ TEST(Metadata, SilenceAndExceptionsAreVersionZero) {
             (ApiVersion{0, 0}));
 }
 
-// A later interface may want more room for its answer than ours has fields.
+// A later interface may need a larger answer struct than ours.
 TEST(Metadata, AHandlerThatWantsMoreRoomIsAskedAgain) {
   const auto metadata = runtime::query_metadata(+[](FARCALL_FFI_CallFrame* frame) {
     const auto* extension =

@@ -1,4 +1,5 @@
-// Handlers built with farcall's own header for each version that it speaks, through the runtime.
+// Handlers built with farcall's own header for each version that it supports, called through the
+// runtime.
 #include <farcall/ffi/library.h>
 
 #include "testing.h"

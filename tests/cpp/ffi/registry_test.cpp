@@ -157,15 +157,15 @@ TEST(Registry, ATargetIsMarkedAsBatchPartitionableInAnyOrder) {
   EXPECT_FALSE(is_batch_partitionable("registry.batch"));
   register_ffi_target_as_batch_partitionable("registry.batch");
   register_ffi_target("registry.batch", handler<1>);
-  register_ffi_target_as_batch_partitionable("registry.batch");  // the same again is nothing
+  register_ffi_target_as_batch_partitionable("registry.batch");  // repeating it has no effect
   EXPECT_TRUE(is_batch_partitionable("registry.batch"));
   EXPECT_EQ(testing::error_of(ErrorCode::kInvalidArgument,
                               [] { register_ffi_target_as_batch_partitionable(""); }),
             "registry: the name of a target is empty.");
 }
 
-// What a handler library does when it registers itself through the table. The bundle of interfaces
-// before 0.4 is one pointer shorter.
+// What a handler library does to register itself through the table. Before interface 0.4 the bundle
+// has one pointer less.
 TEST(Registry, HandlerRegisterReadsEitherBundle) {
   const FARCALL_FFI_ByteSpan platform = {"Host", 4};
   FARCALL_FFI_Handler_Register_Args now = {};

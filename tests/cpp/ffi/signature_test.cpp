@@ -1,4 +1,4 @@
-// What handlers and targets say of themselves.
+// The descriptions of handlers and targets.
 #include <farcall/ffi/library.h>
 #include <farcall/ffi/signature.h>
 

@@ -1,4 +1,4 @@
-// States of the stages: in which order they are made and destroyed, and who may read them.
+// States of the stages: the order of creation and destruction, and who may read them.
 #include "testing.h"
 
 namespace farcall {
@@ -9,7 +9,8 @@ using testing::error_of;
 using testing::fail;
 using testing::text_of;
 
-// What happened, in order: "+i" made by instantiate, "-p" prepare's destroyed, "x" executed.
+// The events in order: "+i": created by instantiate; "-p": prepare's state destroyed; "x":
+// executed.
 std::string events;
 char failing_stage = ' ';
 
@@ -94,7 +95,7 @@ TEST_F(State, OnePerExecutableAndOnePerExecution) {
     }
     invocation.begin(options);
     invocation.prepare();
-    // Destroyed with its invocation, were it not ended.
+    // Destroyed with its invocation, although that was not ended.
   }
   EXPECT_EQ(events, "+p-p-i");
 }
@@ -205,8 +206,8 @@ TEST_F(State, WrongTypesAndOrders) {
   EXPECT_EQ(events, "-i");
 }
 
-// 0.1 and 0.3 state sizes that are equal and layouts that are not: the table of the handler's own
-// version reads them.
+// Interfaces 0.1 and 0.3 have the same struct_size but different layouts: the table of the
+// handler's own version reads them.
 TEST_F(State, OldLayouts) {
   for (const int minor : {0, 1, 2}) {
     static int version;

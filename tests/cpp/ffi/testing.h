@@ -1,4 +1,4 @@
-// What the tests of the FFI runtime share: handlers written by hand, and checks of errors.
+// Helpers for tests of the FFI runtime: hand-written handlers, and checks of errors.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ std::string error_of(ErrorCode code, Body&& body) {
   return "";
 }
 
-// ---- the handler's side, by hand ----
+// ---- hand-written handlers ----
 
 inline FARCALL_FFI_Error* fail(FARCALL_FFI_CallFrame* frame, FARCALL_FFI_Error_Code code,
                                const char* message) {
@@ -36,7 +36,7 @@ inline FARCALL_FFI_Error* fail(FARCALL_FFI_CallFrame* frame, FARCALL_FFI_Error_C
   return frame->api->Error_Create(&args);
 }
 
-// Answers the metadata query as a handler of this version, or returns false for a call.
+// Answers a metadata query like a handler of this version; returns false for a call.
 inline bool answers_metadata(FARCALL_FFI_CallFrame* frame, int major_version = 0,
                              int minor_version = FARCALL_FFI_API_MINOR,
                              FARCALL_FFI_Handler_Traits traits = 0) {
@@ -56,7 +56,7 @@ inline FARCALL_FFI_Buffer* result(FARCALL_FFI_CallFrame* frame, int index) {
   return static_cast<FARCALL_FFI_Buffer*>(frame->rets.rets[index]);
 }
 
-// The code and text of an error that a function of the table returned, freed: "NOT_FOUND: ...".
+// The code and text of an error from a function of the table, which is freed: "NOT_FOUND: ...".
 inline std::string text_of(const FARCALL_FFI_Api* api, FARCALL_FFI_Error* error) {
   if (error == nullptr) return "OK";
   FARCALL_FFI_Error_GetDetails_Args details = {sizeof(FARCALL_FFI_Error_GetDetails_Args), nullptr,
@@ -69,7 +69,7 @@ inline std::string text_of(const FARCALL_FFI_Api* api, FARCALL_FFI_Error* error)
   return text;
 }
 
-// Runs `body` as the execute stage of a target of this name, with no operands.
+// Runs `body` as the execute stage of a target without operands.
 inline void run_as_handler(std::function<void(FARCALL_FFI_CallFrame*)> body,
                            const ExecutionOptions& options = {}, Attributes attributes = {},
                            std::string_view platform = "cpu") {

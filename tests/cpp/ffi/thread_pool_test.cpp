@@ -39,7 +39,7 @@ TEST(ThreadPool, ACallerMayBlockOnItsTasks) {
 }
 
 TEST(ThreadPool, AsManyTasksAsThreadsRunAtOnce) {
-  constexpr int kThreads = 5;  // more than this machine may have cores
+  constexpr int kThreads = 5;  // possibly more than the machine has cores
   ThreadPool pool(kThreads);
   std::latch all_here(kThreads), done(kThreads);
   for (int i = 0; i < kThreads; ++i) {

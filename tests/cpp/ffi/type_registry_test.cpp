@@ -20,7 +20,7 @@ TEST(TypeRegistry, GivesIdsThatNobodyElseHas) {
   register_ffi_type("types.a", &a);
   register_ffi_type("types.b", &b);
   EXPECT_NE(a.type_id, b.type_id);
-  EXPECT_GT(a.type_id, int64_t{1} << 32);  // far from where other runtimes count
+  EXPECT_GT(a.type_id, int64_t{1} << 32);  // far from the ids of other runtimes
   EXPECT_EQ(*ffi_type_name(a.type_id), "types.a");
   EXPECT_EQ(ffi_type_name(-5), nullptr);
 
@@ -58,7 +58,7 @@ TEST(TypeRegistry, ReadsBothLayoutsOfTheTypeInfo) {
 
   FARCALL_FFI_TypeId id = {};
   register_ffi_type("types.info", &id);
-  register_ffi_type("types.info", &id, &sized);  // the info may come later
+  register_ffi_type("types.info", &id, &sized);  // the info may be added later
   EXPECT_EQ(runtime::find_type(id.type_id).deleter, &destroy_a);
   EXPECT_EQ(
       error_of(ErrorCode::kAlreadyExists, [&] { register_ffi_type("types.info", &id, &bare); }),
@@ -66,14 +66,14 @@ TEST(TypeRegistry, ReadsBothLayoutsOfTheTypeInfo) {
       "share the name of a type");
 }
 
-// The sizes that headers state are the same with and without type_info, which old ones do not have.
+// struct_size is the same with and without type_info, a field that old versions lack.
 TEST(TypeRegistry, TheTablesOfOldVersionsReadNoTypeInfo) {
   FARCALL_FFI_TypeId id = {};
   FARCALL_FFI_Type_Register_Args args = {};
   args.struct_size = FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_Type_Register_Args, type_id);
   args.name = {"types.table", 11};
   args.type_id = &id;
-  args.type_info = reinterpret_cast<const FARCALL_FFI_TypeInfo*>(1);  // what lies there by chance
+  args.type_info = reinterpret_cast<const FARCALL_FFI_TypeInfo*>(1);  // garbage in an unused field
   EXPECT_EQ(ffi_api(1)->Type_Register(&args), nullptr);
   EXPECT_EQ(runtime::find_type(id.type_id).deleter, nullptr);
   const auto info = info_of(destroy_a);

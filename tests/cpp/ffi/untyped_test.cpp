@@ -1,4 +1,4 @@
-// Untyped targets: each calling convention, and how it reports failure.
+// Untyped targets: each calling convention and how it reports failure.
 #include <cstring>
 
 #include <farcall/ffi/library.h>
@@ -116,7 +116,7 @@ TEST_F(Untyped, OfADevice) {
             "INTERNAL: no (ffi target \"untyped.device\")");
 }
 
-// Built outside, the library finds the status functions of the runtime.
+// A library built separately finds the status functions of the runtime.
 TEST_F(Untyped, OfALibrary) {
   const Library library = load_library(FARCALL_UNTYPED_LIBRARY);
   register_legacy_target("untyped.negate", library.symbol("untyped_negate"));

@@ -1,4 +1,4 @@
-// Scratch memory that is known before a call: its size, and how it is handed out.
+// Scratch memory planned before a call: its size and allocation.
 #include <farcall/ffi/workspace.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ using testing::error_of;
 
 constexpr size_t kBytes = 4 * kAlignment;
 
-// A call whose handler allocates and frees as `use` says, in planned memory of kBytes.
+// A call whose handler runs `use`, with kBytes of planned memory.
 struct ScratchCall {
   std::function<void(runtime::Scratch&)> use;
   ForeignCall call{{.target = make_target("workspace",
@@ -47,7 +47,7 @@ TEST(Workspace, BlocksLieOneBehindTheOther) {
     EXPECT_EQ(scratch.allocate(0, 1), test.at(2));
     EXPECT_EQ(scratch.allocate(0, 1), test.at(3));
   });
-  // Every call begins anew, whatever the one before forgot to give back.
+  // Every call starts afresh, even if the previous one leaked blocks.
   for (int i = 1; i <= 3; ++i) {
     test.invocation.execute();
     EXPECT_EQ(test.invocation.num_leaked_scratch_blocks(), 4u * i);
@@ -78,10 +78,10 @@ TEST(Workspace, BlocksThatWereGivenBackAreHandedOutAgain) {
     void* first = scratch.allocate(1, 1);
     void* second = scratch.allocate(1, 1);
     EXPECT_TRUE(scratch.free(first));
-    EXPECT_FALSE(scratch.free(first));  // given back already
+    EXPECT_FALSE(scratch.free(first));  // already freed
     EXPECT_EQ(scratch.allocate(1, 1), test.at(2));
     EXPECT_TRUE(scratch.free(test.at(2)));
-    EXPECT_TRUE(scratch.free(second));  // and the first one below it
+    EXPECT_TRUE(scratch.free(second));  // and the free block below it
     EXPECT_EQ(scratch.allocate(kBytes, 1), test.at(0));
     EXPECT_TRUE(scratch.free(test.at(0)));
     EXPECT_FALSE(scratch.free(&test));

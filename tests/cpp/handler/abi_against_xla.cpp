@@ -1,6 +1,6 @@
 #include "abi_against_xla.h"
 
-// ---- numbers ------------------------------------------------------------------------------------
+// ---- numbers ----
 
 static_assert(FARCALL_FFI_API_MAJOR == XLA_FFI_API_MAJOR);
 static_assert(FARCALL_FFI_API_MINOR >= XLA_FFI_API_MINOR);
@@ -83,8 +83,7 @@ SAME_SIZE(ArgType);
 SAME_SIZE(ExecutionStage);
 SAME_SIZE(Handler_Traits);
 
-// ---- values and the call frame
-// --------------------------------------------------------------------
+// ---- values and the call frame ----
 
 SAME_SIZE(Api_Version);
 SAME_HEAD(Api_Version);
@@ -166,8 +165,7 @@ static_assert(offsetof(XLA_FFI_Handler_Register_Args, traits) + sizeof(void*) ==
               offsetof(FARCALL_FFI_Handler_Register_Args, traits));
 #endif
 
-// ---- extensions and metadata
-// ----------------------------------------------------------------------
+// ---- extensions and metadata ----
 
 #if XLA_RELEASE >= JAXLIB_0_11_2
 SAME_SIZE(InternalExtension);

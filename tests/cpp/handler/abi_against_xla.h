@@ -1,5 +1,5 @@
-// farcall/abi.h against one of XLA's published headers, field by field. Compiled once for each
-// header: XLA_RELEASE numbers them, oldest first. Compiling is the test.
+// Compares farcall/abi.h field by field with one of XLA's published headers. Compiled once for each
+// header; XLA_RELEASE numbers them, oldest first. Compiling is the test.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "xla/ffi/api/c_api.h"
 
-// Releases that changed something.
+// Releases that changed the interface.
 #define JAXLIB_0_4_31 0
 #define JAXLIB_0_5_3 1
 #define JAXLIB_0_6_2 2
@@ -31,7 +31,7 @@
 #define SAME_FIELD(name, field) SAME_FIELD_AS(name, field, name, field)
 #define SAME_SIZE(name) static_assert(sizeof(FARCALL_FFI_##name) == sizeof(XLA_FFI_##name))
 #define SAME_VALUE(name) static_assert(int{FARCALL_FFI_##name} == int(XLA_FFI_##name))
-// struct_size as their header fills it in, and as ours does up to `field`.
+// struct_size as XLA's header sets it equals ours up to `field`.
 #define SAME_STRUCT_SIZE_AS(ours, field, theirs)                      \
   static_assert(FARCALL_FFI_STRUCT_SIZE(FARCALL_FFI_##ours, field) == \
                 size_t{XLA_FFI_##theirs##_STRUCT_SIZE})

@@ -14,12 +14,12 @@
 #endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-// The macros of the header paste their arguments, so renamed ones are expanded here first.
+// SAME_FIELD_AS and SAME_STRUCT_SIZE_AS paste their arguments, so macro names are expanded here
+// first.
 #define SAME_RENAMED_FIELD(ours, field, theirs) SAME_FIELD_AS(ours, field, theirs, field)
 #define SAME_RENAMED_SIZE(ours, field, theirs) SAME_STRUCT_SIZE_AS(ours, field, theirs)
 
-// ---- arguments of the table's functions
-// -----------------------------------------------------------
+// ---- arguments of the table's functions ----
 
 SAME_SIZE(Error_Create_Args);
 SAME_HEAD(Error_Create_Args);
@@ -117,7 +117,7 @@ SAME_FIELD(ThreadPool_NumThreads_Args, num_threads);
 SAME_STRUCT_SIZE(ThreadPool_NumThreads_Args, num_threads);
 SAME_SIZE(Future_Create_Args);
 SAME_FIELD(Future_Create_Args, future);
-SAME_STRUCT_SIZE(Future_Create_Args, extension_start);  // leaves `future` out in every release
+SAME_STRUCT_SIZE(Future_Create_Args, extension_start);  // excludes `future` in every release
 SAME_SIZE(Future_SetAvailable_Args);
 SAME_FIELD(Future_SetAvailable_Args, future);
 SAME_STRUCT_SIZE(Future_SetAvailable_Args, future);
@@ -151,8 +151,7 @@ SAME_FIELD(CustomOptions_Get_Args, attrs);
 SAME_STRUCT_SIZE(CustomOptions_Get_Args, attrs);
 #endif
 
-// ---- the table: slots never moved
-// -------------------------------------------------------------------
+// ---- the table: slots never moved ----
 
 #define SAME_SLOT(name) SAME_FIELD_AS(Api, name, Api, XLA_FFI_##name)
 #define SAME_SLOT_AS(ours, theirs) SAME_FIELD_AS(Api, ours, Api, JOIN(XLA_FFI_, theirs))

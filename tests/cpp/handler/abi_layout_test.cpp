@@ -1,9 +1,8 @@
 // The binary interface, frozen. Compiling is the test.
 //
-// When an assertion fails, the interface changed: no number here is ever edited. A new field goes
-// to the end of its struct and gets a line of its own here; FARCALL_FFI_API_MINOR in
-// <farcall/abi.h> then moves up by one, and so does the version that a handler must report before
-// it uses the field.
+// A failing assertion means that the interface changed. Never edit a number here. A new field goes
+// to the end of its struct and gets its own line here; then increment FARCALL_FFI_API_MINOR in
+// <farcall/abi.h>. A handler must report at least that version before it uses the field.
 #include <cstddef>
 
 #include <farcall/abi.h>

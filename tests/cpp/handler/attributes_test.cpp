@@ -1,4 +1,4 @@
-// Attributes: every type that a parameter may have, names, defaults, and what is said of mistakes.
+// Attributes: all parameter types, names, defaults, and error messages.
 #include <complex>
 #include <optional>
 #include <string>
@@ -199,8 +199,7 @@ TEST(Attributes, AHandlerThatNamesNoneIgnoresThem) {
   EXPECT_EQ(frame.call(nothing), ok());
 }
 
-// ---- enums, variants, structs, dictionaries
-// ------------------------------------------------------
+// ---- enums, variants, structs, dictionaries ----
 
 enum class Mode : int32_t { kFast = 1, kExact = 4 };
 FARCALL_ATTR_ENUM(Mode, kFast, kExact);
@@ -335,7 +334,7 @@ TEST(Attributes, ADictionaryIsReadByName) {
   EXPECT_EQ(frame.call(dynamic), invalid("attribute \"b\": wanted s32 scalar, got string"));
 }
 
-// ---- a decoding of one's own --------------------------------------------------------------------
+// ---- user-defined decoding ----
 
 struct Celsius {
   double degrees = 0;

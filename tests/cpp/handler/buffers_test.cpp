@@ -1,4 +1,4 @@
-// Arguments and results: every kind of parameter, and what is said when they do not fit.
+// Arguments and results: every kind of parameter, and the errors when they do not fit.
 #include <gtest/gtest.h>
 
 #include "frame.h"
@@ -107,7 +107,7 @@ TEST(Buffers, OptionalOnesMayBeAbsent) {
             invalid("optional: wanted at least 1 and at most 2 arguments, got 3"));
 }
 
-// The parameters stand in any order: results, arguments and the rest are told apart by type.
+// Parameters may come in any order: results, arguments and the rest are distinguished by type.
 ffi::Error Sum(ffi::ResultBuffer<ffi::F32> sum, ffi::RemainingRets rets,
                ffi::Buffer<ffi::F32> first, ffi::RemainingArgs more) {
   float total = *first.typed_data();

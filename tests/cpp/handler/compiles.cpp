@@ -1,5 +1,5 @@
-// The whole header in C++17, by every compiler at hand, with and without exceptions, as C++ and as
-// CUDA, warnings as errors. Compiling is the test.
+// The whole header in C++17, with every available compiler, with and without exceptions, as C++ and
+// as CUDA, with warnings as errors. Compiling is the test.
 #include <complex>
 #include <memory>
 #include <string>
@@ -70,7 +70,7 @@ FARCALL_DEFINE_HANDLER(later, Later);
 }  // namespace author
 
 #ifdef __CUDACC__
-// Narrow floats and complex numbers work on the device.
+// Narrow floats and complex numbers work in device code.
 __global__ void scale(const ffi::bfloat16* in, ffi::bfloat16* out, ffi::Complex<float> factor) {
   out[threadIdx.x] = in[threadIdx.x] * factor.real();
 }

@@ -1,5 +1,5 @@
-// Context items: what the runtime gives, what is said where it gives nothing, scratch memory, the
-// thread pool and its parallel loop.
+// Context items: what the runtime provides, errors for what it does not provide, scratch memory,
+// the thread pool and its parallel loop.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -145,7 +145,7 @@ void expect_squares(int64_t size, int64_t num_threads, int64_t grain, bool holds
   frame.attrs.scalar("grain", grain);
   EXPECT_EQ(frame.call(square), ok());
   for (int64_t i = 0; i < size; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i * i);
-  frame.context.run_held();  // late tasks find nothing to do
+  frame.context.run_held();  // late tasks have no work left
   for (int64_t i = 0; i < size; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], i * i);
 }
 

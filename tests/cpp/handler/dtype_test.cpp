@@ -1,4 +1,5 @@
-// Dtypes, and the floats that C++ lacks: each value and each rounding against plain arithmetic.
+// Dtypes, and the floats that C++ lacks: each value and each rounding compared with plain
+// arithmetic.
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -54,7 +55,7 @@ TEST(Complex, ConvertsFromAndToTheStandardOne) {
   EXPECT_NE(mine, ffi::Complex<float>(1));
 }
 
-// What the bits of a format mean, written with ldexp: the oracle of all tests below.
+// The meaning of a format's bits, computed with ldexp: the reference for all tests below.
 struct Format {
   const char* name;
   int exponent_bits;
@@ -91,15 +92,15 @@ std::string show(float value) {
          std::to_string(static_cast<uint32_t>(T(value).bits()));
 }
 
-// All values decode right and come back from float unchanged; all roundings between neighbours go
-// to the nearer, and to the even one in the middle; what is too large becomes what the flavor says.
+// All values decode correctly and survive conversion from float. Rounding is to nearest, ties to
+// even. Overflow gives what the flavor says.
 template <typename T>
 void check(const Format& format) {
   SCOPED_TRACE(format.name);
   const int width = format.exponent_bits + format.mantissa_bits;
   const uint32_t sign = 1u << width;
   using Bits = decltype(T().bits());
-  std::vector<uint32_t> finite;  // the non-negative ones, ascending as their bits do
+  std::vector<uint32_t> finite;  // the non-negative ones, in ascending order
   for (uint32_t bits = 0; bits < 2 * sign; ++bits) {
     const double wanted = meaning(format, bits);
     const float got = T::from_bits(static_cast<Bits>(bits));
@@ -163,8 +164,8 @@ TEST(SmallFloat, AgreesWithItsDefinitionOnEveryValueAndRounding) {
   check<ffi::float4_e2m1fn>({"float4_e2m1fn", 2, 1, 1, 'n'});
 }
 
-// The upper half of a float, rounded: subnormals included, and no middle of two is representable
-// below it, so it is checked on the bits.
+// bfloat16 is the upper half of a float, also for subnormals. Rounding to nearest, ties to even, is
+// checked on the bits.
 TEST(SmallFloat, BrainFloatIsTheUpperHalfOfAFloat) {
   for (uint32_t upper = 0; upper <= 0xffff; ++upper) {
     const float exact = bits_to_float(upper << 16);

@@ -1,4 +1,4 @@
-// Errors as values, exceptions that leave a handler, futures, and dispatch over dtypes.
+// Errors as values, exceptions thrown by handlers, futures, and dispatch over dtypes.
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -85,7 +85,7 @@ TEST(Handler, ReturnsErrorsAsTheyAreAndExceptionsAsInternal) {
 
 enum class When : int32_t { kBefore, kLater, kNever };
 
-// Held while a handler runs: what comes later waits for its return.
+// Held while a handler runs; a later completion waits for its return.
 std::mutex is_running;
 
 ffi::Future Starts(When when, bool fails) {
@@ -117,7 +117,7 @@ Started start(When when, bool fails, int minor) {
   Frame frame(minor);
   frame.attrs.scalar("when", static_cast<int32_t>(when)).scalar("fails", fails);
   std::unique_lock<std::mutex> running(is_running, std::defer_lock);
-  if (minor > 0) running.lock();  // without futures the handler itself waits for the result
+  if (minor > 0) running.lock();  // before futures, the handler itself waits for the result
   const Outcome outcome = frame.call(starts);
   return {outcome, frame.frame.future};
 }

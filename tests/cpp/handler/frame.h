@@ -1,4 +1,4 @@
-// Call frames built by hand, and what came of a call.
+// Call frames built by hand, and the outcomes of calls.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace farcall::ffi::testing {
 
-// What came of a call: OK has an empty message.
+// The outcome of a call; for OK the message is empty.
 struct Outcome {
   ErrorCode code = ErrorCode::kOk;
   std::string message;
@@ -42,7 +42,7 @@ inline Outcome invalid(std::string message) {
   return {ErrorCode::kInvalidArgument, std::move(message)};
 }
 
-// Named attributes; nested dictionaries are Attributes too. Sorted by name, as frames have them.
+// Named attributes, sorted by name as in frames. Nested dictionaries are Attributes too.
 class Attributes {
  public:
   template <typename T>
@@ -129,7 +129,7 @@ class Attributes {
   FARCALL_FFI_Attrs attrs_;
 };
 
-// One call. Public fields may be bent out of shape by the test before call().
+// One call. A test may corrupt the public fields before call().
 class Frame {
  public:
   explicit Frame(int minor = FARCALL_FFI_API_MINOR) {

@@ -1,5 +1,5 @@
-// A small runtime for tests: a function table for each interface version that is as long, and reads
-// its arguments in the layout, as runtimes of that version do.
+// A small runtime for tests, with one function table for each interface version. Each table has the
+// length, and reads arguments in the layout, of that version.
 #pragma once
 
 #include <atomic>
@@ -31,10 +31,10 @@ struct FARCALL_FFI_ExecutionContext {
     void (*deleter)(void*) = nullptr;
   };
 
-  void* stream = nullptr;  // null: the runtime says that there is none
+  void* stream = nullptr;  // null: no stream
   int32_t device_ordinal = 3;
   int64_t run_id = 77;
-  int64_t num_threads = 0;  // 0: there is no pool
+  int64_t num_threads = 0;  // 0: no pool
   bool out_of_memory = false;
   bool refuses_state = false;
   int64_t user_data_type = 0;
@@ -74,7 +74,7 @@ inline FARCALL_FFI_Error* make(FARCALL_FFI_Error_Code code, std::string message)
   return new FARCALL_FFI_Error{code, std::move(message)};
 }
 
-// The types that a runtime was told of; its deleters since version 0.2.
+// The registered types; their deleters since version 0.2.
 struct TypeTable {
   std::map<std::string, int64_t> ids;
   std::map<int64_t, void (*)(void*)> deleters;
@@ -91,7 +91,7 @@ struct Runtime {
     TypeTable& table = types();
     std::string name(args->name.ptr, args->name.len);
     if (table.ids.count(name)) return make(FARCALL_FFI_Error_Code_ALREADY_EXISTS, "type: " + name);
-    // Each version counts from elsewhere, so that a number of one runtime is foreign to another.
+    // Ids start at a different number for each version, so that ids of another runtime are foreign.
     const auto id = static_cast<int64_t>(100 * (minor + 1) + static_cast<int>(table.ids.size()));
     table.ids[name] = id;
     args->type_id->type_id = id;

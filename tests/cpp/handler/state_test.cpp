@@ -1,5 +1,4 @@
-// State of the stages and user data, in the layout of every interface version; types and their
-// numbers.
+// State of the stages and user data, in the layout of every interface version; types and their ids.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -149,7 +148,7 @@ TEST(UserData, AStaticMemberIdIsHonoured) {
 TEST(UserData, TheExportedInfoDestroysTheType) {
   const ffi::TypeInfo* info = settings_type_info();
   EXPECT_EQ(info->struct_size, sizeof(ffi::TypeInfo));
-  info->deleter(new Settings{1});  // the address sanitizer watches
+  info->deleter(new Settings{1});  // checked by the address sanitizer
 }
 
 // ---- the metadata query -------------------------------------------------------------------------
@@ -159,10 +158,10 @@ struct Answer {
   FARCALL_FFI_Metadata metadata;
 };
 
-// `canary` fills state_type_id before the query: an old runtime has no such field.
+// `canary` fills state_type_id before the query: old runtimes lack that field.
 Answer ask(FARCALL_FFI_Handler* handler, const FARCALL_FFI_Api* api, int64_t canary = 0) {
   Answer answer = {};
-  answer.metadata.struct_size = 36;  // what XLA's runtimes say, with and without the last field
+  answer.metadata.struct_size = 36;  // what XLA's runtimes set, with and without the last field
   answer.metadata.state_type_id.type_id = canary;
   FARCALL_FFI_Metadata_Extension extension = {};
   extension.extension_base = {sizeof(extension), FARCALL_FFI_Extension_Metadata, nullptr};
@@ -234,7 +233,7 @@ void Described(ffi::State<Counter>, ffi::BufferR2<ffi::F32>, std::optional<ffi::
                ffi::RemainingArgs, ffi::ResultBuffer<ffi::BF16>, float, std::optional<int64_t>) {}
 FARCALL_DEFINE_HANDLER(described, Described, "eps", ffi::attr("axis"), ffi::kCmdBufferCompatible);
 
-// Tools read these structs from libraries of other builds: a change needs a new
+// Tools read these structs from libraries of other builds: a change requires a new
 // HandlerDesc::version.
 static_assert(sizeof(ffi::HandlerDesc) == 56 && sizeof(ffi::ParamDesc) == 24);
 static_assert(sizeof(ffi::TypeDesc) == 48 && sizeof(ffi::NamedType) == 32);

@@ -1,4 +1,4 @@
-// The targets by name: what they refuse, and what they give where there is nothing to compute.
+// The targets called by name: what they reject, and their results for empty matrices.
 #include <string>
 
 #include <gmock/gmock.h>

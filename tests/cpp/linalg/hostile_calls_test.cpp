@@ -1,5 +1,5 @@
-// Calls of every target by name with operands, results and attributes that do not belong together:
-// each ends in results or in an error that names what did not fit.
+// Calls of every target by name with operands, results and attributes that do not match. Each must
+// end with results or with an error that names what does not fit.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -33,7 +33,7 @@ struct Call {
 ShapeDtype f64(std::vector<int64_t> shape) { return {DType::kFloat64, shape}; }
 ShapeDtype i32(std::vector<int64_t> shape) { return {DType::kInt32, shape}; }
 
-// Calls as they are meant, for batches of 2.
+// Valid calls, for batches of 2.
 const std::vector<Call>& good_calls() {
   const ShapeDtype square = f64({2, 3, 3}), wide = f64({2, 3, 5}), tall = f64({2, 5, 3});
   const ShapeDtype complex(DType::kComplex128, {2, 3, 3});
@@ -78,7 +78,7 @@ const std::vector<Call>& good_calls() {
   return calls;
 }
 
-// Small numbers, so that those of integers are pivots.
+// Small numbers: as int32, they are valid pivots.
 Array filled(ShapeDtype type) {
   if (type.is_token()) return lax::create_token();
   return lax::convert_element_type(
@@ -101,7 +101,7 @@ TEST(HostileCalls, TheCallsFromWhichTheOthersAreMadeWork) {
   EXPECT_EQ(targets.size(), 13u);
 }
 
-// ---- changes at random ----
+// ---- random changes ----
 
 class Mutator {
  public:
@@ -197,7 +197,7 @@ TEST(HostileCalls, EndInResultsOrInAnErrorOfTheCall) {
   EXPECT_GT(refused, 2000);
 }
 
-// ---- one of each kind, with its text ----
+// ---- one of each kind, with its error text ----
 
 std::string refusal(const Call& call) {
   try {
@@ -261,7 +261,7 @@ TEST(HostileCalls, PivotsLieInTheMatrix) {
   }
 }
 
-// A batch whose matrices have no elements has nothing to compute, however many there are.
+// A batch of any number of empty matrices takes no time.
 TEST(HostileCalls, EmptyMatricesTakeNoTime) {
   const ShapeDtype none = f64({int64_t{1} << 40, 0, 0});
   EXPECT_EQ(run({"farcall_cholesky", {none}, {none}, {}})[0].type(), none);
@@ -275,7 +275,8 @@ TEST(HostileCalls, ABatchIsInterrupted) {
   const RawBuffer arguments[] = {{many.type(), const_cast<void*>(many.data())}};
   const RawBuffer results[] = {{many.type(), triangles.data()}};
   set_interrupt_check([] { throw Interrupted(); });
-  // Called without an engine, which would ask as well. What the front threw comes through as it is.
+  // Called without an engine, which would also poll for interrupts. The front end's exception
+  // propagates unchanged.
   EXPECT_THROW(call_target("farcall_gees", arguments, results, {}), Interrupted);
   set_interrupt_check(nullptr);
 }

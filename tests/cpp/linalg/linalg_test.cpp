@@ -1,4 +1,4 @@
-// farcall::linalg: values, derivatives and batches of small matrices known by hand.
+// farcall::linalg: values, derivatives and batches of small matrices with known results.
 #include <farcall/linalg/linalg.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<double> values(const Array& x) {
   return {elements.begin(), elements.end()};
 }
 
-// The elements of a float64 array, up to rounding.
+// Matches the elements of a float64 array up to rounding.
 auto are(std::vector<double> expected) { return Pointwise(DoubleNear(1e-12), std::move(expected)); }
 
 Array matrix(std::initializer_list<double> elements, int64_t rows, int64_t columns) {

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The processes of both tests and library are those of mpirun.
+// MPI is initialised once for all tests; the library uses the processes of mpirun.
 class Job : public ::testing::Environment {
   void SetUp() override { mpi::initialize({.timeout_seconds = 60}); }
   void TearDown() override { mpi::shutdown(); }
@@ -34,7 +34,7 @@ std::vector<float> values(const Array& x) {
   const auto all = x.values<float>();
   return {all.begin(), all.end()};
 }
-// {first, second} of process 0, ten times that of process 1.
+// {first, second} in process 0, ten times that in process 1.
 Array own(float first, float second) {
   const float factor = me() == 0 ? 1 : 10;
   return Array::of<float>({factor * first, factor * second});
@@ -85,7 +85,7 @@ TEST(Mpi, CompiledMappedAndDifferentiated) {
   const auto sum = [&](const Array& x) { return lax::reduce_sum(total(x), {0}); };
   const Array x = own(1, 2);
   EXPECT_THAT(values(jit(total)(x)), ElementsAre(121, 484));
-  // Twice the sum, of which each process keeps its cotangent.
+  // Twice the sum: the transpose of allreduce returns each process's own cotangent.
   EXPECT_THAT(values(jit(grad(sum))(x)), ElementsAre(22, 44));
   EXPECT_THAT(values(vmap([](const Array& v) { return mpi::allreduce(v); })(x)),
               ElementsAre(11, 22));
@@ -110,7 +110,7 @@ TEST(Mpi, ShardMapRunsOnTheDevicesOfAllProcesses) {
   const Array y = jit(with_sum)(x);
   EXPECT_THAT(values(shards_of(y)[0]), me() == 0 ? ElementsAre(5, 8) : ElementsAre(7, 10));
   EXPECT_THAT(message_of([&] { y.data(); }), HasSubstr("is spread over devices of several"));
-  // Other operations gather it.
+  // Other operations gather the array.
   EXPECT_EQ(lax::reduce_sum(y, {0}).item<float>(), 30);
 }
 

@@ -1,4 +1,4 @@
-// Images in other shapes, against closed forms.
+// Resized images, compared with closed forms.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ TEST(Resize, SamplesBetweenElements) {
   EXPECT_THAT(doubles(image::resize(x, {4}, ResizeMethod::kLinear)), ElementsAre(0, 1, 3, 4));
   EXPECT_THAT(doubles(image::resize(x, {4}, ResizeMethod::kNearest)), ElementsAre(0, 0, 4, 4));
   EXPECT_THAT(doubles(image::resize(x, {1}, ResizeMethod::kLinear)), ElementsAre(2));
-  // Kernels keep what is constant.
+  // All kernels preserve constants.
   const Array flat = numpy::ones({3, 5}, DType::kFloat64);
   for (const char* name : {"linear", "cubic", "lanczos3", "lanczos5"}) {
     const Array made = image::resize(flat, {7, 2}, image::parse_resize_method(name));

@@ -1,4 +1,4 @@
-// Activations, functions along axes and initializers against closed forms.
+// Activations, functions along axes and initializers, compared with closed forms.
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -1,4 +1,4 @@
-// Reductions with options, windows, norms and matrices against closed forms.
+// Reductions with options, windows, norms and matrices, compared with closed forms.
 #include <cmath>
 #include <limits>
 #include <numbers>

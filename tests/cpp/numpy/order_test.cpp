@@ -1,4 +1,4 @@
-// Order, neighbours, single elements and histograms against closed forms.
+// Sorting, neighbours, single elements and histograms, compared with closed forms.
 #include <cmath>
 #include <limits>
 #include <numbers>

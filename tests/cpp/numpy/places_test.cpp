@@ -1,4 +1,4 @@
-// Places, padding, and what is made of convolutions and reductions, against closed forms.
+// Indices, padding, and functions based on convolutions and reductions, compared with closed forms.
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -160,7 +160,7 @@ TEST(Padding, TakesStatisticsAndRamps) {
               HasSubstr("lengths must be positive"));
 }
 
-// One channel each, batch and features first.
+// One channel; batch and features first.
 Array signal(std::initializer_list<double> values) {
   const auto count = static_cast<int64_t>(values.size());
   return Array::of(values, {1, 1, count});
@@ -195,7 +195,7 @@ TEST(Convolutions, TakeWordsForPaddings) {
 }
 
 TEST(Reductions, ByAnyFunction) {
-  // The greatest element and its place.
+  // The greatest element and its position.
   const auto later_maximum = [](std::span<const Array> a, std::span<const Array> b) {
     const Array takes_b = numpy::greater_equal(b[0], a[0]);
     return std::vector<Array>{numpy::where(takes_b, b[0], a[0]), numpy::where(takes_b, b[1], a[1])};

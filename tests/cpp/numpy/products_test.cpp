@@ -1,4 +1,4 @@
-// Products and linear algebra against closed forms.
+// Products and linear algebra, compared with closed forms.
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,4 +1,4 @@
-// Tables of results and the numbers that they should be.
+// Tables of results and expected numbers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Choices that are known when a program is compiled are made.
+// Platform branches are resolved at compilation.
 #include <farcall/program/program.h>
 
 #include "passes.h"

@@ -1,4 +1,4 @@
-// Equal equations and constants: the first one stays.
+// Equal equations and constants are merged into the first one.
 #include "passes.h"
 
 namespace farcall {

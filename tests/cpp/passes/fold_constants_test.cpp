@@ -1,4 +1,4 @@
-// Equations whose operands are known are run when a program is compiled.
+// Equations with known operands are evaluated at compilation.
 #include <farcall/trace/record.h>
 
 #include "passes.h"
@@ -8,7 +8,7 @@ namespace {
 
 using testing::expect_after;
 
-// Equation by equation, and counts how often it was asked.
+// Runs programs equation by equation and counts its calls.
 struct Evaluator {
   int* num_runs = nullptr;
   std::vector<Storage> operator()(const ProgramPtr& program) const {

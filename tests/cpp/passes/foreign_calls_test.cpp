@@ -1,5 +1,5 @@
-// Foreign calls: passes neither merge nor drop them, nor touch the memory that decides their
-// copies.
+// Foreign calls: passes do not merge or drop them, and leave the memory that determines alias
+// copies unchanged.
 #include <gmock/gmock.h>
 
 #include "../engine/calls.h"
@@ -75,7 +75,7 @@ TEST(ForeignCalls, ACallOnKnownOperandsIsRunEachTime) {
   EXPECT_EQ(num_runs, 3);
 }
 
-// What each call reads is its own, although both are equal and known.
+// Each call keeps its own operand, although both are equal and known.
 TEST(ForeignCalls, AliasesOfEqualKnownOperandsStayFree) {
   const ShapeDtype types[] = {f32({2})};
   const FfiCallOptions options{.input_output_aliases = {{0, 0}}};

@@ -1,4 +1,4 @@
-// Calls in programs: their equations take their place.
+// Calls in programs are replaced by their equations.
 #include "passes.h"
 
 namespace farcall {

@@ -1,4 +1,4 @@
-// What the tests of passes share: programs as text, before and after, and what both compute.
+// Helpers for tests of passes: programs as text before and after a pass, and the results of both.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@
 
 namespace farcall::testing {
 
-// Numbers among which are all that arithmetic treats in a way of its own.
+// Values that include all special cases of arithmetic.
 inline Array array_of(ShapeDtype type) {
   Storage storage = Storage::allocate(type.nbytes());
   std::memset(storage.data(), 0, type.nbytes());
@@ -48,8 +48,8 @@ inline std::vector<std::string> bytes_of_results(const Program& program,
   return all;
 }
 
-// What `pass` makes of `before`: a valid program equal to `after`, and, run equation by equation,
-// of the same results, bit by bit.
+// Expects that `pass` turns `before` into a valid program equal to `after`, with bitwise the same
+// results when run equation by equation.
 template <class Pass>
 void expect_after(const ProgramPtr& before, const Pass& pass, std::string_view after) {
   const std::string text = to_text(*before);
@@ -65,7 +65,7 @@ template <class Pass>
 void expect_after(std::string_view before, const Pass& pass, std::string_view after) {
   expect_after(parse_program(before), pass, after);
 }
-// The program itself, when there is nothing to do.
+// Expects that the pass returns the program itself.
 template <class Pass>
 void expect_same(std::string_view text, const Pass& pass) {
   const ProgramPtr program = parse_program(text);

@@ -1,4 +1,4 @@
-// Barriers go: what read their results reads their operands.
+// Barriers are removed: readers of their results read their operands.
 #include "passes.h"
 
 namespace farcall {

@@ -1,4 +1,4 @@
-// Dead code: what nobody reads goes, effects stay.
+// Dead code: unused equations are removed, effects stay.
 #include "../engine/calls.h"
 #include "passes.h"
 
@@ -22,7 +22,7 @@ TEST(DeadCode, EquationsThatNobodyReadsGo) {
   EXPECT_EQ(live->equations[0].primitive->name, "neg");
   EXPECT_EQ(live->outputs, program->outputs);
   verify(*live);
-  EXPECT_EQ(program->equations.size(), 3u);  // a program never changes
+  EXPECT_EQ(program->equations.size(), 3u);  // programs are immutable
 }
 
 TEST(DeadCode, AProgramWithoutAnyIsItself) {
@@ -71,7 +71,7 @@ TEST(DeadCode, ConstantsThatNobodyReadsGo) {
       remove_dead_code, "{ lambda b:f32[2]=[3.0 4.0] ; c:f32[2]. let e:f32[2] = add b c in (e,) }");
 }
 
-// The second carry is read by nobody, and so is what only it needs.
+// The second carry is unused, and so is what only it needs.
 TEST(DeadCode, ScansLoseResultsAndProgramsInsideLoseEquations) {
   testing::expect_after(
       "{ lambda ; a:f32[2] b:f32[2] c:f32[2]. let d:f32[2] e:f32[2] f:f32[3,2] = scan[jaxpr={ "

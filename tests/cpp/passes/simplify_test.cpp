@@ -1,5 +1,5 @@
-// Operations that do nothing go, and nothing else: inputs have signed zeros, infinities and NaNs of
-// both kinds, and results are compared bit by bit.
+// Operations without effect are removed, and no others. Inputs contain signed zeros, infinities and
+// NaNs of both kinds, and results are compared bitwise.
 #include "passes.h"
 
 namespace farcall {
@@ -8,8 +8,8 @@ namespace {
 using testing::expect_after;
 using testing::expect_same;
 
-// A program of these equations on a:f32[6], b:i32[6], p:f32[2,3], s:bool[2] and r:f32[], whose
-// result is e.
+// A program of these equations on a:f32[6], b:i32[6], p:f32[2,3] and r:f32[]; its result is a copy
+// of `last`.
 std::string program(const std::string& equations, const std::string& type = "f32[6]",
                     const std::string& last = "e") {
   return "{ lambda ; a:f32[6] b:i32[6] p:f32[2,3] r:f32[]. let " + equations + " z:" + type +
@@ -17,7 +17,7 @@ std::string program(const std::string& equations, const std::string& type = "f32
 }
 
 struct Row {
-  std::string name, before, after, last;  // `last`: what stands for e
+  std::string name, before, after, last;  // `last`: the variable that replaces e
   std::string type = "f32[6]";
 };
 
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
             "c:f32[6] = add a r d:f32[6] = broadcast_in_dim[shape=(6,) broadcast_dimensions=()] "
             "1.0:f32[]",
             "c"},
-        // A signaling NaN would stay one.
+        // A signaling NaN would not become quiet.
         Row{"times_one_of_an_input_stays", "e:f32[6] = mul a 1.0:f32[]",
             "e:f32[6] = mul a 1.0:f32[]", "e"},
         Row{"scalar_times_ones_stays",

@@ -1,4 +1,4 @@
-// The bytes of CompileOptionsProto.
+// The serialised CompileOptionsProto.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ std::string of_one(int device, bool is_cpu) { return compile_options({&device, 1
 
 TEST(CompileOptions, AreOneProgramOnOneDevice) {
   using namespace std::string_literals;
-  // Build options (3) with one replica (4), one partition (5) and the assignment of devices (9).
+  // Build options (3) with one replica (4), one partition (5) and the device assignment (9).
   EXPECT_EQ(of_one(0, false),
             "\x1a\x0f\x20\x01\x28\x01\x4a\x09\x08\x01\x10\x01\x1a\x03\x0a\x01\x00"s);
   EXPECT_EQ(of_one(300, false),

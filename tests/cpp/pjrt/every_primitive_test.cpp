@@ -1,4 +1,4 @@
-// Every primitive with a plugin gives what it gives with the native engine.
+// Every primitive gives the same results with a plugin as with the native engine.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -21,10 +21,10 @@ namespace {
 
 using native::testing::TestArray;
 
-// XLA's approximations are others. Relative, and absolute near 0.
+// XLA uses other approximations. Relative, and absolute near 0.
 constexpr double kTolerance = 2e-6;
 
-// Small numbers of any dtype; zeros where there are no numbers.
+// Small numbers of any dtype; zeros for dtypes without numbers.
 Array some_values(ShapeDtype type, std::mt19937& random) {
   Storage storage = Storage::allocate(type.nbytes());
   if (type.nbytes() > 0) std::memset(storage.data(), 0, type.nbytes());
@@ -35,7 +35,7 @@ Array some_values(ShapeDtype type, std::mt19937& random) {
   return Array(type, std::move(storage));
 }
 
-// The only equation of an example as a program that gives its results.
+// A program with only the example's equation, which returns its results.
 ProgramPtr program_of(const testing::ExampleEquation& example) {
   const ProgramPtr parsed =
       parse_program("{ lambda ; " + example.inputs + ". let " + example.equation + " in () }");

@@ -1,4 +1,4 @@
-// Files that are no plugin.
+// Files that are not plugins.
 #include "pjrt/plugin.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Short ways to build programs by hand.
+// Helpers for building programs by hand.
 #pragma once
 
 #include <cstring>
@@ -33,7 +33,7 @@ Storage storage_of(std::initializer_list<T> values) {
   return storage;
 }
 
-// One equation on inputs of these types, all of whose results are outputs.
+// A program with one equation on inputs of these types; all its results are outputs.
 inline ProgramPtr program_of(std::string_view name, std::initializer_list<ShapeDtype> inputs,
                              ParamsPtr params = nullptr) {
   ProgramBuilder builder;
@@ -47,7 +47,7 @@ inline ProgramPtr program_of(std::string_view name, std::initializer_list<ShapeD
   return builder.build(outputs);
 }
 
-// Of a call with so many operands and these results, everything else as it is by default.
+// The parameters of a call with this many operands and these results, otherwise with defaults.
 inline FfiCallParams ffi_call_params(std::string target, size_t num_operands,
                                      std::vector<ShapeDtype> results) {
   FfiCallParams params;
@@ -58,7 +58,7 @@ inline FfiCallParams ffi_call_params(std::string target, size_t num_operands,
   return params;
 }
 
-// The message of the Error that `body` raises, which must be of this code.
+// The message of the Error that `body` raises, which must have this code.
 template <class Body>
 std::string error_of(ErrorCode code, Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// Drawings: what stands in them. How they look is for the eye.
+// Drawings: their contents, not their appearance.
 #include <algorithm>
 #include <string>
 

@@ -5,8 +5,8 @@
 namespace farcall::testing {
 namespace {
 
-// Every primitive needs an example here, elementwise ones without parameters apart, which follow
-// from their list.
+// Every primitive needs an example here, except elementwise ones without parameters, whose examples
+// follow from their list.
 const ExampleEquation kExamples[] = {
     {"a:f32[2,3]", "_:i4[2,3] = convert_element_type[new_dtype=i4 weak_type=False] a"},
     {"a:i32[2]", "_:i32[2]* = convert_element_type[new_dtype=i32 weak_type=True] a"},
@@ -140,7 +140,7 @@ const ExampleEquation kExamples[] = {
      "vmap_method=None] a in (b,) }] a in (b,) })] a b"},
 };
 
-// Elementwise primitives accept an operand of one of these.
+// The kinds of operands that elementwise primitives accept.
 enum Kind { B = 1, S = 2, U = 4, F = 8, C = 16, K = 32 };
 std::string operand_type(int kinds) {
   return kinds & F ? "f32[2]" : kinds & S ? "i32[2]" : kinds & C ? "c64[2]" : "bool[2]";

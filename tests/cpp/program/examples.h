@@ -1,4 +1,4 @@
-// Equations in text, one or more for every primitive, from which tests make programs.
+// Equations in text form, one or more for every primitive, from which tests build programs.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace farcall::testing {
 
-// "_" names the results, the inputs are named as they are read.
+// The results are named "_"; inputs are named in the order in which they are read.
 struct ExampleEquation {
   std::string inputs, equation;
 };

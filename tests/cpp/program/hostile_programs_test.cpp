@@ -1,5 +1,5 @@
-// Programs and their text made to do harm: numbers near the ends of 64 bits, programs deep in one
-// another, programs that are shared more often than anything can be done.
+// Hostile programs and texts: numbers near the 64-bit limits, deep nesting, and exponential sharing
+// of programs.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -172,7 +172,7 @@ TEST(HostileText, NumbersOfProgramsAreDefinedOnceAndBeforeTheyAreUsed) {
               HasSubstr("two programs have the number 1"));
 }
 
-// ---- programs in one another ----
+// ---- nested programs ----
 
 Atom add_call(ProgramBuilder& builder, const ProgramPtr& program, Atom x) {
   return Atom::variable(
@@ -221,7 +221,7 @@ TEST(HostileNesting, SavedProgramsNestedByReferenceAreRefused) {
 TEST(HostileSharing, TowersAreEqualPrintedAndReadBack) {
   const ProgramPtr a = tower(), b = tower();
   EXPECT_TRUE(*a == *b);
-  EXPECT_TRUE(*a == *b);  // as is known now
+  EXPECT_TRUE(*a == *b);  // uses the result of the first comparison
   const std::string text = to_text(*a);
   EXPECT_LT(text.size(), 100000u);
   const ProgramPtr read = parse_program(text);
@@ -234,7 +234,7 @@ TEST(HostileSharing, TowersAreEqualPrintedAndReadBack) {
   EXPECT_FALSE(to_svg(*a).empty());
 }
 
-// Programs of two kinds in turn, so that what was found equal is asked for from both sides.
+// Two kinds of programs alternate, so that earlier comparisons are looked up from both sides.
 TEST(HostileSharing, EqualityEndsForMixedTowers) {
   ProgramPtr a = parse_program("{ lambda ; a:f32[4]. let b:f32[4] = neg a in (b,) }");
   ProgramPtr b = parse_program(to_text(*a)), mixed = b;

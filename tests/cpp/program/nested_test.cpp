@@ -1,4 +1,4 @@
-// Programs inside programs: how they are printed, verified and what they cost.
+// Nested programs: printing, verification and cost.
 #include <gtest/gtest.h>
 
 #include <farcall/primitives/call.h>
@@ -108,7 +108,7 @@ TEST(Nested, ACondCostsItsDearestBranch) {
   EXPECT_EQ(program->cost().bytes, 64);
 }
 
-// Each level runs the one below twice: what is worked out for a program is kept.
+// Each level runs the one below twice: results for a program are cached.
 TEST(Nested, SharedProgramsAreLookedAtOnce) {
   ProgramPtr program = twice();
   for (int i = 0; i < 60; ++i) {

@@ -1,4 +1,4 @@
-// Parameter structs: comparing, hashing, and the way to values and back.
+// Parameter structs: comparison, hashing, and conversion to values and back.
 #include <cmath>
 #include <limits>
 
@@ -86,7 +86,7 @@ TEST(Params, FieldsReadBack) {
   const ParamsPtr params = make_params(sample());
   const ParamsPtr again = parse_params<Sample>(params->fields());
   Sample expected = sample();
-  // A nan in a vector of pairs compares as numbers do, so it is looked at apart.
+  // NaN in a vector of pairs compares unequal, so it is checked separately.
   EXPECT_TRUE(std::isnan(params_as<Sample>(again.get()).pairs[1].second));
   EXPECT_EQ(params_as<Sample>(again.get()).text, expected.text);
   EXPECT_EQ(params_as<Sample>(again.get()).maybe, expected.maybe);

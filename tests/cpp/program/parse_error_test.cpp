@@ -1,4 +1,4 @@
-// What the parser says of text that is no program, and where.
+// The parser's errors for invalid text, and their positions.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -130,7 +130,7 @@ TEST(ParseError, DeepNestingIsRefused) {
             std::string::npos);
 }
 
-// Whatever is cut from a program's text, the parser says so and no more.
+// Every proper prefix of a program's text gives a parse error.
 TEST(ParseError, EveryPrefixIsAnError) {
   const std::string text =
       "{ lambda a:c64[1]=[(1.0-2.0j)] ; b:f32[2]*. let\n"

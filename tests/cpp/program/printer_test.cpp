@@ -1,4 +1,4 @@
-// The text of programs, letter by letter.
+// The exact text of programs.
 #include <gtest/gtest.h>
 
 #include <farcall/primitives/structural.h>

@@ -1,4 +1,4 @@
-// ProgramBuilder, primitives and the equality of programs.
+// ProgramBuilder, primitives, and equality of programs.
 #include <set>
 #include <string>
 
@@ -52,7 +52,7 @@ TEST(ProgramBuilder, RefusesWhatTheTypeRuleRefuses) {
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [&] { builder.add_equation(primitive("add"), nullptr, operands); }),
             "add: operands must have one shape, or be scalars; got f32[3], f32[4]");
-  // The builder is as it was.
+  // The builder is unchanged.
   const Atom outputs[] = {x};
   EXPECT_TRUE(builder.build(outputs)->equations.empty());
 }
@@ -81,7 +81,7 @@ TEST(Primitive, ANameIsTakenOnce) {
   static const Primitive other = {.name = "add", .type_rule = primitive("add").type_rule};
   EXPECT_EQ(error_of(ErrorCode::kAlreadyExists, [] { register_primitive(other); }),
             "there is a primitive named \"add\" already");
-  register_primitive(primitive("add"));  // the same one again
+  register_primitive(primitive("add"));  // registering it again is allowed
 }
 
 TEST(Primitive, InferTypesNamesThePrimitiveOnce) {
@@ -89,7 +89,7 @@ TEST(Primitive, InferTypesNamesThePrimitiveOnce) {
   EXPECT_EQ(
       error_of(ErrorCode::kInvalidArgument, [&] { infer_types(primitive("add"), types, nullptr); }),
       "add: expected 2 operands, got 1");
-  // The rule of ffi_call names the target, and with it the primitive.
+  // The type rule of ffi_call names the target itself, and so the operation.
   auto params = testing::ffi_call_params("f", 1, {kVector});
   params.input_output_aliases = {{0, 1}};
   EXPECT_EQ(

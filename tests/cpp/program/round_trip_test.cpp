@@ -1,4 +1,4 @@
-// Text and back: every program reads as it was printed.
+// Text round trips: every printed program parses to an equal program.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -38,7 +38,7 @@ void expect_round_trip(const Program& program) {
   EXPECT_EQ(to_text(*read), text);
 }
 
-// Rules of these are code, which text does not hold: what was read is not the same.
+// The rules of these primitives are code, which text cannot hold: the parsed program differs.
 bool loses_rules(const Program& program) {
   return program.equations.at(0).primitive->name.starts_with("custom_");
 }
@@ -46,7 +46,7 @@ bool loses_rules(const Program& program) {
 TEST(RoundTrip, EveryPrimitive) {
   std::set<std::string_view> without_example;
   for (const Primitive* each : all_primitives()) {
-    // Their text names a function of this process: callback_test.cpp.
+    // Their text names a function of this process; see callback_test.cpp.
     if (!each->is_callback()) without_example.insert(each->name);
   }
   for (const auto& [inputs, equation] : example_equations()) {
@@ -84,7 +84,7 @@ TEST(RoundTrip, LiteralsAndConstantsOfEveryDtype) {
       try {
         parse_element(info.dtype, text, literal.bytes.data());
       } catch (const Error&) {
-        return;  // out of this dtype's range
+        return;  // out of the range of this dtype
       }
       outputs.push_back(builder.add_literal(literal));
     };
@@ -120,7 +120,7 @@ TEST(RoundTrip, LiteralsAndConstantsOfEveryDtype) {
       add(text);
     }
     EXPECT_FALSE(outputs.empty());
-    // All values of one byte, or a few random ones of more.
+    // All values of one-byte dtypes, 64 random values of wider ones.
     const size_t width = byte_width(info.dtype);
     const int64_t count = info.kind == DTypeKind::kBool ? 2
                           : info.bits <= 8              ? int64_t{1} << info.bits
@@ -134,7 +134,7 @@ TEST(RoundTrip, LiteralsAndConstantsOfEveryDtype) {
     if (info.kind == DTypeKind::kSigned && info.bits < 8) {
       for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<unsigned char>(i - count / 2);
     }
-    // Through text once, so that each value is one that text can tell: nan has one form.
+    // Normalises the values by one round trip through text: NaN has a single text form.
     for (int64_t i = 0; i < count; ++i) {
       parse_element(info.dtype, format_element(info.dtype, bytes + i * width), bytes + i * width);
     }

@@ -1,4 +1,4 @@
-// Saved programs: there and back, and what is said of bytes that are none.
+// Saved programs: round trips, and the errors for invalid bytes.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -25,7 +25,7 @@ using testing::with_checksum;
 
 const ShapeDtype kVector(DType::kFloat32, {3});
 
-// Two calls of one program, which holds a constant with a nan of odd bits.
+// Two calls of one program, which holds a constant with an unusual NaN.
 ProgramPtr sample() {
   ProgramBuilder inner;
   const uint32_t bits[] = {0x7fc12345, 0x80000000, 0x3f800000};
@@ -106,7 +106,7 @@ TEST(Save, EveryChangedByteIsAnError) {
   }
 }
 
-// Bytes that somebody made on purpose, with a checksum that fits: any error, but no more than that.
+// Malicious bytes with a correct checksum: may raise any Error, but nothing worse.
 TEST(Save, ChangedTextUnderAFittingChecksumDoesNoHarm) {
   const std::string bytes = serialize_program(*sample(), {{{"k", std::vector<double>{1, 2}}}});
   std::mt19937 random(7);
@@ -165,7 +165,7 @@ TEST(Save, ForeignTargetsAreBoundByName) {
 
   register_ffi_target("save_test_target", does_nothing, "cpu", 1,
                       FARCALL_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
-  // Nothing was known when it was saved.
+  // When it was saved, no target was registered.
   EXPECT_TRUE(deserialize_program(unknown).problems.empty());
   const std::string known = serialize_program(*program);
   EXPECT_EQ(deserialize_program(known).targets[0].signature,

@@ -1,4 +1,4 @@
-// Bytes of saved programs that nobody saved, under a checksum that fits.
+// Hand-made bytes of saved programs, with a correct checksum.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace farcall::testing {
 
-// The checksum of save.cpp, so that tests can change what lies under it.
+// The checksum of save.cpp; it lets tests change the bytes that it covers.
 inline std::string with_checksum(std::string bytes) {
   uint64_t sum = bytes.size() - 40;
   for (size_t i = 40; i < bytes.size(); i += 8) {
@@ -25,7 +25,7 @@ inline std::string with_checksum(std::string bytes) {
   return bytes.replace(16, sizeof(sum), sum_bytes);
 }
 
-// The text that a saved program begins with, and so many bytes of data.
+// A saved program with this text and data.
 inline std::string saved_bytes(const std::string& text, const std::string& data) {
   const std::string saved = serialize_program(*parse_program("{ lambda ;. let in () }"));
   const uint64_t sizes[] = {text.size(), data.size()};

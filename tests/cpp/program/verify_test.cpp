@@ -1,4 +1,4 @@
-// The verifier: each rule broken once.
+// The verifier: each rule is violated once.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing::primitive;
 
 const ShapeDtype kVector(DType::kFloat32, {3});
 
-// b = neg a; c = add b 1.0; with a constant d. Valid until `change` is made.
+// b = neg a; c = add b 1.0; with a constant d. Valid before `change`.
 Program program(const std::function<void(Program&)>& change) {
   ProgramBuilder builder;
   const Atom a = Atom::variable(builder.add_input(kVector));

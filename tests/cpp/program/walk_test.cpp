@@ -1,4 +1,4 @@
-// Walking and changing programs.
+// Walking over programs and rewriting them.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Keys, the hash that everything is drawn with, and the primitives on keys.
+// Keys, the hash function, and the primitives on keys.
 #include <array>
 #include <string>
 #include <vector>
@@ -39,7 +39,7 @@ std::vector<uint32_t> values_of(const Array& x) {
   return {values.begin(), values.end()};
 }
 
-// Of the Random123 library, whose authors published the hash.
+// Test vectors of the Random123 library, by the authors of the hash.
 TEST(Threefry, HasThePublishedAnswers) {
   struct Answer {
     std::array<uint32_t, 2> key, counter, hash;
@@ -56,7 +56,7 @@ TEST(Threefry, HasThePublishedAnswers) {
   }
 }
 
-// What the other primitives compute is the hash of the key and of a counter.
+// The other primitives compute the hash of the key and of a counter.
 TEST(Threefry, IsWhatBitsSplitAndFoldInAreMadeOf) {
   const Array key = random::wrap_key_data(Array::of<uint32_t>({7, 0x80000001}));
   for (const int64_t size : {0, 1, 31, 32, 511, 512, 513, 1500}) {
@@ -84,7 +84,7 @@ TEST(Threefry, BitsOfEveryWidth) {
   }
 }
 
-// Few counters of many keys are hashed in another order than many of few.
+// Many keys with few counters are hashed in another order than few keys with many counters.
 TEST(Threefry, ManyKeysGiveWhatEachGives) {
   const auto draw = [](int64_t size) {
     return [size](const Array& key) { return random::bits(key, {size}); };
@@ -160,7 +160,7 @@ TEST(Keys, AreNoNumbers) {
       HasSubstr("key<fry>"));
 }
 
-// One program with each primitive.
+// One program with every primitive.
 TEST(KeyPrimitives, ReadAsTheyWerePrinted) {
   const ProgramPtr program = make_jaxpr([](const Array& key, const Array& seed) {
     const Array other = random::fold_in(random::key(seed), 5);

@@ -1,4 +1,4 @@
-// Samples: their ranges, moments, shapes and derivatives, and that every way to run gives the same.
+// Samples: their ranges, moments, shapes and derivatives, and equality of all ways to run them.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -34,7 +34,7 @@ struct Law {
   double mean, variance;
 };
 
-// Within five standard errors; the key is always the same.
+// Within five standard errors; the key is fixed.
 TEST(Samples, HaveTheMomentsOfTheirLaw) {
   using namespace random;
   const double euler = 0.5772156649015329, pi = 3.141592653589793;
@@ -104,7 +104,7 @@ TEST(Samples, PermutationsHaveEachElementOnce) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x[i], static_cast<double>(i));
 }
 
-// Eagerly, compiled, over several keys, and in a loop.
+// Eager, compiled, mapped over several keys, and in a loop.
 TEST(Samples, EveryWayGivesTheSame) {
   using namespace random;
   const std::function<Array(const Array&)> draws[] = {
@@ -130,7 +130,7 @@ TEST(Samples, EveryWayGivesTheSame) {
   }
 }
 
-// Along the samples of one key the distribution function keeps its value.
+// For samples of one key, the value of the distribution function does not depend on the parameter.
 TEST(Samples, OfGammaHaveADerivativeByTheParameter) {
   const Array a = Array::of<double>({0.3, 1, 2.5, 20});
   for (const bool is_log : {false, true}) {

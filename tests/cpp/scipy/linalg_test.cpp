@@ -1,4 +1,4 @@
-// Linear algebra and signals by scipy's names against closed forms.
+// Linear algebra and signals with scipy's names, compared with closed forms.
 #include <cmath>
 #include <complex>
 #include <string>

@@ -1,4 +1,4 @@
-// Images sampled between their elements.
+// Interpolation of images.
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Matrices of special forms, against their definitions.
+// Matrices of special forms, compared with their definitions.
 #include <cmath>
 #include <complex>
 #include <string>

@@ -1,4 +1,4 @@
-// Distributions against closed forms, and each one's functions against each other.
+// Distributions compared with closed forms, and their functions with each other.
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -1,4 +1,4 @@
-// The text that programs are lowered to.
+// The StableHLO text of programs.
 #include "stablehlo/internal/lower.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ TEST(Lower, AProgramIsAModuleWithAFunctionMain) {
 
 struct Row {
   const char* program;
-  const char* text;  // a part of what it becomes
+  const char* text;  // a part of the lowered text
 };
 const Row kRows[] = {
     {"{ lambda ; a:f32[2]. let b:f32[2] = erf a in (b,) }",
@@ -84,7 +84,7 @@ TEST(Lower, EveryExampleIsLoweredOrRelayed) {
     SCOPED_TRACE(equation);
     const ProgramPtr program =
         parse_program("{ lambda ; " + inputs + ". let " + equation + " in () }");
-    // Collectives run in shard_map alone, others never.
+    // Collectives run only in shard_map; some other primitives never run.
     const Primitive& primitive = *program->equations[0].primitive;
     if (!program->axis_names.empty() || !primitive.never_run.empty()) continue;
     LowerOptions options;
@@ -122,7 +122,7 @@ TEST(Lower, ARelayTakesTheRunAndHandsItOnAfterEffects) {
                                      "(tensor<2xf32>, tensor<ui64>)"));
 }
 
-// A program over a mesh of two axes of two devices, all the host's: the text names places alone.
+// A layout over a 2 x 2 mesh. All devices are the host: the text contains only positions.
 MeshLayout layout_over_grid(const Program& program) {
   const std::vector<const Device*> devices(4, &host_device());
   MeshLayout layout{Mesh({{"x", 2}, {"y", 2}}, devices), {}, {}};
@@ -163,10 +163,10 @@ TEST(Lower, ShardMapIsAComputationOfEachDevice) {
   EXPECT_THAT(text, HasSubstr("in_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, {}]>]>, "
                               "out_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, {}]>]>, "
                               "manual_axes = #sdy<manual_axes{\"x\", \"y\"}>"));
-  // Places are counted row-major: those along x are two apart.
+  // Positions are row-major: neighbours along x are two apart.
   EXPECT_THAT(text, HasSubstr("replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>"));
   EXPECT_THAT(text, HasSubstr("source_target_pairs = dense<[[0, 2], [1, 3]]>"));
-  // On one device there is nobody to meet, and no relay for the whole.
+  // On one device there is no peer, and no relay for the whole program.
   EXPECT_THROW(lower(*program, {}), Error);
 }
 

@@ -1,4 +1,4 @@
-// farcall bench: what it measures, compares and refuses; and what shells are told of the command.
+// farcall bench: what it measures, compares and rejects; and shell completion.
 #include <filesystem>
 #include <fstream>
 

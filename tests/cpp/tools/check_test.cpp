@@ -1,4 +1,4 @@
-// farcall check finds each defect that was planted, and nothing in handlers that are sound.
+// farcall check finds each planted defect, and none in correct handlers.
 #include <algorithm>
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 struct Planted {
   std::string library, symbol;
   std::string kind;
-  std::string operand;  // where the finding names one
+  std::string operand;  // the operand that the finding names, if any
   Words options = {};
 };
 

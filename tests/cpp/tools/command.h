@@ -1,4 +1,4 @@
-// Runs the command farcall.
+// Runs the farcall command.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "tools/child.h"
 
-// Sanitizers replace malloc and catch signals themselves, as the check does.
+// Sanitizers replace malloc and catch signals, as the check itself does.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SKIP_WITH_A_SANITIZER() GTEST_SKIP() << "the build has a sanitizer"
 #else

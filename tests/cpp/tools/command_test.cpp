@@ -1,4 +1,4 @@
-// The command itself: its exit codes, its texts, and inspect.
+// The command itself: exit codes, texts, and inspect.
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -86,7 +86,7 @@ TEST(Command, FindsHandlersOfOtherHeadersAndLeavesOtherFunctionsOut) {
 }
 
 TEST(Command, TellsWhetherHandlersLoadInAnOlderRuntime) {
-  // A handler of farcall/ffi.h speaks the older version of the two.
+  // A handler of farcall/ffi.h uses the older of the two versions.
   EXPECT_EQ(run_farcall({"inspect", checked_library("sound_own"), "--runtime", "0.3"}).exit_code,
             0);
   const auto old = run_farcall({"inspect", checked_library("sound_own"), "--runtime", "0.0"});

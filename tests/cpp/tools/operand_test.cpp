@@ -1,4 +1,4 @@
-// How operands and attributes are written.
+// The notation of operands and attributes.
 #include "tools/operand.h"
 
 #include <gmock/gmock.h>

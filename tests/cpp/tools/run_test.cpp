@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A folder that goes with the test.
+// A temporary folder, removed with the test.
 class Run : public ::testing::Test {
  protected:
   Run()
@@ -125,7 +125,7 @@ TEST_F(Run, TellsFindingsWithOne) {
       run_farcall({"run", handler, "--arg", "f32[8]", "--ret", "f32[8]", "--check"});
   EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(result.output, HasSubstr("check_foreign_calls: oob-write"));
-  // The environment does the same, for every C++ program.
+  // The environment variable has the same effect in every C++ program.
   setenv("FARCALL_CHECK_FOREIGN_CALLS", "1", 1);
   const auto again = run_farcall({"run", handler, "--arg", "f32[8]", "--ret", "f32[8]"});
   unsetenv("FARCALL_CHECK_FOREIGN_CALLS");

@@ -1,4 +1,4 @@
-// Array: making them, and reading their elements.
+// Array: creation and access to elements.
 #include <complex>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Short ways to make arrays and to look into them.
+// Helpers for creating and reading arrays.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace farcall::testing {
 
-// The elements of an array whose C++ type is T; fails to give any for another dtype.
+// The elements of an array as T; fails for a dtype with another C++ type.
 template <class T>
 std::vector<T> values(const Array& array) {
   const auto elements = array.values<T>();
@@ -27,7 +27,7 @@ inline Array counting(const Shape& shape, DType dtype = DType::kInt32) {
   return numpy::reshape(numpy::arange(0, static_cast<double>(size), 1, dtype), shape);
 }
 
-// The message of the Error that `body` raises, which must be of this class and code.
+// The message of the Error that `body` raises, which must have this class and code.
 template <class Class = Error, class Body>
 std::string error_of(ErrorCode code, Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// Callbacks of C++ functions: in place, in order, under every transformation, from many threads.
+// Callbacks of C++ functions: in place, ordered, under every transformation, on many threads.
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -45,7 +45,7 @@ BufferCallback adding_one(CallbackOptions options = {}) {
   return buffer_callback(add_one, {kVector}, std::move(options));
 }
 
-// Notes the first element of what it is called with.
+// Records the first element of each call's argument.
 class Log {
  public:
   Array io(const Array& x, CallbackOptions options = {.is_ordered = true}) {
@@ -235,7 +235,7 @@ TEST(IoCallback, UnderVmapIsCalledForOneElementAfterTheOther) {
   EXPECT_THAT(log.seen, ElementsAre(1, 2, 3, 1, 2, 3));
 }
 
-// Elements whose loop has ended, or that take the other branch, fire nothing.
+// Elements whose loop has ended, or that take the other branch, do not call the function.
 TEST(IoCallback, BatchedDecisionsFireForTheirOwnElementsAlone) {
   Log log;
   const Array limits = Array::of<float>({0, 2, 1});

@@ -1,4 +1,4 @@
-// The checks find rules that are wrong, and nothing in those that are right.
+// The checks report wrong rules and accept correct ones.
 #include <complex>
 #include <tuple>
 #include <utility>

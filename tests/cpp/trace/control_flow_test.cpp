@@ -1,4 +1,4 @@
-// scan, while and cond: what their programs look like, what they refuse, how they are transformed.
+// scan, while and cond: their programs, errors and transformations.
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::string type_error_of(const std::function<void()>& body) {
   return error_of<TypeError>(ErrorCode::kInvalidArgument, body);
 }
 
-// The running product c * x, and its sine as a further result.
+// The running product c * x; its sine is the stacked result.
 lax::LoopResults product(Inputs c, Inputs x) {
   const Array next = c[0] * x[0];
   return {{next}, {lax::sin(next)}};
@@ -83,7 +83,7 @@ TEST(Cond, BranchesShareWhatTheyCloseOver) {
       },
       types);
   verify(*program);
-  EXPECT_EQ(program->equations.back().inputs.size(), 2u);  // the number and v, once
+  EXPECT_EQ(program->equations.back().inputs.size(), 2u);  // the number and v, which is passed once
   EXPECT_EQ(*parse_program(to_text(*program)), *program);
 }
 
@@ -212,7 +212,7 @@ TEST(ScanDerivative, ReverseAgreesWithForward) {
 }
 
 TEST(ScanDerivative, KeepsWhatDoesNotChangeOnce) {
-  // c * sin(w), where w is the same in each step: its sine need not be stacked.
+  // c * sin(w), where w is constant over the steps: sin(w) need not be stacked.
   const ShapeDtype types[] = {kScalar, kScalar};
   const FlatFunction f = [](Inputs inputs) {
     const Array w = inputs[1];
@@ -234,7 +234,7 @@ TEST(ScanDerivative, KeepsWhatDoesNotChangeOnce) {
     if (!forward && equation.primitive->name == "scan") forward = &equation;
   }
   ASSERT_NE(forward, nullptr);
-  // The carry, and of residuals the carries before each step alone.
+  // The outputs are the carry and one residual: the carries before each step.
   EXPECT_EQ(forward->outputs.size(), 2u);
 }
 

@@ -28,7 +28,7 @@ using testing::Layer;
 using testing::layer;
 using testing::values;
 
-// Its rules give ten times the derivative, so that one sees who was asked.
+// Its rules return ten times the derivative, which shows which rule ran.
 Array product(const Layer& layer, int power) {
   Array y = layer.weights;
   for (int i = 0; i < power; ++i) y = y * layer.shift;
@@ -115,7 +115,7 @@ TEST(CustomRuleErrors, AReverseRuleHasNoForwardMode) {
       HasSubstr("can't apply forward-mode differentiation"));
 }
 
-// A layer scaled by a factor. The rule adds 100, so that one sees that it ran.
+// A layer scaled by a factor. The rule adds 100, which shows that it ran.
 Layer scaled(const Layer& layer, const Array& factor) {
   return {layer.weights * factor, layer.shift + factor};
 }

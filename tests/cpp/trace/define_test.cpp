@@ -1,4 +1,4 @@
-// Definitions of targets from C++: types of attributes, scratch, sharding, linearity.
+// Definitions of targets from C++: attribute types, scratch memory, sharding, linearity.
 #include <farcall/ops/define.h>
 
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ using testing::values;
 
 const ShapeDtype kVector(DType::kFloat32, {3});
 
-// What the handler of a test saw of its last call.
+// What a test's handler received in its last call.
 struct Seen {
   int calls = 0;
   std::string attribute;  // its dtype and first byte
 };
 
-// Registers a handler: result 0 = 2 * argument 0, in floats. Names are used once.
+// Registers a handler with result 0 = 2 * argument 0 (floats) under a new name.
 std::string add_target(Seen& seen) {
   static int count = 0;
   std::string name = "define_test_" + std::to_string(++count);
@@ -140,7 +140,7 @@ TEST(Define, CallsForTangentsHaveNoSideEffect) {
     return FfiCall(name, {kVector}, {.has_side_effect = true})(x);
   };
   const ShapeDtype types[] = {kVector, kVector};
-  // Tangents that nobody reads are not computed; the effect happens.
+  // Unused tangents are not computed; the effect still happens.
   const auto results_alone =
       default_engine().compile(record(
                                    [&](std::span<const Array> xt) {

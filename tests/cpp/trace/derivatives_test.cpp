@@ -1,4 +1,4 @@
-// Derivatives over trees: against differences and closed forms.
+// Derivatives over trees, compared with finite differences and closed forms.
 #include <cmath>
 #include <functional>
 #include <tuple>
@@ -30,7 +30,8 @@ using ::testing::Pointwise;
 using testing::shape;
 using testing::values;
 
-// The derivative of a scalar function by each element of a tree, by differences.
+// The derivative of a scalar function with respect to each element of a tree, by finite
+// differences.
 template <class F, class T>
 std::vector<double> differences(const F& f, const T& at) {
   constexpr double kStep = 1e-5;
@@ -132,7 +133,7 @@ TEST(Grad, WhatHasNoDerivativeHasNullArrays) {
 }
 
 TEST(Jacobians, AgreeWithTheClosedForm) {
-  // (w x, sum x) by w and x.
+  // The Jacobian of (w x, sum x) with respect to w and x.
   const auto f = [](const Array& w, const Array& x) {
     return std::tuple(w * x, numpy::sum(x) + Array::scalar(0.0));
   };
@@ -154,7 +155,7 @@ TEST(Jacobians, OfStructs) {
   const auto f = [](const Layer& layer) {
     return Layer{layer.weights * layer.shift, layer.shift * layer.shift};
   };
-  // A tuple for the members of the result, with a Layer in place of each.
+  // A tuple with one entry per member of the result; each entry is a Layer.
   const std::tuple<Layer, Layer> jacobian = jacfwd(f)(layer(2, 5));
   EXPECT_THAT(values<float>(std::get<0>(jacobian).weights), ElementsAre(5, 0, 0, 5));
   EXPECT_THAT(values<float>(std::get<0>(jacobian).shift), ElementsAre(2, 3));

@@ -1,4 +1,4 @@
-// Eager execution: programs of one equation, kept within bounds.
+// Eager execution: programs of one equation, in a bounded cache.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -44,7 +44,7 @@ TEST(Evaluator, ForgetsAtItsBound) {
   const std::weak_ptr<const Params> watch = first;
   bind_one(primitive, first, {&x, 1});
   first.reset();
-  EXPECT_FALSE(watch.expired());  // its program is kept
+  EXPECT_FALSE(watch.expired());  // its program is cached
   for (int64_t y = 0; y < 20000; ++y) {
     bind_one(primitive, make_params(IntegerPowParams{y}), {&x, 1});
   }

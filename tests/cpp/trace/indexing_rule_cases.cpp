@@ -1,4 +1,4 @@
-// Applications of the primitives that index.
+// Rule cases of the indexing primitives.
 #include <farcall/ops/lax.h>
 #include <farcall/primitives/indexing.h>
 
@@ -27,7 +27,8 @@ std::vector<RuleCase> slice_cases() {
   };
 }
 
-// Windows of whole rows, of single elements, in step with a dimension, and in odd orders.
+// Windows of whole rows, of single elements, with batching dimensions, and with unusual dimension
+// orders.
 const GatherDimensionNumbers kRows = {
     .offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}};
 const GatherDimensionNumbers kElements = {.collapsed_slice_dims = {0, 1},

@@ -1,4 +1,4 @@
-// Indexing with arrays from C++, and what its primitives refuse.
+// Indexing with arrays from C++, and the errors of its primitives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST(ArrayIndexing, StartsBelowZeroCountFromTheEnd) {
   const Array start[] = {Array::scalar(-2)};
   EXPECT_THAT(values<int32_t>(lax::dynamic_slice(x, start, Shape{2})), ElementsAre(3, 4));
   EXPECT_THAT(values<int32_t>(lax::dynamic_slice(x, start, Shape{2}, false)), ElementsAre(0, 1));
-  // In a dtype that does not hold the size.
+  // An index dtype that cannot represent the size.
   const Array narrow[] = {Array::scalar<int8_t>(-1)};
   EXPECT_THAT(values<int32_t>(lax::dynamic_slice(testing::counting({300}), narrow, Shape{1})),
               ElementsAre(299));

@@ -1,4 +1,4 @@
-// jit: one program for each signature.
+// jit: one program per signature.
 #include <atomic>
 #include <map>
 #include <stdexcept>
@@ -129,7 +129,7 @@ TEST(Jit, AnExceptionLeavesItUsable) {
   EXPECT_THAT(values<float>(f(x)), ElementsAre(-1));
 }
 
-// What was moved from is as good as before: these share what they hold.
+// Moved-from objects stay valid: the move shares the contents.
 TEST(Jit, MovedFromItAndItsProgramsStayUsable) {
   const auto twice = [](const Array& x) { return x + x; };
   auto f = jit(twice);

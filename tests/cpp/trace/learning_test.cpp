@@ -1,4 +1,4 @@
-// Attention, reductions by segments, trees as vectors, barriers.
+// Attention, segment reductions, trees as vectors, barriers.
 #include <gtest/gtest.h>
 
 #include <cmath>

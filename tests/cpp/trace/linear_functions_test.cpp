@@ -18,7 +18,7 @@ using ::testing::FloatNear;
 using ::testing::HasSubstr;
 using testing::values;
 
-// The matrix ((2, 1), (0, 4)) times `scale`, of which the inverse is written by hand.
+// The matrix ((2, 1), (0, 4)) times `scale`; its inverse is written by hand.
 Array times(const Array& scale, const Array& x) {
   return scale * numpy::stack(std::vector{2 * x[0] + x[1], 4 * x[1]});
 }
@@ -86,7 +86,7 @@ TEST(CustomLinearSolve, NeedsASolverForTheTransposeInReverseMode) {
 TEST(LinearCall, IsTransposedAsItSays) {
   const auto scaled = [](const Array& factor, const Array& x) {
     return linear_call([](const Array& r, const Array& x) { return r * x; },
-                       // Not the transpose, to tell that it is the one that runs.
+                       // Deliberately not the transpose, which shows that this function runs.
                        [](const Array& r, const Array& t) { return 10 * r * t; }, factor, x);
   };
   const Array factor = Array::scalar<float>(3), x = Array::scalar<float>(5);

@@ -1,4 +1,4 @@
-// Loops and branches over trees, against plain C++.
+// Loops and branches over trees, compared with plain C++.
 #include <functional>
 #include <optional>
 #include <tuple>
@@ -91,7 +91,7 @@ TEST(MapOfTrees, InTurnAndByBatches) {
 }
 
 TEST(AssociativeScanOfTrees, RunsAlongTheAxis) {
-  // Composition of maps x -> w x + s.
+  // Composition of the maps x -> w x + s.
   const auto compose = [](const Layer& a, const Layer& b) {
     return Layer{a.weights * b.weights, a.shift * b.weights + b.shift};
   };

@@ -1,4 +1,4 @@
-// Several devices, closures as arguments, computing while recording: farcall/ops/shard_map.h,
+// Several devices, closure conversion, evaluation while recording: farcall/ops/shard_map.h,
 // farcall/program/sharding.h, farcall/trace/closure_convert.h, farcall/trace/compile_time.h.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string error_of(const F& f) {
   return "no error";
 }
 
-// Four devices, in a test that may run with others in one process.
+// A mesh of four devices. Sets their number first: other tests may run in the same process.
 Mesh mesh_of(std::initializer_list<MeshAxis> axes) {
   set_num_cpu_devices(4);
   return Mesh(axes);

@@ -1,4 +1,4 @@
-// numpy's functions of order, parts and products from C++, and what they refuse.
+// numpy's functions for sorting, splitting and products from C++, and their errors.
 #include <farcall/ops/numpy_arrays.h>
 #include <farcall/ops/numpy_indexing.h>
 

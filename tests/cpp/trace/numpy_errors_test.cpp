@@ -1,4 +1,4 @@
-// What operations say of operands that do not fit.
+// The errors of operations whose operands do not fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

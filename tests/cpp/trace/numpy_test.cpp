@@ -1,4 +1,4 @@
-// farcall::numpy: values and shapes, against plain loops and Python's own meaning.
+// farcall::numpy: values and shapes, compared with plain loops and Python's semantics.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -98,7 +98,7 @@ TEST(Division, OfUnsignedIntegers) {
 }
 
 TEST(Division, OfFloats) {
-  // As Python has it: the quotient is rounded down, the remainder has the divisor's sign.
+  // As in Python: the quotient is rounded down, the remainder has the divisor's sign.
   const double cases[][4] = {{7, 2, 3, 1},
                              {-7, 2, -4, 1},
                              {7, -2, -4, -1},
@@ -215,7 +215,7 @@ TEST(Reductions, MeansAndVariances) {
 
 TEST(Reductions, Positions) {
   const Array x = Array::of<float>({3, 9, 1, 9, 0, 2}, {2, 3});
-  EXPECT_EQ(numpy::argmax(x).item<int32_t>(), 1);  // the first of equals
+  EXPECT_EQ(numpy::argmax(x).item<int32_t>(), 1);  // the first of equal elements
   EXPECT_EQ(numpy::argmin(x).item<int32_t>(), 4);
   EXPECT_THAT(values<int32_t>(numpy::argmax(x, 1)), ElementsAre(1, 0));
   EXPECT_THAT(values<int32_t>(numpy::argmin(x, -2)), ElementsAre(0, 1, 0));
@@ -315,7 +315,7 @@ TEST(Matmul, Values) {
 
 // ---- indexing ----
 
-// Python's slice(start, stop, step).indices(size), written as its documentation has it.
+// Python's slice(start, stop, step).indices(size), written as in its documentation.
 std::vector<int32_t> python_slice(int64_t size, const Slice& slice) {
   const int64_t step = slice.step.value_or(1);
   const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;

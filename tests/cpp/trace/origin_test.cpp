@@ -1,4 +1,4 @@
-// Messages name the function that is traced, its argument, and the user's line.
+// Error messages name the traced function, its argument, and the user's line.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A function for each platform.
+// platform_dependent: one function per platform.
 #include <farcall/ops/platform.h>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::values;
 
 const ShapeDtype kScalar(DType::kFloat32, {});
 
-// Names the branch that is called, and adds a number to its operand.
+// Adds a number to its operand, and records that this branch was called.
 FlatFunction adding(float number, std::vector<float>* called = nullptr) {
   return [=](std::span<const Array> x) {
     if (called) called->push_back(number);
@@ -66,7 +66,7 @@ TEST(PlatformDependent, RecordsAllBranchesAndCompilesOne) {
   called.clear();
   EXPECT_EQ(run_compiled(branches, {}), 21);
   EXPECT_EQ(called, (std::vector<float>{10, 20}));
-  // Targets of other platforms need not be there.
+  // Targets of other platforms need not be registered.
   const lax::PlatformBranch foreign[] = {
       {"cuda", [](std::span<const Array> x) { return FfiCall("nowhere", {kScalar})(x); }}};
   EXPECT_EQ(run_eagerly(foreign, adding(30)), 31);

@@ -1,4 +1,4 @@
-// The promotion of dtypes, against JAX's table written out by hand.
+// Promotion of dtypes, compared with JAX's table, written out by hand.
 #include <map>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::error_of;
 
-// A row for each left operand, in the order of the columns. i*, f* and c* are the weak types.
+// One row per left operand, in the order of the columns. i*, f* and c* are the weak types.
 constexpr const char* kNames[] = {"b1", "u8",  "u16", "u32", "u64", "i8",   "i16", "i32", "i64",
                                   "bf", "f16", "f32", "f64", "c64", "c128", "i*",  "f*",  "c*"};
 constexpr const char* kTable =

@@ -1,4 +1,4 @@
-// Recording: the programs that functions become.
+// Recording: the programs of functions.
 #include <optional>
 #include <stdexcept>
 
@@ -134,7 +134,7 @@ TEST(Tracers, OfAnOuterRecordingAreRefusedInside) {
                     ErrorCode::kFailedPrecondition,
                     [&] { record_one([&](const Array& inner) { return inner + outer; }); }),
                 HasSubstr("leaked traced array f32[3] met while a function was recorded"));
-    return lax::neg(outer);  // and is good afterwards
+    return lax::neg(outer);  // and stays usable afterwards
   });
 }
 

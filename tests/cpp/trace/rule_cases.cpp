@@ -46,7 +46,7 @@ Array complex_spread(const Shape& shape) {
 
 const Shape kPlane = {2, 2};
 
-// Real numbers for which a function is defined and smooth, and some of them.
+// Real numbers for which a function is defined and smooth, and samples of them.
 enum class Domain { kAnywhere, kPositive, kAboveOne, kInside, kUnit };
 Array numbers_in(Domain domain) {
   switch (domain) {
@@ -113,7 +113,7 @@ std::vector<RuleCase> binary_cases() {
     for (const char* name : {"beta", "betaln"}) {
       add(name, spread(kPlane, 0.4, 2.3), spread(shape, 0.6, 3));
     }
-    // Linear in nothing, and differentiable by the second operand alone.
+    // Not linear; differentiable only with respect to the second operand.
     for (const char* name : {"polygamma", "zeta"}) {
       cases.push_back({name, nullptr, {Array::scalar(2.0), spread(shape, 0.4, 2.3)}, true, 1});
     }
@@ -125,7 +125,7 @@ std::vector<RuleCase> binary_cases() {
     for (const char* name : {"igamma_grad_a", "random_gamma_grad"}) {
       cases.push_back({name, nullptr, {spread(kPlane, 0.4, 2.3), spread(shape, 0.3, 3)}, false, 2});
     }
-    // Differentiable by the last operand alone.
+    // Differentiable only with respect to the last operand.
     cases.push_back({"regularized_incomplete_beta",
                      nullptr,
                      {Array::scalar(2.0), Array::scalar(0.7), spread(shape, 0.2, 0.9)},

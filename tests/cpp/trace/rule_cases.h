@@ -1,4 +1,4 @@
-// Applications of primitives on which their transformation rules are tried.
+// Applications of primitives for tests of their transformation rules.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct RuleCase {
   ParamsPtr params;
   // In float64, complex128, or a dtype without derivative, at points where the operation is smooth.
   std::vector<Array> operands;
-  // Whether differences tell the derivative.
+  // Whether finite differences approximate the derivative.
   bool is_smooth = true;
-  // Operands from this one on may vary.
+  // The first operand that may vary; the later ones may vary too.
   size_t first_varying = 0;
-  // Whether the derivative has a derivative itself.
+  // Whether the derivative is differentiable too.
   bool is_smooth_twice = true;
 
   std::vector<Array> operator()(std::span<const Array> inputs) const;
@@ -27,10 +27,10 @@ struct RuleCase {
 
 const std::vector<RuleCase>& rule_cases();
 
-// A part of them.
+// The part of them for indexing primitives.
 std::vector<RuleCase> indexing_cases();
 
-// Values without order or pattern, of which none are equal, in this shape.
+// Distinct, irregular values in this shape.
 Array spread(const Shape& shape, double low = -1.3, double high = 1.4);
 
 }  // namespace farcall::testing

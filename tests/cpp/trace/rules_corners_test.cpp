@@ -1,4 +1,4 @@
-// Corners of transformation rules: ties, zeros, infinities, weak types, narrow floats, errors.
+// Corner cases of transformation rules: ties, zeros, infinities, weak types, narrow floats, errors.
 #include <cmath>
 #include <complex>
 
@@ -76,7 +76,7 @@ TEST(RuleCorners, DerivativesAtZero) {
   EXPECT_TRUE(gradient(zeroth, {zero})[0].is_null());
   const auto first = flat([](const Array& x) { return lax::integer_pow(x, 1); });
   EXPECT_THAT(values<double>(gradient(first, {zero})[0]), ElementsAre(1));
-  // 0^y does not depend on y where y is positive.
+  // 0^y does not depend on y for positive y.
   EXPECT_THAT(values<double>(gradient(flat(lax::pow), {zero, Array::of<double>({2})})[1]),
               ElementsAre(0));
   const Array complex_zero = Array::of<std::complex<double>>({{0, 0}});
@@ -85,7 +85,7 @@ TEST(RuleCorners, DerivativesAtZero) {
 }
 
 TEST(RuleCorners, TheChosenCaseAloneIsDifferentiated) {
-  // The square root's derivative at zero is infinite, and no part of the result.
+  // The derivative of the square root at zero is infinite, but must not affect the result.
   const auto safe = flat([](const Array& x) {
     const Array positive = lax::gt(x, Array::scalar(0.0));
     const Array inner = lax::select_n(positive, Arrays{Array::scalar(1.0), x});

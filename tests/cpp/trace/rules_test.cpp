@@ -1,5 +1,5 @@
-// The transformation rules of primitives: derivatives against differences, transposes against
-// derivatives, batches against loops.
+// The transformation rules of primitives: derivatives compared with finite differences, transposes
+// with derivatives, batches with loops.
 #include <complex>
 #include <map>
 #include <set>
@@ -34,8 +34,7 @@ void expect_near(const Array& found, const Array& wanted, double tolerance) {
   }
 }
 
-// Directions of the types of `arrays`; null for those without a tangent and where `mask` has no
-// bit.
+// Tangents for `arrays`; null for those without a tangent and where the bit of `mask` is zero.
 Arrays directions(const Arrays& arrays, double phase, unsigned mask = ~0u) {
   Arrays result;
   for (size_t i = 0; i < arrays.size(); ++i) {
@@ -67,7 +66,7 @@ Arrays moved(const Arrays& arrays, const Arrays& along, double step) {
   return result;
 }
 
-// The tangents of `function` at `at`, against differences.
+// Compares the tangents of `function` at `at` with finite differences.
 void expect_derivative(const FlatFunction& function, const Arrays& at, const Arrays& along,
                        double tolerance) {
   constexpr double kStep = 1e-5;
@@ -87,7 +86,7 @@ void expect_derivative(const FlatFunction& function, const Arrays& at, const Arr
   }
 }
 
-// Bits of the operands that may vary, every set of them but the empty one.
+// All nonempty sets of operands that may vary, as bit masks.
 std::vector<unsigned> varying_sets(const RuleCase& rule_case) {
   std::vector<unsigned> sets;
   for (unsigned mask = 1; mask < 1u << rule_case.operands.size(); ++mask) {
@@ -130,7 +129,7 @@ TEST(Rules, SecondTangentsAreThoseOfDifferences) {
   }
 }
 
-// The real part of the sum of products, the pairing under which transposes are defined.
+// The real part of the sum of products: the pairing that defines transposes.
 double pairing(const Arrays& x, const Arrays& y) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -148,7 +147,7 @@ std::vector<bool> flags_of(unsigned mask, size_t count) {
   return flags;
 }
 
-// The cotangents of the operands in `mask` for some cotangents of the results; 0 for the others.
+// The cotangents of the operands in `mask` for fixed cotangents of the results; 0 for the others.
 FlatFunction gradient_of(const RuleCase& rule_case, unsigned mask) {
   return [&rule_case, mask](std::span<const Array> inputs) {
     const std::vector<bool> varies = flags_of(mask, inputs.size());
@@ -210,7 +209,7 @@ TEST(Rules, RecordedDerivativesAreTheEagerOnes) {
 
 constexpr int64_t kSize = 3;
 
-// Another operand i near that of the case, for element b of a batch.
+// A variation of the case's operand i, for element b of a batch.
 Array variant(const RuleCase& rule_case, size_t i, int64_t b) {
   const Array& x = rule_case.operands[i];
   if (b == 0) return x;
@@ -235,8 +234,8 @@ Array element_of(const Array& x, int64_t b) {
   return lax::squeeze(lax::slice(x, starts, limits), Shape{0});
 }
 
-// Goes to the next combination of axes, each from kNotBatched to the operand's rank; false after
-// the last.
+// Advances to the next combination of axes, each from kNotBatched to the operand's rank; false
+// after the last.
 bool next_axes(std::vector<int64_t>& axes, const Arrays& operands) {
   for (size_t i = 0; i < axes.size(); ++i) {
     if (++axes[i] <= static_cast<int64_t>(operands[i].rank())) return true;
@@ -309,7 +308,7 @@ TEST(Rules, BatchesOfDerivativesAreLoops) {
   }
 }
 
-// ---- the table itself
+// ---- the table of cases
 
 TEST(Rules, EveryElementwisePrimitiveHasACase) {
   std::set<std::string> tried;

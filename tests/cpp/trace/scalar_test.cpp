@@ -50,7 +50,7 @@ TEST(EnableX64, MakesNumbersAndDefaultDtypesWide) {
   EXPECT_EQ(numpy::sum(ints).dtype(), DType::kInt64);
   EXPECT_EQ(numpy::sin(ints).dtype(), DType::kFloat32);
   EXPECT_EQ(numpy::sin(Array::of<int64_t>({1})).dtype(), DType::kFloat64);
-  EXPECT_EQ(numpy::zeros({2}).dtype(), DType::kFloat32);  // C++ says float32 itself
+  EXPECT_EQ(numpy::zeros({2}).dtype(), DType::kFloat32);  // the C++ default is always float32
 }
 
 TEST(NumpyDtypePromotion, StrictAllowsOneDtypeAndNumbersThatFit) {

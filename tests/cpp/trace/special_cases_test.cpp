@@ -1,4 +1,4 @@
-// Functions with special cases, and the derivatives that primitives have at theirs.
+// Functions with special cases, and derivatives of primitives at special points.
 #include <farcall/ops/special_cases.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Array f64(double value) { return Array::scalar(value); }
 
-// Differentiated by x and then by y, and by y and then by x.
+// The mixed second derivatives: by x then y, and by y then x.
 std::vector<double> mixed(Array (*f)(const Array&, const Array&), double x, double y) {
   const auto by_x = [f](const Array& a, const Array& b) { return grad<0>(f)(a, b); };
   const auto by_y = [f](const Array& a, const Array& b) { return grad<1>(f)(a, b); };

@@ -1,5 +1,5 @@
-// Special functions, activations, ranges, quantiles and lines from C++. Their values at many points
-// are compared in tests/python/values.
+// Special functions, activations, ranges, quantiles and interpolation from C++. Their values at
+// many points are compared in tests/python/values.
 #include <farcall/ops/special_functions.h>
 
 #include <cmath>

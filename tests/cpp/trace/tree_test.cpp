@@ -1,4 +1,4 @@
-// Trees of arrays: their structure, their leaves, and functions of them.
+// Trees of arrays: structure, leaves, and functions of trees.
 #include <array>
 #include <map>
 #include <optional>

@@ -15,7 +15,7 @@ struct Layer {
 };
 FARCALL_TREE(Layer, weights, shift);
 
-// Of every kind of tree, with a static part.
+// Contains every kind of tree, and a static part.
 struct Network {
   Layer first;
   std::vector<Layer> hidden;

@@ -1,4 +1,4 @@
-// vmap over trees: against the function of each element.
+// vmap over trees, compared with calls for each element.
 #include <functional>
 #include <optional>
 #include <string>

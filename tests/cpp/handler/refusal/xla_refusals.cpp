@@ -1,4 +1,4 @@
-// As refusals.cpp, for xla/ffi/api/ffi.h.
+// Like refusals.cpp, for xla/ffi/api/ffi.h.
 #include "xla/ffi/api/ffi.h"
 
 namespace ffi = xla::ffi;
