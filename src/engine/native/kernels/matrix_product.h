@@ -35,7 +35,7 @@ struct Batches {
   }
 };
 
-// C = A B. A is m by k, B is k by n, m and n are not 0, and C is row-major. One stride of A and one
+// C = A B. A is m by k, B is k by n, none is 0, and C is row-major. One stride of A and one
 // stride of B is 1.
 struct Product {
   int64_t m, k, n;
