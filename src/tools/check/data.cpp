@@ -51,7 +51,7 @@ std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
       const auto count = static_cast<double>(range->second - range->first + 1);
       write_real(type.dtype(), static_cast<double>(range->first) + std::floor(u * count), out);
     } else if (info.kind == DTypeKind::kFloat && info.bits >= 16) {
-      // Halves and quarters would sum up without any rounding.
+      // Uses many bits: halves and quarters would sum up without rounding.
       if (type.dtype() == DType::kFloat32) {
         const auto value = static_cast<float>(2 * u - 1);
         std::memcpy(out, &value, sizeof(value));

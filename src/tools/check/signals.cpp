@@ -47,10 +47,10 @@ void on_signal(int number, siginfo_t* info, void* context_pointer) {
   const auto* context = static_cast<const ucontext_t*>(context_pointer);
   static std::atomic_flag is_first = ATOMIC_FLAG_INIT;
   if (is_first.test_and_set()) {
-    while (true) pause();  // the first one ends the process
+    while (true) pause();  // the first thread ends the process
   }
   signal(SIGALRM, SIG_DFL);
-  alarm(2);  // the code below may find locks taken
+  alarm(2);  // the code below may deadlock on a lock that is held
   Crash& crash = *g_crash;
   crash.signal = number;
   if (number == SIGSEGV || number == SIGBUS) {
