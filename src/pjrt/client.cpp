@@ -47,7 +47,7 @@ class Options {
     return row;
   }
   std::vector<CNamedValue> rows_;
-  std::deque<std::string> texts_;  // addresses must stay
+  std::deque<std::string> texts_;  // a deque keeps the addresses of its elements
 };
 
 std::optional<int64_t> to_integer(std::string_view text) {

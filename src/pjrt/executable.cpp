@@ -109,7 +109,7 @@ class PjrtExecutable final : public Executable {
                const ExecutionOptions& options) const override {
     check_may_execute();
     std::vector<Storage> copies;
-    copies.reserve(inputs.size() * devices_.size());  // addresses must stay
+    copies.reserve(inputs.size() * devices_.size());  // no reallocation: pointers into it are kept
     std::vector<std::vector<CBuffer*>> arguments(devices_.size());
     for (size_t place = 0; place < devices_.size(); ++place) {
       for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// sort and top_k: their orders as comparisons.
+// sort and top_k; their orders are written as comparisons.
 #include <array>
 #include <limits>
 

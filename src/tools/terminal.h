@@ -21,7 +21,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` steps; `count` things so far, whose rate is shown.
+  // Shows that `done` of `total` steps are done, and how many `things` there are so far, with their
+  // rate.
   void show(std::string_view what, double done, double total, size_t count,
             std::string_view things);
   void clear();

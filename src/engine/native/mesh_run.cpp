@@ -107,7 +107,7 @@ class MeshRun {
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
 
   struct Collective {
-    const void* id;  // one for each equation
+    const void* id;  // unique to the equation
     std::string_view name;
     uint64_t axes;
     bool is_parting;

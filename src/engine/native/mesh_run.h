@@ -18,7 +18,7 @@ struct Places {
   std::vector<int> processes;  // by place; empty if all belong to this process
   std::vector<size_t> own;     // the places of this process
   bool is_own(size_t place) const { return processes.empty() || processes[place] == process; }
-  int process = 0;  // this one
+  int process = 0;  // this process
 };
 
 // Calls work(number) for each place of this process concurrently: for the first place on the
@@ -66,7 +66,7 @@ class Groups {
 
   std::string name_;
   size_t size_ = 1;
-  uint64_t axes_ = 0;                         // a bit for each
+  uint64_t axes_ = 0;                         // a bit for each axis
   std::vector<size_t> position_;              // by place
   std::vector<std::vector<size_t>> members_;  // by place: the group's places, by position
 };

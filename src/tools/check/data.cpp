@@ -12,7 +12,7 @@ namespace {
 
 void write_real(DType dtype, double value, std::byte* out) {
   if (!convert_element(DType::kFloat64, &value, dtype, out)) {
-    value = 1;  // tiny formats have few values
+    value = 1;  // the smallest formats have few values
     if (!convert_element(DType::kFloat64, &value, dtype, out))
       std::memset(out, 0, byte_width(dtype));
   }

@@ -11,7 +11,7 @@ namespace farcall::tools::signals {
 namespace {
 
 constexpr size_t kMostRegions = 4096;
-Region g_regions[kMostRegions];  // begin of 0: free
+Region g_regions[kMostRegions];  // begin 0: free
 std::atomic_flag g_signal_lock = ATOMIC_FLAG_INIT;
 Crash* g_crash = nullptr;
 std::atomic<bool> g_is_in_call{false};

@@ -36,7 +36,7 @@ struct Reduction {
   Groups groups;
   size_t nbytes;  // of one operand
   Kernel kernel;
-  size_t stack, scratch;  // in scratch
+  size_t stack, scratch;  // offsets in scratch
 };
 
 void run_reduction(const KernelCall& call) {

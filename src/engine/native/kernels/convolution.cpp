@@ -34,7 +34,7 @@ struct Rearranged {
   StridedCopy move;
   Conversion convert;
   int64_t size = 0;
-  size_t moved_offset = 0, converted_offset = 0;  // in scratch
+  size_t moved_offset = 0, converted_offset = 0;  // offsets in scratch
 
   // Rearranges and converts the operand to the dtype computed in.
   const std::byte* load(const void* data, std::byte* scratch) const {
@@ -61,10 +61,10 @@ struct ConvPlan {
   int64_t batch = 0, groups = 1, positions = 1, window = 1;
   int64_t channels = 0, features = 0;  // of a group
   int64_t lhs_batch_stride = 0, lhs_group_stride = 0;
-  int64_t chunk = 1;  // positions that are worked on at a time
+  int64_t chunk = 1;  // positions computed at a time
   int64_t width = 0;
   int64_t result_size = 0;
-  size_t patches = 0, products = 0, results = 0, converted = 0;  // in scratch
+  size_t patches = 0, products = 0, results = 0, converted = 0;  // offsets in scratch
 
   int64_t depth() const { return window * channels; }
 };

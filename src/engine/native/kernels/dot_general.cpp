@@ -31,7 +31,7 @@ struct Operand {
   StridedCopy rearrange;
   Conversion convert;
   int64_t size = 0;
-  size_t rearranged_offset = 0, converted_offset = 0;  // in scratch
+  size_t rearranged_offset = 0, converted_offset = 0;  // offsets in scratch
   int64_t row_stride = 0, column_stride = 0;
   Indices batch_strides;
 };
@@ -41,7 +41,7 @@ struct DotPlan {
   Operand lhs, rhs;
   Indices batch_sizes;
   int64_t batch = 1, m = 1, k = 1, n = 1;
-  size_t width = 0;  // of an element computed in
+  size_t width = 0;  // of an element in the type computed in
   Conversion store;
   size_t result_offset = 0;  // in scratch, unless store is a copy
 };

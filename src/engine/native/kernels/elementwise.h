@@ -35,12 +35,12 @@ using LoopTable = std::array<TypedLoop, kNumDTypes>;  // by the dtype computed i
 // which is repeated.
 struct ElementwiseSpec {
   TypedLoop loop{};
-  std::array<DType, kMaxElementwiseInputs> loads{};  // what the loop reads of each input
-  int64_t extra = 0;                                 // handed to the loop
+  std::array<DType, kMaxElementwiseInputs> loads{};  // in which the loop reads each input
+  int64_t extra = 0;                                 // passed to the loop
   // If there is no loop: the operation is this conversion of its one input.
   std::optional<Conversion> conversion{};
 
-  // False where the dtype has no kernel.
+  // False if the dtype has no kernel.
   bool is_valid() const { return loop.loop || conversion; }
 };
 

@@ -162,7 +162,7 @@ struct Pass {
   int64_t kept = std::numeric_limits<int64_t>::max();
   double scale = 1;
   int64_t rows = 1, columns = 1;
-  std::vector<Number> turns;  // of the columns: [rows][columns]
+  std::vector<Number> turns;  // factors of the columns: [rows][columns]
 
   // The length of a line of the dimension.
   int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
@@ -240,8 +240,8 @@ bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* s
 struct FftPlan {
   std::vector<Pass> passes;
   int64_t batch = 1, chunk = 1;              // a chunk of the batch at a time
-  size_t input_bytes = 0, output_bytes = 0;  // of one of the batch
-  size_t work = 0, matrix = 0, lines = 0;    // in scratch
+  size_t input_bytes = 0, output_bytes = 0;  // per element of the batch
+  size_t work = 0, matrix = 0, lines = 0;    // offsets in scratch
   size_t lines_bytes = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace farcall::native {
 
 enum class LoopTarget : uint8_t { kBaseline, kAvx2, kAvx512 };
-LoopTarget loop_target();  // in vector_targets.cpp: of the instruction set in use
+LoopTarget loop_target();  // of the instruction set in use; in vector_targets.cpp
 
 template <auto kLoop>
 struct ForTargets;

@@ -42,8 +42,8 @@ void multiply_each(const Product& p) {
 
 // How the result is divided into tiles. Its bits do not depend on this.
 struct Cut {
-  int64_t rows, columns;  // of a tile, multiples of the steps where they are less than all
-  int64_t batches;        // products in a tile, if it is as large as one
+  int64_t rows, columns;  // of a tile: multiples of the steps, or all
+  int64_t batches;        // products per tile, if a tile is at least one product
 };
 
 int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }

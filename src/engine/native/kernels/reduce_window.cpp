@@ -106,7 +106,7 @@ struct ReducePlan {
   PassLoop loop = nullptr;
   Conversion load, store;
   int64_t input_size = 0, output_size = 0;
-  size_t buffers[2] = {0, 0};  // in scratch
+  size_t buffers[2] = {0, 0};  // offsets in scratch
 };
 
 // Alternates between two buffers; the last pass writes the result, unless that is converted.
@@ -174,7 +174,7 @@ struct SelectPlan {
   int64_t positions = 1, window = 1;
   Conversion load, store;
   int64_t num_values = 0, num_elements = 0, num_results = 0;
-  size_t values = 0, elements = 0, results = 0;  // in scratch
+  size_t values = 0, elements = 0, results = 0;  // offsets in scratch
   void (*loop)(const SelectPlan& plan, const void* values, const void* elements,
                void* results) = nullptr;
 };

@@ -50,7 +50,7 @@ void run_places(const ShardMap& map, const KernelCall& call) {
   run_on_mesh(map.places, [&](size_t number) {
     std::vector<Storage> operands, results(map.outputs.size());
     std::vector<const Storage*> inputs;
-    operands.reserve(map.inputs.size());  // addresses must stay
+    operands.reserve(map.inputs.size());  // no reallocation: pointers into it are kept
     for (size_t i = 0; i < map.inputs.size(); ++i) {
       inputs.push_back(&operands.emplace_back(
           shard_of(map.inputs[i], number, call.operands[i], map.copies_inputs)));

@@ -115,7 +115,7 @@ ValueLoop<Key> find_value_loop(DType compute) {
 struct SortPlan {
   struct Key {
     Conversion load;
-    KeyLoop<uint32_t> narrow = nullptr;  // of which one is used
+    KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
     KeyLoop<uint64_t> wide = nullptr;
     int64_t num_columns = 1;
   };
@@ -318,7 +318,7 @@ class LaneSort {
 
   const SortPlan& plan_;
   void* const* operands_;
-  int64_t first_;  // element of the lane
+  int64_t first_;  // index of the first element of the lane
   std::byte* scratch_;
 };
 

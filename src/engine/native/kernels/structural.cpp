@@ -125,7 +125,7 @@ Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
 
 struct IotaPlan {
   Conversion convert;
-  int64_t outer, size, inner;  // the dimension, and the elements before and after it
+  int64_t outer, size, inner;  // elements before, along and after the dimension
 };
 
 // Counts once along the dimension, repeats each value over the inner dimensions, then copies the

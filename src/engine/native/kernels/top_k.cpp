@@ -43,7 +43,7 @@ void key_loop(const void* x, int64_t size, Key* keys, Key* least_key) {
 struct TopKPlan {
   size_t width = 0;  // of an element
   Conversion load;
-  KeyLoop<uint32_t> narrow = nullptr;  // of which one is used
+  KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
   KeyLoop<uint64_t> wide = nullptr;
   Lanes lanes;
   int64_t k = 0;

@@ -39,7 +39,7 @@ HWY_INLINE V<D> pow_in_double(D d, V<D> x, V<D> y) {
 HWY_INLINE auto rounded_to_float(V<hn::ScalableTag<double>> x) {
   const hn::Rebind<float, hn::ScalableTag<double>> narrow;
 #if HWY_TARGET == HWY_SCALAR
-  return hn::Set(narrow, static_cast<float>(hn::GetLane(x)));  // its DemoteTo knows no infinity
+  return hn::Set(narrow, static_cast<float>(hn::GetLane(x)));  // its DemoteTo fails for infinity
 #else
   return hn::DemoteTo(narrow, x);
 #endif

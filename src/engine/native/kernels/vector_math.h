@@ -29,7 +29,7 @@ enum class MathFunction : uint8_t {
   kAsinh,
   kAcosh,
   kAtanh,
-  kPow,  // of float
+  kPow,  // float only
   // ---- vector_trig.cpp
   kSin,
   kCos,
@@ -41,7 +41,7 @@ enum class MathFunction : uint8_t {
   // ---- vector_erf.cpp
   kErf,
   kErfc,
-  kErfInv,  // of float
+  kErfInv,  // float only
 };
 
 using MathLoop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
