@@ -60,8 +60,7 @@ class Folder {
   }
 
  private:
-  // A foreign call depends on the layout of what it reads: neither such a value nor its readers may
-  // change.
+  // A value that a foreign call reads must not be replaced or get new readers (values_of_calls).
   const Equation* definition(Atom atom) const {
     return atom.is_variable() && !of_calls_[atom.index] ? made_by_[atom.index] : nullptr;
   }

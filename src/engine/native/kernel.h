@@ -1,4 +1,4 @@
-// Kernel: native code for one equation, chosen at compile time of the program.
+// Kernel: native code for one equation, chosen when the program is compiled.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct Kernel {
   void (*run)(const KernelCall& call) = nullptr;
   std::shared_ptr<const void> data;  // what `run` needs besides pointers, computed once
   size_t scratch_bytes = 0;
-  // An output may share the memory of an input of the same byte size: element i is read before it
-  // is written, and never after.
+  // An output may share the memory of an input of the same byte size: the kernel reads element i of
+  // the input before it writes element i of the output, and never afterwards.
   bool can_run_in_place = false;
   // The (input, output) pairs that may share memory, if not all may.
   std::vector<std::pair<uint32_t, uint32_t>> in_place{};

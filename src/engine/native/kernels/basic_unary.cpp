@@ -57,7 +57,8 @@ struct Sign {
   }
 };
 
-// Computes the real part of a complex square as a product, which does not cancel or overflow early.
+// The real part of a complex square is the product (re - im) (re + im), which loses neither digits
+// nor an infinity.
 struct Square {
   static constexpr bool kSignless = true;
   template <class T>

@@ -93,7 +93,7 @@ Indices picked(std::span<const int64_t> values, const Indices& dimensions) {
 
 int64_t product_of(const Indices& sizes) {
   int64_t product = 1;
-  // Saturates: an operand that is empty may have a product of other sizes that does not fit.
+  // Saturates: in an empty operand, the product of the other sizes may overflow.
   for (const int64_t size : sizes) product = saturated_product(product, size);
   return product;
 }

@@ -1,4 +1,4 @@
-// fft, computed in double precision for both precisions.
+// fft: always computed in double precision.
 //
 // Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
 // passes if the lines are long. A pass gathers a few lines at a time side by side in scratch
@@ -184,8 +184,8 @@ struct Pass {
            Tiles& tiles) const;
 };
 
-// Makes line `number` of the pass line w. Between the two passes of a long line, its matrix is
-// stored separately.
+// Sets the places of line w to those of line `number` of the pass. Between the two passes of a long
+// line, its matrix is stored separately.
 void Pass::place(int64_t number, int64_t w, Places& source, Places& target) const {
   const int64_t of_one = lines_of_one(), at = number / of_one, within = number % of_one;
   const int64_t inner = lanes.inner, matrix = at * rows * columns;

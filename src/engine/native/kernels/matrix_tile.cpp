@@ -108,7 +108,7 @@ HWY_INLINE void multiply_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T>
     for (V& sum : row) sum = hn::Zero(d);
   }
   if (result.is_added) {
-    // Prefetches the result: it arrives after many products.
+    // Prefetches the result, which takes as long to arrive as many products.
     for (int64_t i = 0; i < kNumRows; ++i) {
       for (int64_t v = 0; v < kNumVectors; ++v) {
         hwy::Prefetch(result.data + i * result.row_stride + v * lanes);

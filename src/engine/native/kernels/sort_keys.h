@@ -38,8 +38,8 @@ auto ordered_bits(T value) {
   }
 }
 
-// Calls visit(elements, first, count) for blocks of `count` elements of a lane, from index `from`
-// on; `elements` are dense and in the type computed in.
+// Visits `count` elements of a lane from index `from` on, in blocks: visit(elements, first, size),
+// where `elements` are dense and in the type computed in.
 template <class Visit>
 void visit_elements(const Conversion& load, const std::byte* lane, int64_t stride, int64_t from,
                     int64_t count, Visit visit) {
