@@ -49,7 +49,7 @@ int exit_code(const std::vector<tools::BenchReport>& reports) {
   return code;
 }
 
-// Other programs make times longer, and limits lower.
+// Load from other programs makes times longer and measured limits lower.
 void warn_of_load() {
   double load = 0;
   const int num_processors = tools::num_processors();
@@ -66,7 +66,7 @@ int run(const Options& options) {
   if (!options.picture.empty() && !options.picture.ends_with(".svg") &&
       !options.picture.ends_with(".png"))
     throw Failure(tools::kUsage, "bench: the picture must be a .svg or .png file.");
-  std::optional<Json> before;  // read first, so that a wrong file is told at once
+  std::optional<Json> before;  // read first: an invalid file is reported before anything runs
   if (!options.before.empty()) before = read_json(options.before);
   std::vector<tools::CheckSpec> specs;
   for (const std::string& target : options.targets) {

@@ -14,7 +14,7 @@ using tools::CheckSpec;
 using tools::Failure;
 using tools::Json;
 
-// What the options say of one handler.
+// The check of one handler, as the options describe it.
 CheckSpec spec_from(const CallOptions& options, const std::string& library,
                     const std::string& symbol) {
   CheckSpec spec;
@@ -53,7 +53,7 @@ CheckSpec completed(const CallOptions& options, const std::string& library,
   return spec;
 }
 
-// All handlers of a library that run at execution and carry a signature.
+// All handlers of a library that have an execute stage and a signature.
 std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::string& library,
                                         double timeout) {
   const Json inspection =
@@ -77,7 +77,7 @@ std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::s
   return specs;
 }
 
-// What the library says of the handler and of its stages.
+// The library's metadata of the handler and of its stages.
 Json inspect_for(const CheckSpec& spec) {
   Json inspection = tools::inspect(spec.library, {.filter = spec.symbol, .runtime = {}});
   for (const std::string& symbol : spec.stages) {

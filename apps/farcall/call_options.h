@@ -1,4 +1,4 @@
-// The options with which check and bench describe the calls of handlers.
+// The options by which check and bench describe calls of handlers.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct CallOptions {
 
 void add_call_options(CLI::App& command, CallOptions& options);
 
-// The calls of one target: a handler, all that a library describes, or what a file says. Raises
-// Failure.
+// The calls that a target stands for: of one handler, of every handler that a library describes, or
+// as a file lists them. Raises Failure.
 std::vector<tools::CheckSpec> specs_of(const CallOptions& options, const std::string& target,
                                        double timeout);
 

@@ -56,7 +56,7 @@ Result run_one(const CheckSpec& spec, const tools::CheckOptions& how) {
   return {tools::to_json(report), tools::to_text(report), report.exit_code()};
 }
 
-// Each handler in a process of its own, several at once.
+// Checks each handler in its own process, several at once.
 std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options& options) {
   std::vector<Result> results(specs.size());
   for (size_t begin = 0; begin < specs.size();) {
@@ -109,7 +109,7 @@ int run(const Options& options) {
   }
   int worst = tools::kFine;
   for (const Result& result : results) {
-    // Findings go before what could not run.
+    // A handler with findings outweighs one that could not run.
     const bool is_worse = worst == tools::kFine || result.code == tools::kFindings;
     if (result.code != tools::kFine && is_worse) worst = result.code;
     if (!options.is_json && options.num_jobs > 1 && specs.size() > 1)

@@ -1,4 +1,4 @@
-// The subcommands. Each adds itself to the program; its function gives the exit code.
+// The subcommands. Each adds itself to the program; its function returns the exit code.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ Action add_doctor(CLI::App& app);
 Action add_completion(CLI::App& app);
 Action add_man(CLI::App& app);
 
-// What there is on this machine: names and values for `farcall env`.
+// What this machine has: names and values for `farcall env`.
 struct Environment {
   std::vector<std::pair<std::string, std::string>> facts;
   tools::PjrtPlugin plugin;

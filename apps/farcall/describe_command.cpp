@@ -1,4 +1,5 @@
-// farcall completion and farcall man: what the options of the program say, for shells and for man.
+// farcall completion and farcall man: the program's options, written for shells and as a manual
+// page.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ Names subcommand_names(const CLI::App& app) {
   return names;
 }
 
-// For bash; zsh reads it too. After options that name no option, files are offered.
+// For bash; zsh reads it too. Words that start with "-" complete to options, others to file names.
 std::string bash_completion(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : subcommands(app))
@@ -94,7 +95,7 @@ std::string fish_completion(const CLI::App& app) {
   return text;
 }
 
-// Text for roff: backslashes and leading points mean something there.
+// Escapes text for roff, which gives backslashes and dots at the start of a line a meaning.
 std::string roff(const std::string& text) {
   std::string escaped;
   bool is_line_start = true;

@@ -1,4 +1,4 @@
-// farcall doctor: is everything there to build kernels and to run them.
+// farcall doctor: checks that everything needed to build and run kernels is installed.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -26,8 +26,8 @@ struct Finding {
   std::string name;
   bool is_fine;
   bool is_needed;
-  std::string text;  // what there is
-  std::string mend;  // how to get it
+  std::string text;  // what was found
+  std::string mend;  // how to fix it
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -50,7 +50,7 @@ Finding check_program(const std::string& name, const std::string& what, const st
           fmt::format("apt-get install {}", package)};
 }
 
-// Compiles a small kernel, as its author would.
+// Compiles a small kernel as its author would.
 Finding check_build(const std::string& compiler, const std::string& headers) {
   constexpr std::string_view kSource =
       "#include <farcall/ffi.h>\n"

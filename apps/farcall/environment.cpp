@@ -1,4 +1,4 @@
-// farcall env: what a report of a problem needs to say.
+// farcall env: what a bug report needs to state.
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ extern char** environ;
 namespace farcall::command {
 namespace {
 
-// Prints what is installed, without importing farcall: the interpreter, then packages, then where
-// the package farcall lies, then the PJRT plugin of a package.
+// Prints what is installed, without importing farcall: the interpreter, the packages, the location
+// of the package farcall, and the PJRT plugin that a package provides.
 constexpr std::string_view kAskPython = R"py(
 import importlib.util, platform, sys
 from importlib import metadata

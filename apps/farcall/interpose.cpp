@@ -1,5 +1,5 @@
-// Functions of the C and C++ libraries that this program replaces, for itself and for every library
-// that it loads: they do what they always do, and tell tools/check/heap.h.
+// Replacements of C and C++ library functions, in effect for this program and every library that it
+// loads: they behave like the originals, and report to tools/check/heap.h.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -64,7 +64,7 @@ EXPORT int posix_memalign(void** block, size_t alignment, size_t nbytes) {
 
 using Throw = void (*)(void*, std::type_info*, void (*)(void*));
 
-// The compiler has a declaration of __cxa_throw of its own.
+// The compiler has its own declaration of __cxa_throw, so this one needs another C++ name.
 EXPORT [[noreturn]] void farcall_throw(void* object, std::type_info* type,
                                        void (*destroy)(void*)) __asm__("__cxa_throw");
 void farcall_throw(void* object, std::type_info* type, void (*destroy)(void*)) {

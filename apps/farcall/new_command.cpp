@@ -1,4 +1,5 @@
-// farcall new: a project around one kernel, which builds, passes its tests and makes a wheel.
+// farcall new: creates a project around one kernel, which builds, passes its tests and makes a
+// wheel.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -24,10 +25,10 @@ namespace fs = std::filesystem;
 using tools::Failure;
 using tools::Style;
 
-// What the template's own names are replaced with.
+// Names in the template that the project's own names replace.
 constexpr std::string_view kTemplateName = "my_kernel", kTemplateType = "MyKernel";
 
-// Words that C++ or Python keep for themselves, as far as they are lower case.
+// The lower-case keywords of C++ and Python.
 constexpr auto kReserved = std::to_array<std::string_view>(
     {"and",      "as",       "assert",  "async",  "await",    "auto",      "bool",     "break",
      "case",     "catch",    "char",    "class",  "concept",  "const",     "continue", "def",
@@ -82,8 +83,8 @@ bool is_about_cuda(std::string_view path) {
   return path.find("cuda") != std::string_view::npos || path.ends_with(".cu");
 }
 
-// The project's files with their texts. Those of the other header, and of CUDA where it is not
-// wanted, are left out.
+// The files of the project and their texts. Leaves out the files for the other header, and those
+// for CUDA unless it is wanted.
 std::vector<std::pair<std::string, std::string>> project_files(const Options& options) {
   const std::string own = "." + options.header + ".";
   const std::string other = options.header == "xla" ? ".farcall." : ".xla.";

@@ -1,5 +1,5 @@
-// run and trace are done by farcall-run, a program of its own that uses the library: the command
-// itself holds no engine.
+// run and trace start farcall-run, a separate program that links the library: the command itself
+// contains no engine.
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the command, or in the Python package that was installed with it.
+// Looks beside the command, then in the Python package that was installed with it.
 fs::path find_runner() {
   std::error_code ignored;
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -41,7 +41,7 @@ fs::path find_runner() {
                   folder.string()));
 }
 
-// The words of this process; not kept by CLI11, which takes options in any order.
+// The arguments of this process. CLI11 does not keep them: it accepts options in any order.
 std::vector<std::string> own_arguments() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> arguments;

@@ -1,5 +1,5 @@
-// The options of run and trace. The command farcall has them for its help, its manual page and its
-// completion; farcall-run, which it starts, reads them.
+// The options of run and trace. The command farcall declares them for its help, manual page and
+// completion; farcall-run, which it starts, parses them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct RunOptions {
   bool is_checked = false, is_json = false;
 };
 
-// Add the subcommands, which fill in the options.
+// These add the subcommands, whose parsing fills in the options.
 CLI::App* add_run_options(CLI::App& app, RunOptions& options);
 CLI::App* add_trace_options(CLI::App& app, RunOptions& options);
 

@@ -1,4 +1,4 @@
-// The files of apps/farcall/template, which template/embed.cmake puts into the command.
+// The files of apps/farcall/template, which template/embed.cmake embeds in the command.
 #pragma once
 
 #include <string_view>

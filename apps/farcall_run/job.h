@@ -1,4 +1,4 @@
-// What run and trace run: a program with its arguments, from the options.
+// What run and trace execute: a program and its arguments, made from the options.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct Job {
 };
 
 // Registers the targets, reads the program and makes the arguments. Raises tools::Failure for
-// options that do not fit, Error for a program that does not parse or a library that does not load.
+// options that do not fit, and Error if the program does not parse or a library does not load.
 Job make_job(const command::RunOptions& options);
 
 }  // namespace farcall::runner

@@ -42,7 +42,7 @@ void limit_time(double seconds) {
 
 // ---- results ----
 
-// A number where JSON has one; "nan", "inf" and complex numbers are strings.
+// A JSON number if JSON can represent it, else a string: "nan", "inf", complex numbers.
 Json json_of(DType dtype, const std::byte* element) {
   const std::string text = format_element(dtype, element);
   if (text == "True" || text == "False") return text == "True";
@@ -81,7 +81,7 @@ int run(const command::RunOptions& options) {
   if (options.is_json) {
     Json json = {{"program", options.program}, {"results", Json::array()}};
     for (const Array& result : results) json["results"].push_back(json_of(result));
-    fmt::print("{}\n", json.dump());  // a line for each number is nothing to read
+    fmt::print("{}\n", json.dump());  // compact: one line per number would be unreadable
     return tools::kFine;
   }
   for (const Array& result : results) {
@@ -117,8 +117,7 @@ int trace(const command::RunOptions& options) {
   return tools::kFine;
 }
 
-// What a call did wrong, as far as calls are checked, is a finding; other errors of handlers are
-// not.
+// An error that the checks of a call report counts as a finding; other errors of handlers do not.
 int failed(const FfiError& error) {
   fmt::print(stderr, "farcall: {}\n", error.what());
   return error.detail().starts_with("check_foreign_calls: ") ? tools::kFindings
@@ -128,7 +127,7 @@ int failed(const FfiError& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // How the library starts it for an isolated target (farcall/ffi/isolation.h).
+  // The library starts the program this way for an isolated target (farcall/ffi/isolation.h).
   if (argc == 2 && std::string_view(argv[1]) == "--isolated") {
     return detail::serve_isolated_calls(3, 4);
   }

@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// "<f4" for a dtype that numpy has itself.
+// numpy's name of the dtype, such as "<f4"; that of raw bytes ("|V1") if numpy lacks the dtype.
 std::string descr_of(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   const bool is_wide = info.bits >= 8 && dtype != DType::kBFloat16;
@@ -54,7 +54,7 @@ std::optional<DType> dtype_of(std::string_view descr) {
   return std::nullopt;
 }
 
-// What stands behind "'key':" in the header, a Python dictionary of known form.
+// The text after "'key':" in the header, which is a Python dictionary of known form.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) return {};
@@ -127,7 +127,7 @@ void write_npy(const std::string& path, const Array& array) {
   for (const int64_t size : array.shape()) shape += fmt::format("{}, ", size);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                    descr_of(array.dtype()), shape);
-  // The data begins at a multiple of 64.
+  // The data begins at a multiple of 64 bytes.
   const size_t before = kMagic.size() + 4;
   header.append(63 - (before + header.size()) % 64, ' ');
   header += '\n';

@@ -1,4 +1,4 @@
-// numpy's files of one array.
+// Reads and writes .npy files.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace farcall::runner {
 
-// Versions 1 to 3, little-endian, in C's or Fortran's order. Raises INVALID_ARGUMENT for a file
-// that is none, or of a dtype that farcall has not.
+// Reads format versions 1 to 3, little-endian, in C or Fortran order. Raises INVALID_ARGUMENT if
+// the file is not such a file or farcall does not have its dtype.
 Array read_npy(const std::string& path);
-// bfloat16 and narrower floats are written as the bytes that they are ("V2", "V1"), as ml_dtypes
-// does. Raises UNAVAILABLE.
+// Writes bfloat16 and narrower floats as raw bytes ("V2", "V1"), as ml_dtypes does. Raises
+// UNAVAILABLE.
 void write_npy(const std::string& path, const Array& array);
 
 }  // namespace farcall::runner

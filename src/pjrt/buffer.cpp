@@ -11,7 +11,7 @@ namespace farcall::pjrt {
 namespace {
 
 using D = DType;
-// The interface's numbers of element types, from 1 on.
+// The element types in the order of the interface's numbers, from 1 on.
 constexpr D kTypes[] = {D::kBool,           D::kInt8,           D::kInt16,
                         D::kInt32,          D::kInt64,          D::kUInt8,
                         D::kUInt16,         D::kUInt32,         D::kUInt64,
@@ -23,7 +23,7 @@ constexpr D kTypes[] = {D::kBool,           D::kInt8,           D::kInt16,
                         D::kUInt2,          D::kFloat8E4M3,     D::kFloat8E3M4,
                         D::kFloat8E8M0FNU,  D::kFloat4E2M1FN};
 
-// Programs hold keys as ui64, and tokens as arrays without elements.
+// Programs represent keys as ui64, and tokens as arrays without elements.
 int type_number(DType dtype) {
   if (dtype == D::kThreefryKey) dtype = D::kUInt64;
   if (dtype == D::kToken) dtype = D::kBool;
@@ -37,7 +37,7 @@ int type_number(DType dtype) {
 
 bool is_packed(DType dtype) { return dtype != D::kToken && dtype_info(dtype).bits < 8; }
 
-// Plugins give the bits of an element, which in a byte of ours continue its sign.
+// Sign-extends elements below eight bits in their bytes; plugins give only the bits of the element.
 void extend_signs(DType dtype, Storage& elements) {
   if (dtype_info(dtype).kind != DTypeKind::kSigned) return;
   const int shift = 8 - dtype_info(dtype).bits;
@@ -57,7 +57,7 @@ void release_kept(CError* error, void* user) {
   if (error) kept->plugin.destroy(error);
 }
 
-// Keeps the memory until the plugin is done with it.
+// Keeps the memory alive until the plugin has signalled the event.
 void keep_until(const Plugin& plugin, CEvent* event, const Storage& storage) {
   EventOnReady args{};
   args.event = event;

@@ -1,4 +1,4 @@
-// Arrays in a plugin's memory.
+// Arrays in the memory of a plugin.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace farcall::pjrt {
 
-// Owns a buffer of a plugin.
+// Owns a plugin's buffer.
 class BufferHandle {
  public:
   BufferHandle(const Plugin& plugin, CBuffer* buffer) : plugin_(plugin), buffer_(buffer) {}
@@ -36,7 +36,8 @@ class PjrtBuffer final : public DeviceBuffer {
   const Device& device() const override { return device_; }
   bool is_ready() const override;
   void wait() const override;
-  // On a CPU a view; elements below eight bits are copied, because they are packed there.
+  // On a CPU a view of the buffer, except for elements below eight bits: they are packed there, so
+  // they are copied.
   Storage to_host() const override;
   const BufferPtr& handle() const { return handle_; }
 
@@ -47,7 +48,7 @@ class PjrtBuffer final : public DeviceBuffer {
   mutable std::atomic<bool> is_known_ready_{false};
 };
 
-// Shares memory of ours on a CPU, copies other memory.
+// On a CPU, shares owned and aligned host memory of elements that are not packed; else copies.
 BufferPtr buffer_from_host(const PjrtDevice& device, ShapeDtype type, const Storage& host);
 
 Storage on_device(const PjrtDevice& device, ShapeDtype type, BufferPtr handle);

@@ -1,6 +1,6 @@
-// The part of the PJRT C interface that the engine uses: a table of functions that take one struct
-// each. Fields and functions are only ever appended (versions 0.81 to 0.117), and `struct_size`
-// tells a plugin what its caller knows of.
+// The part of the PJRT C interface that the engine uses: a table of functions, each taking one
+// struct. Fields and functions are only ever appended (versions 0.81 to 0.117); `struct_size` tells
+// the plugin which fields its caller knows.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace farcall::pjrt {
 
-// Objects of the plugin.
+// Opaque objects of the plugin.
 struct CError;
 struct CClient;
 struct CDevice;
@@ -25,8 +25,8 @@ struct CExtension {
 };
 inline constexpr int kFfiExtension = 5;
 
-// All structs of arguments begin with these. `kFunction` is the place in the table, `kName` what
-// messages call it.
+// Every argument struct begins with these fields. `kFunction` is the function's index in the table,
+// `kName` its name in messages.
 struct CHeader {
   size_t struct_size;
   CExtension* extension_start;
@@ -59,7 +59,7 @@ FARCALL_PJRT_ARGS(PluginInitialize, 3);
 FARCALL_PJRT_ARGS(EventDestroy, 5, CEvent* event;);
 FARCALL_PJRT_ARGS(EventIsReady, 6, CEvent* event; bool is_ready;);
 FARCALL_PJRT_ARGS(EventAwait, 8, CEvent* event;);
-// The callback owns its error.
+// The callback owns the error that it gets.
 FARCALL_PJRT_ARGS(EventOnReady, 9, CEvent* event; void (*callback)(CError*, void*); void* user;);
 
 struct CNamedValue : CHeader {

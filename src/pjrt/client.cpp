@@ -18,7 +18,7 @@
 namespace farcall::pjrt {
 namespace {
 
-// Options of a client by name, and the memory of their texts.
+// A client's options by name; owns their strings.
 class Options {
  public:
   void add(std::string_view name, int64_t value) {
@@ -47,7 +47,7 @@ class Options {
     return row;
   }
   std::vector<CNamedValue> rows_;
-  std::deque<std::string> texts_;  // addresses must stay
+  std::deque<std::string> texts_;  // a deque keeps the addresses of its elements
 };
 
 std::optional<int64_t> to_integer(std::string_view text) {
@@ -57,7 +57,7 @@ std::optional<int64_t> to_integer(std::string_view text) {
   return number;
 }
 
-// FARCALL_PJRT_OPTIONS: "name=value,name=value".
+// Adds the options in FARCALL_PJRT_OPTIONS: "name=value,name=value".
 void add_options_of_user(Options& options) {
   const char* given = std::getenv("FARCALL_PJRT_OPTIONS");
   std::string_view rest = given ? given : "";
@@ -88,8 +88,8 @@ CClient* create(const Plugin& plugin, const Options& options) {
   return args.client;
 }
 
-// Plugins refuse options that they do not know, and only a client tells its platform: the options
-// of CPUs are tried first.
+// Plugins reject unknown options, and the platform is known only after the client is created: tries
+// the CPU options first.
 CClient* create(const Plugin& plugin) {
   Options options;
   options.add("cpu_device_count", int64_t{detail::use_cpu_devices()});
@@ -123,7 +123,7 @@ Client::Client(const Engine& engine, std::string plugin_path)
   name.client = client_;
   plugin_.call(name);
   platform_ = canonical(std::string(name.name, name.size));
-  // The plugin need not know of the other processes of a job.
+  // The process index is set here: the plugin may not know of the other processes of a job.
   const int own_process = host_device().description().process_index;
   for (CDevice* device : addressable_devices()) {
     DeviceGetDescription description{};

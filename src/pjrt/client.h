@@ -1,4 +1,4 @@
-// Client: a plugin at work, with its devices and what moves arrays to them.
+// Client: a loaded plugin, its devices, and the moves of arrays to them.
 #pragma once
 
 #include <memory>
@@ -33,15 +33,15 @@ class PjrtDevice final : public Device {
 // Lives until the process ends.
 class Client {
  public:
-  // Of the plugin in this library. Raises UNAVAILABLE for an empty path, what the plugin raises,
-  // and INVALID_ARGUMENT for environment variables that are no options.
+  // Creates the client of the plugin in this library. Raises UNAVAILABLE for an empty path,
+  // INVALID_ARGUMENT for malformed options in the environment, and what the plugin raises.
   Client(const Engine& engine, std::string plugin_path);
 
   const Plugin& plugin() const { return plugin_; }
   CClient* handle() const { return client_; }
-  // Whose handlers programs call: "cpu".
+  // The platform whose handlers programs call, such as "cpu".
   const std::string& platform() const { return platform_; }
-  // Its memory is the host's, and a program is over when execution returns.
+  // On a CPU, device memory is host memory, and a program has finished when execution returns.
   bool is_cpu() const { return platform_ == "cpu"; }
   std::span<const Device* const> devices() const { return devices_; }
 
@@ -55,7 +55,7 @@ class Client {
   std::vector<const Device*> devices_;
 };
 
-// What is said where no plugin is found.
+// The message if no plugin is found.
 inline constexpr const char* kNoPlugin =
     "no PJRT plugin was found: install one (pip install lammps-jax-pjrt-cpu), or name its library "
     "in the environment variable FARCALL_PJRT_PLUGIN";

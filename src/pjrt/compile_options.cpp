@@ -5,7 +5,7 @@
 namespace farcall::pjrt {
 namespace {
 
-// The encoding of protocol buffers: a tag of field number and kind, then a number or a sized text.
+// The encoding of protocol buffers: a tag (field number and kind), then a number or a sized string.
 constexpr uint64_t kNumber = 0, kText = 2;
 
 std::string varint(uint64_t number) {
@@ -20,7 +20,7 @@ std::string field(uint64_t number, std::string_view value) {
   return varint(number << 3 | kText) + varint(value.size()) + std::string(value);
 }
 
-// Numbers of fields.
+// Field numbers.
 constexpr uint64_t kBuildOptions = 3;
 constexpr uint64_t kNumReplicas = 4, kNumPartitions = 5, kDeviceAssignment = 9;
 constexpr uint64_t kUseSpmdPartitioning = 6, kUseShardyPartitioner = 19;
@@ -40,7 +40,7 @@ std::string compile_options(std::span<const int> devices, bool is_cpu) {
                       field(kDeviceAssignment, assignment);
   if (devices.size() > 1) build += field(kUseSpmdPartitioning, 1) + field(kUseShardyPartitioner, 1);
   std::string options = field(kBuildOptions, build);
-  // Otherwise reductions lose NaN.
+  // Otherwise reductions ignore NaN.
   constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
   if (is_cpu) {
     options += field(kFlags, field(kFlagName, kFastMinMax) + field(kFlagValue, field(kBool, 0)));

@@ -1,4 +1,4 @@
-// CompileOptionsProto, which plugins take with a program, as bytes.
+// CompileOptionsProto, which a plugin takes with a program, in serialized form.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace farcall::pjrt {
 
-// One program on these devices, by their numbers, among which it is cut where there are several;
-// with the flags of XLA's compiler for CPUs or without.
+// Options to compile one program for the devices with these numbers; it is partitioned over them if
+// there are several. `is_cpu` adds flags of XLA's CPU compiler.
 std::string compile_options(std::span<const int> devices, bool is_cpu);
 
 }  // namespace farcall::pjrt

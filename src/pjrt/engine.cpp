@@ -1,5 +1,5 @@
-// The engine object: named "pjrt" whichever plugin it has, so that the name is known before one is
-// loaded.
+// The engine object. It is named "pjrt" for every plugin, so that its name is known before a plugin
+// is loaded.
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -19,7 +19,7 @@ class PjrtEngine final : public MeshEngine {
   std::string_view description() const override {
     return "programs as StableHLO, compiled and run by a PJRT plugin";
   }
-  // A plugin is loaded when its devices are asked for.
+  // The plugin is loaded only when its devices are requested.
   std::string why_unavailable() const override { return find_plugin().empty() ? kNoPlugin : ""; }
   std::span<const Device* const> devices() const override { return client().devices(); }
   std::shared_ptr<const Executable> compile(ProgramPtr program,
@@ -35,8 +35,8 @@ class PjrtEngine final : public MeshEngine {
   }
 
  private:
-  // Made by the first call that succeeds. The plugin is looked for outside of the lock, because a
-  // front may need a lock of its own for that.
+  // Created by the first call that succeeds. The plugin is looked up outside of the lock, because a
+  // front end may need its own lock for that.
   const Client& client() const {
     if (const Client* made = client_.load()) return *made;
     std::string path = find_plugin();
@@ -49,7 +49,7 @@ class PjrtEngine final : public MeshEngine {
   mutable std::atomic<const Client*> client_{nullptr};
 };
 
-// In the list of engines from when the library is loaded; the plugin is not.
+// Adds the engine to the list when the library is loaded; the plugin is loaded later.
 [[maybe_unused]] const bool kIsAdded = [] {
   add_engine(*new PjrtEngine);
   return true;

@@ -20,11 +20,11 @@
 namespace farcall::pjrt {
 namespace {
 
-// Constants up to here stand in the text.
+// Constants of at most this many bytes are part of the program text.
 constexpr size_t kInlineBytes = 64;
 
-// The mesh of a program's largest shard_map that finds enough devices: first the one that the
-// program runs on, then the others in order. Inputs and outputs are whole on all of them.
+// The mesh of the largest shard_map of the program for which there are enough devices: first the
+// program's device, then the others in order. Inputs and outputs are replicated over them.
 std::optional<MeshLayout> own_layout(const Program& program, const PjrtDevice& device) {
   const std::span<const Device* const> all = device.client().devices();
   std::vector<MeshAxis> axes;
@@ -109,7 +109,7 @@ class PjrtExecutable final : public Executable {
                const ExecutionOptions& options) const override {
     check_may_execute();
     std::vector<Storage> copies;
-    copies.reserve(inputs.size() * devices_.size());  // addresses must stay
+    copies.reserve(inputs.size() * devices_.size());  // no reallocation: pointers into it are kept
     std::vector<std::vector<CBuffer*>> arguments(devices_.size());
     for (size_t place = 0; place < devices_.size(); ++place) {
       for (size_t i = 0; i < inputs.size(); ++i) {
@@ -140,7 +140,7 @@ class PjrtExecutable final : public Executable {
   }
 
  private:
-  // On a CPU a program is over when execution returns.
+  // On a CPU a program has finished when execution returns.
   bool waits() const { return device_.client().is_cpu(); }
 
   stablehlo::LowerOptions lower_options() {
@@ -149,7 +149,7 @@ class PjrtExecutable final : public Executable {
     options.platform = device_.description().platform;
     options.donated = overwrites_;
     options.layout = layout_ ? &*layout_ : nullptr;
-    // Other devices cannot call the host.
+    // Devices other than CPUs cannot call the host.
     if (!device_.client().is_cpu()) return options;
     options.relay = [this](const Program& program, const Equation& equation,
                            stablehlo::RelayPlace place) {
@@ -161,8 +161,8 @@ class PjrtExecutable final : public Executable {
     return options;
   }
 
-  // The donated inputs of which somebody else has the memory, or a view of it; and all of a program
-  // that may fail after it has written them.
+  // Donated inputs that must not be overwritten: those whose memory, or a view of it, is held
+  // elsewhere; and all inputs of a program with relays, which may fail after it has written them.
   std::vector<int64_t> kept_inputs(std::span<const Storage* const> inputs) const {
     std::vector<int64_t> kept;
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
@@ -182,7 +182,7 @@ class PjrtExecutable final : public Executable {
     return Partition(type, layout_->outputs[output], layout_->mesh.axes(), "output").shard();
   }
 
-  // What a device gets of an input. `copies` keeps what is made for it.
+  // The buffer of an input on one device. `copies` owns what is made for it.
   CBuffer* buffer_for(size_t place, size_t number, const Storage& input,
                       std::vector<Storage>& copies) const {
     const Storage* own = &input;
@@ -227,8 +227,8 @@ class PjrtExecutable final : public Executable {
 
   const PjrtDevice& device_;
   std::vector<bool> overwrites_;
-  std::optional<MeshLayout> layout_;  // of the devices that take part
-  bool is_spread_ = false;            // whether callers know of it
+  std::optional<MeshLayout> layout_;  // set if several devices take part
+  bool is_spread_ = false;            // whether inputs and outputs are sharded by it
   std::vector<const PjrtDevice*> devices_;
   std::vector<int> numbers_;
   std::vector<std::unique_ptr<const Relay>> relays_;

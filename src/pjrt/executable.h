@@ -9,9 +9,10 @@
 
 namespace farcall::pjrt {
 
-// On one device, whose results may use the memory of donated inputs, with the help of others where
-// the program holds a shard_map over several; or with a layout on all devices of its mesh, which
-// are of the same client. Raises what lowering and the plugin raise.
+// Without a layout: compiles for one device. Results may use the memory of donated inputs. Other
+// devices take part if the program contains a shard_map over several. With a layout: compiles for
+// all devices of its mesh, which belong to the same client. Raises what lowering and the plugin
+// raise.
 std::shared_ptr<const Executable> compile_for(const PjrtDevice& device, ProgramPtr program,
                                               const MeshLayout* layout,
                                               std::vector<bool> donated = {});

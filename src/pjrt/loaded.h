@@ -1,4 +1,4 @@
-// Loaded: a program as the plugin has compiled it, on one device or on several at once.
+// Loaded: a program that the plugin has compiled, for one device or several at once.
 #pragma once
 
 #include <span>
@@ -17,13 +17,14 @@ class Loaded {
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
-  // Takes the arguments of each device, and gives the results of each, which are new buffers. Waits
-  // for the end where `waits`. Donated arguments are written but for those of the numbers `kept`.
+  // Takes the arguments for each device, and returns each device's results as new buffers. If
+  // `waits`, returns when execution has finished. Donated arguments are overwritten, except for
+  // those numbered in `kept`.
   std::vector<std::vector<CBuffer*>> execute(std::span<const std::vector<CBuffer*>> arguments,
                                              size_t num_results, bool waits,
                                              std::span<const int64_t> kept = {}) const;
 
-  // Between arguments and results; 0 where the plugin does not tell.
+  // Bytes of temporary memory; 0 if the plugin does not report it.
   size_t temp_bytes() const;
 
  private:

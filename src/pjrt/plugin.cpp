@@ -30,7 +30,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// Plugins log through a library that reads this once.
+// Plugins log through a library that reads this variable once.
 void quiet_logs() { setenv("TF_CPP_MIN_LOG_LEVEL", "2", /*overwrite=*/0); }
 
 constexpr Elf64_Half kMachine =
@@ -42,8 +42,8 @@ constexpr Elf64_Half kMachine =
     EM_NONE;
 #endif
 
-// What is wrong with a file as a library of this machine; empty if nothing is. The loader tells
-// some of it less clearly, and a file that ends too early stops the process there.
+// Why the file is not a shared library for this machine; empty if it is. The loader's messages are
+// less clear, and it crashes the process if the file is truncated.
 std::string why_no_library(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const auto read = [&](uint64_t offset, auto& out) {

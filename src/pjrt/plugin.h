@@ -8,25 +8,25 @@
 
 namespace farcall::pjrt {
 
-// The library to use: FARCALL_PJRT_PLUGIN, else the first of PJRT_NAMES_AND_LIBRARY_PATHS
-// ("name:path,name:path"), else what the front's finder gives. Empty: there is none.
+// The path of the plugin: FARCALL_PJRT_PLUGIN, else the first in PJRT_NAMES_AND_LIBRARY_PATHS
+// ("name:path,name:path"), else what the front end's finder returns. Empty if there is none.
 std::string find_plugin();
 
-// Never closed: a plugin has threads and objects that live until the process ends.
+// Never unloaded: a plugin has threads and objects that live until the process ends.
 class Plugin {
  public:
-  // Raises UNAVAILABLE with the path and what is wrong with it: no file, no library of this
-  // machine, no plugin, another version of the interface.
+  // Raises UNAVAILABLE with the path and the reason: no file, not a library for this machine, not a
+  // plugin, or another version of the interface.
   explicit Plugin(std::string path);
 
   const std::string& path() const { return path_; }
 
-  // Calls a function of the interface. Raises its error, with the function's name before the text.
+  // Calls a function of the interface. Raises its error, prefixed by the function's name.
   template <class Args>
   void call(Args& args) const {
     if (CError* error = call_raw(args)) raise(error, Args::kName);
   }
-  // The same for functions that do not fail, or whose failure does not matter.
+  // Like call(), for functions that do not fail or whose failure does not matter.
   template <class Args>
   void call_quietly(Args& args) const {
     if (CError* error = call_raw(args)) destroy(error);
@@ -36,12 +36,12 @@ class Plugin {
     return has_function(Args::kFunction);
   }
 
-  // Waits for an event, destroys it, and raises its error.
+  // Waits for an event, destroys it, and raises its error, if any.
   void await(CEvent* event) const;
   void destroy(CEvent* event) const;
   void destroy(CError* error) const;
 
-  // An entry of the registry of handlers. Raises UNIMPLEMENTED for a plugin without one.
+  // Adds a handler to the plugin's registry. Raises UNIMPLEMENTED if the plugin has no registry.
   void register_handler(const std::string& target, void* handler,
                         const std::string& platform) const;
 

@@ -15,7 +15,7 @@
 namespace farcall::pjrt {
 namespace {
 
-// Objects by number, for as long as they live.
+// Objects by number, while they live.
 template <class T>
 class Table {
  public:
@@ -28,7 +28,7 @@ class Table {
     const std::lock_guard lock(mutex_);
     objects_.erase(number);
   }
-  // Null when there is none of this number.
+  // Null if no object has this number.
   T* find(uint64_t number) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(number);
@@ -63,10 +63,10 @@ ProgramPtr program_of(const Program& program, const Equation& equation) {
   return builder.build(outputs);
 }
 
-// The devices of a run on several are busy until it ends.
+// Set while this thread is inside a run on several devices, which are busy until it ends.
 thread_local bool is_in_run_on_several = false;
 
-// Calls of farcall inside of what a relay runs use the host, and leave the run's devices alone.
+// While a relay runs, nested calls of farcall use the host, because the run's devices are busy.
 class OnHost {
  public:
   OnHost() : default_(host_device()), before_(std::exchange(is_in_run_on_several, true)) {}
@@ -210,7 +210,7 @@ void check_may_execute() {
 
 }  // namespace farcall::pjrt
 
-// Outside of unnamed namespaces, as the macro wants it.
+// Outside of unnamed namespaces, as the macro requires.
 FARCALL_DEFINE_HANDLER(farcall_pjrt_relay, farcall::pjrt::relay_call, "id");
 
 namespace farcall::pjrt {

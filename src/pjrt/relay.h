@@ -1,10 +1,10 @@
-// Relays: equations that a plugin's program hands back to be run by the native engine, on the CPU.
+// Relays: equations that a plugin's program hands back to be run by the native engine on the CPU.
 //
-// A plugin knows one handler of ours. It finds the relay by the attribute `id` and the run by the
-// number in its first operand. What a relay throws is kept for the run and raised as it was when
-// execution has ended. On one device the plugin sees an error at once, so that the run stops. On
-// several, of which the others may wait for this one, relays give zeros from then on, and loops
-// that hold relays end.
+// A plugin knows one handler, farcall's. The handler finds the relay by the attribute `id`, and the
+// run by the number in its first operand. What a relay throws is stored in the run, and raised
+// unchanged after execution. On one device the plugin also gets an error at once, which ends the
+// run. On several devices the others may wait for the failed one: from then on, relays return
+// zeros, and loops that contain relays end.
 #pragma once
 
 #include <condition_variable>
@@ -41,7 +41,7 @@ class Relay {
   stablehlo::RelayPlace place() const { return place_; }
   // Null for a guard.
   const Executable* executable() const { return executable_.get(); }
-  // Bytes of each result.
+  // The size of each result in bytes.
   std::vector<size_t> result_sizes() const;
 
  private:
@@ -50,10 +50,10 @@ class Relay {
   int64_t id_;
 };
 
-// One execution of a program with relays; found by its number while it lasts.
+// One execution of a program with relays. It can be found by its number while it lasts.
 class Run {
  public:
-  // On these devices, by their numbers in the plugin.
+  // `devices` are the plugin's numbers of the devices.
   Run(const ExecutionOptions& options, std::span<const int> devices);
   ~Run();
   Run(const Run&) = delete;
@@ -62,16 +62,16 @@ class Run {
   uint64_t number() const { return number_; }
   const ExecutionOptions& options() const { return options_; }
   bool is_on_several() const { return devices_.size() > 1; }
-  // Which of the devices has this number.
+  // The index of the device with this number.
   int32_t place_of(int device) const;
 
   void fail(std::exception_ptr error);
   bool has_failed() const;
-  // What the first relay that failed threw.
+  // Raises what the first failed relay threw, if any failed.
   void raise_if_failed() const;
 
   // For a call that all devices make: the first one calls `work`, which sets the results and does
-  // not throw, and the others copy what it made. The calls of one relay come in the same order on
+  // not throw; the others copy these results. The calls of one relay must come in the same order on
   // every device.
   void once_for_all(const Relay& relay, int32_t place, std::span<void* const> results,
                     const std::function<void()>& work);
@@ -90,15 +90,15 @@ class Run {
   std::exception_ptr error_;
   std::condition_variable is_made_;
   std::map<std::pair<int64_t, int32_t>, uint64_t> num_calls_;  // by relay and place
-  std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and number of the call
+  std::map<std::pair<int64_t, uint64_t>, Made> made_;          // by relay and call number
 };
 
-// Raises FAILED_PRECONDITION in a callback of a program on several devices: the plugin would wait
-// for these to be free.
+// Raises FAILED_PRECONDITION inside a callback of a program on several devices: the plugin would
+// wait for these devices to be free.
 void check_may_execute();
 
-// Tells the plugin of the handler, once for each client. Raises UNIMPLEMENTED for a client that is
-// no CPU's.
+// Registers the handler with the plugin, once per client. Raises UNIMPLEMENTED for a client that is
+// not a CPU's.
 void register_relay(const Client& client);
 
 }  // namespace farcall::pjrt

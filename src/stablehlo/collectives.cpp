@@ -1,4 +1,4 @@
-// Collectives, in what each device of a mesh computes.
+// Collectives in the computation of each device of a mesh.
 #include <algorithm>
 #include <limits>
 
@@ -12,7 +12,8 @@
 namespace farcall::stablehlo {
 namespace {
 
-// The devices that differ in some axes only. Devices are counted row-major over the mesh.
+// Groups of the devices that differ in the given axes only. Devices are numbered row-major over the
+// mesh.
 class Groups {
  public:
   Groups(std::span<const MeshAxis> mesh, std::span<const std::string> axes) {
@@ -21,7 +22,7 @@ class Groups {
     std::vector<int64_t> strides(mesh.size());
     for (size_t i = mesh.size(); i-- > 0; stride *= mesh[i].size) strides[i] = stride;
     members_ = {0};
-    // The first of the names counts slowest.
+    // The first name varies slowest.
     for (const std::string& name : axes) {
       const auto axis = std::ranges::find(mesh, name, &MeshAxis::name) - mesh.begin();
       extend(members_, mesh[axis].size, strides[axis]);
@@ -34,7 +35,7 @@ class Groups {
   }
 
   int64_t size() const { return static_cast<int64_t>(members_.size()); }
-  // Of one axis: from one member to the next.
+  // For one axis: the distance from one member to the next.
   int64_t stride() const { return stride_; }
 
   // "replica_groups = …, channel_handle = …".
@@ -48,7 +49,7 @@ class Groups {
     return fmt::format("replica_groups = dense<[{}]> : tensor<{}x{}xi64>, {}",
                        fmt::join(groups, ", "), starts_.size(), members_.size(), kChannel);
   }
-  // Pairs of members as pairs of devices, in every group.
+  // Turns pairs of members into pairs of devices, for every group.
   std::vector<std::pair<int64_t, int64_t>> in_all(
       std::span<const std::pair<int64_t, int64_t>> pairs) const {
     std::vector<std::pair<int64_t, int64_t>> all;
@@ -61,7 +62,7 @@ class Groups {
     return all;
   }
 
-  // Devices are named by their number in the mesh.
+  // Identifies devices by their number in the mesh.
   static constexpr std::string_view kChannel =
       "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
@@ -94,7 +95,7 @@ Values sum(Emitter& e, const Call& call) {
   return {all_reduce(e, call.inputs[0], "stablehlo.add", call.params<ReduceAxesParams>().axes)};
 }
 
-// XLA's collectives lose NaN, which is looked for apart.
+// XLA's extreme collectives lose NaN, so NaN is reduced separately.
 Rule extreme_by(std::string_view operation) {
   return [operation](Emitter& e, const Call& call) -> Values {
     if (!e.is_on_each_device() || is_complex(call.dtype())) return {};
@@ -120,7 +121,7 @@ Values all_gather(Emitter& e, const Call& call) {
                            p.all_gather_dimension, groups_of(e, {&p.axis_name, 1}).attributes()))};
 }
 
-// Exchanged slices stay in the dimension that was split, which then moves.
+// The exchange keeps the slices in the dimension that is split; a transpose then moves it.
 Values all_to_all(Emitter& e, const Call& call) {
   if (!e.is_on_each_device()) return {};
   const auto& p = call.params<AllToAllParams>();

@@ -1,5 +1,5 @@
-// Loops and branches. Their regions read what they do not change from outside. Where a program in
-// them has effects, the number of the run goes through them like a carry.
+// Loops and branches. Their regions read values that they do not change directly from outside. If a
+// program inside has effects, the number of the run is passed through the region like a carry.
 #include <array>
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ std::vector<ShapeDtype> types_of(const Values& values) {
   return types;
 }
 
-// Behind the other values of a loop or branch.
+// The number of the run, as the last value of a loop or branch.
 class RunInRegion {
  public:
   RunInRegion(Emitter& emitter, bool is_carried) : emitter_(emitter), is_carried_(is_carried) {
@@ -26,7 +26,7 @@ class RunInRegion {
   void append_outer(Values& values) const {
     if (is_carried_) values.push_back(outer_);
   }
-  // In a region: the last of its arguments is the run.
+  // At the start of a region: the run is its last argument.
   void enter(const Values& arguments) const {
     if (is_carried_) emitter_.set_run(arguments.back());
   }
@@ -36,13 +36,13 @@ class RunInRegion {
   void append(Values& values) const {
     if (is_carried_) values.push_back(emitter_.run());
   }
-  // Behind the operation: its last result.
+  // After the operation: the run is its last result.
   void leave(Values& results) const {
     if (!is_carried_) return;
     emitter_.set_run(results.back());
     results.pop_back();
   }
-  // Back to the token from outside, where the region does not run.
+  // Restores the run from outside the region.
   void restore() const { enter_branch(); }
 
  private:
@@ -70,7 +70,7 @@ Values while_loop(Emitter& e, const Call& call) {
   Values carry(call.inputs.begin() + static_cast<int64_t>(num_cond + num_body), call.inputs.end());
   const size_t num_carry = carry.size();
   const RunInRegion run(e, is_ordered(*p.body_jaxpr) || is_ordered(*p.cond_jaxpr));
-  // A condition with effects would have to hand on the run, which it cannot.
+  // A condition with effects would have to return the run, which a while cannot do.
   if (is_ordered(*p.cond_jaxpr)) return {};
   run.append_outer(carry);
   const std::vector<ShapeDtype> types = types_of(carry);
@@ -96,7 +96,7 @@ Values while_loop(Emitter& e, const Call& call) {
   return results;
 }
 
-// The slice number `index` of an array's leading dimension.
+// Slice number `index` of an array along its leading dimension.
 Value slice_at(Emitter& e, const Value& array, const Value& index, const Value& zero) {
   Values operands = {array, index};
   operands.insert(operands.end(), array.type.rank() - 1, zero);
@@ -116,7 +116,7 @@ Value with_slice(Emitter& e, const Value& array, const Value& slice, const Value
   return e.op("stablehlo.dynamic_update_slice", operands, array.type);
 }
 
-// A while with a counter, whose carry has the stacked results too.
+// A while with a counter; the stacked results are part of the carry.
 Values scan(Emitter& e, const Call& call) {
   const auto& p = call.params<ScanParams>();
   const auto num_consts = static_cast<size_t>(p.num_consts);

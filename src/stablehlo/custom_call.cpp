@@ -1,4 +1,4 @@
-// Foreign calls as custom calls of their own targets: for the text alone, engines use relays.
+// Foreign calls as custom calls of their targets. Only for program text: engines use relays.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace farcall::stablehlo {
 namespace {
 
-// Of numbers that are no array: "2 : i32", "1.5 : f32", "true".
+// A scalar attribute: "2 : i32", "1.5 : f32", "true".
 std::string number_text(const Attribute& attribute) {
   const std::string text = attribute.to_string();
   if (attribute.dtype() == DType::kBool) return text.starts_with("True") ? "true" : "false";
@@ -58,7 +58,7 @@ std::string attribute_text(std::string_view target, const Attribute& attribute) 
                           attribute.to_string()));
 }
 
-// XLA's layouts name dimensions from the fastest to the slowest.
+// XLA's layouts list dimensions from the fastest to the slowest.
 std::string layouts_text(const std::vector<MajorToMinor>& layouts,
                          const std::vector<ShapeDtype>& types) {
   std::vector<std::string> all;

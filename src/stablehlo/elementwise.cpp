@@ -1,4 +1,4 @@
-// Elementwise operations: most have one of StableHLO or of its companion CHLO.
+// Elementwise operations: most map to one operation of StableHLO or of its companion CHLO.
 #include <numbers>
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ constexpr Name kNames[] = {
 constexpr Name kComparisons[] = {{"eq", "EQ"}, {"ne", "NE"}, {"lt", "LT"},
                                  {"le", "LE"}, {"gt", "GT"}, {"ge", "GE"}};
 
-// Scalars are operands of any shape.
+// Broadcasts scalar operands to the shape of the result.
 Values broadcast_all(Emitter& e, const Call& call) {
   Values operands;
   for (const Value& input : call.inputs)
@@ -77,7 +77,7 @@ Values broadcast_all(Emitter& e, const Call& call) {
   return operands;
 }
 
-// An expression of one operand, in values of its type.
+// An expression of one operand; its values have the operand's type.
 class Expression {
  public:
   Expression(Emitter& emitter, Value value) : emitter_(&emitter), value_(std::move(value)) {}
@@ -139,7 +139,7 @@ Values pow(Emitter& e, const Call& call) {
   return {e.op("stablehlo.power", operands, call.result())};
 }
 
-// Complex numbers are ordered by the real part first, for which there is no operation.
+// No lowering for complex numbers: the order by real part first has no operation.
 Rule extreme_of_two(std::string_view operation) {
   return [operation](Emitter& e, const Call& call) -> Values {
     if (is_complex(call.dtype())) return {};
@@ -201,7 +201,7 @@ Values reduce_precision(Emitter& e, const Call& call) {
                            p.mantissa_bits))};
 }
 
-// Selectors beyond the cases choose the last one.
+// Selectors outside of the cases choose the nearest one.
 Values select_n(Emitter& e, const Call& call) {
   const Values all = broadcast_all(e, call);
   const Value& which = all[0];

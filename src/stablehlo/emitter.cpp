@@ -17,7 +17,7 @@ namespace farcall::stablehlo {
 namespace {
 
 std::string_view element_type(DType dtype) {
-  // i1 is a bool there.
+  // In StableHLO, i1 is a bool.
   if (dtype == DType::kInt1 || dtype == DType::kUInt1) {
     throw Error(ErrorCode::kUnimplemented,
                 fmt::format("StableHLO has no dtype {}; use the native engine", dtype_name(dtype)));
@@ -31,7 +31,7 @@ std::string hexadecimal(const std::byte* bytes, size_t size) {
   return text;
 }
 
-// Floats of C++ in decimals where they are finite, all other ones as bits.
+// Finite float32 and float64 in decimals; all other floats as bits.
 std::string float_text(DType dtype, const std::byte* element) {
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) {
     std::string text = format_element(dtype, element);
@@ -81,7 +81,7 @@ std::string joined_types(const Types& types, const TypeOf& type_of) {
   return text;
 }
 
-// The beginning of a module for the devices of a mesh.
+// The start of a module for the devices of a mesh.
 std::string mesh_text(const Mesh& mesh) {
   std::vector<std::string> axes;
   for (const MeshAxis& axis : mesh.axes()) {
@@ -288,7 +288,7 @@ Module Emitter::finish(const Program& program, const Values& inputs, const Value
   Values arguments = inputs;
   arguments.insert(arguments.end(), hidden_.begin(), hidden_.end());
   if (takes_run_) arguments.push_back({"%run", ShapeDtype(DType::kUInt64, {})});
-  // How arguments and results lie; those behind the program's own are whole everywhere.
+  // The shardings of arguments and results. Arguments after the program's own are replicated.
   const MeshLayout* layout = options_.layout;
   const auto lies = [&](ShapeDtype type, const std::vector<PartitionSpec>& specs, size_t i) {
     if (!layout) return std::string();

@@ -1,4 +1,4 @@
-// Emitter: writes operations of StableHLO in the generic form, with names for their results.
+// Emitter: writes StableHLO operations in the generic form, and names their results.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace farcall::stablehlo {
 
-// A name in the text, and what it stands for.
+// A value in the text: its name and type.
 struct Value {
   std::string name;
   ShapeDtype type;
@@ -25,9 +25,9 @@ using Values = std::vector<Value>;
 
 // "tensor<2x3xf32>". Raises UNIMPLEMENTED for a dtype that StableHLO does not have.
 std::string type_text(ShapeDtype type);
-// "#sdy.sharding<@mesh, [{"x"}, {}]>" of an array of this type, without and with the kind in front.
+// The dimensions of a sharding of an array of this type: "<@mesh, [{"x"}, {}]>".
 std::string sharding_text(ShapeDtype type, const PartitionSpec& spec);
-// "array<i64: 1, 2>", "[1, 2]" and "dense<[[1, 0]]> : tensor<1x2xi64>", as attributes have them.
+// "array<i64: 1, 2>", "[1, 2]" and "dense<[[1, 0]]> : tensor<1x2xi64>": the forms of attributes.
 std::string array_text(std::span<const int64_t> values);
 std::string list_text(std::span<const int64_t> values);
 std::string pairs_text(std::span<const std::pair<int64_t, int64_t>> pairs);
@@ -38,31 +38,32 @@ class Emitter {
  public:
   explicit Emitter(const LowerOptions& options) : options_(options) {}
 
-  // One operation. `attributes` is the text between the braces.
+  // Writes an operation. `attributes` is the text between the braces.
   Value op(std::string_view name, std::span<const Value> operands, ShapeDtype result,
            std::string_view attributes = {});
   Value op(std::string_view name, std::initializer_list<Value> operands, ShapeDtype result,
            std::string_view attributes = {}) {
     return op(name, std::span(operands.begin(), operands.size()), result, attributes);
   }
-  // With any number of results, and with regions that region() made.
+  // Writes an operation with any number of results, and with regions that region() made.
   Values op(std::string_view name, std::span<const Value> operands,
             std::span<const ShapeDtype> results, std::string_view attributes,
             std::span<const std::string> regions = {});
 
-  // A region of an operation: what `body` returns, computed from its arguments. It may read
-  // everything that was named before.
+  // A region of an operation: returns what `body` computes from the region's arguments. It may read
+  // all values named before.
   using Body = std::function<Values(const Values& arguments)>;
   std::string region(std::span<const ShapeDtype> types, const Body& body);
 
-  // A number as an array of this type. Infinities and NaN of floats only.
+  // A number as an array of this type. Infinities and NaN only for floats.
   Value number(ShapeDtype type, double number);
-  // Elements in memory; of one element for each of the type's, or one for all of them.
+  // A constant array from elements in memory: splat() repeats one element, constant() has one for
+  // each.
   Value splat(ShapeDtype type, const void* element);
   Value constant(ShapeDtype type, const void* elements);
-  // An argument behind those of the program.
+  // A constant passed as an argument after those of the program.
   Value hidden_constant(ShapeDtype type, const Storage& storage);
-  // A scalar becomes an array of this shape; an array of the shape stays.
+  // Broadcasts a scalar to this shape; an array must have the shape already.
   Value broadcast(const Value& value, std::span<const int64_t> shape);
   Value broadcast_in_dim(const Value& value, std::span<const int64_t> shape,
                          std::span<const int64_t> dimensions);
@@ -71,40 +72,41 @@ class Emitter {
   Value compare(std::string_view direction, const Value& a, const Value& b);
   Value select(const Value& which, const Value& if_true, const Value& if_false);
 
-  // The equations of a program in place, and the values of its results.
+  // Writes the equations of a program inline, and returns the values of its results.
   Values program(const Program& program, std::span<const Value> inputs);
 
-  // What each device computes of its shards, as an operation on whole arrays. In `body`, which sees
-  // nothing from outside, collectives know the axes of the program's mesh.
+  // An operation on whole arrays: each device computes `body` on its shards. `body` reads nothing
+  // from outside, and its collectives use the axes of the program's mesh.
   Values on_each_device(std::span<const Value> inputs, std::span<const PartitionSpec> in_specs,
                         std::span<const ShapeDtype> results,
                         std::span<const PartitionSpec> out_specs, const Body& body);
-  // The same of whole arrays, which all devices compute alike; where there is one device, or in
-  // on_each_device(), `body` itself. Calls with effects cannot stand outside of it.
+  // The same for a computation on replicated arrays, which all devices do alike. If there is one
+  // device, or inside on_each_device(), this is `body` itself. Calls with effects must be inside of
+  // it.
   Values on_all_devices(std::span<const Value> inputs, std::span<const ShapeDtype> results,
                         const Body& body);
   bool is_on_each_device() const { return inner_.has_value(); }
-  // Of a program for several devices, where on_each_device() may stand; else none.
+  // The mesh axes if on_each_device() is possible here; else none.
   std::span<const MeshAxis> free_axes() const;
-  // The axes that collectives know.
+  // The axes that collectives may use here.
   std::span<const MeshAxis> bound_axes() const;
-  // Calls a relay, and how often that was done.
+  // Calls a relay; num_relays() counts these calls.
   Values call_relay(int64_t id, std::span<const Value> operands,
                     std::span<const ShapeDtype> results, bool is_ordered);
   size_t num_relays() const { return num_relays_; }
 
-  // The number of the run, as the last equation with effects gave it.
+  // The number of the run, as the last equation with effects returned it.
   const Value& run();
   void set_run(Value run) { run_ = std::move(run); }
   const LowerOptions& options() const { return options_; }
 
-  // The function main around everything that was written.
+  // Writes the function main around the text so far.
   Module finish(const Program& program, const Values& inputs, const Values& outputs);
 
  private:
-  // A computation of each device, and what it takes from outside.
+  // The computation of on_each_device(), and the constants that it uses from outside.
   struct Inner {
-    std::string name;  // of its own
+    std::string name;  // prefix of its names
     std::vector<size_t> hidden;
     Values constants;
   };

@@ -1,4 +1,4 @@
-// Parts of arrays at computed places.
+// Reads and updates of parts of arrays at computed positions.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -18,7 +18,8 @@ Values dynamic_slice(Emitter& e, const Call& call) {
                "slice_sizes = " + array_text(call.params<DynamicSliceParams>().slice_sizes))};
 }
 
-// The last start of a window in each dimension that the indices name, as an array of their shape.
+// The last possible start of a window in each dimension that the indices name, broadcast to their
+// shape.
 Value last_starts(Emitter& e, ShapeDtype indices, std::span<const int64_t> operand,
                   std::span<const int64_t> window, std::span<const int64_t> dimensions) {
   std::vector<int64_t> last;
@@ -31,7 +32,7 @@ Value last_starts(Emitter& e, ShapeDtype indices, std::span<const int64_t> opera
   return e.broadcast_in_dim(line, indices.shape(), where);
 }
 
-// With the last dimension for the components of a start, in i64.
+// The indices in i64; their last dimension holds the components of a start.
 Value widened(Emitter& e, const Value& indices) { return e.convert(indices, DType::kInt64); }
 
 Value clipped(Emitter& e, const Value& indices, const Value& last) {
@@ -56,7 +57,7 @@ Value fill_value(Emitter& e, const std::optional<std::string>& text, ShapeDtype 
   }
 }
 
-// For each window whether it lies inside, as an array of the result's shape.
+// Whether each window is inside the operand, broadcast to the result's shape.
 Value is_inside(Emitter& e, const Value& indices, const Value& last, const GatherParams& p,
                 ShapeDtype result) {
   const ShapeDtype truth = indices.type.with_dtype(DType::kBool);
@@ -80,11 +81,11 @@ Value is_inside(Emitter& e, const Value& indices, const Value& last, const Gathe
 Values gather(Emitter& e, const Call& call) {
   const auto& p = call.params<GatherParams>();
   const Value& operand = call.inputs[0];
-  // A window that nothing is as large as cannot be moved inside.
+  // A window larger than the operand cannot be moved inside.
   for (size_t d = 0; d < p.slice_sizes.size(); ++d) {
     if (p.slice_sizes[d] > operand.type.shape()[d]) return {};
   }
-  // Keys have no fill value, and the narrowest floats no NaN.
+  // Keys have no fill value, and the narrowest floats have no NaN.
   const bool has_fill_value = !is_key(call.dtype()) && dtype_info(call.dtype()).bits >= 8;
   if (p.mode == GatherScatterMode::kFillOrDrop && !has_fill_value) return {};
   const Value indices = widened(e, call.inputs[1]);
@@ -102,7 +103,7 @@ Values gather(Emitter& e, const Call& call) {
            fmt::format("dimension_numbers = #stablehlo.gather<{}>, slice_sizes = {}, "
                        "indices_are_sorted = {}",
                        numbers, array_text(p.slice_sizes), p.indices_are_sorted));
-  // StableHLO moves windows inside by itself.
+  // StableHLO itself moves windows inside the operand.
   if (p.mode != GatherScatterMode::kFillOrDrop) return {found};
   const Value last =
       last_starts(e, indices.type, operand.type.shape(), p.slice_sizes, p.start_index_map);
@@ -110,7 +111,7 @@ Values gather(Emitter& e, const Call& call) {
                    fill_value(e, p.fill_value, call.result()))};
 }
 
-// The sizes of a window in the operand's dimensions.
+// The size of the window in each dimension of the operand.
 std::vector<int64_t> window_of(const ScatterParams& p, ShapeDtype operand, ShapeDtype updates) {
   std::vector<int64_t> window(operand.rank(), 1);
   size_t next = 0;
@@ -124,14 +125,14 @@ std::vector<int64_t> window_of(const ScatterParams& p, ShapeDtype operand, Shape
   return window;
 }
 
-// The operation that combines elements; empty: the update replaces.
+// `operation` combines elements; if it is empty, the update replaces the element.
 Rule scatter_by(std::string_view operation) {
   return [operation](Emitter& e, const Call& call) -> Values {
     const auto& p = call.params<ScatterParams>();
     const Value &operand = call.inputs[0], &updates = call.inputs[2];
     const bool is_extreme = operation == "stablehlo.minimum" || operation == "stablehlo.maximum";
     if (is_extreme && is_complex(call.dtype())) return {};
-    // XLA takes indices without components for no updates at all.
+    // XLA takes indices without components to mean no updates.
     if (p.scatter_dims_to_operand_dims.empty()) return {};
     Value indices = widened(e, call.inputs[1]);
     if (p.mode == GatherScatterMode::kClip) {

@@ -1,4 +1,4 @@
-// Programs, equation by equation.
+// Lowers programs, equation by equation.
 #include "stablehlo/internal/lower.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace farcall::stablehlo {
 namespace {
 
-// Elements below eight bits are handed over in bytes, as all handlers have them.
+// Relays receive elements below eight bits as bytes, as all handlers do.
 DType relayed_dtype(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   if (info.bits >= 8 || dtype == DType::kToken) return dtype;
@@ -51,7 +51,8 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
                           equation.primitive->name));
 }
 
-// What XLA has with few digits, or with other values at poles and negative numbers.
+// Operations that XLA computes with low accuracy, or with other values at poles and negative
+// numbers.
 bool is_inexact(std::string_view primitive) {
   return primitive == "zeta" || primitive == "polygamma" || primitive == "digamma";
 }
@@ -133,7 +134,8 @@ Values Emitter::equation(const Program& program, const Equation& equation,
                 "shard_map: over several processes it runs on the native engine alone");
   }
   const bool is_never_run = !equation.primitive->never_run.empty();
-  // The native engine has the threads and collectives of shard_map.
+  // A relay can run an equation without nested programs, or a shard_map: the native engine has the
+  // threads and collectives for that.
   const bool is_whole = nested_programs(equation).empty() || map;
   if (options_.relay && !is_never_run && is_whole) {
     const int64_t id = options_.relay(program, equation, relay_place());

@@ -1,4 +1,4 @@
-// Programs for several devices: what each of them computes of its shards, in Shardy's dialect.
+// Programs for several devices: the computation of each device on its shards, in Shardy's dialect.
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace farcall::stablehlo {
 namespace {
 
-// For values behind those that have one: whole on every device.
+// Values after those with a spec are replicated.
 std::string shardings_text(std::span<const ShapeDtype> types,
                            std::span<const PartitionSpec> specs) {
   std::vector<std::string> all;
@@ -63,7 +63,7 @@ Values Emitter::on_each_device(std::span<const Value> inputs,
   }
   Values outputs = body(arguments);
   const Value run_after = std::exchange(run_, {});
-  const Value run_before = run();  // as the region knows it
+  const Value run_before = run();  // its name inside the region
   const bool reads_run = !run_after.name.empty();
   const bool is_ordered = reads_run && run_after.name != run_before.name;
   if (is_ordered) outputs.push_back(run_after);

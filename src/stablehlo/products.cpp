@@ -21,7 +21,7 @@ Values dot_general(Emitter& e, const Call& call) {
                            list_text(p.lhs_contracting), list_text(p.rhs_contracting)))};
 }
 
-// "[b, f, 0, 1]": what the dimensions are, in the order in which they lie.
+// The dimensions in memory order, such as "[b, f, 0, 1]".
 std::string dimension_names(const std::vector<int64_t>& spec, std::string_view first,
                             std::string_view second) {
   std::vector<std::string> names(spec.size());
@@ -48,7 +48,7 @@ Values convolution(Emitter& e, const Call& call) {
 
 Values fft(Emitter& e, const Call& call) {
   const auto& p = call.params<FftParams>();
-  // No more dimensions at once.
+  // StableHLO transforms at most three dimensions at once.
   if (p.fft_lengths.empty() || p.fft_lengths.size() > 3) return {};
   return {e.op("stablehlo.fft", call.inputs, call.result(),
                fmt::format("fft_type = #stablehlo<fft_type {}>, fft_length = {}", p.fft_type,

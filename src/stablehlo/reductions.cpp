@@ -1,4 +1,4 @@
-// Reductions over dimensions, and cumulative ones, which are reductions over windows.
+// Reductions over dimensions. Cumulative operations are reductions over windows.
 #include <array>
 #include <limits>
 
@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
     {"reduce_and", "", "stablehlo.and"},           {"reduce_or", "", "stablehlo.or"},
 };
 
-// What a reduction gives for no elements; false in the second where the dtype has none.
+// The result of reducing no elements, as a scalar. The second value is false if the dtype has none.
 std::pair<Value, bool> neutral(Emitter& e, std::string_view operation, DType dtype) {
   const ShapeDtype type(dtype, {});
   if (operation == "stablehlo.maximum") return extreme(e, type, false);
@@ -48,7 +48,8 @@ Rule reduce_by(std::string_view operation) {
   };
 }
 
-// The window of an element reaches from it to the beginning, or to the end.
+// The window of an element reaches from it to the start of the dimension, or to the end if
+// reversed.
 Values over_windows(Emitter& e, const Call& call, const Value& start, const std::string& body) {
   const auto& p = call.params<CumulativeParams>();
   std::vector<int64_t> ones(call.result().rank(), 1), window = ones;
@@ -75,7 +76,7 @@ Rule cumulate_by(std::string_view operation) {
   };
 }
 
-// log(exp(a) + exp(b)); equal infinities have no difference.
+// log(exp(a) + exp(b)). The difference of equal infinities is NaN, so they are handled separately.
 Values cumlogsumexp(Emitter& e, const Call& call) {
   const ShapeDtype type(call.dtype(), {});
   const auto [lowest, is_there] = extreme(e, type, false);
@@ -99,8 +100,8 @@ Values cumlogsumexp(Emitter& e, const Call& call) {
   return over_windows(e, call, lowest, body);
 }
 
-// The pair of a value and its index: the more extreme one, NaN before numbers, of equal ones the
-// first.
+// Reduces pairs of a value and its index to the more extreme value. NaN counts as more extreme than
+// numbers; of equal values the first wins.
 Rule arg_reduce(bool is_max) {
   return [is_max](Emitter& e, const Call& call) -> Values {
     const auto& p = call.params<ArgReduceParams>();
@@ -152,7 +153,7 @@ std::pair<Value, bool> extreme(Emitter& e, ShapeDtype type, bool is_highest) {
       return {e.splat(type, &number), true};
     }
     case DTypeKind::kFloat: {
-      // Narrower ones need not have infinities.
+      // Narrower floats may lack infinities.
       if (info.bits < 16) return {Value(), false};
       const double infinity = std::numeric_limits<double>::infinity();
       return {e.number(type, is_highest ? infinity : -infinity), true};

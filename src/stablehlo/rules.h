@@ -1,4 +1,4 @@
-// The table of lowerings: a function for each primitive that StableHLO can say.
+// The table of lowerings: one function per primitive that StableHLO can express.
 #pragma once
 
 #include <functional>
@@ -26,14 +26,14 @@ struct Call {
   DType dtype() const { return results[0].dtype(); }
 };
 
-// The results; none where the rule does not hold for these types or parameters, and the equation is
-// treated as one without a rule.
+// Returns the results. If the rule does not apply to these types or parameters, returns none: the
+// equation is treated as one without a rule.
 using Rule = std::function<Values(Emitter&, const Call&)>;
 using Rules = std::unordered_map<std::string_view, Rule>;
 
 const Rules& all_rules();
 
-// A family each, called once.
+// Each adds one family of rules; called once.
 void add_elementwise(Rules& rules);
 void add_structural(Rules& rules);
 void add_reductions(Rules& rules);
@@ -48,17 +48,18 @@ void add_sort(Rules& rules);
 // A foreign call as a custom call of its target.
 Values custom_call(Emitter& emitter, const Call& call);
 
-// The lowest, or highest, value of a dtype as an array. False in the second where there is none.
+// The lowest or highest value of a dtype, as an array. The second value is false if there is none.
 std::pair<Value, bool> extreme(Emitter& emitter, ShapeDtype type, bool is_highest);
 
-// The region of a reduction by one operation on scalars.
+// The region of a reduction: one operation on scalars.
 std::string reducer(Emitter& emitter, DType dtype, std::string_view operation);
 
-// A relay's condition of a loop (LowerOptions::guard), alike on all devices that meet in the loop
-// over these axes.
+// Passes a loop's condition through a relay (LowerOptions::guard). All devices that meet in the
+// loop over these axes get the same value.
 Value guarded(Emitter& emitter, const Value& condition, std::span<const std::string> axes);
 
-// Runs the numbers of runs through the regions of loops and branches that have effects.
+// Whether the program has effects: the number of the run must then pass through its loops and
+// branches.
 bool is_ordered(const Program& program);
 
 }  // namespace farcall::stablehlo

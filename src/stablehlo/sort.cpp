@@ -1,4 +1,4 @@
-// sort and top_k: their orders as comparisons.
+// sort and top_k; their orders are written as comparisons.
 #include <array>
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace farcall::stablehlo {
 namespace {
 
-// The numbers by which a key is ordered: itself, or the parts of a complex number.
+// The numbers that order a key: itself, or the parts of a complex number.
 Values parts_of(Emitter& e, const Value& key) {
   if (!is_complex(key.type.dtype())) return {key};
   const DType part = key.type.dtype() == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
@@ -19,8 +19,7 @@ Values parts_of(Emitter& e, const Value& key) {
           e.op("stablehlo.imag", {key}, key.type.with_dtype(part))};
 }
 
-// Whether the first is below the second by these numbers, the first number deciding first. NaN is
-// above all numbers.
+// Whether a is less than b in lexicographic order. NaN is greater than all numbers.
 Value is_below(Emitter& e, const Values& a, const Values& b) {
   const ShapeDtype truth(DType::kBool, {});
   Value result;
@@ -48,7 +47,7 @@ Values sort(Emitter& e, const Call& call) {
   if (call.result().rank() == 0) return {call.inputs.begin(), call.inputs.end()};
   std::vector<ShapeDtype> types;
   for (const Value& input : call.inputs) {
-    // XLA's compiler for CPUs does not sort packed elements.
+    // XLA's CPU compiler does not sort packed elements.
     if (dtype_info(input.type.dtype()).bits < 8) return {};
     types.insert(types.end(), 2, ShapeDtype(input.type.dtype(), {}));
   }
@@ -67,8 +66,8 @@ Values sort(Emitter& e, const Call& call) {
 
 }  // namespace
 
-// A sort by IEEE 754's total order, in which 0.0 is above -0.0, and a NaN of positive sign, which
-// all are made, above the numbers.
+// Sorts in the total order of IEEE 754, in which 0.0 is above -0.0. NaNs are given a positive sign
+// first, which puts them above all numbers.
 Values top_k(Emitter& e, const Call& call) {
   const auto& p = call.params<TopKParams>();
   Value x = call.inputs[0];

@@ -1,4 +1,4 @@
-// Operations that move elements and compute none.
+// Operations that move elements without computing.
 #include <fmt/format.h>
 
 #include <farcall/primitives/indexing.h>
@@ -76,7 +76,7 @@ void add_structural(Rules& rules) {
   rules["create_token"] = [](Emitter& e, const Call& call) {
     return Values{e.number(call.result(), 0)};
   };
-  // A key is one number of 64 bits there.
+  // In StableHLO a key is one 64-bit number.
   for (const std::string_view name : {"random_wrap", "random_unwrap"}) {
     rules[name] = [](Emitter& e, const Call& call) {
       return Values{e.op("stablehlo.bitcast_convert", call.inputs, call.result())};

@@ -1,4 +1,4 @@
-// Reductions over windows, and what selects in them.
+// Reductions over windows, and selections in windows.
 #include <algorithm>
 #include <array>
 

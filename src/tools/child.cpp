@@ -35,7 +35,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(fd, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // nobody reads any more
+    if (count <= 0) return;  // the reader has closed the pipe
     text.remove_prefix(static_cast<size_t>(count));
   }
 }

@@ -1,4 +1,4 @@
-// Work in a process of its own, which may crash, hang or end as it likes.
+// Work in a separate process, which may crash, hang or exit.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,20 @@
 namespace farcall::tools {
 
 struct ChildResult {
-  std::string output;         // what it wrote
-  int exit_code = 0;          // 0 unless it ended by itself with another
-  int signal = 0;             // that ended it; 0 for none
+  std::string output;         // what the child wrote
+  int exit_code = 0;          // exit status, if it exited
+  int signal = 0;             // the signal that ended it; 0: none
   bool is_timed_out = false;  // killed because it took too long
   bool is_fine() const { return exit_code == 0 && signal == 0 && !is_timed_out; }
 };
 
-// Forks; the child runs `work` with a descriptor to write to, and ends. The caller has one thread.
+// Forks; the child runs `work` with a file descriptor to write to, then ends. The calling process
+// must have one thread.
 class Child {
  public:
   explicit Child(const std::function<void(int fd)>& work);
   Child(Child&& other) noexcept;
-  ~Child();  // kills it if nobody waited
+  ~Child();  // kills the child unless wait() was called
 
   ChildResult wait(double timeout_seconds);
 
@@ -32,17 +33,17 @@ class Child {
 
 ChildResult run_in_child(const std::function<void(int fd)>& work, double timeout_seconds);
 
-// A program with its arguments; standard output is the output, standard error is dropped unless
-// `with_errors`.
+// Runs a program. Its standard output is the result's output; standard error is dropped, or
+// included if `with_errors`.
 ChildResult run_program(const std::vector<std::string>& arguments, double timeout_seconds,
                         bool with_errors = false);
 
-// The calling process writes nothing to its standard output and error from now on.
+// Redirects standard input, output and error of this process to /dev/null.
 void be_silent();
 
 void write_all(int fd, std::string_view text);
 
-// "segmentation fault", "abort"
+// The name of a signal: "segmentation fault", "abort".
 std::string signal_text(int signal);
 
 double now_seconds();

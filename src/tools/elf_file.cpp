@@ -68,7 +68,7 @@ class Reader {
       const bool is_dynamic = section.sh_type == SHT_DYNSYM;
       if (is_dynamic || section.sh_type == SHT_SYMTAB) read_symbols(header, section, file);
     }
-    // Exported ones go first, each name once.
+    // Keeps each name once, exported symbols before others.
     std::ranges::stable_sort(file.symbols, [](const auto& a, const auto& b) {
       return a.name != b.name ? a.name < b.name : a.is_exported > b.is_exported;
     });

@@ -1,5 +1,5 @@
-// A shared library read as a file, without loading it: is it whole, is it for this machine, and
-// which symbols does it have.
+// Reads a shared library as a file, without loading it: whether it is complete and for this
+// machine, and which symbols it has.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace farcall::tools {
 
 struct ElfSymbol {
   std::string name;
-  uint64_t address;  // from where the library is loaded
+  uint64_t address;  // relative to the load address
   uint64_t size;
   bool is_function;
   bool is_exported;
@@ -19,15 +19,15 @@ struct ElfSymbol {
 struct ElfFile {
   std::string path;
   std::string machine;             // "x86-64"
-  std::vector<ElfSymbol> symbols;  // defined ones: exported, and local ones that were not stripped
-  // It holds text that handlers of the headers for XLA's interface leave in a library.
+  std::vector<ElfSymbol> symbols;  // defined ones: exported, and local ones unless stripped
+  // Whether it contains text that the headers for XLA's interface compile into handlers.
   bool mentions_ffi = false;
 };
 
-// Raises Failure(kCouldNotRun) with what is wrong: no such file, no ELF, cut off, another machine.
+// Raises Failure(kCouldNotRun) with the reason: no such file, not ELF, truncated, another machine.
 ElfFile read_elf(const std::string& path);
 
-// The symbol whose code holds this address; null when there is none.
+// The symbol whose code contains this address; null if there is none.
 const ElfSymbol* symbol_at(const ElfFile& file, uint64_t address);
 
 }  // namespace farcall::tools

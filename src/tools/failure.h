@@ -1,4 +1,4 @@
-// How a subcommand of farcall ends other than well.
+// How a subcommand of farcall ends if it fails.
 #pragma once
 
 #include <stdexcept>
@@ -14,7 +14,7 @@ enum ExitCode : int {
   kTimeLimit = 124,
 };
 
-// Ends the command with this code; the text is one or two sentences for people.
+// Ends the command with this exit code. The text is one or two sentences for the user.
 class Failure : public std::runtime_error {
  public:
   Failure(ExitCode code, const std::string& text) : std::runtime_error(text), code_(code) {}

@@ -1,4 +1,4 @@
-// JSON whose members keep their order. Files that look inside include <nlohmann/json.hpp>.
+// JSON whose members keep their order. Files that access members include <nlohmann/json.hpp>.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -30,7 +30,7 @@ std::string path_of_plugin(const std::string& installed) {
   return installed;
 }
 
-// The beginning of PJRT_Api, which all versions have.
+// The first fields of PJRT_Api, which are the same in all versions.
 struct ApiHead {
   size_t struct_size;
   void* extension;

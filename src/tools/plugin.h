@@ -1,4 +1,4 @@
-// The PJRT plugin that the engine pjrt would use here, looked at without the engine.
+// The PJRT plugin that the engine pjrt would use here; found without that engine.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 namespace farcall::tools {
 
 struct PjrtPlugin {
-  std::string path;     // empty: there is none
-  std::string version;  // of its interface, "0.117"
-  std::string problem;  // why it cannot be used; empty for nothing
+  std::string path;     // empty: none was found
+  std::string version;  // of the interface, such as "0.117"
+  std::string problem;  // why it cannot be used; empty if it can
   std::string to_string() const;
 };
 
-// The one that an environment variable names, or else `installed`, which a Python package has. It
-// is loaded in a process of its own.
+// The plugin that an environment variable names, else `installed`, which a Python package provides.
+// It is loaded in a separate process.
 PjrtPlugin find_pjrt_plugin(const std::string& installed);
 
 }  // namespace farcall::tools

@@ -1,4 +1,4 @@
-// What the command writes to a terminal: colours where they are wanted, and a line of progress.
+// Output to a terminal: colours if supported, and a progress line.
 #pragma once
 
 #include <cstdio>
@@ -9,11 +9,11 @@ namespace farcall::tools {
 
 enum class Style { kBold, kRed, kGreen, kYellow, kDim };
 
-// The text in this style if standard output is a terminal and NO_COLOR is not set, else as it is.
+// The text in this style if standard output is a terminal and NO_COLOR is not set, else unchanged.
 std::string styled(Style style, std::string_view text);
 
-// One line on standard error that is written over again and again; nothing unless that is a
-// terminal. Cleared when it goes.
+// A line on standard error that is overwritten repeatedly. Prints nothing unless that is a
+// terminal. The destructor clears the line.
 class Progress {
  public:
   explicit Progress(bool is_wanted = true);
@@ -21,7 +21,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` steps; `count` things so far, whose rate is shown.
+  // Shows that `done` of `total` steps are done, and how many `things` there are so far, with their
+  // rate.
   void show(std::string_view what, double done, double total, size_t count,
             std::string_view things);
   void clear();

@@ -1,4 +1,4 @@
-# Writes template_files.cpp: the files of the project that `farcall new` makes, as texts.
+# Writes template_files.cpp: the files of the project that `farcall new` creates, as strings.
 set(_folder ${CMAKE_CURRENT_LIST_DIR})
 file(GLOB_RECURSE _files CONFIGURE_DEPENDS RELATIVE ${_folder} ${_folder}/*)
 list(REMOVE_ITEM _files embed.cmake)

@@ -1,4 +1,4 @@
-// Arena: where the intermediate values of a plan lie in one block of memory.
+// Arena: assigns the intermediate values of a plan to offsets in one block of memory.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace farcall::native {
 
-// Hands out offsets at compile time; freed ranges are used again. Best fit among free ranges, which
-// keeps the block close to the largest sum of what lives at once.
+// Allocates offsets at compile time; freed ranges are reused. Takes the best fit among free ranges,
+// which keeps the block close to the largest total size of values that live at the same time.
 class Arena {
  public:
-  // An offset that is a multiple of kAlignment.
+  // Returns an offset that is a multiple of kAlignment.
   size_t allocate(size_t nbytes) {
     const size_t size = rounded(nbytes);
     auto best = free_.end();
@@ -43,7 +43,7 @@ class Arena {
     }
   }
 
-  // Bytes of the whole block.
+  // Size of the whole block in bytes.
   size_t size() const { return size_; }
 
  private:
@@ -52,7 +52,7 @@ class Arena {
   }
 
   size_t grow(size_t size) {
-    // A free range at the end is extended rather than left behind.
+    // A free range at the end is extended and used.
     size_t offset = size_;
     if (!free_.empty()) {
       const auto last = std::prev(free_.end());
@@ -65,7 +65,7 @@ class Arena {
     return offset;
   }
 
-  std::map<size_t, size_t> free_;  // offset to size, never adjacent
+  std::map<size_t, size_t> free_;  // offset to size; no two are adjacent
   size_t size_ = 0;
 };
 

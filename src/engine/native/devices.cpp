@@ -25,7 +25,7 @@ class HostDevice final : public OwnDevice {
   Storage from_host(ShapeDtype, const Storage& host) const override { return host; }
 };
 
-// Of another process.
+// A device of another process.
 class RemoteDevice final : public Device {
  public:
   using Device::Device;
@@ -49,7 +49,7 @@ Storage copy_of(const Storage& from) {
 
 }  // namespace
 
-// Nobody else holds `bytes`, so that whoever holds the buffer alone may write them.
+// The buffer is the only holder of `bytes`, so the sole owner of the buffer may write them.
 class LocalBuffer final : public DeviceBuffer {
  public:
   LocalBuffer(const LocalDevice& device, Storage bytes)

@@ -1,5 +1,5 @@
-// The devices of the native engine: the host's memory, and others in this process, each with memory
-// of its own.
+// The devices of the native engine: the host, and further devices in this process, each with its
+// own memory.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace farcall::native {
 
-// A device that runs programs here.
+// A device of this process: it runs programs here.
 class OwnDevice : public Device {
  public:
   using Device::Device;
   using Device::renumber;
 };
 
-// Memory that the kernels reach, but that belongs to one device and is counted there.
+// Memory that kernels can access, but that belongs to one device and is counted as that device's.
 class LocalDevice final : public OwnDevice {
  public:
   LocalDevice(const Engine& engine, int id);
@@ -30,7 +30,8 @@ class LocalDevice final : public OwnDevice {
   Storage from_host(ShapeDtype type, const Storage& host) const override;
   std::optional<DeviceMemory> memory() const override;
 
-  // What a run has made, as memory of this device, and the bytes of such memory.
+  // own() makes the result of a run memory of this device; bytes_of() returns the bytes of such
+  // memory.
   Storage own(Storage made) const;
   static const Storage& bytes_of(const Storage& own);
 
@@ -44,11 +45,11 @@ class LocalDevice final : public OwnDevice {
 class Devices {
  public:
   explicit Devices(const Engine& engine);
-  // As many as num_cpu_devices() says; more than before where that has grown. Then those of other
-  // processes.
+  // The num_cpu_devices() devices of this process (more if that number has grown since the last
+  // call), then those of other processes.
   std::span<const Device* const> all() const;
   const Device& host() const { return *devices_[0]; }
-  // Numbers the devices of all processes, in their order, and makes those of the others known.
+  // Numbers the devices of all processes in order, and adds those of the other processes.
   void share(Processes& processes) const;
 
  private:

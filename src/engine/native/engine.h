@@ -1,11 +1,12 @@
-// The native engine: runs programs on the host, on the calling thread; large products on more.
+// The native engine: runs programs on the host, on the calling thread; large operations use more
+// threads.
 #pragma once
 
 #include <farcall/program/engine.h>
 
 namespace farcall::native {
 
-// Whose handlers its programs call.
+// The platform whose handlers its programs call.
 inline constexpr const char* kPlatform = "cpu";
 
 const Engine& engine();

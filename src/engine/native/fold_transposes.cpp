@@ -60,13 +60,13 @@ class Folder {
   }
 
  private:
-  // Of what a foreign call reads, neither the value nor its readers may change.
+  // A value that a foreign call reads must not be replaced or get new readers (values_of_calls).
   const Equation* definition(Atom atom) const {
     return atom.is_variable() && !of_calls_[atom.index] ? made_by_[atom.index] : nullptr;
   }
   bool may_be_read(Atom atom) const { return atom.is_variable() && !of_calls_[atom.index]; }
 
-  // Makes a product read what its operand is the transpose of.
+  // If the operand is a transpose, makes the product read the transpose's operand instead.
   bool fold(Equation& product, size_t side) const {
     const Equation* made = definition(product.inputs[side]);
     if (!made || !is_transpose(*made) || !may_be_read(made->inputs[0])) return false;
@@ -74,7 +74,7 @@ class Folder {
     const Dimensions& permutation = permutation_of(*made);
     Dimensions& contracting = side == 0 ? params.lhs_contracting : params.rhs_contracting;
     Dimensions& batch = side == 0 ? params.lhs_batch : params.rhs_batch;
-    // The other dimensions are the result's, in the order in which the operand has them.
+    // The remaining dimensions appear in the result: they must keep the operand's order.
     const auto is_named = [&](int64_t dimension) {
       return std::ranges::find(contracting, dimension) != contracting.end() ||
              std::ranges::find(batch, dimension) != batch.end();
@@ -93,8 +93,8 @@ class Folder {
     return true;
   }
 
-  // Makes of a transpose that exchanges the sides of a product, which nobody else reads, the
-  // product of the sides exchanged.
+  // Turns a transpose that exchanges the sides of a product into the product with its sides
+  // exchanged, if nothing else reads that product.
   void swap_sides(Equation& transpose) const {
     const Equation* made = definition(transpose.inputs[0]);
     if (!made || !is_product(*made) || num_readers_[transpose.inputs[0].index] != 1 ||

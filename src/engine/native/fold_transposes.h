@@ -1,13 +1,14 @@
-// A pass of this engine: products read transposed matrices where they lie.
+// A pass of the native engine: products read transposed matrices in place.
 #pragma once
 
 #include <farcall/program/program.h>
 
 namespace farcall::native {
 
-// A dot_general of a transposed array becomes one of the array itself, along other dimensions. So
-// does a transposed product whose two sides change places. The products of vectors may be summed in
-// another order then. The transposes stay, for others to read or to be removed as dead.
+// Replaces a dot_general of a transposed array by one of the array itself along other dimensions,
+// and a transposed product by the product with its sides exchanged. This may change the order in
+// which products of vectors are summed. The transposes stay: others may read them, or dead-code
+// elimination removes them.
 ProgramPtr fold_transposes(ProgramPtr program);
 
 }  // namespace farcall::native

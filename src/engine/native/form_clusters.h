@@ -1,4 +1,4 @@
-// The engine's last pass.
+// The last pass of the native engine.
 #pragma once
 
 #include <farcall/passes/passes.h>
@@ -6,14 +6,14 @@
 
 namespace farcall::native {
 
-// Elementwise equations that read each other's results, with the broadcasts and the reductions of
-// rows between them, become one `cluster` equation each, in loops and branches too. Every equation
-// is in one cluster at most, so that nothing is computed twice, and the results are the same, bit
-// by bit. Nothing moves past a foreign call, a loop, a branch or an update in place.
+// Combines elementwise equations that read each other's results, with the broadcasts and row
+// reductions between them, into `cluster` equations, in loops and branches too. Every equation is
+// in at most one cluster, so nothing is computed twice, and the results are the same bit by bit.
+// Nothing moves past a foreign call, a loop, a branch or an update in place.
 ProgramPtr form_clusters(ProgramPtr program);
 
-// The clusters that it makes of this program and of those inside loops and branches, and why
-// neighbours are not in one.
+// The clusters that form_clusters makes of this program and of those inside loops and branches, and
+// why neighbouring equations are not in one cluster.
 Fusion explain_clusters(const Program& program);
 
 }  // namespace farcall::native

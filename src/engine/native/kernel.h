@@ -14,9 +14,9 @@
 
 namespace farcall::native {
 
-// `operands` are the data pointers of the inputs, then of the outputs, each dense and row-major and
-// at least as aligned as its element; `scratch` is kAlignment-aligned and has the bytes that the
-// kernel asked for. The data of a tensor of size zero may be null.
+// `operands` are the data pointers of the inputs, then of the outputs. Each array is dense,
+// row-major and at least as aligned as its element; the data of an array of size zero may be null.
+// `scratch` is kAlignment-aligned and has the size that the kernel asked for.
 struct KernelCall {
   void* const* operands;
   void* scratch;
@@ -25,23 +25,23 @@ struct KernelCall {
 
 struct Kernel {
   void (*run)(const KernelCall& call) = nullptr;
-  std::shared_ptr<const void> data;  // what `run` needs besides pointers, worked out once
+  std::shared_ptr<const void> data;  // what `run` needs besides pointers, computed once
   size_t scratch_bytes = 0;
-  // An output may share the memory of an input of the same byte size: element i is read before
-  // element i is written, and nothing is read after.
+  // An output may share the memory of an input of the same byte size: the kernel reads element i of
+  // the input before it writes element i of the output, and never afterwards.
   bool can_run_in_place = false;
-  // (input, output): the pairs of which this is true, where it is not of all.
+  // The (input, output) pairs that may share memory, if not all may.
   std::vector<std::pair<uint32_t, uint32_t>> in_place{};
 };
 
-// Makes the kernel for one primitive on operands of these types, which satisfy its type rule.
-// Returns one without `run` when the dtype has no kernel.
+// Makes the kernel of one primitive for operands of these types, which satisfy its type rule.
+// Returns a kernel without `run` if the dtype has none.
 using KernelFactory = Kernel (*)(std::span<const ShapeDtype> inputs,
                                  std::span<const ShapeDtype> outputs, const Params* params);
 
 struct KernelRow;
 
-// Makes the kernels of one primitive; null when the native engine has none.
+// Makes the kernels of one primitive; null if the native engine has none.
 class FoundKernel {
  public:
   explicit FoundKernel(const KernelRow* row) : row_(row) {}
@@ -56,8 +56,8 @@ class FoundKernel {
 
 FoundKernel find_kernel(std::string_view primitive);
 
-// Whether the kernel of this primitive changes a copy of its first input, and needs no copy where
-// its one output is given that input's memory, and no other input's.
+// Whether the kernel of this primitive updates a copy of its first input. It needs no copy if its
+// one output is given that input's memory, and no other input's.
 bool updates_first_input(std::string_view primitive);
 
 }  // namespace farcall::native

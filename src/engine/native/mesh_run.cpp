@@ -26,8 +26,8 @@ namespace {
 
 // ---- threads ----
 
-// Threads that wait for work, each of which may block: what runs together has to wait for each
-// other. They live until the process ends.
+// Threads that wait for tasks. Each task has its own thread, because it may block: the places of a
+// run wait for each other. The threads live until the process ends.
 class DeviceThreads {
  public:
   static DeviceThreads& instance() {
@@ -63,7 +63,7 @@ class DeviceThreads {
     std::function<void()> task;
   };
 
-  // A child of fork() has none of the threads.
+  // A child of fork() has none of the threads, so it starts with no idle workers.
   DeviceThreads() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] {
@@ -107,7 +107,7 @@ class MeshRun {
   const std::atomic<bool>& is_stopped() const { return is_stopped_; }
 
   struct Collective {
-    const void* id;  // one for each equation
+    const void* id;  // unique to the equation
     std::string_view name;
     uint64_t axes;
     bool is_parting;
@@ -145,7 +145,7 @@ class MeshRun {
     return group.brought;
   }
 
-  // A place has ended.
+  // Records that a place has ended, and its error.
   void end(size_t number, std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     --left_;
@@ -161,7 +161,7 @@ class MeshRun {
     changed_.notify_all();
   }
 
-  // On the calling thread: until all places have ended.
+  // Called on the calling thread: waits until all places have ended.
   void wait_for_all() {
     std::unique_lock lock(mutex_);
     try {
@@ -183,7 +183,7 @@ class MeshRun {
     std::vector<const void*> brought;
   };
 
-  // The calling thread looks for interrupts meanwhile.
+  // While it waits, the calling thread checks for interrupts.
   template <class Done>
   void wait(std::unique_lock<std::mutex>& lock, bool is_caller, const Done& done) {
     if (!is_caller) return changed_.wait(lock, done);
@@ -198,7 +198,7 @@ class MeshRun {
     if (is_stopped_) throw StoppedError();
   }
 
-  // Raises where every place that has not ended waits.
+  // Raises if every place that has not ended is waiting: none can proceed.
   void check_progress(std::string_view name) {
     if (num_waiting_ < left_) return;
     stop(
@@ -226,7 +226,7 @@ class MeshRun {
   }
 
   void fail(size_t number, std::exception_ptr failure) {
-    // The errors of places that were stopped count only where there is no other.
+    // Errors of places that were stopped count only if there is no other error.
     if (is_stop(failure)) number += 2 * places_.count;
     if (!failure_ || number < failed_place_) {
       failure_ = std::move(failure);
@@ -248,11 +248,11 @@ class MeshRun {
   size_t failed_place_ = 0;
 };
 
-// Where this thread stands.
+// The run and the place that this thread executes.
 struct MeshPlace {
   MeshRun* run = nullptr;
   size_t number = 0;
-  std::vector<Storage> received = {};  // from other processes, until it parts
+  std::vector<Storage> received = {};  // from other processes, until part()
 };
 thread_local MeshPlace here;
 thread_local std::span<const MeshAxis> planned_axes;
@@ -280,7 +280,7 @@ void run_on_mesh(const Places& places, const std::function<void(size_t)>& work) 
     try {
       const size_t number = places.own[i];
       DeviceThreads::instance().start([run, part, &work, number] { part(run, work, number); });
-    } catch (...) {  // no thread for this place and those after it
+    } catch (...) {  // no thread for this place and the following ones
       for (; i < places.own.size(); ++i) run->end(places.own[i], std::current_exception());
       break;
     }
@@ -349,12 +349,13 @@ std::vector<const void*> Groups::meet(const void* mine, size_t nbytes, const Nee
   return brought;
 }
 
-// From and to the places of other processes.
+// Exchanges data with the places of other processes.
 void Groups::fetch(std::span<const void*> brought, const void* mine, size_t nbytes,
                    const Needs& needs) const {
   const Places& places = here.run->places();
   const std::vector<size_t>& members = members_[here.number];
-  // Places that run another collective do not take what this one sends: time is up for them.
+  // The tag holds the collective: a place that runs another one never receives this data, and times
+  // out.
   const size_t kind = 1 + std::hash<std::string>()(name_ + std::to_string(axes_)) % 255;
   const auto tag = [&](size_t from, size_t to) {
     return static_cast<int>(kind << 16 | from << 8 | to);

@@ -1,4 +1,4 @@
-// Runs on a grid of devices: one thread for each place, which meet in collectives.
+// Runs on a grid of devices: one thread per place; the threads meet in collectives.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace farcall::native {
 
-// The places of a grid, row-major, and to which process each belongs.
+// The places of a grid, row-major, and the process of each.
 struct Places {
   size_t count = 1;
-  std::vector<int> processes;  // by place; empty where all are this one's
-  std::vector<size_t> own;     // those of this process
+  std::vector<int> processes;  // by place; empty if all belong to this process
+  std::vector<size_t> own;     // the places of this process
   bool is_own(size_t place) const { return processes.empty() || processes[place] == process; }
-  int process = 0;  // this one
+  int process = 0;  // this process
 };
 
-// Calls work(number) for each place of this process, at the same time: for the first on the
-// calling thread, for each other one on a thread of its own. The first error, by the number of the
-// place, is raised here when all have ended: where one place fails or the calling thread is
-// interrupted, the others stop at their next collective, loop or long kernel.
+// Calls work(number) for each place of this process concurrently: for the first place on the
+// calling thread, for each other one on its own thread. When all have ended, raises the error of
+// the place with the lowest number, if any. If a place fails or the calling thread is interrupted,
+// the others stop at their next collective, loop or long kernel.
 void run_on_mesh(const Places& places, const std::function<void(size_t number)>& work);
 
-// The axes of the grid that the program which is compiled on this thread will run on.
+// Sets the axes of the grid on which the program that this thread compiles will run.
 class PlannedAxes {
  public:
   explicit PlannedAxes(std::span<const MeshAxis> axes);
@@ -39,24 +39,25 @@ class PlannedAxes {
   std::span<const MeshAxis> previous_;
 };
 
-// The places of the planned grid that differ in some axes only, for each place.
+// For each place, its group: the places of the planned grid that differ from it in the given axes
+// only.
 class Groups {
  public:
-  // Raises INVALID_ARGUMENT for an axis that is not planned. `name` is the collective's.
+  // Raises TypeError for an axis that is not planned. `name` is the collective's.
   Groups(std::string_view name, std::span<const std::string> axes);
 
   size_t size() const { return size_; }
-  // Of this thread's place in its group; the first axis counts slowest.
+  // The position of this thread's place in its group; the first axis varies slowest.
   size_t position() const;
-  // Whether a place needs what another one of its group brings, by their positions.
+  // Whether place `to` needs the data of place `from`; both are positions in the group.
   using Needs = std::function<bool(size_t from, size_t to)>;
-  // Waits until all places of the group have called this for the same collective; returns what
-  // each brought, by position: `nbytes` bytes, or where `needs` says that this place does not need
-  // them, perhaps null. What places of other processes bring is sent. Raises StoppedError when the
-  // run is stopped, FAILED_PRECONDITION when places wait for each other in vain, and as
-  // Processes::exchange does.
+  // Waits until all places of the group have called this for the same collective. Returns the data
+  // of each place, by position: `nbytes` bytes, possibly null if `needs` says that this place does
+  // not need them. Data is exchanged with places of other processes. Raises StoppedError if the run
+  // is stopped, FAILED_PRECONDITION if places wait for each other in vain, and the errors of
+  // Processes::exchange.
   std::vector<const void*> meet(const void* mine, size_t nbytes, const Needs& needs = {}) const;
-  // Waits until all places have called this: what they brought is no longer read.
+  // Waits until all places of the group have called this: their data is no longer read after that.
   void part() const;
 
  private:
@@ -65,7 +66,7 @@ class Groups {
 
   std::string name_;
   size_t size_ = 1;
-  uint64_t axes_ = 0;                         // a bit for each
+  uint64_t axes_ = 0;                         // a bit for each axis
   std::vector<size_t> position_;              // by place
   std::vector<std::vector<size_t>> members_;  // by place: the group's places, by position
 };

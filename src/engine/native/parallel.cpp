@@ -14,7 +14,7 @@
 namespace farcall::native {
 namespace {
 
-// The workers do not exist in a child of fork().
+// A child of fork() has no worker threads.
 std::atomic<bool> is_forked{false};
 [[maybe_unused]] const int kAtFork =
     pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
@@ -45,8 +45,8 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
     return work(data, tiles);
   }
   const std::thread::id caller = std::this_thread::get_id();
-  // oneTBB hands the work over in order. The thread sanitizer, which does not see into it, is told
-  // so by this store, and the loads that meet it.
+  // oneTBB synchronises when it hands over work. The thread sanitizer does not see that: this store
+  // and the matching loads tell it.
   shared.next.store(0, std::memory_order_release);
   const auto take_part = [&](int64_t) {
     const bool is_caller = std::this_thread::get_id() == caller;
@@ -58,9 +58,9 @@ void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Til
       throw;
     }
   };
-  // A part that no worker has begun when the tiles are gone is the caller's, and empty: it never
-  // waits for a worker that has not begun. Isolated, for the caller may have a lock that unrelated
-  // work would wait for.
+  // If no worker has begun a part when the tiles run out, the caller runs it, and it is empty: the
+  // caller never waits for a worker that has not begun. The isolation keeps unrelated tasks off the
+  // calling thread, which may hold a lock that they wait for.
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(int64_t{0}, num_threads, take_part, tbb::simple_partitioner()); });
   static_cast<void>(shared.next.load(std::memory_order_acquire));

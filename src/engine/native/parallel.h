@@ -1,6 +1,6 @@
-// Work on several threads: tiles that write to separate places, taken one by one by the calling
-// thread and by workers of oneTBB. Which thread works on a tile, and how many there are, must not
-// change any bit of the result.
+// Work on several threads: tiles that write to separate memory, taken one by one by the calling
+// thread and by workers of oneTBB. Neither the number of threads nor the assignment of tiles may
+// change a bit of the result.
 #pragma once
 
 #include <atomic>
@@ -8,19 +8,19 @@
 
 namespace farcall::native {
 
-// The numbers of the tiles, as one of the threads gets them.
+// Hands out tile numbers to one of the threads.
 class Tiles {
  public:
-  // False when no more are to be worked on.
+  // Returns false if there are no more tiles to work on.
   bool next(int64_t& tile) {
     if (!go_on()) return false;
     tile = shared_.next.fetch_add(1, std::memory_order_acq_rel);
     return tile < count_;
   }
 
-  // To be called within tiles too, where one may take more than a few milliseconds: `cost` is about
-  // the number of operations since the last call. False when the program is to stop: the result
-  // does not matter any more. On the calling thread that raises instead what the front end raises.
+  // Call this within tiles that may take more than a few milliseconds; `cost` is about the number
+  // of operations since the last call. Returns false if the program is to stop: the result does not
+  // matter then. On the calling thread, raises instead what the front end raises.
   bool go_on(int64_t cost) {
     cost_ += cost;
     return go_on();
@@ -30,8 +30,8 @@ class Tiles {
   friend void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),
                         const void* data);
 
-  // All that the threads share besides the tiles' data. What one thread wrote before it took a tile
-  // is seen by the thread that takes a later one, and all of it by the caller in the end.
+  // State that the threads share besides the tiles' data. A thread that takes a tile sees what
+  // other threads wrote before they took earlier tiles; at the end the caller sees all of it.
   struct Shared {
     std::atomic<int64_t> next{0};
     std::atomic<bool> is_stopped{false};
@@ -54,22 +54,22 @@ class Tiles {
   bool is_caller_;
 };
 
-// What one thread has to do at the least to be worth its waking, in operations.
+// The least number of operations for which waking another thread pays.
 inline constexpr int64_t kThreadCost = int64_t{1} << 22;
 
-// How many threads share work of this cost, the calling one among them.
+// The number of threads, including the calling one, that share work of this cost.
 int64_t num_threads_for(int64_t cost);
 
-// What an elementwise operation on one element costs at the most, but for a few functions.
+// The cost of an elementwise operation per element: an upper bound, except for a few functions.
 inline constexpr int64_t kStepCost = 16;
-// The elements whose operations are worth a thread.
+// The number of elements for which another thread pays.
 inline constexpr int64_t kThreadElements = int64_t{1} << 15;
 inline int64_t num_threads_for_elements(int64_t elements) {
   return num_threads_for(elements * (kThreadCost / kThreadElements));
 }
 
 // Calls work(data, tiles) on the calling thread and on up to num_threads - 1 others. Raises what
-// any of them raises; none works any more when it returns.
+// any of them raises. All have finished when it returns.
 void run_tiles(int64_t count, int64_t num_threads, void (*work)(const void*, Tiles&),
                const void* data);
 

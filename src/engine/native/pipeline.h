@@ -7,15 +7,15 @@
 namespace farcall::native {
 
 struct Passed {
-  ProgramPtr unfused;  // as it is before the last pass, which forms clusters
+  ProgramPtr unfused;  // before the last pass, which forms clusters
   ProgramPtr program;
 };
 
-// With the programs in loops and branches treated too. Raises what choose_platform raises.
+// Also transforms the programs in loops and branches. Raises what choose_platform raises.
 Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate);
 
-// Whether clusters are formed: unless the environment has FARCALL_FUSION=0, for tests and for
-// finding errors.
+// Whether clusters are formed: true unless the environment variable FARCALL_FUSION is 0, for tests
+// and debugging.
 bool is_fusion_on();
 
 }  // namespace farcall::native

@@ -1,4 +1,4 @@
-// Plan: a program made ready to run. What is in it never changes; what a run writes is in a State.
+// Plan: a program ready to run. A plan never changes; what a run writes is in a State.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ namespace farcall::native {
 struct Place {
   enum class Kind : uint8_t { kNone, kInput, kOutput, kConstant, kArena };
   Kind kind = Kind::kNone;
-  // Number of the input, output or constant; offset in the arena.
+  // The number of the input, output or constant, or the offset in the arena.
   size_t index = 0;
 };
 
 struct Instruction {
   enum class Kind : uint8_t { kKernel, kForeignCall, kScan, kWhile, kCond };
   Kind kind;
-  bool is_copy = false;        // one that the equation needs
+  bool is_copy = false;        // a copy that the equation needs
   uint32_t first_operand = 0;  // its pointers in State::operands; not for kForeignCall
   uint32_t call = 0;           // kForeignCall: its number
-  uint32_t equation = 0;       // that it is made of; one past the last: of the results
+  uint32_t equation = 0;       // its equation; one past the last: the program's results
   void (*run)(const KernelCall&) = nullptr;
-  const void* data = nullptr;  // of a kernel; ScanRegion, WhileRegion, CondRegion
+  const void* data = nullptr;  // the kernel's data, or a ScanRegion, WhileRegion or CondRegion
 };
 
-// One pointer that a state holds: of an instruction's operand, or of a foreign call's buffer.
+// A pointer that a state holds: to an instruction's operand, or to a foreign call's buffer.
 struct PointerUse {
   static constexpr uint32_t kNoCall = UINT32_MAX;
   uint32_t call = kNoCall;  // kNoCall: an operand in State::operands
-  uint32_t index = 0;       // operand; argument, or result where is_result
+  uint32_t index = 0;       // of the operand; of the argument, or of the result if is_result
   bool is_result = false;
   bool needs_alignment = false;  // foreign code may read it
   Place place;
@@ -53,20 +53,20 @@ struct PlannedWorkspace {
 
 struct PlannedOutput {
   size_t nbytes = 0;
-  // kOutput: memory of its own, made for each run, `index` the first output that shows it. kInput,
+  // kOutput: memory allocated for each run; `index` is the first output that uses it. kInput,
   // kConstant: that memory, shared or copied.
   Place place;
 };
 
-// Copies that foreign calls needed, and what they were for.
+// Copies that foreign calls need, by reason.
 struct PlanStatistics {
-  int64_t alias_copies = 0;   // an aliased operand that somebody else still reads
-  int64_t layout_copies = 0;  // an operand or result in another layout than row-major
+  int64_t alias_copies = 0;   // an aliased operand that is still read afterwards
+  int64_t layout_copies = 0;  // an operand or result whose layout is not row-major
 };
 
 struct PlannedCall {
   ForeignCallReport report;
-  const ForeignCall* call;  // of the same plan or a child
+  const ForeignCall* call;  // in the same plan or a child
 };
 
 struct Region;
@@ -77,7 +77,7 @@ struct Plan {
 
   ProgramPtr program;
   std::vector<Instruction> instructions;
-  std::vector<Kernel> kernels;  // keep the instructions' data alive
+  std::vector<Kernel> kernels;  // they own the instructions' data
   std::vector<std::unique_ptr<const ForeignCall>> calls;
   std::vector<std::unique_ptr<const Region>> regions;     // loops and branches
   std::vector<std::unique_ptr<const Plan>> children;      // the programs inside regions
@@ -86,17 +86,17 @@ struct Plan {
   std::vector<PlannedOutput> outputs;
   size_t num_operands = 0;
   std::vector<PointerUse> pointers;      // all
-  std::vector<PointerUse> run_pointers;  // those that change from run to run
+  std::vector<PointerUse> run_pointers;  // those that change with each run
   std::vector<PlannedWorkspace> workspaces;
   std::vector<bool> overwrites;  // by input: its memory is written
   size_t arena_bytes = 0;
-  size_t scratch_bytes = 0;  // after the arena
-  // Here or in children: calls of code that does not take the front's lock by itself.
+  size_t scratch_bytes = 0;  // in the same block, after the arena
+  // Whether the plan or its children call code that does not acquire the front end's lock itself.
   bool has_foreign_code = false;
   bool has_execution_stages = false;
-  int64_t cost = 0;  // of one run: the operations, or the bytes where these are more
+  int64_t cost = 0;  // of one run: the operations, or the bytes if there are more
   PlanStatistics statistics;
-  std::vector<PlannedCall> reports;  // of calls here and in children, in program order
+  std::vector<PlannedCall> reports;  // of calls in the plan and its children, in program order
   Shardings input_shardings, output_shardings;
 };
 
@@ -104,15 +104,15 @@ struct Plan {
 using InPlace = std::vector<std::pair<size_t, size_t>>;
 
 struct PlanOptions {
-  // The program is the body of a region: every output is written to memory that the region gives.
+  // The program is the body of a region: each output is written to memory that the region provides.
   bool is_nested = false;
   // Inputs that the plan may overwrite.
   std::vector<bool> donated_inputs = {};
-  // Of equal types: where nothing is lost, the output lies in the input's memory.
+  // Pairs of equal types: the output uses the input's memory, unless the input is still needed.
   InPlace in_place = {};
 };
 
-// Raises what compiling a program raises; see Engine::compile.
+// Raises the same errors as Engine::compile.
 std::unique_ptr<const Plan> make_plan(ProgramPtr program, PlanOptions options = {});
 
 }  // namespace farcall::native

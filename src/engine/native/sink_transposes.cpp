@@ -46,7 +46,7 @@ class Sinker {
     return std::ranges::any_of(
         values_, [&](const Value& value) { return value.is_moved && group_of(value).saved > 0; });
   }
-  // Changes a copy of the program, or the program itself.
+  // Rewrites `changed`, which is the program or a copy of it.
   void run(Program& changed) {
     const std::vector<Equation> equations = std::exchange(changed.equations, {});
     for (const Equation& equation : equations) {
@@ -59,18 +59,18 @@ class Sinker {
   }
 
  private:
-  // Of a transpose that may be looked through, or of an operation on such values.
+  // A transpose that may be skipped, or an operation on such values.
   struct Value {
     const Permutation* permutation = nullptr;
-    bool is_moved = false;    // an operation's
-    bool has_others = false;  // readers that need it as it is
+    bool is_moved = false;    // true for an operation
+    bool has_others = false;  // readers that need the transposed value
     bool is_counted = false;
-    size_t group = 0;      // operations that depend on one another, and what they read
-    uint32_t instead = 0;  // before it is transposed
+    size_t group = 0;      // dependent operations, and the transposes that they read
+    uint32_t instead = 0;  // the variable before it is transposed
   };
   struct Group {
     size_t parent;
-    int64_t saved = 0;  // transposes
+    int64_t saved = 0;  // transposes that moving the group saves
   };
 
   bool may_change(uint32_t variable) const { return !of_calls_[variable]; }
@@ -91,7 +91,7 @@ class Sinker {
     groups_.push_back({groups_.size()});
   }
 
-  // The one permutation of all operands but scalars.
+  // The permutation that all operands except scalars have in common; null if there is none.
   const Permutation* common_permutation(const Equation& equation) const {
     const ShapeDtype type = program_.variable_types[equation.outputs[0]];
     const Permutation* found = nullptr;
@@ -125,7 +125,8 @@ class Sinker {
     return equation.outputs.size() == 1 && values_[equation.outputs[0]].is_moved;
   }
 
-  // What every reader of a value saves or costs. A product reads transposed arrays as they lie.
+  // Counts the transposes that each reader of a value saves or costs. A product reads transposed
+  // arrays in place, so it costs none.
   void count_savings() {
     const auto see_other = [&](uint32_t variable) { values_[variable].has_others = true; };
     for (const Equation& equation : program_.equations) {

@@ -19,17 +19,17 @@ void* address(const Plan& plan, const State& state, Place place) {
   }
 }
 
-// Each thread begins its search at a slot of its own.
+// Each thread starts its search at a different slot.
 size_t first_slot() {
   static std::atomic<size_t> threads{0};
-  thread_local size_t mine = 0;  // counted from 1; a first value that is computed costs a test more
+  thread_local size_t mine = 0;  // from 1: a computed initial value would need another test
   if (mine == 0) [[unlikely]]
     mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   return mine;
 }
 
-// Run ids are made of a state's number and a count, so that no two executions share one and none
-// needs a counter that all threads write.
+// A run id is a state's number and a count of its runs. Ids are unique, and no counter is written
+// by all threads.
 int64_t next_run_id_base() {
   constexpr int kBitsForRuns = 40;
   static std::atomic<int64_t> states{0};
@@ -83,7 +83,7 @@ void State::lease() {
   for (const auto& child : children) child->lease_arenas();
   if (!is_leased()) return;
   memory = Storage::allocate(plan.arena_bytes + plan.scratch_bytes);
-  // Often it is the block of the last run.
+  // Usually this is the block of the last run.
   if (memory.data() == leased_) return;
   set_pointers(/*in_arena=*/true);
   leased_ = memory.data();
@@ -185,7 +185,7 @@ void State::run_profiled(void* scratch) {
   int64_t begin = detail::ProfiledRun::now();
   for (size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction& instruction = plan.instructions[i];
-    // Of each loop the first steps.
+    // Shows the first steps of each loop.
     for (const auto& child : children) child->profiled_->num_shown = is_shown ? 0 : kShownSteps;
     const int64_t inside_before = profile.inside;
     const int64_t steps = run(instruction, scratch);

@@ -1,5 +1,5 @@
-// State: what one run of a plan writes. Kept from run to run, so that a run allocates nothing but
-// its results; a running call has a state to itself.
+// State: what one run of a plan writes. It is kept between runs, so that a run allocates only its
+// results. Concurrent runs use different states.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ namespace farcall::native {
 
 struct State final : MemoryKeeper {
   explicit State(const Plan& plan);
-  // Of a region's plan, whose calls see the options of the whole execution.
+  // The state of a region's plan; its calls see the options of the whole execution.
   State(const Plan& plan, const ExecutionOptions& options);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // A large arena is leased from the pool of memory for each run, so that an executable holds none
+  // A large arena is leased from the memory pool for each run, so that an executable holds none
   // between runs. Leasing sets the pointers into it.
   void lease_arenas() {
     if (has_leases_) [[unlikely]]
@@ -34,12 +34,12 @@ struct State final : MemoryKeeper {
       end_lease();
   }
 
-  // Runs the instructions; the pointers are set.
+  // Runs the instructions. The pointers must be set.
   void run();
 
-  // From now on runs tell this profile what they do, those of children too.
+  // From now on, runs of this state and its children report to this profile.
   void begin_profile(detail::ProfiledRun& run);
-  // Gives it the totals.
+  // Adds the totals to the profile.
   void end_profile();
 
   // What keep() keeps besides this state's own memory: the arrays of the run that begins.
@@ -48,10 +48,10 @@ struct State final : MemoryKeeper {
     outputs_of_run_ = outputs;
   }
   std::shared_ptr<const void> keep() override;
-  // The memory belongs to somebody else from now on: the state cannot run again.
+  // If true, others hold the memory: the state cannot run again.
   bool is_kept() const { return kept_ != nullptr; }
 
-  // Where a nested plan finds an input, or puts an output.
+  // Sets where a nested plan reads an input, or writes an output.
   void set_input(size_t index, void* data) { set(input_slots[index], data); }
   void set_output(size_t index, void* data) { set(output_slots[index], data); }
 
@@ -62,62 +62,62 @@ struct State final : MemoryKeeper {
   }
 
   const Plan& plan;
-  Storage memory;                       // arena, then scratch; where leased, only in a run
+  Storage memory;                       // arena, then scratch; if leased, only during a run
   std::vector<void*> operands;          // of all kernels and regions
   std::vector<Storage> private_inputs;  // copies that last for one run
   std::vector<Invocation> invocations;  // one for each foreign call
   std::vector<std::unique_ptr<State>> children;
-  ExecutionOptions options;  // what invocations see unless the caller gives others
+  ExecutionOptions options;  // what invocations see unless the caller passes others
   int64_t run_id_base = 0;
   int64_t num_runs = 0;
-  // Of a nested plan: the pointers to be set, by input and by output.
+  // For a nested plan: the pointers to set, by input and by output.
   std::vector<std::vector<void**>> input_slots, output_slots;
 
  private:
   static void set(const std::vector<void**>& slots, void* data) {
     for (void** slot : slots) *slot = data;
   }
-  // The number of steps of a loop, -1 for other instructions.
+  // Returns the number of steps of a loop, and -1 for other instructions.
   int64_t run(const Instruction& instruction, void* scratch);
   void run_profiled(void* scratch);
   void build(const ExecutionOptions& seen);
   bool is_leased() const;
   void lease();
   void end_lease();
-  // Writes the pointers to places of these kinds.
+  // Sets the pointers into the arena, or all others.
   void set_pointers(bool in_arena);
   void add_memory(std::vector<Storage>& all) const;
 
-  // How instructions are run: one after the other, with a look for interrupts between them, or
-  // each with its time.
+  // How instructions run: one after the other, with checks for interrupts in between, or each one
+  // timed.
   enum class Mode : uint8_t { kShort, kLong, kProfiled };
   Mode usual_mode() const;
 
   Mode mode_;
-  bool has_leases_ = false;       // here or in children
-  const void* leased_ = nullptr;  // where pointers into a leased arena point
+  bool has_leases_ = false;       // this state or its children
+  const void* leased_ = nullptr;  // the leased arena for which pointers are set
   std::span<const Storage* const> inputs_of_run_;
   std::span<const Storage> outputs_of_run_;
   std::shared_ptr<const std::vector<Storage>> kept_;
   struct Profiled {
     detail::ProfiledRun* run;
     std::vector<detail::ProfiledRun::Total> totals;  // by instruction
-    int64_t num_shown = 0;                           // steps of which each equation was shown
+    int64_t num_shown = 0;                           // steps of which every equation was shown
   };
   std::unique_ptr<Profiled> profiled_;
 };
 
-// The states of an executable. Taking one is a single exchange on a slot that a thread comes back
-// to, giving it back a plain store, for the slot stays reserved meanwhile; no lock, and no line of
-// memory that all threads write.
+// The states of an executable. Taking one is an atomic exchange on a slot that the thread returns
+// to; giving it back is a plain store, because the slot stays reserved. There is no lock, and no
+// cache line that all threads write.
 class StatePool {
   struct Slot;
 
  public:
-  // A state for one execution; gives it back.
+  // A state for one execution; the destructor gives it back.
   class Lease {
    public:
-    // Without a slot the state is of no further use.
+    // Without a slot, the state is destroyed after the execution.
     Lease(State* state, Slot* slot) : state_(state), slot_(slot) {}
     ~Lease() {
       if (!state_->private_inputs.empty()) state_->private_inputs.clear();
@@ -152,7 +152,7 @@ class StatePool {
  private:
   static constexpr size_t kSlots = 16;
   struct alignas(64) Slot {
-    std::atomic<State*> state{nullptr};  // null: none was made yet; busy(): some execution has it
+    std::atomic<State*> state{nullptr};  // null: none was made; busy(): in use
   };
 
   static State* busy() { return reinterpret_cast<State*>(alignof(State)); }

@@ -1,4 +1,4 @@
-// The lowering as engines use it: what has no operation in StableHLO is left to a relay, and large
+// The lowering as engines use it: equations without a StableHLO operation become relays, and large
 // constants become arguments.
 #pragma once
 
@@ -14,45 +14,46 @@
 
 namespace farcall::stablehlo {
 
-// The custom call by which a program asks its engine to run one equation. Its attribute `id` is the
-// relay's number; its first operand is the number of the run, a ui64, which it gives back behind
-// its results if the equation has effects, so that equations with effects keep their order.
+// The custom call by which a program asks its engine to run one equation. The attribute `id` is the
+// relay's number. The first operand is the number of the run, a ui64. If the equation has effects,
+// that number is also the last result, which keeps equations with effects in order.
 inline constexpr const char* kRelayTarget = "farcall.relay";
 
-// Where a relay stands in a program for several devices.
+// Where a relay is in a program for several devices.
 enum class RelayPlace {
-  kOnEachDevice,  // in a shard_map: each device asks for its own part
-  kOnAll,         // elsewhere: all devices ask for the same whole, which is to be computed once
+  kOnEachDevice,  // in a shard_map: each device requests its own part
+  kOnAll,         // elsewhere: all devices request the same value, computed once
 };
 
 struct LowerOptions {
-  // The number of a relay that runs this equation of this program. Left out: there are no relays.
+  // Returns the number of a relay that runs this equation of this program. Empty: no relays.
   std::function<int64_t(const Program& program, const Equation& equation, RelayPlace place)> relay;
-  // The number of a relay that takes the condition of a loop, and gives it back unless the run has
-  // failed: a loop may wait for what a relay that failed would have computed. Left out: none.
+  // Returns the number of a relay that passes on a loop's condition, or false if the run has
+  // failed: the loop may wait for what a failed relay would have computed. Empty: no guards.
   std::function<int64_t(RelayPlace place)> guard;
-  // The program runs on all devices of a mesh (Shardy's dialect); null: on one. shard_map over axes
-  // of this mesh becomes a computation of each device, and all else is cut by the plugin.
+  // If set, the program runs on all devices of this mesh (Shardy's dialect), else on one. A
+  // shard_map over axes of this mesh becomes a computation of each device; the plugin partitions
+  // the rest.
   const MeshLayout* layout = nullptr;
-  // Inputs whose memory may be used for results, of a program on one device; empty: none.
+  // For a program on one device: inputs whose memory results may use. Empty: none.
   std::vector<bool> donated = {};
-  // Whose functions platform_dependent runs inside of shard_map.
+  // The platform whose functions platform_dependent runs inside of shard_map.
   std::string platform = {};
-  // Constants of more bytes become arguments.
+  // Larger constants, in bytes, become arguments.
   size_t max_inline_bytes = SIZE_MAX;
 };
 
 struct Module {
   std::string text;
-  // Arguments behind those of the program: the constants, then the number of the run if needed.
+  // Arguments after those of the program: the constants, then the number of the run if takes_run.
   std::vector<std::pair<ShapeDtype, Storage>> constants;
   bool takes_run = false;
 };
 
-// The program with its calls inlined, what the platform chooses chosen, and no dead code.
+// Inlines calls, resolves choices that depend on the platform, and removes dead code.
 ProgramPtr prepared(ProgramPtr program, std::string_view platform);
 
-// `program` is prepared. Raises UNIMPLEMENTED.
+// `program` must be the result of prepared(). Raises UNIMPLEMENTED.
 Module lower(const Program& program, const LowerOptions& options);
 
 }  // namespace farcall::stablehlo

@@ -17,9 +17,9 @@
 namespace farcall::tools {
 namespace {
 
-constexpr double kMeasureSeconds = 0.25;  // for each of the two
+constexpr double kMeasureSeconds = 0.25;  // for each of the two measurements
 
-// The least seconds in which all threads do their part, `work(thread)`.
+// The least time in which all threads have done their part, `work(thread)`, in seconds.
 double least_time(int num_threads, const std::function<void(int)>& work) {
   double least = 1e9;
   const double end = now_seconds() + kMeasureSeconds;
@@ -59,12 +59,12 @@ double measure_bandwidth(int num_threads, size_t cache_bytes) {
   return 2.0 * static_cast<double>(part) * num_threads / seconds;
 }
 
-// As many chains as fit into the registers of AVX2 beside the two factors.
+// As many chains as fit into AVX2's registers beside the factor and the summand.
 constexpr int kChains = 7, kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
 [[gnu::always_inline]] inline float multiply_and_add_lanes(int64_t count) {
-  // Of different values, so that none is computed for another one.
+  // Start values differ, so that the compiler cannot merge chains.
   Lanes chains[kChains];
   for (int i = 0; i < kChains; ++i) chains[i] = Lanes{} + static_cast<float>(i + 2);
   const Lanes factor = Lanes{} + 0.999f, summand = Lanes{} + 0.001f;
@@ -86,7 +86,7 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 }
 #endif
 
-// With the widest vectors of this processor.
+// Uses the widest vectors of this processor.
 float multiply_and_add(int64_t count) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return multiply_and_add_avx512(count);

@@ -1,4 +1,4 @@
-// What this machine does at most, measured: the roofline that kernels are compared with.
+// What this machine achieves at most, measured: the roofline for kernels.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,16 @@
 namespace farcall::tools {
 
 struct Limits {
-  int num_threads;          // that worked at once
-  size_t cache_bytes;       // of the last level, as the system says
-  double bytes_per_second;  // read and written, of memory beyond the caches
-  double flops_per_second;  // float32, fused multiply-adds of whole vectors counted as two
+  int num_threads;          // used at once
+  size_t cache_bytes;       // of the last-level cache, as the system reports it
+  double bytes_per_second;  // read and written, in memory beyond the caches
+  double flops_per_second;  // float32; a fused multiply-add counts as two
 };
 
 // Takes about half a second.
 Limits measure_limits();
 
-// What threads and caches the machine has, without the measured rates.
+// The number of processors and the cache size, without measuring rates.
 int num_processors();
 size_t last_level_cache();
 

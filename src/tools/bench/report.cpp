@@ -1,4 +1,4 @@
-// What bench tells: text, JSON, the comparison with an earlier run, a picture.
+// The output of bench: text, JSON, the comparison with an earlier run, a plot.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::string sizes_text(const Sizes& sizes) {
   return text.empty() ? "-" : text;
 }
 
-// The same shape measured for the handler that this one is compared with.
+// The same shape of the handler that this one is compared with.
 const BenchCase* reference_case(const std::vector<BenchReport>& reports, const BenchReport& report,
                                 const BenchCase& test) {
   for (const BenchReport& other : reports) {
@@ -47,7 +47,7 @@ const BenchCase* reference_case(const std::vector<BenchReport>& reports, const B
   return nullptr;
 }
 
-// The symbol, with its library where several handlers have it.
+// The symbol; with its library if several reports have that symbol.
 std::string title(const std::vector<BenchReport>& reports, const BenchReport& report) {
   const auto has_it = [&](const BenchReport& other) {
     return other.spec.symbol == report.spec.symbol;

@@ -26,22 +26,22 @@ std::optional<ScratchDamage> g_damage;
 Pattern g_pattern;
 std::atomic<uint64_t> g_tasks{0};
 
-// Blocks that were given back stay until the call has ended, so that a late access is caught; of
-// very many, the oldest go.
+// Freed blocks stay inaccessible until the call has ended, to catch late accesses. If there are
+// more than this many blocks, the oldest freed one is released.
 constexpr size_t kMostScratchBlocks = 512;
 
-// The runtime has a table for each family of versions; these are their copies.
+// The runtime has one table per family of versions; these are patched copies.
 struct Copy {
   const FARCALL_FFI_Api* original = nullptr;
   FARCALL_FFI_Api patched = {};
 };
 std::array<Copy, 8> g_copies;
 
-// The functions that are replaced are the same in all tables.
+// The replaced functions are the same in all tables.
 const FARCALL_FFI_Api* original_api() { return ffi_api(); }
 
 FARCALL_FFI_Error* allocate(FARCALL_FFI_DeviceMemory_Allocate_Args* args) {
-  // The runtime's own function tells what is wrong with a request.
+  // The runtime's own function reports errors in the request.
   FARCALL_FFI_Error* error = original_api()->DeviceMemory_Allocate(args);
   if (error || !args) return error;
   if (args->data) {

@@ -1,5 +1,5 @@
-// The runtime's function table as a handler under test sees it: scratch comes from guarded memory,
-// and the use of the thread pool is noted.
+// The runtime's function table for a handler under test: scratch comes from guarded memory, and
+// uses of the thread pool are counted.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace farcall::tools {
 
-// What a handler wrote beside a block of scratch; the offset counts from the block's beginning.
+// A write outside of a scratch block; the offset counts from the block's beginning.
 struct ScratchDamage {
   int64_t offset;
   size_t nbytes;
 };
 
-// The table of this version with our functions in it.
+// A copy of the table in which farcall's checking functions replace the originals.
 const FARCALL_FFI_Api* checking_api(const FARCALL_FFI_Api* original);
 
-// What new blocks hold from now on, for all threads.
+// Sets the contents of new blocks, for all threads.
 void set_scratch_pattern(const Pattern& pattern);
-// Takes back the blocks of a call that has ended.
+// Releases the blocks of a call that has ended. Returns the first damage found, if any.
 std::optional<ScratchDamage> release_scratch(const FARCALL_FFI_ExecutionContext* context);
 uint64_t num_tasks_scheduled();
 

@@ -27,9 +27,9 @@ namespace {
 Handlers g_handlers;
 std::atomic<int> g_stack_byte{0xff};
 thread_local const FARCALL_FFI_ExecutionContext* t_context = nullptr;
-thread_local std::string t_exception;  // that left the handler
+thread_local std::string t_exception;  // text of an exception that left the handler
 
-// What a function finds in its uninitialised variables.
+// Fills the stack, so that the handler's uninitialised variables have this value.
 [[gnu::noinline]] void paint_stack(int byte) {
   constexpr size_t kBytes = 1 << 14;
   auto* memory = static_cast<volatile char*>(alloca(kBytes));
@@ -130,7 +130,7 @@ Call::Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Pl
     results_.push_back(is_in_argument ? nullptr
                                       : make({BufferName::Kind::kResult, i}, types.results[i]));
   }
-  // A runtime may give no address where there are no bytes.
+  // A runtime may pass null for an operand without bytes.
   const auto address = [&](const GuardedBuffer& buffer) -> void* {
     return buffer.bytes().empty() && placement == Placement::kBegin ? nullptr : buffer.data();
   };
@@ -229,7 +229,8 @@ Outcome Call::run(const Fill& fill_with, ThreadPool* pool) {
   outcome.seconds = now_seconds() - begin;
   signals::set_in_call(false);
   outcome.exception = t_exception;
-  // farcall's headers make an exception that leaves the function an INTERNAL error with its text.
+  // farcall's headers turn an exception that leaves the function into an INTERNAL error with its
+  // text.
   const std::string& last = heap::last_exception();
   if (outcome.exception.empty() && outcome.code == ErrorCode::kInternal && !last.empty() &&
       outcome.message.ends_with(last)) {

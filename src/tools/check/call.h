@@ -1,4 +1,4 @@
-// Calls of the handler under test, with everything around them controlled.
+// Calls the handler under test in a controlled environment.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@
 
 namespace farcall::tools {
 
-// The loaded handler. There is one at a time in a process.
+// The loaded handler. A process has one at a time.
 struct LoadedHandler {
-  std::shared_ptr<const Target> target;     // by way of our trampolines
-  std::shared_ptr<const Target> reference;  // null where none was given, or a Python function
-  Attributes attributes;                    // of final types
+  std::shared_ptr<const Target> target;     // calls the handler by way of trampolines
+  std::shared_ptr<const Target> reference;  // null if there is none, or for a Python function
+  Attributes attributes;                    // converted to the handler's types
 };
-// "module:name" in place of "library.so:symbol".
+// Whether the reference is "module:name", not "library.so:symbol".
 bool is_python_function(const std::string& reference);
 // Raises Failure(kCouldNotRun).
 LoadedHandler load_handler(const CheckSpec& spec);
 
-// What memory holds before a call that is not input. Equal fills make equal calls.
+// The contents of memory other than inputs before a call. Calls with equal fills are equal.
 struct Fill {
   Pattern results;
   Pattern scratch;
   Pattern zones = {Pattern::Kind::kRandom, 1};
-  int operand_of_zones = -1;  // arguments, then results; -1: the pattern is for all
+  int operand_of_zones = -1;  // arguments, then results; -1: `zones` is for all
   int heap_byte = 0xff;
   int stack_byte = 0xff;
 };
@@ -40,18 +40,18 @@ struct Fill {
 struct Outcome {
   bool is_ok = false;
   ErrorCode code = ErrorCode::kOk;
-  std::string message;                // of the error, the handler's own
-  std::string exception;              // text of one that left the handler, or its function
-  std::optional<BufferName> damaged;  // whose red zone was written to
+  std::string message;                // the handler's own error text
+  std::string exception;              // text of an exception that left the handler or its function
+  std::optional<BufferName> damaged;  // the buffer whose red zone was written
   int64_t damage_offset = 0;
   size_t damaged_bytes = 0;
   double seconds = 0;
 };
 
-// One shape: the call site, whose instantiate stage has run.
+// A call site for one shape; its instantiate stage has run.
 class Site {
  public:
-  // Raises FfiError when the stage fails.
+  // Raises FfiError if the instantiate stage fails.
   Site(const CheckSpec& spec, const Case& test, const LoadedHandler& handler);
 
   const CheckSpec& spec() const { return *spec_; }
@@ -65,23 +65,24 @@ class Site {
 };
 
 enum class Aliasing {
-  kAsTold,   // an aliased result lies in its argument
-  kSeparate  // it has memory of its own, with the argument's values in it
+  kAsTold,   // an aliased result uses its argument's memory
+  kSeparate  // it has its own memory, which starts with the argument's values
 };
 
-// Operands with a frame; for one thread.
+// Operands and their call frame, for use by one thread.
 class Call {
  public:
   Call(const Site& site, const CheckOptions& options, uint64_t data_seed, Placement placement,
        Aliasing aliasing = Aliasing::kAsTold);
 
   Outcome run(const Fill& fill, ThreadPool* pool = nullptr);
-  // Of the last run.
+  // The operands after the last run.
   std::span<const std::byte> argument(size_t index) const { return arguments_[index]->bytes(); }
   std::span<const std::byte> result(size_t index) const { return result_buffer(index).bytes(); }
   std::vector<std::vector<std::byte>> results() const;
   const std::vector<std::byte>& input(size_t index) const { return inputs_[index]; }
-  // The result lies in an argument or began with its values, so that nothing of it is unwritten.
+  // Whether the result is in an argument's memory or started with its values: no element is
+  // unwritten.
   bool is_aliased(size_t result) const { return argument_of(result).has_value(); }
 
  private:
@@ -94,7 +95,7 @@ class Call {
   Aliasing aliasing_;
   std::vector<std::vector<std::byte>> inputs_;
   std::vector<std::unique_ptr<GuardedBuffer>> arguments_;
-  std::vector<std::unique_ptr<GuardedBuffer>> results_;  // null: in an argument
+  std::vector<std::unique_ptr<GuardedBuffer>> results_;  // null: in an argument's memory
   Invocation invocation_;
 };
 

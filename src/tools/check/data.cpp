@@ -12,7 +12,7 @@ namespace {
 
 void write_real(DType dtype, double value, std::byte* out) {
   if (!convert_element(DType::kFloat64, &value, dtype, out)) {
-    value = 1;  // tiny formats have few values
+    value = 1;  // the smallest formats have few values
     if (!convert_element(DType::kFloat64, &value, dtype, out))
       std::memset(out, 0, byte_width(dtype));
   }
@@ -51,7 +51,7 @@ std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
       const auto count = static_cast<double>(range->second - range->first + 1);
       write_real(type.dtype(), static_cast<double>(range->first) + std::floor(u * count), out);
     } else if (info.kind == DTypeKind::kFloat && info.bits >= 16) {
-      // Halves and quarters would sum up without any rounding.
+      // Uses many bits: halves and quarters would sum up without rounding.
       if (type.dtype() == DType::kFloat32) {
         const auto value = static_cast<float>(2 * u - 1);
         std::memcpy(out, &value, sizeof(value));

@@ -1,4 +1,4 @@
-// The contents of operands: random values for inputs, patterns for memory that holds nothing yet.
+// Contents of operands: random values for inputs, patterns for memory that is not initialised.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace farcall::tools {
 
-// A fast generator; the same numbers on every machine.
+// A fast generator: gives the same numbers on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 0x1234567) {}
@@ -25,11 +25,11 @@ class Random {
   uint64_t state_;
 };
 
-// Floats between -1 and 1, small integers that serve as indices too, or integers of the range.
+// Floats between -1 and 1; or small integers, which can serve as indices; or integers in `range`.
 std::vector<std::byte> random_values(const ShapeDtype& type, uint64_t seed,
                                      const std::optional<std::pair<int64_t, int64_t>>& range);
 
-// All bits set, which is nan in every float; or random bytes; or their complement.
+// All bits set, which is NaN in most floats; random bytes; or the complement of those bytes.
 struct Pattern {
   enum class Kind : uint8_t { kOnes, kRandom, kComplement };
   Kind kind = Kind::kOnes;
@@ -38,15 +38,15 @@ struct Pattern {
 };
 void fill(std::span<std::byte> bytes, const Pattern& pattern);
 
-// A position in an array: "[2,3]".
+// The index of an element as text: "[2,3]".
 std::string element_position(const ShapeDtype& type, const std::optional<Layout>& layout,
                              size_t element);
 
-// Elements in row-major order, taken from memory of this layout; and back.
+// Elements in row-major order, from memory of this layout.
 std::vector<std::byte> to_row_major(std::span<const std::byte> bytes, const ShapeDtype& type,
                                     const std::optional<Layout>& layout);
 
-// All of them differ by rounding alone.
+// Whether all elements differ by rounding only.
 bool is_close(const ShapeDtype& type, std::span<const std::byte> a, std::span<const std::byte> b,
               double tolerance);
 

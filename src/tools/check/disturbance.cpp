@@ -23,18 +23,18 @@ void wait_a_moment(int) {
   nanosleep(&moment, nullptr);
 }
 
-// Never removed: a signal may arrive late.
+// Never uninstalled, because a signal may arrive late.
 void install_once() {
   static std::once_flag once;
   std::call_once(once, [] {
     struct sigaction action = {};
     action.sa_handler = wait_a_moment;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;  // the thread's own stack stays as it was
+    action.sa_flags = SA_RESTART | SA_ONSTACK;  // the thread's own stack is not changed
     sigaction(SIGUSR2, &action, nullptr);
   });
 }
 
-// Threads that handlers start come and go, so they are looked up each time.
+// Looked up each time, because handlers start and end threads.
 std::vector<pid_t> other_threads() {
   std::vector<pid_t> threads;
   const auto own = static_cast<pid_t>(syscall(SYS_gettid));

@@ -1,5 +1,5 @@
-// Stops the other threads of this process for moments at random places, as long as it lives, so
-// that few processors do for threads to meet wherever they can.
+// While it lives, pauses other threads of this process at random points for short moments, so that
+// races show even on few processors.
 #pragma once
 
 #include <atomic>

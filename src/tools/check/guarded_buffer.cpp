@@ -30,7 +30,7 @@ std::string BufferName::to_string() const {
 
 GuardedBuffer::GuardedBuffer(BufferName name, size_t nbytes, size_t alignment, Placement placement)
     : name_(name), nbytes_(nbytes) {
-  // A wrong index is often off by a whole row or a whole array.
+  // As large as the operand: a wrong index is often off by a whole row or a whole array.
   guard_bytes_ = std::clamp(round_up(nbytes, page_bytes()), size_t{1} << 16, size_t{1} << 24);
   body_bytes_ = round_up(nbytes, std::max(page_bytes(), alignment));
   const size_t total = body_bytes_ + 2 * guard_bytes_;

@@ -1,5 +1,5 @@
-// Memory between pages that cannot be touched. An access out of bounds either ends in one of them,
-// and signals.h tells whose they are, or changes the red zones beside the data.
+// Memory between inaccessible pages. An access out of bounds either hits such a page, and signals.h
+// reports whose it is, or changes the red zones beside the data.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace farcall::tools {
 
 enum class Placement {
-  kEnd,    // the data ends right before the guard, but for the alignment
-  kBegin,  // the data begins right after the guard
+  kEnd,    // the data ends at the guard, up to alignment
+  kBegin,  // the data begins at the guard
 };
 
-// What kind of operand it is, for messages.
+// Names an operand in messages.
 struct BufferName {
   enum class Kind : uint8_t { kArgument, kResult, kScratch };
   Kind kind;
@@ -37,11 +37,12 @@ class GuardedBuffer {
   const BufferName& name() const { return name_; }
 
   void fill_red_zones(const Pattern& pattern);
-  // Where the nearest changed byte of the red zones lies, counted from the beginning of the data.
+  // The offset of the changed byte nearest to the data in the red zones, from the data's beginning;
+  // nullopt if no byte changed.
   std::optional<int64_t> changed_byte() const;
 
   void set_writable(bool is_writable);
-  // No access at all from now on.
+  // Forbids all accesses from now on.
   void revoke();
 
  private:
@@ -52,7 +53,7 @@ class GuardedBuffer {
   size_t nbytes_;
   size_t guard_bytes_, body_bytes_;
   std::byte* map_;   // the first guard
-  std::byte* body_;  // pages that can be touched
+  std::byte* body_;  // the accessible pages
   std::byte* data_;
   Pattern zones_;
 };

@@ -14,8 +14,8 @@ struct Block {
 };
 
 constexpr size_t kMostBlocks = 1 << 16;
-Block g_blocks[kMostBlocks];      // by hash of the address; address 0: free, 1: was taken
-runtime::StackFrame g_stack[16];  // of one block of the latest cycle
+Block g_blocks[kMostBlocks];      // by hash of the address; address 0: free, 1: was used
+runtime::StackFrame g_stack[16];  // where one block of the latest cycle was allocated
 int g_stack_frames = 0;
 void* g_stack_block = nullptr;
 std::atomic<int> g_running{0};
@@ -24,7 +24,7 @@ std::atomic<int> g_cycle{0};
 std::atomic<bool> g_has_blocks{false};
 std::atomic<uint64_t> g_threads{0};
 std::atomic_flag g_lock = ATOMIC_FLAG_INIT;
-thread_local bool t_is_inside = false;  // this file's own allocations do not count
+thread_local bool t_is_inside = false;  // set during allocations of this file, which do not count
 
 class TableLock {
  public:

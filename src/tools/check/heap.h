@@ -1,6 +1,6 @@
-// What a handler does besides reading and writing its operands: the memory that it allocates, the
-// exceptions that it throws, the threads that it starts. The command replaces malloc and its
-// relatives (apps/farcall/interpose.cpp), which report here. Works from any thread.
+// Records what a handler does besides reading and writing its operands: memory that it allocates,
+// exceptions that it throws, threads that it starts. The command replaces malloc and related
+// functions (apps/farcall/interpose.cpp), which report here. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,29 @@ namespace farcall::tools::heap {
 
 // ---- for the replaced functions ----
 void allocated(void* block, size_t nbytes);
-void allocated_zeros(void* block, size_t nbytes);  // which stay as they are
+void allocated_zeros(void* block, size_t nbytes);  // keeps the zeros
 void freed(void* block);
 void thrown(void* object, const std::type_info* type);
 void thread_started();
 
 // ---- for the checks ----
-// A handler runs; these nest, over all threads.
+// Mark a call of a handler. Calls may nest and overlap on several threads.
 void begin_call();
 void end_call();
-// New blocks of a running handler are filled with this byte; -1: left as they are.
+// Fills new blocks of a running handler with this byte; -1 leaves them as they are.
 void set_fill(int byte);
 
-// Blocks that handlers allocate belong to the cycle of this number; 0: they are not followed.
+// Assigns blocks that handlers allocate to this cycle; 0: blocks are not tracked.
 void set_cycle(int cycle);
 struct Leaks {
-  std::vector<size_t> blocks, bytes;       // still there, by cycle
-  std::vector<runtime::StackFrame> stack;  // that allocated one of the last cycle
+  std::vector<size_t> blocks, bytes;       // not freed, by cycle
+  std::vector<runtime::StackFrame> stack;  // where one block of the last cycle was allocated
 };
 Leaks leaks(int num_cycles);
 
-// Text of the last exception that this thread threw since begin_call; empty for none.
+// Text of the last exception that this thread threw since begin_call; empty if none.
 const std::string& last_exception();
-// The calls that led to it.
+// The stack of that throw.
 std::vector<runtime::StackFrame> exception_stack();
 void forget_exception();
 uint64_t num_threads_started();

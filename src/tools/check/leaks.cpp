@@ -1,4 +1,4 @@
-// What the handler keeps from call to call: blocks of the heap, open files, mappings.
+// Looks for what a handler keeps from call to call: heap blocks, open files, mappings.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ int64_t mapped_pages() {
   return pages;
 }
 
-// One executable from its making to its end.
+// Creates a call site, calls it twice, and destroys it.
 bool run_cycle(Session& session, size_t test) {
   const Site site(session.spec, session.cases[test], session.handler);
   Call call(site, session.options, session.options.seed * 1000 + test, Placement::kEnd);
@@ -61,7 +61,7 @@ void check_leaks(Session& session, size_t test) {
   } catch (const FfiError&) {
     return;
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // tasks may still free theirs
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // tasks may still free memory
   const heap::Leaks leaks = heap::leaks(kCycles);
   if (std::ranges::none_of(leaks.blocks, [](size_t count) { return count == 0; })) {
     session.report(

@@ -13,7 +13,7 @@ struct CheckFinding {
   std::string kind, operand, message;
   Case test;
   std::vector<std::string> stack;
-  size_t num_cases = 1;  // that show it
+  size_t num_cases = 1;  // that have this finding
 };
 
 struct CheckReport {
@@ -22,7 +22,7 @@ struct CheckReport {
   size_t num_calls = 0;
   size_t num_shapes = 0, num_refused = 0;
   std::string refusal;  // the first error
-  std::string failure;  // why the handler could not be run at all
+  std::string failure;  // why the handler could not run at all
   bool is_timed_out = false;
   double seconds = 0;
   std::vector<CheckFinding> findings;
@@ -34,7 +34,7 @@ struct CheckReport {
 Json to_json(const CheckReport& report);
 std::string to_text(const CheckReport& report);
 
-// The command, a C++ test and a Python test that make the call of a finding.
+// A command, a C++ test and a Python test that repeat the call of a finding.
 std::string command_for(const CheckReport& report, const CheckFinding& finding);
 std::string cpp_test(const CheckReport& report, const CheckFinding& finding);
 std::string python_test(const CheckReport& report, const CheckFinding& finding);

@@ -1,5 +1,5 @@
-// The call of a finding, written as a command and as tests. A test makes the call once; run it
-// under the command, or under a sanitizer, for what a plain call does not show.
+// Writes the call of a finding as a command and as tests. A test makes the call once; to see what a
+// plain call does not show, run it under the command or a sanitizer.
 #include <algorithm>
 #include <filesystem>
 
@@ -12,7 +12,7 @@
 namespace farcall::tools {
 namespace {
 
-// Of a dictionary, one for each member.
+// The options for an attribute; a dictionary gives one per member.
 std::vector<std::string> attribute_options(const std::string& name, const Attribute& value) {
   if (value.kind() == Attribute::Kind::kString) {
     return {fmt::format("{}:str={}", name, value.as_string())};
@@ -106,7 +106,7 @@ std::string cpp_dtype(DType dtype) {
   return "farcall::DType::k" + name;
 }
 
-// A line for each stage that there is, through `format`: its name, its symbol.
+// One entry per stage that is given, made by `format` from its name and symbol.
 std::string stage_lines(const CheckSpec& spec, const char* format) {
   std::vector<std::string> lines;
   for (int i = 0; i < kNumStages; ++i) {

@@ -11,7 +11,7 @@ namespace farcall::tools::signals {
 namespace {
 
 constexpr size_t kMostRegions = 4096;
-Region g_regions[kMostRegions];  // begin of 0: free
+Region g_regions[kMostRegions];  // begin 0: free
 std::atomic_flag g_signal_lock = ATOMIC_FLAG_INIT;
 Crash* g_crash = nullptr;
 std::atomic<bool> g_is_in_call{false};
@@ -47,10 +47,10 @@ void on_signal(int number, siginfo_t* info, void* context_pointer) {
   const auto* context = static_cast<const ucontext_t*>(context_pointer);
   static std::atomic_flag is_first = ATOMIC_FLAG_INIT;
   if (is_first.test_and_set()) {
-    while (true) pause();  // the first one ends the process
+    while (true) pause();  // the first thread ends the process
   }
   signal(SIGALRM, SIG_DFL);
-  alarm(2);  // the code below may find locks taken
+  alarm(2);  // the code below may deadlock on a lock that is held
   Crash& crash = *g_crash;
   crash.signal = number;
   if (number == SIGSEGV || number == SIGBUS) {

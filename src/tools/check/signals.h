@@ -1,5 +1,5 @@
-// What a process that runs a handler leaves behind when it dies: which access was wrong, whose
-// memory it hit, and the stack.
+// Reports why a process that runs a handler dies: the wrong access, the memory that it hit, and the
+// stack.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace farcall::tools::signals {
 
 struct Region {
-  uintptr_t begin, end;  // with the guards
+  uintptr_t begin, end;  // including the guards
   uintptr_t data;
   size_t nbytes;
   BufferName name;
@@ -22,7 +22,7 @@ void remove_region(uintptr_t begin);
 
 enum class Access : uint8_t { kUnknown, kRead, kWrite };
 
-// In memory that is shared with the parent.
+// Lies in memory shared with the parent process.
 struct Crash {
   bool is_set;
   bool is_exit;  // the handler ended the process
@@ -38,9 +38,9 @@ struct Crash {
   runtime::StackFrame frames[16];
 };
 
-// Catches the signals of this process; the first is written to `crash`, then the process ends.
+// Catches signals of this process: writes the first one to `crash`, then ends the process.
 void install(Crash* crash);
-// The handler must not end the process while this is set.
+// While this is set, an exit of the process is reported as the handler's.
 void set_in_call(bool is_in_call);
 
 }  // namespace farcall::tools::signals

@@ -1,5 +1,5 @@
-// Several threads call the handler at once, each with operands of its own, and have to get what a
-// call alone gives.
+// Calls the handler on several threads at once, each with its own operands. Results must be the
+// same as those of a call alone.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -85,13 +85,13 @@ void check_threads(Session& session, size_t test) {
                                            session.options.seed * 1000 + 500 + i, Placement::kEnd);
       if (!session.run(*caller.call, {}).is_ok) return;
       caller.wanted = caller.call->results();
-      // One that differs by itself says nothing about threads.
+      // A handler whose results vary by themselves says nothing about threads.
       session.run(*caller.call, {});
       if (first_difference(session, test, caller.wanted, caller.call->results())) return;
     }
     Race(session, test, callers).run();
   } catch (const FfiError&) {
-    return;  // told by the calls one after the other
+    return;  // check_calls() has reported it
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 using Bytes = std::vector<std::vector<std::byte>>;
 
-// How long threads of a handler get to meet.
+// For how long a call is repeated to let the handler's threads race, in seconds.
 constexpr double kMeetingSeconds = 0.1;
 
 uint64_t hash_of(const Bytes& results) {
@@ -44,7 +44,7 @@ std::string without_prefix(const std::string& message, const std::string& symbol
   return std::string(text);
 }
 
-// The checks of one shape by calls one after the other.
+// Checks one shape by calls one after the other.
 class Calls {
  public:
   Calls(Session& session, size_t test)
@@ -71,8 +71,8 @@ class Calls {
     run(other, {});
   }
 
-  // Results for the parent to compare with those of another process, where everything lies
-  // elsewhere.
+  // Computes results that the parent compares with those of another process, in which everything
+  // has other addresses.
   void run_elsewhere() {
     try {
       const Site site(session_.spec, test_, session_.handler);
@@ -81,7 +81,7 @@ class Calls {
       if (outcome.is_ok && is_repeatable(call))
         session_.succeeded(index_, outcome.seconds, hash_of(first_));
     } catch (const FfiError&) {
-      return;  // told by the first process
+      return;  // the first process has reported it
     }
   }
 
@@ -131,7 +131,7 @@ class Calls {
     session_.refused(index_, fmt::format("{}: {}", error_code_name(outcome.code), outcome.message));
   }
 
-  // The same call again gives the same bits. Threads of the handler get time to meet.
+  // Whether the same call gives the same bits again. Gives the handler's threads time to race.
   bool is_repeatable(Call& call) {
     const bool is_long = uses_threads_ && !is_slow_ && index_ < 3;
     std::optional<Disturbance> disturbance;
@@ -156,7 +156,7 @@ class Calls {
     return true;
   }
 
-  // A result that was another one in a call with the same operands.
+  // Reports a result that differed between calls with the same operands.
   void report_varying(Call& call, const Difference& difference, const Bytes& again) {
     const size_t result = difference.result;
     const bool is_rounding = is_close(test_.results[result], first_[result], again[result], 1e-3);
@@ -178,11 +178,11 @@ class Calls {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof(one), &one);
-    // A thread that the handler starts does not interrupt the one that started it.
+    // With this policy, a new thread does not preempt the thread that started it.
     const sched_param no_priority = {};
     sched_setscheduler(0, SCHED_BATCH, &no_priority);
     ThreadPool pool(1);
-    // A busy machine may interrupt a few of them.
+    // On a busy machine some calls may be preempted: a majority of equal results is enough.
     std::map<uint64_t, int> counts;
     int most = 0, num_calls = 0;
     for (; num_calls < 24 && (most < 6 || most * 3 < num_calls * 2); ++num_calls) {
@@ -194,8 +194,8 @@ class Calls {
     return most * 3 >= num_calls * 2;
   }
 
-  // Memory that holds nothing yet is filled in several ways; what changes has been read, what stays
-  // was not written. False when results vary by themselves.
+  // Fills uninitialised memory in several ways: results that change depend on it, and elements that
+  // keep the pattern were not written. Returns false if results vary by themselves.
   bool look_for_what_was_not_written(Call& call) {
     const uint64_t seed = session_.options.seed + 11;
     Fill random, all;
@@ -214,7 +214,7 @@ class Calls {
     const auto by_result = first_difference(session_, index_, first_, second);
     const auto by_others = first_difference(session_, index_, first_, third);
     if (!by_result && !by_others) return true;
-    // A rare difference from call to call may have come just now.
+    // The difference may be a rare variation between calls.
     if (!is_repeatable(call)) return false;
     if (by_result && changes(call, random)) {
       report("uninitialised-read", by_result->operand,
@@ -231,7 +231,7 @@ class Calls {
     return false;
   }
 
-  // Unwritten elements are made equal in all three, so that they are not found again.
+  // Makes unwritten elements equal in all three results, so that they are reported only once.
   void find_unwritten(Call& call, size_t result, uint64_t seed, Bytes& second, Bytes& third) {
     if (call.is_aliased(result)) return;
     const ShapeDtype& type = test_.results[result];
@@ -259,8 +259,8 @@ class Calls {
                first_at));
   }
 
-  // Whether results are others with this fill, and with it alone, so often that chance does not
-  // explain it.
+  // Whether results differ with this fill and only with it, so often that chance does not explain
+  // it.
   bool changes(Call& call, const Fill& fill) {
     const auto is_other = [&](const Fill& used) {
       run(call, used);
@@ -272,7 +272,7 @@ class Calls {
     return true;
   }
 
-  // Which of the memories the results depend on.
+  // Reports which memory the results depend on.
   void attribute(Call& call, const Fill& all, const Difference& difference) {
     const std::string what =
         fmt::format("{} at {} depends on", difference.operand, difference.place);
@@ -301,13 +301,13 @@ class Calls {
     report("uninitialised-read", difference.operand, what + " memory that was not written");
   }
 
-  // Results have to be the same whether they lie in the argument or not.
+  // Results must be the same whether or not they share the argument's memory.
   void check_alias(const Site& site) {
     Call separate(site, session_.options, data_seed(), Placement::kEnd, Aliasing::kSeparate);
     if (!run(separate, {}).is_ok) return;
     Bytes results = separate.results();
     for (const auto& [argument, result] : session_.spec.aliases) {
-      // It may as well write through the argument, which is the same memory in a program.
+      // The handler may also write through the argument: in a program that is the same memory.
       const auto written = separate.argument(argument);
       if (std::ranges::equal(written, first_[result])) results[result] = first_[result];
     }
@@ -339,7 +339,7 @@ class Calls {
     }
   }
 
-  // With operands put in order, or as they lie in memory.
+  // Results of the reference, for operands in row-major order, or in the order of memory.
   Bytes by_reference(Call& call, bool in_order) {
     Bytes inputs, results;
     std::vector<RawBuffer> arguments, outputs;
@@ -380,8 +380,8 @@ class Calls {
   bool is_slow_ = false;
 };
 
-// Small blocks and gaps between mappings are used up, so that everything that is loaded and
-// allocated from here on lies elsewhere than in a process that did not do this.
+// Uses up small blocks and gaps between mappings, so that what is loaded and allocated from now on
+// has other addresses than in a process that does not do this.
 void occupy_free_memory() {
   for (size_t nbytes = 4096; nbytes <= size_t{1} << 23; nbytes *= 2) {
     for (int i = 0; i < 16; ++i) {

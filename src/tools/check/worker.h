@@ -1,5 +1,5 @@
-// The process in which a handler is called. It writes what it finds as lines of JSON; how far it
-// is, and why it died, lies in memory that it shares with its parent.
+// The process that calls a handler. It writes its findings as lines of JSON. Its progress, and why
+// it died, are in memory shared with the parent process.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace farcall::tools {
 
 struct Shared {
   std::atomic<uint64_t> num_calls;
-  std::atomic<double> last_call;  // when the last call began; 0: the library is being loaded
+  std::atomic<double> last_call;  // start of the last call; 0: the library is being loaded
   std::atomic<size_t> step;
   signals::Crash crash;
 };
@@ -26,12 +26,12 @@ struct Step {
 
 struct Finding {
   std::string kind;
-  std::string operand;  // empty where it is none's
+  std::string operand;  // empty if the finding concerns no operand
   std::string message;
   std::vector<runtime::StackFrame> stack;
 };
 
-// Where the checks of one process report to, and what they read.
+// Inputs of the checks of one process, and where they report to.
 class Session {
  public:
   Session(const CheckSpec& spec, const CheckOptions& options, const std::vector<Case>& cases,
@@ -43,14 +43,14 @@ class Session {
   const std::vector<Case>& cases;
   Shared& shared;
   LoadedHandler handler;
-  double last_seconds = 0;  // of the last call that went well, and its size
+  double last_seconds = 0;  // of the last successful call, and its size
   size_t last_nbytes = 0;
 
   Outcome run(Call& call, const Fill& fill, ThreadPool* pool = nullptr);
   void beat();
   void report(size_t test, const Finding& finding);
   void refused(size_t test, const std::string& message);
-  // A handler may take time of the square of its operands' size.
+  // Assumes that a handler's time may grow with the square of its operands' size.
   bool is_too_large(size_t test) const;
   void succeeded(size_t test, double seconds, uint64_t hash);
 
@@ -58,15 +58,15 @@ class Session {
   int fd_;
 };
 
-// Runs the steps from `first` on, then ends. Made in a child process.
+// Runs the steps from `first` on, then ends the process. Call it in a child process.
 void run_worker(Session& session, const std::vector<Step>& steps, size_t first);
 
-// The steps' own functions.
+// The functions of the steps.
 void check_calls(Session& session, size_t test);
 void check_threads(Session& session, size_t test);
 void check_leaks(Session& session, size_t test);
 
-// "result 0" and where the first difference is; empty when there is none.
+// The operand ("result 0") and position of the first difference; nullopt if there is none.
 struct Difference {
   size_t result;
   size_t element;

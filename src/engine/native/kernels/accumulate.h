@@ -1,4 +1,4 @@
-// What many elements become one by, for reductions and running results.
+// How many elements are combined into one, for reductions and running results.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace farcall::native {
 
-// Sums and products of single precision are kept in double.
+// Sums and products of single precision accumulate in double precision.
 template <class T>
 struct WideOf {
   using type = T;
@@ -58,10 +58,11 @@ struct Minimum {
     return minimum(a, b);
   }
 };
-// Accumulators side by side, as many for every instruction set, so that all combine in one order.
+// Accumulators side by side: the same number for every instruction set, so that the order of
+// combination is the same.
 inline constexpr int64_t kLanes = 64;
 
-// Combines the second half of 2 kStep lanes with the first, until one is left.
+// Combines the second half of 2 kStep lanes into the first half, repeatedly, until one is left.
 template <class Op, int64_t kStep, class A>
 void halve(A* lanes) {
   for (int64_t lane = 0; lane < kStep; ++lane) {
@@ -70,7 +71,7 @@ void halve(A* lanes) {
   if constexpr (kStep > 1) halve<Op, kStep / 2>(lanes);
 }
 
-// All of x in one accumulator.
+// Combines all of x into one accumulator.
 template <class Op, class A, class T>
 A reduce_lanes(const T* x, int64_t size, A identity) {
   const auto at = [x](int64_t i) { return static_cast<A>(x[i]); };
@@ -79,7 +80,7 @@ A reduce_lanes(const T* x, int64_t size, A identity) {
   if (size >= kLanes) {
     A lanes[kLanes];
     std::fill_n(lanes, kLanes, identity);
-    // Four rows at once, so that the accumulators, which are kept in memory, are not waited for.
+    // Takes four rows at once: the accumulators are in memory, and this waits for them less often.
     for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
 #pragma GCC unroll 1
       for (int64_t lane = 0; lane < kLanes; ++lane) {

@@ -1,4 +1,5 @@
-// argmax and argmin: the first extreme value along one axis, where the first NaN is extreme.
+// argmax and argmin: the position of the first extreme value along one axis. The first NaN counts
+// as the extreme.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -24,15 +25,15 @@ bool is_better(T x, T best) {
   return is_beyond;
 }
 
-// All NaN are the same.
+// NaNs count as equal.
 template <class T>
 bool is_same(T x, T y) {
   return x == y || (x != x && y != y);
 }
 
-// The elements of x, which follow index `start`, against the best so far. `start` is zero for the
-// first ones, which have nothing to be compared with. The best of them is found first, and then
-// where it is, if it is better.
+// Compares the elements of x, whose first index is `start`, with the best so far. At start 0 there
+// is no best yet. Finds the best of these elements first, and looks for its position only if it is
+// better.
 template <class T, bool is_max>
 void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* index) {
   using Op = std::conditional_t<is_max, Maximum, Minimum>;
@@ -51,7 +52,7 @@ void scan_run(const void* x, int64_t size, int64_t start, void* best, int64_t* i
   *index = start + i;
 }
 
-// The same for `size` columns that all are at index `row`.
+// The same for `size` columns, all at index `row`.
 template <class T, bool is_max>
 void scan_row(const void* x, int64_t size, int64_t row, void* best, int64_t* index) {
   const auto* from = static_cast<const T*>(x);
@@ -76,7 +77,7 @@ struct Values {
   alignas(64) std::byte bytes[kBlock * 8];
 };
 
-// Dense elements as the type computed in: where they lie, or converted into `block`.
+// Dense elements in the type computed in: in place, or converted into `block`.
 const void* loaded(const ArgPlan& plan, const std::byte* x, Values& block, int64_t count) {
   if (plan.load.is_copy()) return x;
   plan.load.run(x, block.bytes, count);

@@ -1,4 +1,4 @@
-// Arithmetic on single elements that C++ leaves undefined or does in another way than arrays do.
+// Arithmetic on single elements where C++ has undefined behaviour, or differs from array semantics.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ concept Signed = Integer<T> && std::is_signed_v<T>;
 template <class T>
 concept Unsigned = Integer<T> && std::is_unsigned_v<T>;
 
-// The unsigned type in which T's additions and products wrap. Types below 32 bits would become int,
+// The unsigned type in which sums and products of T wrap. Types below 32 bits would promote to int,
 // whose products overflow.
 template <Integer T>
 using Wrapping = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
@@ -46,7 +46,7 @@ T subtract(T a, T b) {
   }
 }
 
-// Complex products by the plain formula: std::complex tests each one for NaN.
+// Complex products by the plain formula; std::complex would test each one for NaN.
 template <class T>
 T multiply(T a, T b) {
   if constexpr (Integer<T>) {
@@ -58,8 +58,9 @@ T multiply(T a, T b) {
   }
 }
 
-// NaN wins, and zero is above minus zero: all ways are computed and one is picked, so that loops of
-// it are vectorised. Complex numbers are ordered by the real, then the imaginary part.
+// NaN wins, and +0 is above -0. All candidates are computed and one is selected, without branches,
+// so that loops are vectorised. Complex numbers are ordered by the real part, then the imaginary
+// part.
 template <class T>
 T maximum(T a, T b) {
   if constexpr (Float<T>) {
@@ -94,7 +95,7 @@ T minimum(T a, T b) {
   }
 }
 
-// Base to a whole exponent >= 0, by squaring.
+// Raises the base to a non-negative integer exponent by squaring.
 template <class T>
 T power_by_squaring(T base, uint64_t exponent) {
   T result = T(1);

@@ -1,4 +1,4 @@
-// Elementwise operations of one operand that need arithmetic only.
+// Elementwise operations of one operand that only need arithmetic.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -44,7 +44,7 @@ struct Abs {
   }
 };
 
-// Zeros and NaN are their own sign.
+// The sign of a zero or NaN is the operand itself.
 struct Sign {
   template <class T>
   requires Integer<T> || Float<T> T operator()(T x) const {
@@ -57,14 +57,15 @@ struct Sign {
   }
 };
 
-// The real part of a complex square as a product, which does not lose digits, nor an infinity.
+// The real part of a complex square is the product (re - im) (re + im), which loses neither digits
+// nor an infinity.
 struct Square {
   static constexpr bool kSignless = true;
   template <class T>
   T operator()(T x) const {
     if constexpr (Complex<T>) {
       const auto re = x.real(), im = x.imag(), product = re * im;
-      // A sum that leaves the range times a difference of zero.
+      // (re + im) may overflow while (re - im) is zero.
       const bool cancels = std::fabs(re) == std::fabs(im) &&
                            std::fabs(re) <= std::numeric_limits<decltype(re + im)>::max();
       return T(cancels ? 0 : (re - im) * (re + im), product + product);
@@ -76,8 +77,8 @@ struct Square {
 
 // ---- integer_pow
 
-// Elements whose powers are worked out together, so that the bits of the exponent are looked at
-// outside of loops over elements.
+// Elements whose powers are computed together, so that loops over the exponent's bits are outside
+// of loops over elements.
 constexpr int64_t kPowerBlock = 64;
 
 template <class T>
@@ -95,8 +96,8 @@ void power_by_squaring(const T* x, uint64_t exponent, T* result) {
   }
 }
 
-// A negative exponent is the reciprocal of the power, or the power of the reciprocal where the
-// power leaves the normal numbers and its reciprocal may not; integers take none.
+// For a negative exponent: the reciprocal of the power, or the power of the reciprocal if the power
+// is not a normal number. Integers take no negative exponents.
 template <class T>
 void power_of_block(const T* x, int64_t y, T* result) {
   if constexpr (Integer<T>) {
@@ -120,7 +121,7 @@ void power_of_block(const T* x, int64_t y, T* result) {
   }
 }
 
-// Each product rounds, so that long chains of float are worked out in double.
+// Each product rounds, so long chains of float products are computed in double.
 template <class T>
 void integer_pow_loop(const void* const* inputs, void* output, int64_t size, int64_t y) {
   const auto* x = static_cast<const T*>(inputs[0]);
@@ -202,7 +203,7 @@ struct PopulationCount {
     return static_cast<T>(std::popcount(x));
   }
 };
-// `unused` bits of the type are above the value.
+// `unused` is the number of bits of the type above those of the value.
 struct CountLeadingZeros {
   static constexpr bool kSignless = true;
   template <Unsigned T>
@@ -242,7 +243,7 @@ struct Conj {
   }
 };
 
-// `widths` are the bits of the exponent times 256 and those of the mantissa.
+// `widths` is 256 times the exponent's bits plus the mantissa's bits.
 struct ReducePrecision {
   template <Float T>
   T operator()(T x, int64_t widths) const {
@@ -260,7 +261,7 @@ struct ReducePrecision {
       rounded = std::bit_cast<T>(static_cast<Bits>((bits >> dropped) << dropped));
     }
     if (exponent == kExponent) return rounded;
-    // The largest power of two, and the least of a normal number.
+    // Exponents of the largest and of the least normal number are limit and 1 - limit.
     const int limit = (1 << (exponent - 1)) - 1;
     const T magnitude = std::fabs(rounded);
     if (magnitude >= std::ldexp(T(1), limit + 1)) {
@@ -314,7 +315,7 @@ int64_t exponent_bits(DType dtype) {
   }
 }
 
-// An exponent as wide as that of the dtype limits nothing, subnormal numbers included.
+// An exponent as wide as the dtype's limits nothing, and keeps subnormal numbers.
 ElementwiseSpec make_reduce_precision(Types inputs, Types, const Params* params) {
   const auto& p = params_as<ReducePrecisionParams>(params);
   const DType dtype = inputs[0].dtype();
@@ -323,7 +324,7 @@ ElementwiseSpec make_reduce_precision(Types inputs, Types, const Params* params)
   return elementwise(unary_loops<ReducePrecision>(), dtype, exponent * 256 + mantissa);
 }
 
-// Counts the bits of the value as it is without a sign.
+// Counts bits of the value read as unsigned.
 template <class Op>
 ElementwiseSpec make_count(Types inputs, Types, const Params*) {
   const DType dtype = inputs[0].dtype();
@@ -334,7 +335,7 @@ ElementwiseSpec make_count(Types inputs, Types, const Params*) {
           .extra = dtype_info(compute).bits - dtype_info(load).bits};
 }
 
-// Arithmetic is for numbers: bools have none.
+// Arithmetic on numbers; bools have no kernel.
 template <class Op>
 ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() == DType::kBool) return {};

@@ -32,7 +32,7 @@ struct Mul {
   }
 };
 
-// Integers divided by zero give -1, all bits set; the lowest one divided by -1 is itself.
+// Division of integers by zero gives -1 (all bits set); the lowest integer divided by -1 is itself.
 struct Div {
   template <Integer T>
   T operator()(T x, T y) const {
@@ -43,7 +43,7 @@ struct Div {
   template <class T>
   requires Float<T> || Complex<T> T operator()(T x, T y) const { return x / y; }
 };
-// The sign is that of the dividend.
+// The remainder has the dividend's sign.
 struct Rem {
   template <Integer T>
   T operator()(T x, T y) const {
@@ -104,7 +104,8 @@ FARCALL_SPECIAL_FUNCTION(Zeta, zeta)
 
 #undef FARCALL_SPECIAL_FUNCTION
 
-// Euclid's algorithm on the absolute values, which of the lowest integer has no sign.
+// Euclid's algorithm on absolute values, in unsigned arithmetic: the lowest integer's does not fit
+// the signed type.
 struct Gcd {
   template <Integer T>
   T operator()(T x, T y) const {
@@ -154,7 +155,7 @@ struct Xor {
   }
 };
 
-// By the width or more, a negative number being a large one, nothing but the sign is left.
+// Shifting by the width or more leaves only the sign. Negative counts are large unsigned ones.
 template <class T>
 bool is_shifted_out(T count) {
   return static_cast<std::make_unsigned_t<T>>(count) >= 8 * sizeof(T);
@@ -189,7 +190,7 @@ struct MakeComplex {
 
 using Types = std::span<const ShapeDtype>;
 
-// On bools a sum is "or" and a product "and".
+// For bools, a sum is "or" and a product is "and".
 template <class Op, class BoolOp>
 ElementwiseSpec make_arithmetic(Types inputs, Types outputs, const Params* params) {
   if (inputs[0].dtype() == DType::kBool) {
@@ -199,7 +200,7 @@ ElementwiseSpec make_arithmetic(Types inputs, Types outputs, const Params* param
   return make_binary<Op>(inputs, outputs, params);
 }
 
-// The function on floats that it has a loop for, and `Op` on other types.
+// `function` for floats where it has a loop, and `Op` for other types.
 template <MathFunction function, class Op>
 ElementwiseSpec make_math(Types inputs, Types, const Params*) {
   if (inputs[0].dtype() == DType::kBool) return {};
@@ -212,7 +213,7 @@ ElementwiseSpec make_number(Types inputs, Types outputs, const Params* params) {
   return make_binary<Op>(inputs, outputs, params);
 }
 
-// The value as it is with, or without, a sign; the count as a large number when it is negative.
+// load_dtype makes the value signed or unsigned. A negative count is read as a large number.
 template <class Op, DType (*load_dtype)(DType)>
 ElementwiseSpec make_shift(Types inputs, Types, const Params*) {
   const DType dtype = inputs[0].dtype();

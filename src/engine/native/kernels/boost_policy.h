@@ -1,5 +1,5 @@
-// How Boost.Math is used here: nothing throws, and nothing is promoted, since the argument has the
-// type to compute in already.
+// The Boost.Math policy: nothing throws, and nothing is promoted, because the argument already has
+// the type to compute in.
 #pragma once
 
 #include <boost/math/policies/policy.hpp>

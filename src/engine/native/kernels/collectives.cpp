@@ -1,4 +1,4 @@
-// Each device reads what the others bring.
+// Collectives: each device reads what the other devices of its group provide.
 #include "engine/native/kernels/collectives.h"
 
 #include <algorithm>
@@ -30,13 +30,13 @@ void copy_bytes(void* to, const void* from, size_t nbytes) {
 
 // ---- psum, pmax, pmin ----
 
-// What all bring, one after the other, is reduced as an array is: the same bits on every device,
-// and those of the reduction of a batch.
+// Stacks the operands of all devices and reduces the stack with the kernel of array reductions. The
+// result has the same bits on every device, and those of a batched reduction.
 struct Reduction {
   Groups groups;
   size_t nbytes;  // of one operand
   Kernel kernel;
-  size_t stack, scratch;  // in scratch
+  size_t stack, scratch;  // offsets in scratch
 };
 
 void run_reduction(const KernelCall& call) {

@@ -1,4 +1,4 @@
-// Comparisons. With NaN all are false but "ne".
+// Comparisons. With a NaN operand all are false except "ne".
 #include "engine/native/kernels/elementwise.h"
 #include "engine/native/kernels/rows.h"
 

@@ -35,7 +35,8 @@ void is_nonzero(const void* source, void* target, int64_t size, const ConvertSte
   for (int64_t i = 0; i < size; ++i) to[i] = from[i] != T(0);
 }
 
-// The bounds are powers of two, so that the cast in between is always defined.
+// The bounds are powers of two, which floats represent exactly, so the cast between them is always
+// defined.
 template <class From, class To>
 void saturate(const void* source, void* target, int64_t size, const ConvertStep& step) {
   const auto* from = static_cast<const From*>(source);
@@ -55,7 +56,7 @@ void saturate(const void* source, void* target, int64_t size, const ConvertStep&
   }
 }
 
-// Brings the value of a byte into the range of an integer of fewer bits.
+// Wraps a byte to an integer of fewer bits.
 void wrap_unsigned(const void* source, void* target, int64_t size, const ConvertStep& step) {
   const auto* from = static_cast<const uint8_t*>(source);
   auto* to = static_cast<uint8_t*>(target);
@@ -126,7 +127,7 @@ ConvertLoop visit_real(DType dtype, Visit visit) {
   }
 }
 
-// Between integers only the width of the target counts: wrapping is the same with and without sign.
+// Between integers only the target's width counts: wrapping is the same for signed and unsigned.
 template <class From>
 ConvertLoop loop_from(DType to) {
   if (to == DType::kBool) return best_loop<is_nonzero<From>>();
@@ -168,7 +169,7 @@ struct Builder {
     step.min = is_signed ? -static_cast<int64_t>(step.max) - 1 : 0;
   }
 
-  // Between real dtypes that are computed in, or bool.
+  // Converts between real dtypes that kernels compute in, or bool.
   void to_real(DType to) {
     const DType from = compute_dtype(now), target = to == DType::kBool ? to : compute_dtype(to);
     const bool is_from_float = is_floating(from);
@@ -226,7 +227,7 @@ DType unsigned_dtype(DType integer) {
 }
 
 Conversion make_conversion(DType from, DType to) {
-  // Keys are compared and moved, as 64-bit words.
+  // Keys are only compared and moved: as 64-bit words.
   if (is_key(from)) from = compute_dtype(from);
   if (is_key(to)) to = compute_dtype(to);
   Builder builder{.conversion = {}, .now = from};
@@ -270,7 +271,7 @@ void Conversion::run(const void* source, void* target, int64_t size) const {
     return;
   }
   if (num_steps == 1) return steps[0].run(source, target, size, steps[0]);
-  alignas(64) std::byte buffers[2][kStepBlock * 8];  // what lies between two steps is real
+  alignas(64) std::byte buffers[2][kStepBlock * 8];  // intermediate values are real
   for (int64_t start = 0; start < size; start += kStepBlock) {
     const int64_t count = std::min(size - start, kStepBlock);
     const void* now = static_cast<const std::byte*>(source) + start * source_width;
@@ -297,8 +298,8 @@ ElementwiseSpec make_convert(std::span<const ShapeDtype> inputs,
   return converted(inputs[0], inputs[0].dtype(), outputs[0].dtype());
 }
 
-// An integer of fewer than eight bits lies in its byte with its sign extended, so that its bits
-// change when the signedness does; other bytes are taken as they are.
+// An integer below eight bits is stored sign-extended in its byte, so its byte changes when its
+// signedness does. Other elements keep their bytes.
 ElementwiseSpec make_bitcast(std::span<const ShapeDtype> inputs,
                              std::span<const ShapeDtype> outputs, const Params*) {
   const DType from = inputs[0].dtype(), to = outputs[0].dtype();

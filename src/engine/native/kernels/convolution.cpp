@@ -1,8 +1,8 @@
-// conv_general_dilated as products of matrices: what a window sees at one position becomes a row,
-// and the rows of some positions together are multiplied with the weights.
+// conv_general_dilated as matrix products: the elements that a window covers at one position form a
+// row, and the rows of several positions are multiplied with the weights.
 //
-// Operands are first brought into one order: the left one to batch, spatial dimensions, features;
-// weights to group, window, features of the left operand, features of the result.
+// Operands are first rearranged: the left one to batch, spatial dimensions, features; the weights
+// to group, window, features of the left operand, features of the result.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -28,15 +28,15 @@ using Indices = std::vector<int64_t>;
 
 constexpr int64_t kPatchElements = 1 << 19;
 
-// An array on its way to another order and dtype.
+// An operand to be rearranged and converted.
 struct Rearranged {
   bool is_moved = false;
   StridedCopy move;
   Conversion convert;
   int64_t size = 0;
-  size_t moved_offset = 0, converted_offset = 0;  // in scratch
+  size_t moved_offset = 0, converted_offset = 0;  // offsets in scratch
 
-  // From what it is to the dtype computed in.
+  // Rearranges and converts the operand to the dtype computed in.
   const std::byte* load(const void* data, std::byte* scratch) const {
     const auto* now = static_cast<const std::byte*>(data);
     if (is_moved) {
@@ -61,17 +61,17 @@ struct ConvPlan {
   int64_t batch = 0, groups = 1, positions = 1, window = 1;
   int64_t channels = 0, features = 0;  // of a group
   int64_t lhs_batch_stride = 0, lhs_group_stride = 0;
-  int64_t chunk = 1;  // positions that are worked on at a time
+  int64_t chunk = 1;  // positions computed at a time
   int64_t width = 0;
   int64_t result_size = 0;
-  size_t patches = 0, products = 0, results = 0, converted = 0;  // in scratch
+  size_t patches = 0, products = 0, results = 0, converted = 0;  // offsets in scratch
 
   int64_t depth() const { return window * channels; }
 };
 
 // ---- running
 
-// What the window sees at one position, a row of depth() elements.
+// Gathers the elements that the window covers at one position: a row of depth() elements.
 template <class T>
 void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) {
   const size_t rank = plan.spatial.size();
@@ -101,7 +101,7 @@ void gather_patch(const ConvPlan& plan, const T* lhs, int64_t position, T* row) 
   }
 }
 
-// The products of one group at `count` positions, dense: positions, features.
+// The products of one group at `count` positions, dense and ordered by position, then feature.
 void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte* weights,
                     int64_t first, int64_t count, std::byte* scratch, std::byte* products) {
   std::byte* patches = scratch + plan.patches;
@@ -120,7 +120,7 @@ void multiply_chunk(const ConvPlan& plan, const std::byte* lhs, const std::byte*
                  plan.features});
 }
 
-// Batch, positions, all features.
+// Computes the result, ordered by batch, position, feature.
 void convolve(const ConvPlan& plan, const std::byte* lhs, const std::byte* rhs, std::byte* scratch,
               std::byte* result) {
   const int64_t row = plan.groups * plan.features * plan.width;
@@ -154,7 +154,7 @@ void run_conv(const KernelCall& call) {
   auto* scratch = static_cast<std::byte*>(call.scratch);
   auto* output = static_cast<std::byte*>(call.operands[2]);
   if (plan.depth() == 0) {
-    // No sum at all is zero, whose bits are zero in every dtype.
+    // A sum of no elements is zero, whose bits are zero in every dtype.
     std::memset(output, 0, static_cast<size_t>(plan.result_size) * plan.store.target_width);
     return;
   }
@@ -176,7 +176,7 @@ Indices dense_strides(std::span<const int64_t> shape) {
   return strides_of(shape, row_major(shape.size()));
 }
 
-// The operand with these sizes and strides becomes dense, in the dtype computed in.
+// Makes the operand with these sizes and strides dense, in the dtype computed in.
 Rearranged rearrange(const ShapeDtype& type, const Indices& sizes, const Indices& strides,
                      DType compute, ScratchParts& scratch) {
   Rearranged result;

@@ -25,7 +25,7 @@ struct LogSumExp {
   using Accumulator = double;
   static double combine(double a, double b) {
     const double largest = maximum(a, b), difference = a - b;
-    // The difference of equal infinities is NaN; their sum is the infinity.
+    // The difference of equal infinities is NaN; the result is that infinity.
     if (difference != difference) return a + b;
     return largest + std::log1p(std::exp(-std::fabs(difference)));
   }
@@ -33,8 +33,9 @@ struct LogSumExp {
 
 // ---- loops
 
-// `count` elements, `step` (1 or -1) apart, one after the other into one accumulator; or a row of
-// `count` elements, each into an accumulator of its own. The first ones are taken as they are.
+// `run` combines `count` elements, `step` (1 or -1) apart, one by one into one accumulator. `row`
+// combines `count` elements, each into its own accumulator. With `is_first` the first elements
+// initialise the accumulators.
 struct CumulativeLoops {
   void (*run)(const void* x, void* y, int64_t count, int64_t step, bool is_first,
               void* accumulator) = nullptr;
@@ -84,7 +85,7 @@ struct Block {
   alignas(64) std::byte bytes[kBlock * kMaxComputeWidth];
 };
 
-// Where elements are computed: where they lie, or in a block of the dtype computed in.
+// The elements of one computation: in place, or converted into a block of the dtype computed in.
 class Piece {
  public:
   Piece(const CumulativePlan& plan, const std::byte* x, std::byte* y, int64_t count)

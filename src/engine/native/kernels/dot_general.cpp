@@ -1,5 +1,6 @@
-// dot_general: for each index of the batch dimensions one matrix product. Operands are used where
-// they lie when their dimensions form a matrix of any order there, else rearranged into scratch.
+// dot_general: one matrix product for each index of the batch dimensions. An operand is used in
+// place if its dimensions form a matrix in memory, of either order; else it is rearranged into
+// scratch.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -24,13 +25,13 @@ using Indices = std::vector<int64_t>;
 
 // ---- the plan
 
-// An operand on its way to being a matrix for each batch index: first rearranged, then converted.
+// An operand made into one matrix per batch index: rearranged first, then converted.
 struct Operand {
   bool is_rearranged = false;
   StridedCopy rearrange;
   Conversion convert;
   int64_t size = 0;
-  size_t rearranged_offset = 0, converted_offset = 0;  // in scratch
+  size_t rearranged_offset = 0, converted_offset = 0;  // offsets in scratch
   int64_t row_stride = 0, column_stride = 0;
   Indices batch_strides;
 };
@@ -40,7 +41,7 @@ struct DotPlan {
   Operand lhs, rhs;
   Indices batch_sizes;
   int64_t batch = 1, m = 1, k = 1, n = 1;
-  size_t width = 0;  // of an element computed in
+  size_t width = 0;  // of an element in the type computed in
   Conversion store;
   size_t result_offset = 0;  // in scratch, unless store is a copy
 };
@@ -92,12 +93,12 @@ Indices picked(std::span<const int64_t> values, const Indices& dimensions) {
 
 int64_t product_of(const Indices& sizes) {
   int64_t product = 1;
-  // Of an empty operand any product may not fit.
+  // Saturates: in an empty operand, the product of the other sizes may overflow.
   for (const int64_t size : sizes) product = saturated_product(product, size);
   return product;
 }
 
-// The stride with which the dimensions can be walked as one; nothing when they cannot.
+// The stride with which the dimensions can be walked as one; nullopt if they cannot.
 std::optional<int64_t> common_stride(const Indices& sizes, const Indices& strides) {
   std::optional<int64_t> stride;
   int64_t span = 0;
@@ -115,7 +116,8 @@ struct Parts {
   Indices batch, rows, columns;
 };
 
-// One stride is to be 1 and the other no less than the size of that dimension.
+// Plans to use the operand in place: one stride must be 1, the other at least the size of that
+// dimension. Returns false if that does not hold.
 bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t> shape,
                    const Indices& strides) {
   const Indices row_sizes = picked(shape, parts.rows), column_sizes = picked(shape, parts.columns);
@@ -125,7 +127,7 @@ bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t
   if (!row || !column) return false;
   operand.row_stride = *row;
   operand.column_stride = *column;
-  // The stride of a dimension of size one is free.
+  // A dimension of size 1 may be given any stride.
   if (columns == 1 && rows == 1) {
     operand.row_stride = operand.column_stride = 1;
   } else if (columns == 1) {
@@ -139,7 +141,7 @@ bool plan_in_place(Operand& operand, const Parts& parts, std::span<const int64_t
          (operand.row_stride == 1 && operand.column_stride >= rows);
 }
 
-// Rearranged to batch, rows, columns when it cannot be used as it lies.
+// Rearranges to batch, rows, columns if the operand cannot be used in place.
 Operand plan_operand(const ShapeDtype& type, const Parts& parts, DType compute,
                      size_t& scratch_bytes) {
   Operand operand;
@@ -186,7 +188,8 @@ Indices other_dimensions(size_t rank, const Indices& a, const Indices& b) {
   return result;
 }
 
-// Sums may be taken in any order: in that of the left operand, so that it may lie as it is.
+// Sums over contracting dimensions may be taken in any order: the left operand's order lets it stay
+// in place.
 void sort_contracting(Indices& lhs, Indices& rhs) {
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (size_t i = 0; i < lhs.size(); ++i) pairs.emplace_back(lhs[i], rhs[i]);

@@ -28,7 +28,7 @@ struct ElementwisePlan {
   int64_t extra = 0;
 };
 
-// Calls piece(first, last) for ranges of elements: on several threads where there are many.
+// Calls piece(first, last) for ranges of elements, on several threads if there are many.
 template <class Piece>
 void in_ranges(int64_t size, const Piece& piece) {
   if (size <= kPolledElements) [[likely]]
@@ -74,7 +74,7 @@ void run_whole(const KernelCall& call) {
   });
 }
 
-// `repeated` has the blocks of scalars.
+// `repeated` holds the blocks of scalar operands.
 void run_range_in_blocks(const ElementwisePlan& plan, const KernelCall& call, const Block* repeated,
                          int64_t first, int64_t last) {
   Block blocks[kMaxElementwiseInputs], result;
@@ -106,8 +106,8 @@ void run_range_in_blocks(const ElementwisePlan& plan, const KernelCall& call, co
   }
 }
 
-// Scalars are repeated once, into a block that serves all blocks of the other operands: before
-// anything is written, as the output may lie where a scalar does.
+// Each scalar is repeated once into a block that serves all blocks of the other operands. This
+// happens before anything is written, because the output may share a scalar's memory.
 void run_blocks(const KernelCall& call) {
   const auto& plan = *static_cast<const ElementwisePlan*>(call.data);
   if (plan.size == 0) return;

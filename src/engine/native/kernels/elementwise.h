@@ -1,6 +1,6 @@
-// Elementwise operations: what one is (a loop over dense arrays of the types that are computed in,
-// and the conversions before and after it), and the kernel of one. A cluster runs several on tiles
-// (cluster.h).
+// Elementwise operations: their description (a loop over dense arrays of the types computed in, and
+// the conversions before and after it), and the kernel of one operation. A cluster runs several on
+// tiles (cluster.h).
 #pragma once
 
 #include <array>
@@ -24,30 +24,30 @@ inline constexpr size_t kMaxElementwiseInputs = 3;
 
 using Loop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
 
-// A loop and the dtype of what it writes. No loop: there is no kernel.
+// A loop and the dtype that it writes. There is no kernel if `loop` is null.
 struct TypedLoop {
   Loop loop = nullptr;
   DType result = DType::kInvalid;
 };
 using LoopTable = std::array<TypedLoop, kNumDTypes>;  // by the dtype computed in
 
-// What one operation does with each element. Inputs have the shape of the output, or one element,
+// What an operation does with each element. Each input has the shape of the output, or one element,
 // which is repeated.
 struct ElementwiseSpec {
   TypedLoop loop{};
-  std::array<DType, kMaxElementwiseInputs> loads{};  // what the loop reads of each input
-  int64_t extra = 0;                                 // handed to the loop
-  // Of the one input, where there is no loop: all that is done.
+  std::array<DType, kMaxElementwiseInputs> loads{};  // in which the loop reads each input
+  int64_t extra = 0;                                 // passed to the loop
+  // If there is no loop: the operation is this conversion of its one input.
   std::optional<Conversion> conversion{};
 
-  // False where the dtype has no kernel.
+  // False if the dtype has no kernel.
   bool is_valid() const { return loop.loop || conversion; }
 };
 
 Kernel make_elementwise(std::span<const ShapeDtype> inputs, const ShapeDtype& output,
                         const ElementwiseSpec& spec);
 
-// Repeats one element of `width` bytes.
+// Fills `target` with `size` copies of one element of `width` bytes.
 void fill_elements(void* target, const void* element, size_t width, int64_t size);
 
 template <class T>
@@ -79,7 +79,7 @@ inline constexpr DType kDTypeOf<std::complex<float>> = DType::kComplex64;
 template <>
 inline constexpr DType kDTypeOf<std::complex<double>> = DType::kComplex128;
 
-// Calls visit.operator()<T>() for every type computed in.
+// Calls visit.operator()<T>() for every type that kernels compute in.
 template <class Visit>
 void for_each_compute_type(Visit visit) {
   const auto call = [&]<class... T>() { (visit.template operator()<T>(), ...); };
@@ -87,8 +87,8 @@ void for_each_compute_type(Visit visit) {
                            float, double, std::complex<float>, std::complex<double>>();
 }
 
-// Operations that treat the bits of signed and unsigned integers alike say so by a member
-// kSignless, and are compiled for unsigned ones only.
+// Operations that treat the bits of signed and unsigned integers alike have a member kSignless.
+// They are compiled for unsigned integers only.
 template <class Op, class T>
 struct OperandOf {
   using type = T;
@@ -99,10 +99,10 @@ struct OperandOf<Op, T> {
   using type = std::make_unsigned_t<T>;
 };
 
-// An operation whose behaviour depends on a number takes it as the last argument.
+// If the behaviour of an operation depends on a number, it takes that as the last argument.
 //
-// The output may be one of the inputs: ivdep says that no element depends on another's iteration,
-// so that loops are vectorised for that case too.
+// The output may be one of the inputs. ivdep states that iterations are independent, so that loops
+// are vectorised for that case too.
 template <class Op, class T>
 void unary_loop(const void* const* inputs, void* output, int64_t size,
                 [[maybe_unused]] int64_t extra) {
@@ -162,10 +162,10 @@ const LoopTable& binary_loops() {
   return table;
 }
 
-// An operation that computes in `dtype`, into which all inputs are converted.
+// An operation that computes in `dtype`; all inputs are converted to it.
 ElementwiseSpec elementwise(const LoopTable& loops, DType dtype, int64_t extra = 0);
 
-// The factory of an operation on the dtype of the first operand.
+// Makes an operation on the dtype of the first operand.
 template <class Op>
 ElementwiseSpec make_unary(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                            const Params*) {

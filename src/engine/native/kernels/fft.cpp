@@ -1,8 +1,8 @@
-// fft, in double precision for both kinds of numbers.
+// fft: always computed in double precision.
 //
 // Dimensions are transformed one after the other, each by one pass over all of its lines, or by two
-// if these are long. A pass takes some lines at a time into scratch memory, where they lie beside
-// one another, and writes them to where the next pass, or the result, wants them.
+// passes if the lines are long. A pass gathers a few lines at a time side by side in scratch
+// memory, and writes them where the next pass, or the result, needs them.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -27,18 +27,18 @@ namespace {
 using Types = std::span<const ShapeDtype>;
 using Number = std::complex<double>;
 
-// Lines that are taken at a time, at the most, and the scratch memory for them.
+// The most lines transformed at a time, and the scratch memory for them.
 constexpr int64_t kMostTogether = 8;
 constexpr int64_t kBytesTogether = int64_t{4} << 20;
-// Lines of so many numbers are transformed as the columns and rows of a matrix.
+// Lines of at least this length are transformed as the columns and rows of a matrix.
 constexpr int64_t kLongLine = 4096;
-// Numbers of a batch that are transformed at a time.
+// Numbers of a batch transformed at a time.
 constexpr int64_t kChunk = int64_t{1} << 20;
 
 // ---- lines in memory
 
-// Number j of line w is number first[w] + j * step of a line that begins at element begin[w], with
-// elements that lie `apart`.
+// Number j of line w is number first[w] + j * step of the line in memory that begins at element
+// begin[w]; the numbers of that line are `apart` elements apart.
 struct Places {
   int64_t begin[kMostTogether], first[kMostTogether];
   int64_t step = 1, apart = 1;
@@ -54,9 +54,8 @@ struct Lines {
 using Load = void (*)(const void* memory, const Places& places, int64_t length, Lines lines);
 using Store = void (*)(Lines lines, const Places& places, int64_t kept, double scale, void* memory);
 
-// Calls visit(j, w, which, at) for number j of line w: number `which` of the parts, and element
-// `at` in memory, which is fetched before: where lines are columns, each number lies in another
-// page.
+// Calls visit(j, w, which, at) for number j of line w: `which` is its index in the parts, `at` its
+// element in memory. Prefetches that element: if lines are columns, each number is on another page.
 template <bool is_written, class T, class Visit>
 void for_each_number(const Lines& lines, const Places& places, const T* memory, Visit visit) {
   constexpr int64_t kAhead = 16;
@@ -87,8 +86,8 @@ void load_lines(const void* memory, const Places& places, int64_t, Lines lines) 
   });
 }
 
-// Of lines of `length` numbers whose transform is real the first half lies in memory; the other one
-// is its conjugate.
+// If the transform of a line of `length` numbers is real, only its first half is in memory; the
+// other half is its conjugate.
 template <class T>
 void load_halves(const void* memory, const Places& places, int64_t length, Lines lines) {
   const auto* x = static_cast<const T*>(memory);
@@ -101,7 +100,7 @@ void load_halves(const void* memory, const Places& places, int64_t length, Lines
   });
 }
 
-// Numbers from `kept` on are dropped.
+// Drops numbers from index `kept` on.
 template <class T>
 void store_lines(Lines lines, const Places& places, int64_t kept, double scale, void* memory) {
   auto* y = static_cast<T*>(memory);
@@ -117,7 +116,7 @@ void store_lines(Lines lines, const Places& places, int64_t kept, double scale, 
   });
 }
 
-// Calls visit with a number of the C++ type.
+// Calls visit with a value of the dtype's C++ type.
 template <class Visit>
 auto visit_number(DType dtype, Visit visit) {
   switch (dtype) {
@@ -148,8 +147,8 @@ enum class Memory : uint8_t { kInput, kWork, kMatrix, kOutput };
 constexpr size_t kNumMemories = 4;
 using Memories = std::array<std::byte*, kNumMemories>;
 
-// Transforms the lines of one dimension; or, of long ones, which are matrices of `rows` by
-// `columns`, the columns, and in another pass the rows.
+// Transforms all lines of one dimension. Long lines are matrices of `rows` by `columns`: one pass
+// transforms the columns, another the rows.
 struct Pass {
   enum class Part : uint8_t { kLines, kColumns, kRows };
   Part part = Part::kLines;
@@ -163,9 +162,9 @@ struct Pass {
   int64_t kept = std::numeric_limits<int64_t>::max();
   double scale = 1;
   int64_t rows = 1, columns = 1;
-  std::vector<Number> turns;  // of the columns: [rows][columns]
+  std::vector<Number> turns;  // factors of the columns: [rows][columns]
 
-  // Of a line of the dimension.
+  // The length of a line of the dimension.
   int64_t length() const { return part == Part::kLines ? line->size() : rows * columns; }
   int64_t lines_of_one() const {
     return part == Part::kLines ? 1 : part == Part::kColumns ? columns : rows;
@@ -185,7 +184,8 @@ struct Pass {
            Tiles& tiles) const;
 };
 
-// Line `number` becomes line w. Between its passes the matrix of a long line lies by itself.
+// Sets the places of line w to those of line `number` of the pass. Between the two passes of a long
+// line, its matrix is stored separately.
 void Pass::place(int64_t number, int64_t w, Places& source, Places& target) const {
   const int64_t of_one = lines_of_one(), at = number / of_one, within = number % of_one;
   const int64_t inner = lanes.inner, matrix = at * rows * columns;
@@ -228,7 +228,7 @@ bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* s
   const int64_t size = line->size();
   Lines x = {{scratch, scratch + size * count}, size, count};
   load(memories[static_cast<size_t>(from)], source, length(), x);
-  // With the parts exchanged, there and back, it goes backward.
+  // Exchanging real and imaginary parts before and after gives the inverse transform.
   if (is_backward) std::swap(x.parts.re, x.parts.im);
   Lines y = {line->forward(x.parts, count, scratch + 2 * size * count, tiles), size, count};
   if (part == Part::kColumns) turn(first, y);
@@ -240,8 +240,8 @@ bool Pass::run(const Memories& memories, int64_t first, int64_t count, double* s
 struct FftPlan {
   std::vector<Pass> passes;
   int64_t batch = 1, chunk = 1;              // a chunk of the batch at a time
-  size_t input_bytes = 0, output_bytes = 0;  // of one of the batch
-  size_t work = 0, matrix = 0, lines = 0;    // in scratch
+  size_t input_bytes = 0, output_bytes = 0;  // per element of the batch
+  size_t work = 0, matrix = 0, lines = 0;    // offsets in scratch
   size_t lines_bytes = 0;
 };
 
@@ -274,7 +274,7 @@ void run_fft(const KernelCall& call) {
 
 // ---- planning
 
-// The largest number of rows of a matrix that is no higher than wide.
+// The largest number of rows of a matrix that has at least as many columns as rows.
 int64_t rows_of_long_line(int64_t size) {
   if (size < kLongLine || !FourierLine::is_smooth(size)) return 1;
   int64_t rows = 1;
@@ -325,14 +325,15 @@ Kernel make_fft(Types inputs, Types outputs, const Params* params) {
     for (const int64_t n : shape) size *= n;
     return size;
   };
-  // What is worked on: the result, or the operand of IRFFT.
+  // The array that the passes work on: the result, or the operand for IRFFT.
   const auto last = last_of(is_to_real ? inputs[0] : outputs[0]);
   const Shape shape(last.begin(), last.end());
   auto plan = std::make_shared<FftPlan>();
 
   std::vector<size_t> order;
   for (size_t i = 0; i < lengths.size(); ++i) order.push_back(i);
-  // What lies densely first, but the real result of IRFFT, which is that of the last dimension.
+  // The dense dimension comes first, except for IRFFT: its last pass gives the real result, along
+  // the last dimension.
   if (!is_to_real) std::rotate(order.begin(), order.end() - 1, order.end());
   int64_t matrix_size = 0;
   double scale = 1;

@@ -20,7 +20,7 @@ using Number = std::complex<double>;
 
 constexpr int64_t kFactors[] = {4, 2, 3, 5, 7, 11, kLargestFourierFactor};
 
-// Takes the factors off `size`; what is left has none of them.
+// Calls visit for each factor of `size` in kFactors; returns the remaining cofactor.
 template <class Visit>
 int64_t take_factors(int64_t size, Visit visit) {
   for (const int64_t factor : kFactors) {
@@ -29,17 +29,17 @@ int64_t take_factors(int64_t size, Visit visit) {
   return size;
 }
 
-// By the plain formula: std::complex tests each product for NaN.
+// By the plain formula; std::complex would test each product for NaN.
 Number product(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 }  // namespace
 
-// Of an angle within an eighth of the circle, where sine and cosine are best.
+// Reduces the angle to an eighth of the circle, where sine and cosine are most accurate.
 Number root_of_unity(int64_t j, int64_t n) {
   const int64_t eighth = 8 * j / n;
-  // The distance to the nearest multiple of a quarter.
+  // The distance to the nearest multiple of a quarter of the circle.
   const int64_t quarter = (eighth + 1) / 2;
   const double angle = 2 * std::numbers::pi * static_cast<double>(4 * j - quarter * n) /
                        (4 * static_cast<double>(n));
@@ -83,7 +83,7 @@ FourierLine::FourierLine(int64_t size) : size_(size) {
   const auto power = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size - 1)));
   convolution_ = std::make_unique<FourierLine>(power);
   chirp_.resize(size);
-  // exp(-pi i j^2 / n); j^2 counts modulo 2 n.
+  // exp(-pi i j^2 / n), with j^2 reduced modulo 2 n.
   for (int64_t j = 0; j < size; ++j) {
     const auto square = static_cast<unsigned __int128>(j) * static_cast<uint64_t>(j);
     chirp_[j] =
@@ -115,7 +115,7 @@ FourierParts FourierLine::forward(FourierParts x, int64_t lanes, double* scratch
   return x;
 }
 
-// Stockham's form: the steps go back and forth between two arrays, and the order comes out right.
+// Stockham's algorithm: the steps alternate between two arrays, and the results come out in order.
 FourierParts FourierLine::factored(FourierParts x, int64_t lanes, double* scratch,
                                    Tiles& tiles) const {
   FourierParts from = x, to = {scratch, scratch + size_ * lanes};
@@ -148,7 +148,7 @@ void FourierLine::chirped(FourierParts x, int64_t lanes, double* scratch, Tiles&
   std::fill(padded.im + size_ * lanes, padded.im + power * lanes, 0.0);
   FourierParts y = convolution_->forward(padded, lanes, rest, tiles);
   multiply(y, chirp_transform_, padded);
-  // Exchanged parts go backward.
+  // Exchanging real and imaginary parts gives the inverse transform.
   y = convolution_->forward({padded.im, padded.re}, lanes, rest, tiles);
   multiply({y.im, y.re}, chirp_, x);
 }

@@ -1,4 +1,4 @@
-// The discrete Fourier transform of lines of any length, several of them side by side.
+// The discrete Fourier transform of lines of any length, of several lines side by side.
 #pragma once
 
 #include <complex>
@@ -11,22 +11,22 @@
 
 namespace farcall::native {
 
-// exp(-2 pi i j / n) for 0 <= j < n, right to the last place or nearly so.
+// exp(-2 pi i j / n) for 0 <= j < n, accurate to about the last digit.
 std::complex<double> root_of_unity(int64_t j, int64_t n);
 
-// Factors, roots of unity and the like for one length, worked out once. Any number of threads may
-// use one. Time grows as n log n for every n. A line's bits do not depend on the others.
+// Factors, roots of unity and the like for one length, computed once. Thread-safe. Time grows as n
+// log n for every n. The bits of one line do not depend on the other lines.
 class FourierLine {
  public:
   explicit FourierLine(int64_t size);
 
   int64_t size() const { return size_; }
-  // Whether all prime factors are small.
+  // Whether all prime factors are small enough to transform directly.
   static bool is_smooth(int64_t size);
-  // Doubles of scratch that forward() needs for each lane.
+  // Scratch that forward() needs for each lane, in doubles.
   int64_t scratch_size() const;
-  // y[k] = sum of x[j] exp(-2 pi i j k / n), in the memory of x or in scratch: there it is given
-  // back. With the parts exchanged, there and back, it is the inverse, not divided by n.
+  // y[k] = sum of x[j] exp(-2 pi i j k / n). Returns where y is: in the memory of x or in scratch.
+  // Exchanging the real and imaginary parts of x and y gives the inverse, not divided by n.
   FourierParts forward(FourierParts x, int64_t lanes, double* scratch, Tiles& tiles) const;
 
  private:
@@ -36,8 +36,8 @@ class FourierLine {
   int64_t size_;
   std::vector<int64_t> factors_;
   std::vector<double> root_re_, root_im_;  // exp(-2 pi i j / n)
-  // For lengths with large prime factors: the transform as a convolution with a chirp, done by
-  // transforms of the next power of two (Bluestein's algorithm).
+  // For lengths with large prime factors: the transform is a convolution with a chirp, computed by
+  // transforms of the next suitable power of two (Bluestein's algorithm).
   std::unique_ptr<FourierLine> convolution_;
   std::vector<std::complex<double>> chirp_, chirp_transform_;
 };

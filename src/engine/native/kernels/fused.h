@@ -1,4 +1,4 @@
-// a * b + c, rounded once, for processors without such an instruction.
+// a * b + c, rounded once, for processors without a fused multiply-add.
 #pragma once
 
 #include <bit>
@@ -7,10 +7,10 @@
 
 namespace farcall::native {
 
-// The product is exact in double. The sum is rounded to odd, that is, to the neighbour whose last
-// bit is set, unless it is exact, so that rounding it again gives what one rounding would have
-// given: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums" (IEEE
-// Transactions on Computers, 2008).
+// The product is exact in double. The sum is rounded to odd: to the neighbour whose last bit is
+// set, unless it is exact. Rounding it again then gives the same as a single rounding: S. Boldo and
+// G. Melquiond, "Emulation of a FMA and correctly rounded sums" (IEEE Transactions on Computers,
+// 2008).
 inline float fused(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const auto term = static_cast<double>(c);

@@ -1,6 +1,6 @@
-// Loops that the compiler makes vectors of, compiled once for each instruction set worth it. All
-// give the same bits: nothing is summed in another order, and products are not fused with sums (the
-// files are compiled with -ffp-contract=off).
+// Loops that the compiler vectorises, compiled once for each instruction set that makes a
+// difference. All give the same bits: no sum is reordered, and products are not fused with sums
+// (the files are compiled with -ffp-contract=off).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace farcall::native {
 
 enum class LoopTarget : uint8_t { kBaseline, kAvx2, kAvx512 };
-LoopTarget loop_target();  // in vector_targets.cpp: of the instruction set in use
+LoopTarget loop_target();  // of the instruction set in use; in vector_targets.cpp
 
 template <auto kLoop>
 struct ForTargets;
@@ -43,8 +43,8 @@ template <auto kLoop>
 auto best_loop() {
   return ForTargets<kLoop>::best();
 }
-// The same of a loop over elements of type T. Of complex ones GCC 12 makes fused products in spite
-// of -ffp-contract=off wherever there are any, and so with AVX-512: they keep to AVX2.
+// The same for a loop over elements of type T. For complex elements GCC 12 emits fused products in
+// spite of -ffp-contract=off, and AVX-512 has them: complex loops use AVX2 at most.
 template <auto kLoop, class T>
 auto best_loop_of() {
   return ForTargets<kLoop>::best(Complex<T> ? LoopTarget::kAvx2 : LoopTarget::kAvx512);

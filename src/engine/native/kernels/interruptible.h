@@ -1,4 +1,4 @@
-// Stopping a kernel that runs for long.
+// Interrupting a kernel that runs for long.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace farcall::native {
 
-// How many elements are worked on between two looks: for the slowest functions less than a tenth of
-// a second.
+// Elements between two checks for interrupts: less than a tenth of a second for the slowest
+// functions.
 inline constexpr int64_t kPolledElements = int64_t{1} << 16;
 
-// Counts the elements that a kernel has worked on, and raises what the front raises to stop it.
+// Counts the elements that a kernel has worked on. Raises what the front end raises to stop it.
 class InterruptCounter {
  public:
   void add(int64_t elements) {
@@ -26,7 +26,7 @@ class InterruptCounter {
   int64_t left_ = kPolledElements;
 };
 
-// Calls piece(first, count) for pieces of `size` elements of a simple loop, such as a copy.
+// Calls piece(first, count) for pieces of `size` elements, for simple loops such as copies.
 template <class Piece>
 void in_pieces(int64_t size, Piece&& piece) {
   constexpr int64_t kPiece = int64_t{1} << 24;

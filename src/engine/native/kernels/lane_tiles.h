@@ -1,4 +1,4 @@
-// Lanes that are worked on one at a time, each in scratch memory, shared among threads.
+// Work on lanes, one at a time in scratch memory, shared among threads.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 
 namespace farcall::native {
 
-// Calls work(lane, memory, tiles) for lanes of `size` elements, at least one, until it returns
-// false. The first thread has `scratch` as its memory, each other one `scratch_bytes` of its own.
+// Calls work(lane, memory, tiles) for each of num_lanes > 0 lanes of size > 0 elements; a thread
+// stops if it returns false. The first thread uses `scratch`, each other one allocates
+// scratch_bytes.
 template <class Work>
 void for_lanes(int64_t num_lanes, int64_t size, size_t scratch_bytes, std::byte* scratch,
                const Work& work) {

@@ -1,5 +1,5 @@
-// The elements along one dimension of a dense array: `outer` times `inner` lanes of `size` elements
-// that lie `inner` apart.
+// The elements along one dimension of a dense array: `outer` times `inner` lanes of `size`
+// elements, which are `inner` elements apart.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Elementwise functions of mathematics.
+// Elementwise mathematical functions.
 #include <cmath>
 
 #include "engine/native/kernels/elementwise.h"
@@ -9,8 +9,8 @@
 namespace farcall::native {
 namespace {
 
-// Functions that the standard library has for complex numbers; those of real ones are in
-// vector_math.h. Those of complex<float> are worked out in double: the library's own lose digits.
+// Functions that the standard library has for complex numbers; those of real numbers are in
+// vector_math.h. complex<float> is computed in double: the library's own functions lose digits.
 #define FARCALL_STD_FUNCTION(Name, function)                         \
   struct Name {                                                      \
     template <Complex T>                                             \
@@ -37,7 +37,7 @@ FARCALL_STD_FUNCTION(Tanh, tanh)
 
 #undef FARCALL_STD_FUNCTION
 
-// Functions of our own, which are worked out in a wider type.
+// Functions of special.h, computed in a wider type.
 #define FARCALL_SPECIAL_FUNCTION(Name, function)    \
   struct Name {                                     \
     template <Float T>                              \
@@ -108,7 +108,7 @@ struct Lgamma {
 
 struct None {};
 
-// The function on float and double, and `Others` on other types.
+// `function` for float and double, and `Others` for other types.
 template <MathFunction function, class Others = None>
 ElementwiseSpec make_math(std::span<const ShapeDtype> inputs, std::span<const ShapeDtype>,
                           const Params*) {

@@ -1,4 +1,4 @@
-// The loops of vector_math.h in the tables of elementwise kernels.
+// Puts the loops of vector_math.h into the tables of elementwise kernels.
 #pragma once
 
 #include "engine/native/kernels/elementwise.h"
@@ -6,7 +6,7 @@
 
 namespace farcall::native {
 
-// `loops`, with those of the function on float and double wherever there are any.
+// `loops`, in which the function's loops for float and double, if any, replace the others.
 inline LoopTable with_math_loops(LoopTable loops, MathFunction function) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
     if (const Loop loop = math_loop(function, dtype)) {

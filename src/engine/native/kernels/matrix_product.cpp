@@ -20,10 +20,10 @@
 namespace farcall::native {
 namespace {
 
-// What a product costs besides its operations.
+// The fixed cost of a product, in operations.
 constexpr int64_t kCallCost = 64;
 
-// One product after the other.
+// Multiplies one product of the batch after the other.
 template <class Element, void (*multiply)(const Product&)>
 void multiply_each(const Product& p) {
   InterruptCounter counter;
@@ -40,22 +40,22 @@ void multiply_each(const Product& p) {
 
 // ---- float32 and float64: tiles of the result
 
-// How the result is cut. Bits do not depend on it.
+// How the result is divided into tiles. Its bits do not depend on this.
 struct Cut {
-  int64_t rows, columns;  // of a tile, multiples of the steps where they are less than all
-  int64_t batches;        // products in a tile, if it is as large as one
+  int64_t rows, columns;  // of a tile: multiples of the steps, or all
+  int64_t batches;        // products per tile, if a tile is at least one product
 };
 
 int64_t pieces(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
-// Pieces of about equal size, of which none is larger than `most`.
+// Divides into pieces of about equal size, at most `most` each.
 int64_t even_piece(int64_t size, int64_t most, int64_t step) {
   if (size <= most) return size;
   return std::min(pieces(pieces(size, pieces(size, most)), step) * step, size);
 }
 
 Cut cut(const Product& p, int64_t num_threads, size_t width) {
-  // A and C of a tile fit into the second cache, and it takes no more than some milliseconds.
+  // A tile's A and C fit into the second-level cache, and a tile takes at most some milliseconds.
   constexpr int64_t kMostRows = 192, kMostColumnBytes = 1536;
   constexpr int64_t kMostCost = int64_t{1} << 29, kBriefCost = int64_t{1} << 20;
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
@@ -86,12 +86,12 @@ Cut cut(const Product& p, int64_t num_threads, size_t width) {
   return {even_piece(p.m, rows, kTileRowStep), columns, 1};
 }
 
-// A vector times a matrix whose columns are dense.
+// Whether this is a vector times a matrix with dense columns.
 bool is_dot(const Product& p) {
   return p.m == 1 && p.a.column_stride == 1 && p.b.row_stride == 1 && p.b.column_stride >= p.k;
 }
 
-// A matrix times a vector is the same vector times the transposed matrix.
+// A matrix times a vector is that vector times the transposed matrix.
 Product with_vector_first(const Product& p) {
   if (p.n != 1 || p.m == 1 || p.c_row_stride != 1) return p;
   return {.m = 1,
@@ -104,7 +104,7 @@ Product with_vector_first(const Product& p) {
           .batches = {p.batches.sizes, p.batches.b_strides, p.batches.a_strides, p.batches.count}};
 }
 
-// Memory for one thread, from the stack where little is needed.
+// Memory for one thread: on the stack if small.
 template <class T>
 class Buffer {
  public:
@@ -182,7 +182,7 @@ struct Blas<std::complex<double>> {
   static constexpr const void* kZero = kZeroValue;
 };
 
-// How BLAS names a matrix: row-major, or the transpose of one, with a leading dimension.
+// A matrix as BLAS describes it: row-major, or the transpose of one, with a leading dimension.
 struct BlasMatrix {
   CBLAS_TRANSPOSE transpose;
   blasint leading;
@@ -195,7 +195,7 @@ BlasMatrix blas_matrix(const Matrix& matrix) {
   return {CblasTrans, static_cast<blasint>(matrix.column_stride)};
 }
 
-// y = A x, where y is dense. Only adds to y: some gemv kernels read y even where it counts as zero.
+// y = A x, where y is dense. Zeroes y and adds to it: some gemv kernels read y even if beta is 0.
 template <class T>
 void multiply_vector(const Matrix& a, int64_t rows, int64_t columns, const void* x,
                      int64_t x_stride, void* y) {
@@ -237,7 +237,7 @@ struct BoolOps {
   static uint8_t multiply_add(uint8_t a, uint8_t b, uint8_t sum) { return sum | (a & b); }
 };
 
-// In blocks, so that the rows of B and C that are worked on stay in the cache.
+// Works in blocks, so that the rows of B and C in use stay in the cache.
 template <class T, class Ops>
 void multiply_plain(const Product& p) {
   constexpr int64_t kInnerBlock = 64, kColumnBlock = 512;
@@ -274,7 +274,7 @@ void multiply_plain(const Product& p) {
 struct MultiplyRow {
   DType dtype;
   Multiply multiply;
-  Multiply large = multiply;  // for sizes that BLAS cannot take
+  Multiply large = multiply;  // for sizes that do not fit BLAS's integers
 };
 template <class T>
 constexpr Multiply kBlas = multiply_each<T, multiply_blas<T>>;

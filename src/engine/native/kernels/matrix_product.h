@@ -1,5 +1,5 @@
-// Products of matrices: by code of our own for float32 and float64, on several threads where that
-// pays; by BLAS for complex numbers; by plain loops for all others.
+// Matrix products: float32 and float64 by our own code, on several threads if that pays; complex
+// numbers by BLAS; all others by plain loops.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace farcall::native {
 
-// One matrix in memory, strides in elements.
+// A matrix in memory; strides count elements.
 struct Matrix {
   const void* data;
   int64_t row_stride, column_stride;
 };
 
-// Products of one shape, numbered in the order of these dimensions. Strides are in elements; the
-// results lie one after the other.
+// Products of one shape, numbered in row-major order of these dimensions. Strides count elements;
+// the results are contiguous.
 struct Batches {
   std::span<const int64_t> sizes, a_strides, b_strides;
   int64_t count = 1;  // the product of the sizes
@@ -35,8 +35,8 @@ struct Batches {
   }
 };
 
-// C becomes A B; A is m by k, B k by n, none of them empty, C is row-major. One stride of A and one
-// of B is 1.
+// C = A B. A is m by k, B is k by n, none is 0, and C is row-major. One stride of A and one
+// stride of B is 1.
 struct Product {
   int64_t m, k, n;
   Matrix a, b;
@@ -46,8 +46,8 @@ struct Product {
 };
 using Multiply = void (*)(const Product& product);
 
-// Null when there is none for the dtype. `largest` is the greatest of all sizes and strides: BLAS
-// takes 32-bit ones, beyond which plain loops serve.
+// Returns null if the dtype has no product. `largest` is the largest of all sizes and strides: if
+// it does not fit BLAS's 32-bit integers, plain loops are used.
 Multiply find_multiply(DType compute, int64_t largest);
 
 }  // namespace farcall::native

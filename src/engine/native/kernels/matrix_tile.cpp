@@ -9,7 +9,7 @@
 
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "engine/native/parallel.h"
@@ -18,10 +18,10 @@
 #define FARCALL_MATRIX_TILE_ONCE
 namespace farcall::native {
 
-// So many products are summed in registers before the sum is added to the result. The same
-// everywhere, as it is seen in the result.
+// This many products are summed in registers before the sum is added to the result. It is the same
+// for every instruction set, because it affects the result's bits.
 inline constexpr int64_t kDepth = 256;
-// The sums of multiply_dense_columns, which are added in pairs in the end.
+// Bytes of partial sums per column in multiply_dense_columns; they are added pairwise at the end.
 inline constexpr int64_t kLaneBytes = 256;
 
 }  // namespace farcall::native
@@ -34,15 +34,15 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #undef FARCALL_HAS_MASKS
 
-// Rows and vectors of the sums that are kept in registers, beside one vector of A and kVectors of
-// B: with 32 registers, and with 16.
+// Rows and vectors of sums that are kept in registers, beside one vector of A and kVectors of B:
+// for 32 registers, and for 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int64_t kRows = 8;
 #else
 constexpr int64_t kRows = 4;
 #endif
 constexpr int64_t kVectors = 3;
-// Whether memory that a mask leaves out is not touched.
+// Whether masked loads and stores do not touch the memory that the mask leaves out.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 #define FARCALL_HAS_MASKS 1
 #else
@@ -50,7 +50,7 @@ constexpr int64_t kVectors = 3;
 #endif
 static_assert(kTileRowStep % kRows == 0);
 
-// Where an operand is read, and how far it is to its next row, or column, and to the next product.
+// Where an operand is read, and its strides to the next row (or column) and to the next product.
 template <class T>
 struct Rows {
   const T* data;
@@ -65,11 +65,11 @@ template <class T>
 struct Result {
   T* data;
   int64_t row_stride;
-  int64_t columns;  // those of the vectors that exist
-  bool is_added;    // to what is there
+  int64_t columns;  // the valid ones, of all vectors
+  bool is_added;    // to the values there
 };
 
-// The first `count` elements, then zeros; nothing behind them is touched.
+// Loads the first `count` elements, then zeros; does not touch memory after them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(D d, const T* from, int64_t count) {
 #if FARCALL_HAS_MASKS
@@ -92,8 +92,8 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* to, int64_t count) {
 #endif
 }
 
-// kNumRows rows of A times kNumVectors vectors of B, of which the last one may be partial. A packed
-// A has kRows rows side by side.
+// Multiplies kNumRows rows of A by kNumVectors vectors of B, the last of which may be partial. A
+// packed A has kRows rows side by side.
 template <int64_t kNumRows, int64_t kNumVectors, bool kIsPacked, bool kIsPartial, class T>
 HWY_INLINE void multiply_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T> result) {
   const hn::ScalableTag<T> d;
@@ -108,7 +108,7 @@ HWY_INLINE void multiply_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T>
     for (V& sum : row) sum = hn::Zero(d);
   }
   if (result.is_added) {
-    // It takes as long to arrive as many products.
+    // Prefetches the result, which takes as long to arrive as many products.
     for (int64_t i = 0; i < kNumRows; ++i) {
       for (int64_t v = 0; v < kNumVectors; ++v) {
         hwy::Prefetch(result.data + i * result.row_stride + v * lanes);
@@ -149,14 +149,14 @@ HWY_INLINE void multiply_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T>
   }
 }
 
-// One panel of B with all rows of A.
+// Multiplies all rows of A by one panel of B.
 template <int64_t kNumVectors, bool kIsPacked, bool kIsPartial, class T>
 void multiply_panel(Rows<T> a, Columns<T> b, int64_t rows, int64_t depth, Result<T> result) {
   const auto advance = [&](int64_t count) {
     rows -= count;
     result.data += count * result.row_stride;
   };
-  // Packed rows lie in groups of kRows, of which the last one may have fewer.
+  // Packed rows are stored in groups of kRows; the last group may have fewer.
   for (; rows >= kRows; advance(kRows)) {
     multiply_block<kRows, kNumVectors, kIsPacked, kIsPartial>(a, b, depth, result);
     a.data += kIsPacked ? kRows * depth : kRows * a.stride;
@@ -202,8 +202,8 @@ void multiply_panel(int64_t num_vectors, Rows<T> a, Columns<T> b, int64_t rows, 
 
 // ---- operands brought into the order in which they are read
 
-// to[p * width + i] = from[i * stride + p]: `count` dense lines, side by side. `width` >= count;
-// what is left over becomes zero.
+// Writes `count` dense lines side by side: to[p * width + i] = from[i * stride + p]. `width` >=
+// count; columns from `count` on become zero.
 template <class T>
 void interleave(const T* from, int64_t stride, int64_t count, int64_t depth, int64_t width, T* to) {
   int64_t i = 0;
@@ -241,13 +241,13 @@ void interleave(const T* from, int64_t stride, int64_t count, int64_t depth, int
   }
 }
 
-// to[p * width + i] = from[p * stride + i], the same from dense groups.
+// The same from dense groups: to[p * width + i] = from[p * stride + i].
 template <class T>
 void gather_groups(const T* from, int64_t stride, int64_t count, int64_t depth, int64_t width,
                    T* to) {
   constexpr int64_t kAhead = 8, kLine = 64 / sizeof(T);
   for (int64_t p = 0; p < depth; ++p) {
-    // The lines are too far apart for the processor to see them coming.
+    // The lines are too far apart for the hardware prefetcher.
     if (p + kAhead < depth) {
       const T* const next = from + (p + kAhead) * stride;
       for (int64_t i = 0; i < count; i += kLine) hwy::Prefetch(next + i);
@@ -257,7 +257,7 @@ void gather_groups(const T* from, int64_t stride, int64_t count, int64_t depth, 
   }
 }
 
-// `stride` between the lines that are put side by side, `depth_stride` along them.
+// Packs lines side by side: `stride` is the stride between lines, `depth_stride` that along a line.
 template <class T>
 void pack(const T* from, int64_t stride, int64_t depth_stride, int64_t count, int64_t depth,
           int64_t width, T* to) {
@@ -270,8 +270,8 @@ void pack(const T* from, int64_t stride, int64_t depth_stride, int64_t count, in
 
 // ---- tiles
 
-// Reading rows that are far apart costs misses in the caches of memory and of addresses, packing
-// them a pass over the operand, which must be used often enough to repay it.
+// Reading rows that are far apart costs cache and TLB misses. Packing costs a pass over the
+// operand, which pays if the operand is used often enough.
 template <class T>
 bool is_worth_packing(int64_t uses, int64_t distance, int64_t size) {
   return uses >= 48 && distance * static_cast<int64_t>(sizeof(T)) >= 1024 && size >= 8192;
@@ -308,7 +308,7 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
       const int64_t columns = std::min(vectors * lanes, left);
       Columns<T> in = {from + j * b.column_stride, b.row_stride};
       if (packs_b) {
-        // The panel stays in the first cache while all rows are multiplied with it.
+        // The panel stays in the first-level cache while all rows are multiplied by it.
         pack(in.data, b.column_stride, b.row_stride, columns, depth, vectors * lanes, free);
         in = {free, vectors * lanes};
       }
@@ -323,8 +323,8 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   }
 }
 
-// One row of A: eight vectors of the result at a time, for with fewer each addition waits for the
-// last one.
+// One row of A: computes eight vectors of the result at a time. With fewer, each addition would
+// wait for the previous one.
 template <class T>
 void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
   const hn::ScalableTag<T> d;
@@ -354,7 +354,7 @@ void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
 
 // ---- sums along dense columns
 
-// Adds the upper half to the lower one until one is left.
+// Adds the upper half to the lower half until one lane is left.
 template <class D>
 HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, hn::Vec<D> v) {
 #if HWY_TARGET == HWY_SCALAR
@@ -373,7 +373,7 @@ HWY_INLINE hn::TFromD<D> sum_of_lanes(D d, hn::Vec<D> v) {
   return hn::GetLane(v);
 }
 
-// The products of kColumns columns of B with x, in kLaneBytes of sums each.
+// The products of kColumns columns of B with x, each accumulated in kLaneBytes of sums.
 template <int64_t kColumns, class T>
 void dot_columns(const T* x, const T* b, int64_t stride, int64_t size, T* result) {
   const hn::ScalableTag<T> d;
@@ -425,7 +425,7 @@ void dot_all_columns(const Product& tile, Tiles& tiles) {
   const auto *x = static_cast<const T*>(tile.a.data), *b = static_cast<const T*>(tile.b.data);
   auto* const c = static_cast<T*>(tile.c);
   const int64_t stride = tile.b.column_stride;
-  // As many as there are registers for.
+  // As many columns as fit the registers.
   constexpr int64_t kColumns = kRows / 2;
   int64_t j = 0;
   for (; j + kColumns <= tile.n; j += kColumns) {
@@ -471,7 +471,7 @@ int64_t rounded(int64_t size, int64_t step) { return (size + step - 1) / step * 
 }  // namespace
 
 int64_t tile_buffer_size(int64_t rows, int64_t depth) {
-  // All rows of A, and one panel of B.
+  // Room for all rows of A and one panel of B.
   return (rounded(rows, kTileRowStep) + kTileColumnStep) * std::min(depth, kDepth);
 }
 

@@ -1,9 +1,9 @@
-// Products of matrices of float32 and float64 on one thread: code for each instruction set, of
-// which the best one that the processor has is taken.
+// Products of float32 and float64 matrices on one thread: code for each instruction set, of which
+// the best that the processor supports is used.
 //
-// An element of a result is a sum of fused multiply-adds whose order depends on the inner size
-// alone: its bits are the same in every tile and for every instruction set that has such an
-// operation.
+// An element of the result is a sum of fused multiply-adds whose order depends on the inner size
+// only. Its bits are the same for every tile, and for every instruction set with fused
+// multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace farcall::native {
 
 class Tiles;
 
-// Tiles whose sizes are multiples of these leave no rest in any instruction set.
+// Tile sizes that are multiples of these leave no remainder in any instruction set.
 inline constexpr int64_t kTileRowStep = 8, kTileColumnStep = 48;
 
-// How many elements multiply_tile() needs for rearranged operands.
+// Elements that multiply_tile() needs for rearranged operands.
 int64_t tile_buffer_size(int64_t rows, int64_t depth);
 
-// One product without batches, or a tile of it. `buffer` is aligned to kAlignment. Ends early when
-// `tiles` says so.
+// Multiplies one product without batches, or a tile of it. `buffer` is aligned to kAlignment.
+// Returns early if `tiles` says to stop.
 template <class T>
 void multiply_tile(const Product& tile, T* buffer, Tiles& tiles);
 
-// The same where A is one row, dense, and the columns of B are dense. In an order of its own.
+// The same if A is one dense row and the columns of B are dense. Sums in another order.
 template <class T>
 void multiply_dense_columns(const Product& tile, Tiles& tiles);
 

@@ -1,4 +1,4 @@
-// Primitives that move elements: each of the result is one of the operand.
+// Primitives that move elements: each element of the result is one of the operand's.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace farcall::native {
 
-// Where the elements of a result lie in the operand: how far apart along each dimension of the
-// result, and the first one, in elements.
+// Where a result's elements are in the operand: the stride along each dimension of the result, and
+// the offset of the first element. Both count elements.
 struct ElementSource {
   std::vector<int64_t> strides;
   int64_t offset = 0;
 };
 
-// Of broadcast_in_dim, rev, slice and transpose; nothing of other primitives.
+// For broadcast_in_dim, rev, slice and transpose; nullopt for other primitives.
 std::optional<ElementSource> element_source(std::string_view primitive, ShapeDtype operand,
                                             ShapeDtype result, const Params* params);
 

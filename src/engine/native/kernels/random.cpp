@@ -1,4 +1,4 @@
-// Kernels of the primitives on keys.
+// Kernels of the primitives on random keys.
 #include <farcall/primitives/random.h>
 
 #include <algorithm>
@@ -17,10 +17,11 @@ struct Key {
   uint32_t first, second;
 };
 
-// Hashes at a time; so many stay in the cache, and a block never spans two high words of counters.
+// Hashes computed at a time: they fit the cache, and a block's counters all have the same high
+// word.
 constexpr int64_t kBlock = 512;
 
-// What becomes of a hash.
+// What a hash becomes: random bits, or a new key.
 template <class T>
 struct Bits {
   using Result = T;
@@ -44,7 +45,7 @@ struct CounterPlan {
   int64_t num_keys = 0, num_counters = 0;
 };
 
-// One key after the other.
+// Hashes the counters of one key after the other.
 template <class What>
 void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
   alignas(64) uint32_t y1[kBlock], y2[kBlock];
@@ -59,7 +60,7 @@ void hash_long(const CounterPlan& plan, const Key* keys, typename What::Result* 
   }
 }
 
-// For each counter the hashes of a block of keys: where each key has a few counters only.
+// Hashes a block of keys for each counter: faster if there are few counters per key.
 template <class What>
 void hash_short(const CounterPlan& plan, const Key* keys, typename What::Result* out) {
   alignas(64) uint32_t key1[kBlock], key2[kBlock], x1[kBlock] = {}, x2[kBlock];
@@ -119,7 +120,7 @@ Kernel make_split(Types inputs, Types outputs, const Params*) {
 
 // ---- the hashes of given words
 
-// Operands have as many elements as the result, or one, which is repeated.
+// Operands have as many elements as the result, or one element, which is repeated.
 struct ElementPlan {
   int64_t size = 0;
   int64_t steps[4] = {};  // from an element to the next, by operand

@@ -1,4 +1,4 @@
-// Reductions over windows, one dimension after the other; and the selections of their derivatives.
+// Reductions over windows, one dimension at a time, and the selections in their derivatives.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -73,7 +73,7 @@ struct Minimum {
 
 // ---- reductions
 
-// One dimension: rows of `inner` elements, the dimension's offsets being multiples of that.
+// A reduction along one dimension, over rows of `inner` elements. Offsets are multiples of `inner`.
 struct Pass {
   WindowDimension dimension;
   int64_t outer = 1, size = 1, inner = 1;
@@ -106,10 +106,10 @@ struct ReducePlan {
   PassLoop loop = nullptr;
   Conversion load, store;
   int64_t input_size = 0, output_size = 0;
-  size_t buffers[2] = {0, 0};  // in scratch
+  size_t buffers[2] = {0, 0};  // offsets in scratch
 };
 
-// From one buffer to the other; the last one writes the result, unless that is converted.
+// Alternates between two buffers; the last pass writes the result, unless that is converted.
 void run_reduce_window(const KernelCall& call) {
   const auto& plan = *static_cast<const ReducePlan*>(call.data);
   if (plan.output_size == 0) return;
@@ -174,12 +174,12 @@ struct SelectPlan {
   int64_t positions = 1, window = 1;
   Conversion load, store;
   int64_t num_values = 0, num_elements = 0, num_results = 0;
-  size_t values = 0, elements = 0, results = 0;  // in scratch
+  size_t values = 0, elements = 0, results = 0;  // offsets in scratch
   void (*loop)(const SelectPlan& plan, const void* values, const void* elements,
                void* results) = nullptr;
 };
 
-// The element that is selected in the window at a position; kNothing if it covers none.
+// The element selected by the window at a position; kNothing if the window covers no element.
 template <class T, bool is_max>
 int64_t selected(const SelectPlan& plan, const T* elements, int64_t position) {
   const int64_t* at[kMaxRank];

@@ -1,4 +1,4 @@
-// The families of kernels, each a list of rows in the file that computes them.
+// The families of kernels: each is a list of rows in the file that implements them.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace farcall::native {
 
 struct ElementwiseSpec;
 
-// Describes an elementwise operation on operands of these types; the description is not valid where
-// there is none.
+// Describes an elementwise operation on operands of these types. The result is not valid if there
+// is no kernel for them.
 using ElementwiseFactory = ElementwiseSpec (*)(std::span<const ShapeDtype> inputs,
                                                std::span<const ShapeDtype> outputs,
                                                const Params* params);
@@ -19,7 +19,7 @@ using ElementwiseFactory = ElementwiseSpec (*)(std::span<const ShapeDtype> input
 struct KernelRow {
   constexpr KernelRow(std::string_view name, KernelFactory factory, bool updates = false)
       : primitive(name), make(factory), updates_first_input(updates) {}
-  // `factory` serves types of which there is no description.
+  // `factory` serves types without a valid description.
   constexpr KernelRow(std::string_view name, ElementwiseFactory description,
                       KernelFactory factory = nullptr)
       : primitive(name), describe(description), make(factory) {}

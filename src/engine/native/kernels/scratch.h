@@ -1,4 +1,4 @@
-// The parts of a kernel's scratch memory.
+// Divides a kernel's scratch memory into parts.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace farcall::native {
 
 class ScratchParts {
  public:
-  // Where the next `count` elements go, in bytes from the beginning.
+  // Returns the offset of the next `count` elements, in bytes.
   size_t take(int64_t count, size_t width) {
     const size_t offset = bytes_;
     const size_t nbytes = memory_product(static_cast<size_t>(count), width);

@@ -36,7 +36,7 @@ struct SelectPlan {
   std::vector<int64_t> case_steps;  // 0 for a scalar
 };
 
-// Numbers without a case take the nearest one.
+// Selectors without a case take the nearest one.
 int64_t case_index(const SelectPlan& plan, const void* predicate, int64_t i) {
   if (plan.is_bool) return static_cast<const uint8_t*>(predicate)[i] != 0;
   const int64_t index = static_cast<const int32_t*>(predicate)[i];
@@ -70,7 +70,7 @@ void select_each(const KernelCall& call) {
   }
 }
 
-// Two cases and a predicate for each element.
+// Describes the selection between two cases with one predicate per element.
 ElementwiseSpec describe_select(Types inputs, Types outputs, const Params*) {
   const ShapeDtype output = outputs[0];
   if (inputs.size() != 3 || inputs[0].dtype() != DType::kBool || output.is_token() ||
@@ -84,7 +84,7 @@ ElementwiseSpec describe_select(Types inputs, Types outputs, const Params*) {
   return {.loop = {loop, dtype}, .loads = {DType::kBool, dtype, dtype}};
 }
 
-// All others.
+// Makes the kernel of all other selections.
 Kernel make_select(Types inputs, Types outputs, const Params*) {
   const auto& output = outputs[0];
   const bool is_bool = inputs[0].dtype() == DType::kBool;
@@ -121,7 +121,7 @@ Kernel make_select(Types inputs, Types outputs, const Params*) {
         run = select_each<Wide>;
     }
   }
-  // select_each reads a scalar again and again, so that nothing may be written over it.
+  // select_each reads a scalar case repeatedly, so nothing may be written over it.
   return {
       .run = run, .data = std::move(plan), .can_run_in_place = is_one_choice || !has_scalar_case};
 }

@@ -23,14 +23,14 @@ namespace {
 struct ShardMap {
   std::shared_ptr<const Executable> body;
   std::vector<Partition> inputs, outputs;
-  // Foreign code may keep its operands beyond the run.
+  // Set if foreign code reads the operands: it may keep them after the run.
   bool copies_inputs = false;
   Places places;
-  // By output: the places of this process whose results are taken, and whether those of the other
+  // By output: the places of this process whose results are used, and whether the results of other
   // processes are fetched.
   std::vector<std::vector<size_t>> taken;
   std::vector<bool> is_completed;
-  // What processes compare, where there are several.
+  // With several processes: what they compare to check that all run the same program.
   uint64_t fingerprint = 0;
   std::string text;
 };
@@ -50,7 +50,7 @@ void run_places(const ShardMap& map, const KernelCall& call) {
   run_on_mesh(map.places, [&](size_t number) {
     std::vector<Storage> operands, results(map.outputs.size());
     std::vector<const Storage*> inputs;
-    operands.reserve(map.inputs.size());  // addresses must stay
+    operands.reserve(map.inputs.size());  // no reallocation: pointers into it are kept
     for (size_t i = 0; i < map.inputs.size(); ++i) {
       inputs.push_back(&operands.emplace_back(
           shard_of(map.inputs[i], number, call.operands[i], map.copies_inputs)));
@@ -103,7 +103,7 @@ Places places_of(const ShardMapParams& params) {
   return places;
 }
 
-// Callbacks are numbered as they are made, by each process for itself.
+// Callback numbers count up within each process, so processes compare texts without them.
 std::string without_numbers(std::string text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {

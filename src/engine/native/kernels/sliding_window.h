@@ -1,4 +1,4 @@
-// Where the elements of windows lie, worked out once for each dimension.
+// Offsets of the elements of windows, computed once for each dimension.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace farcall::native {
 
-// For an element of the window at a position: padding, or a gap between elements.
+// The offset of padding, or of a gap between elements.
 inline constexpr int64_t kNothing = -1;
 
 struct WindowDimension {
@@ -25,7 +25,7 @@ struct WindowSteps {
   int64_t stride = 1, window_dilation = 1, base_dilation = 1, padding_before = 0;
 };
 
-// `size` elements that lie `element_stride` apart.
+// `size` is the number of elements along the dimension, which are `element_stride` apart.
 inline WindowDimension make_window_dimension(const WindowSteps& steps, int64_t size, int64_t window,
                                              int64_t num_positions, int64_t element_stride) {
   WindowDimension dimension{num_positions, window, {}};

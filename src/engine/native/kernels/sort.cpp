@@ -1,6 +1,6 @@
-// sort: each lane's keys become unsigned whole numbers of the same order. A key that is alone is
-// sorted as it is; else each is sorted with its position, from the last key to the first, and all
-// operands follow the positions.
+// sort: the keys of each lane become unsigned integers of the same order. If the only operand is a
+// key of real numbers, its keys are sorted directly. Else each key is sorted together with its
+// position, from the last key to the first, and all operands are moved to the resulting positions.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -27,13 +27,13 @@ using Types = std::span<const ShapeDtype>;
 
 // ---- keys
 
-// Of floating-point numbers: NaNs come last and are equal to one another, and so are zeros.
+// Keys of floating-point numbers: NaNs come last and compare equal, and so do the two zeros.
 template <class Key>
 inline constexpr Key kNanKey = static_cast<Key>(~Key(0));
 template <class Key>
 inline constexpr Key kZeroKey = kSignBit<std::make_signed_t<Key>>;
 
-// A number ordered as the value is.
+// An integer that orders like the value.
 template <class Key, class T>
 Key order_of(T value) {
   if constexpr (Float<T>) {
@@ -45,7 +45,7 @@ Key order_of(T value) {
   }
 }
 
-// The value of which this is the key, +0 and some NaN where there are several.
+// The value that has this key: +0 for zeros, and some NaN for NaNs.
 template <class T, class Key>
 T value_of(Key key) {
   if constexpr (Float<T>) {
@@ -61,7 +61,8 @@ T value_of(Key key) {
   }
 }
 
-// Keys of elements of the type computed in; the second part of complex numbers is another column.
+// The keys of elements in the type computed in. The imaginary parts of complex numbers form a
+// second column.
 template <class Key>
 using KeyLoop = void (*)(const void* x, int64_t size, Key* keys, Key* second_keys);
 template <class Key>
@@ -114,7 +115,7 @@ ValueLoop<Key> find_value_loop(DType compute) {
 struct SortPlan {
   struct Key {
     Conversion load;
-    KeyLoop<uint32_t> narrow = nullptr;  // of which one is used
+    KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
     KeyLoop<uint64_t> wide = nullptr;
     int64_t num_columns = 1;
   };
@@ -126,18 +127,19 @@ struct SortPlan {
   void (*run_lane)(const SortPlan& plan, void* const* operands, int64_t first,
                    std::byte* scratch) = nullptr;
 
-  // Where one operand is sorted, of real numbers.
+  // For sorting one operand of real numbers by value.
   Conversion store;
   ValueLoop<uint32_t> narrow_values = nullptr;
   ValueLoop<uint64_t> wide_values = nullptr;
   bool is_floating = false;
 
-  // In scratch: words to sort, and room for others; columns of keys; positions, twice.
+  // Offsets in scratch: words to sort, and a second buffer; columns of keys; positions, and a
+  // second buffer.
   size_t words = 0, other_words = 0, columns = 0, positions = 0, other_positions = 0;
   size_t scratch_bytes = 0;
 };
 
-// Calls work(first, count) for pieces, on several threads where there are many.
+// Calls work(first, count) for pieces, on several threads if there are many.
 template <class Work>
 void for_pieces(int64_t size, const Work& work) {
   constexpr int64_t kPiece = kSortedAtOnce;
@@ -153,7 +155,7 @@ void for_pieces(int64_t size, const Work& work) {
 
 // ---- one lane
 
-// Keys are numbers of type Key, and so are positions.
+// Sorts one lane. Keys and positions are numbers of type Key.
 template <class Key>
 class LaneSort {
  public:
@@ -163,7 +165,7 @@ class LaneSort {
   LaneSort(const SortPlan& plan, void* const* operands, int64_t first, std::byte* scratch)
       : plan_(plan), operands_(operands), first_(first), scratch_(scratch) {}
 
-  // All operands, by the positions.
+  // Sorts all operands, by positions.
   static void run(const SortPlan& plan, void* const* operands, int64_t first, std::byte* scratch) {
     LaneSort lane(plan, operands, first, scratch);
     lane.load_columns();
@@ -171,7 +173,7 @@ class LaneSort {
     for (size_t i = 0; i < plan.widths.size(); ++i) lane.put_in_order(i, positions);
   }
 
-  // The one operand, by its values.
+  // Sorts the one operand, by value.
   static void run_values(const SortPlan& plan, void* const* operands, int64_t first,
                          std::byte* scratch) {
     LaneSort lane(plan, operands, first, scratch);
@@ -232,7 +234,7 @@ class LaneSort {
     }
   }
 
-  // Of which element each place of the result is.
+  // The position in the operand of each element of the result.
   const Key* sort_positions() const {
     const int64_t size = plan_.lanes.size;
     Key *positions = nullptr, *next = part<Key>(plan_.positions);
@@ -290,7 +292,7 @@ class LaneSort {
     });
   }
 
-  // Writes the elements that have this key, which are not all of the same bits, as they came.
+  // Copies the elements that have this key in their original order: their bits may differ.
   void restore(const Key* keys, Key key) const {
     const int64_t stride = plan_.lanes.inner;
     const auto found = std::equal_range(keys, keys + plan_.lanes.size, key);
@@ -316,7 +318,7 @@ class LaneSort {
 
   const SortPlan& plan_;
   void* const* operands_;
-  int64_t first_;  // element of the lane
+  int64_t first_;  // index of the first element of the lane
   std::byte* scratch_;
 };
 
@@ -331,7 +333,7 @@ void run_sort(const KernelCall& call) {
   const auto run_lane = [&](int64_t lane, std::byte* memory) {
     plan.run_lane(plan, call.operands, lane / inner * size * inner + lane % inner, memory);
   };
-  // Lanes that are sorted on several threads come one after the other.
+  // Lanes large enough to be sorted on several threads are sorted one after the other.
   if (size > kSortedAtOnce) {
     for (int64_t lane = 0; lane < num_lanes; ++lane) run_lane(lane, scratch);
     return;

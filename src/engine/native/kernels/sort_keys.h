@@ -1,5 +1,5 @@
-// What the kernels that order elements share: whole numbers in the order of values, and the
-// elements of a lane in blocks.
+// Shared by the kernels that order elements: integers that order like the values, and the elements
+// of a lane in blocks.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ inline constexpr auto kSignBit = static_cast<std::make_unsigned_t<T>>(std::make_
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-// An unsigned number of the same width, ordered as the value is: of floating-point numbers by sign
-// and magnitude, so that -0.0 comes before 0.0 and NaNs come at either end.
+// An unsigned integer of the same width that orders like the value. Floating-point numbers order by
+// sign and magnitude: -0.0 comes before 0.0, and NaNs come at either end.
 template <class T>
 auto ordered_bits(T value) {
   if constexpr (Float<T>) {
     using Bits = BitsOf<T>;
     const auto bits = std::bit_cast<Bits>(value);
-    // All bits of negative numbers, and the sign of others.
+    // Flips all bits of negative numbers, and only the sign bit of others.
     const Bits flipped =
         static_cast<Bits>(bits >> (8 * sizeof(T) - 1)) | std::bit_cast<Bits>(kSignBit<Bits>);
     return static_cast<std::make_unsigned_t<Bits>>(bits ^ flipped);
@@ -38,8 +38,8 @@ auto ordered_bits(T value) {
   }
 }
 
-// Calls visit(elements, first, count) for blocks of a lane's elements `from` on, dense and as they
-// are computed with.
+// Visits `count` elements of a lane from index `from` on, in blocks: visit(elements, first, size),
+// where `elements` are dense and in the type computed in.
 template <class Visit>
 void visit_elements(const Conversion& load, const std::byte* lane, int64_t stride, int64_t from,
                     int64_t count, Visit visit) {

@@ -12,9 +12,9 @@
 namespace farcall::native {
 namespace {
 
-// Below it the preparations of the vectors cost more than the sorting.
+// Below this size, setting up the vectorised sort costs more than sorting.
 constexpr int64_t kFewWords = 64;
-// What is sorted between two looks for interrupts, some ten milliseconds' worth.
+// Bytes sorted between two checks for interrupts: about ten milliseconds of work.
 constexpr size_t kVectorBlockBytes = size_t{8} << 20, kScalarBlockBytes = size_t{1} << 20;
 // Words that one thread merges at a time.
 constexpr int64_t kMergedAtOnce = kSortedAtOnce;
@@ -28,8 +28,8 @@ void sort_block(Word* words, int64_t size, bool by_vectors) {
   }
 }
 
-// How many of the first `count` words of two sorted runs, merged, are of the first run, which comes
-// first where words are equal.
+// Merging two sorted runs: how many of the first `count` words come from run a, which comes first
+// if words are equal.
 template <class Word>
 int64_t count_of_first(std::pair<const Word*, int64_t> a, std::pair<const Word*, int64_t> b,
                        int64_t count) {
@@ -45,7 +45,8 @@ int64_t count_of_first(std::pair<const Word*, int64_t> a, std::pair<const Word*,
   return low;
 }
 
-// Words [first, first + kMergedAtOnce) of runs of `length`, of which every two become one.
+// Writes words [first, first + kMergedAtOnce) of the result of merging each two neighbouring runs
+// of `length` words.
 template <class Word>
 void merge_piece(const Word* from, Word* to, int64_t size, int64_t length, int64_t first) {
   const int64_t start = first / (2 * length) * (2 * length);
@@ -57,7 +58,7 @@ void merge_piece(const Word* from, Word* to, int64_t size, int64_t length, int64
   const Word *x = a.first + a_first, *y = b.first + (first - start - a_first);
   const Word *const x_end = a.first + a_last, *const y_end = b.first + (last - start - a_last);
   Word* result = to + first;
-  while (x != x_end && y != y_end) {  // without a branch that depends on the words
+  while (x != x_end && y != y_end) {  // without branches that depend on the words
     const bool takes_y = *y < *x;
     *result++ = takes_y ? *y : *x;
     y += takes_y;
@@ -84,7 +85,7 @@ Word* sort_words(Word* words, Word* other, int64_t size, bool by_vectors) {
       static_cast<int64_t>((by_vectors ? kVectorBlockBytes : kScalarBlockBytes) / sizeof(Word));
   const auto num_blocks = static_cast<int64_t>(
       std::bit_ceil(static_cast<uint64_t>(std::max(num_threads, (size - 1) / most + 1))));
-  // Runs end where the pieces of a merge do.
+  // Runs end where pieces of a merge end.
   int64_t length = ((size - 1) / num_blocks / kMergedAtOnce + 1) * kMergedAtOnce;
   run_tiles((size - 1) / length + 1, num_threads, [&](Tiles& tiles) {
     for (int64_t block; tiles.next(block);) {

@@ -1,26 +1,26 @@
-// Sorting of unsigned whole numbers by vectors of the instruction set in use (Highway's VQSort),
-// and on several threads where there are many.
+// Sorts unsigned integers with vectors of the instruction set in use (Highway's VQSort), and on
+// several threads if there are many.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-// Its two words of 64 bits are compared by the higher one first.
+// hwy::uint128_t compares its higher 64-bit word first.
 #include <hwy/base.h>
 
 namespace farcall::native {
 
-// Whether the instruction set in use has vectors that words are sorted by.
+// Whether the instruction set in use has vectors that VQSort supports.
 bool sorts_by_vectors();
 
-// Brings words[0, size) into ascending order. `other` has room for as many; the result lies where
-// the pointer says that is returned, which is one of the two, and the other one's contents are
-// lost. Interrupts are looked for if there are many, so this may not run within tiles of more than
-// kSortedAtOnce words.
+// Sorts words[0, size) in ascending order. `other` has room for as many words. Returns the pointer
+// to the sorted words, `words` or `other`; the contents of the other array are lost. Checks for
+// interrupts if there are many words, so do not call this with more than kSortedAtOnce words inside
+// a tile.
 template <class Word>
 Word* sort_words(Word* words, Word* other, int64_t size, bool by_vectors);
 
-// A key and the position of its element as one word, ordered by the key first.
+// A key and the position of its element as one word, ordered by the key, then the position.
 template <class Key>
 struct PositionedKey {
   using Word = std::conditional_t<sizeof(Key) == 4, uint64_t, hwy::uint128_t>;
@@ -48,7 +48,7 @@ struct PositionedKey {
   }
 };
 
-// As many are sorted on the calling thread, in place and without looking for interrupts.
+// Up to this many words are sorted on the calling thread, in place, without checks for interrupts.
 inline constexpr int64_t kSortedAtOnce = int64_t{1} << 16;
 
 extern template uint32_t* sort_words(uint32_t*, uint32_t*, int64_t, bool);

@@ -1,4 +1,4 @@
-# The kernels of the native engine; they need cblas.h and a BLAS to link with.
+# The kernels of the native engine. They need cblas.h and a BLAS library.
 set(FARCALL_NATIVE_KERNELS
   arg_reduce.cpp
   basic_unary.cpp
@@ -50,9 +50,9 @@ set(FARCALL_NATIVE_KERNELS
   vector_trig.cpp
   windows.cpp)
 list(TRANSFORM FARCALL_NATIVE_KERNELS PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-# Nobody reads errno, and to set it would make a call of each square root. A product and a sum are never
-# fused by the compiler, so that all instruction sets give the same bits. The precompiled header is made
-# without these options.
+# errno is not read, and setting it would make each square root a call. The compiler never fuses a product
+# and a sum, so all instruction sets give the same bits. The precompiled header is compiled without these
+# options.
 foreach(file math vector_erf vector_exp vector_fourier vector_log vector_trig)
   set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/${file}.cpp PROPERTIES
     SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "-fno-math-errno;-ffp-contract=off")

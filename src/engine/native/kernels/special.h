@@ -1,6 +1,6 @@
-// Functions of mathematics that <cmath> and <complex> lack, or have with other corners or fewer
-// right digits. Each is worked out in T, which is double for results in float and long double for
-// results in double (Wider), so that a result is wrong by little more than its rounding.
+// Mathematical functions that <cmath> and <complex> lack, or have with other special values or less
+// accuracy. Each is computed in T: double for float results, long double for double results
+// (Wider). The error of a result is then little more than its rounding.
 #pragma once
 
 #include <complex>
@@ -21,28 +21,28 @@ T digamma(T x);
 template <class T>
 T polygamma(T order, T x);
 template <class T>
-T zeta(T x, T q);  // of Hurwitz: the sum of (q + k)^-x over k >= 0
+T zeta(T x, T q);  // Hurwitz zeta: the sum of (q + k)^-x over k >= 0
 template <class T>
 T beta(T a, T b);
 template <class T>
-T log_beta(T a, T b);  // the logarithm of the absolute value
+T log_beta(T a, T b);  // the logarithm of |beta(a, b)|
 double log_gamma(double x);
 float log_gamma(float x);
 
 // ---- special_incomplete.cpp
-// The incomplete gamma function, regularised: the lower and the upper part.
+// The regularised incomplete gamma functions: lower and upper.
 template <class T>
 T igamma(T a, T x);
 template <class T>
 T igammac(T a, T x);
-// The derivative of igamma by its parameter.
+// The derivative of igamma by a.
 template <class T>
 T igamma_grad_a(T a, T x);
-// The derivative by `a` of a sample of the gamma distribution of that parameter, for the same value
-// of its distribution function.
+// The derivative of a sample of the gamma distribution by its parameter `a`, at a fixed value of
+// the distribution function.
 template <class T>
 T random_gamma_grad(T a, T sample);
-// The incomplete beta function, regularised.
+// The regularised incomplete beta function.
 template <class T>
 T incomplete_beta(T a, T b, T x);
 
@@ -51,7 +51,7 @@ template <class T>
 T erf_inv(T y);
 template <class T>
 T erfcx(T x);  // exp(x^2) erfc(x)
-// The normal distribution up to x, its logarithm, and its inverse.
+// The normal distribution function, its logarithm, and its inverse.
 template <class T>
 T ndtr(T x);
 template <class T>
@@ -60,14 +60,14 @@ template <class T>
 T ndtri(T p);
 template <class T>
 T logit(T x);
-// sin(pi x) and cos(pi x): x is reduced before it is multiplied, which is exact.
+// sin(pi x) and cos(pi x). x is reduced before the multiplication by pi; that reduction is exact.
 template <class T>
 T sin_pi(T x);
 template <class T>
 T cos_pi(T x);
 
 // ---- special_bessel.cpp
-// Modified Bessel functions of the first kind of order 0 and 1, and times e^-|x|.
+// Modified Bessel functions of the first kind, of order 0 and 1, and the same scaled by e^-|x|.
 template <class T>
 T bessel_i0(T x);
 template <class T>
@@ -78,7 +78,7 @@ template <class T>
 T bessel_i1e(T x);
 
 // ---- special_complex.cpp
-// Where a part is infinite or NaN, as C99's Annex G has the functions that they are made of.
+// If a part is infinite or NaN, the result is that of the C99 (Annex G) functions used.
 template <class T>
 std::complex<T> complex_exp2(std::complex<T> z);
 template <class T>

@@ -11,7 +11,7 @@
 namespace farcall::native {
 namespace {
 
-// Abramowitz and Stegun, 9.7.1, of order 0 or 1 and x >= 200: times e^-x.
+// e^-x times the function of order 0 or 1, for x >= 200: Abramowitz and Stegun, 9.7.1.
 template <class T>
 T scaled_far(int order, T x) {
   T term = 1, sum = 1;
@@ -23,7 +23,7 @@ T scaled_far(int order, T x) {
   return sum / (std::sqrt(x) * std::sqrt(2 * std::numbers::pi_v<T>));
 }
 
-// For x >= 0.
+// e^-x times the function of order 0 or 1, for x >= 0.
 template <class T>
 T scaled(int order, T x) {
   if (x == std::numeric_limits<T>::infinity()) return 0;
@@ -35,7 +35,7 @@ template <class T>
 T plain(int order, T x) {
   if (x == std::numeric_limits<T>::infinity()) return x;
   if (x < 200) return boost::math::cyl_bessel_i(order, x, BoostPolicy());
-  const T root = std::exp(x / 2);  // e^x alone may leave the range
+  const T root = std::exp(x / 2);  // e^x alone may overflow
   return root * scaled_far(order, x) * root;
 }
 

@@ -1,4 +1,4 @@
-// Complex functions that <complex> lacks, or has with other corners.
+// Complex functions that <complex> lacks, or has with other special values.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -13,7 +13,7 @@ bool is_finite(std::complex<T> z) {
   return std::isfinite(z.real()) && std::isfinite(z.imag());
 }
 
-// ln 2 less ln2_v<T>, which has this many digits.
+// ln 2 - ln2_v<T>, by the number of digits of T.
 template <class T, int digits = std::numeric_limits<T>::digits>
 inline constexpr T kRestOfLn2 = T(-7.008139474549585163412662e-36L);
 template <class T>
@@ -23,8 +23,8 @@ inline constexpr T kRestOfLn2<T, 53> = T(2.319046813846299615494855e-17L);
 
 }  // namespace
 
-// The angle y ln 2 is a sum of two numbers: rounded to one, it would lose what decides near the
-// zeros of sine and cosine.
+// The angle y ln 2 is a sum of two numbers. Rounded to one, it would lose its value near the zeros
+// of sine and cosine.
 template <class T>
 std::complex<T> complex_exp2(std::complex<T> z) {
   constexpr T kLn2 = std::numbers::ln2_v<T>;
@@ -53,7 +53,7 @@ std::complex<T> complex_log1p(std::complex<T> z) {
   const T x = z.real(), y = z.imag();
   if (!is_finite(z)) return std::log(std::complex<T>(x + 1, y));
   const T angle = std::atan2(y, x + 1);
-  // |1 + z|^2 - 1 loses no digits where z is small; elsewhere hypot does not overflow.
+  // |1 + z|^2 - 1 loses no digits for small z; for others hypot does not overflow.
   if (std::fabs(x) < 3 && std::fabs(y) < 3) {
     const T excess = x * (2 + x) + y * y;
     if (excess > T(-0.5)) return {std::log1p(excess) / 2, angle};
@@ -83,7 +83,8 @@ std::complex<T> complex_sign(std::complex<T> z) {
   return length == length ? z / length : std::complex<T>(length, length);
 }
 
-// exp(exponent * log(base)), in which a real exponent leaves infinities and zeros what they are.
+// exp(exponent * log(base)). A real exponent multiplies both parts, so that infinities and zeros
+// are kept.
 template <class T>
 std::complex<T> complex_pow(std::complex<T> base, std::complex<T> exponent) {
   if (exponent == T(0)) return 1;

@@ -1,4 +1,4 @@
-// The gamma function and what is made of it.
+// The gamma function and functions related to it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,14 +24,14 @@ bool is_whole(T x) {
   return x == std::floor(x);
 }
 
-// Above, a factorial and a power of its size leave the range of T.
+// From this order on, the factorial and the power in polygamma may overflow T.
 template <class T>
 constexpr T kMostOrder = std::numeric_limits<T>::max_exponent > 1024 ? T(500) : T(150);
 
 double log_gamma_of(double x, int* sign) { return lgamma_r(x, sign); }
 long double log_gamma_of(long double x, int* sign) { return lgammal_r(x, sign); }
 
-// The logarithm of gamma(x) without Stirling's main terms, for x >= 10: Abramowitz and Stegun,
+// log(gamma(x)) without the main terms of Stirling's formula, for x >= 10: Abramowitz and Stegun,
 // 6.1.40.
 template <class T>
 T stirling_rest(T x) {
@@ -44,16 +44,16 @@ T stirling_rest(T x) {
   return sum / x;
 }
 
-// q^s times the sum of (q + k)^-s over k >= 0, for q > 0 and s > 1: some terms, and the rest by
-// Euler and Maclaurin's formula. The factor keeps it within range.
+// q^s times the sum of (q + k)^-s over k >= 0, for q > 0 and s > 1: sums some terms, and adds the
+// rest by the Euler-Maclaurin formula. The factor q^s keeps the result in range.
 template <class T>
 T scaled_hurwitz_zeta(T s, T q) {
   if (q == kInfinity<T>) return kInfinity<T>;
   if (s == kInfinity<T>) return 1;
   constexpr T kEpsilon = std::numeric_limits<T>::epsilon() / 4;
   T sum = 0, at = q;
-  const T far = 18 + s;  // the formula's terms fall with s / at
-  // Counted apart: of a large q, q + 1 may be q.
+  const T far = 18 + s;  // the formula's terms decrease with s / at
+  // k is counted separately: for large q, q + 1 may equal q.
   for (T k = 0; at < far; k += 1, at = q + k) {
     const T term = k == 0 ? T(1) : std::exp(-s * std::log1p(k / q));
     sum += term;
@@ -91,8 +91,8 @@ T hurwitz_zeta(T s, T q) {
   return q == kInfinity<T> ? T(0) : std::pow(q, -s) * scaled_hurwitz_zeta(s, q);
 }
 
-// The same for a whole s and a negative q that is not whole: the sum over all whole numbers, which
-// depends on how far q is from its neighbours alone, without what lies below q.
+// hurwitz_zeta for an integer s and a negative non-integer q. The sum over all integers k depends
+// only on the distances of q to its neighbours; the terms below q are subtracted.
 template <class T>
 T hurwitz_zeta_below_zero(T s, T q) {
   const T sign = std::fmod(s, T(2)) == 0 ? 1 : -1;
@@ -112,14 +112,14 @@ T factorial(T x) {
   return std::tgamma(x + 1);
 }
 
-// The poles, zero included, are NaN.
+// NaN at the poles, which include zero.
 template <class T>
 T digamma(T x) {
   if (x != x || x == -kInfinity<T> || (x <= 0 && is_whole(x))) return kNan<T>;
   return x == kInfinity<T> ? x : boost::math::digamma(x, BoostPolicy());
 }
 
-// The derivative of digamma of this order, a whole number: (-1)^(m + 1) m! zeta(m + 1, x).
+// The derivative of digamma of integer order m: (-1)^(m + 1) m! zeta(m + 1, x).
 template <class T>
 T polygamma(T order, T x) {
   if (order == 0) return digamma(x);
@@ -155,7 +155,7 @@ T log_beta(T a, T b) {
     return log_gamma_of(p, &sign) + (log_gamma_of(q, &sign) - log_gamma_of(p + q, &sign));
   }
   if (q == kInfinity<T>) return -q;
-  // Stirling's formula, in which what is large cancels before it is computed.
+  // Stirling's formula, arranged so that large terms cancel before they are computed.
   constexpr T kHalfLogTwoPi = T(0.918938533204672741780329736405617639861L);
   const T tail = stirling_rest(q) - stirling_rest(p + q), part = p / (p + q);
   if (p >= 10) {
@@ -166,7 +166,7 @@ T log_beta(T a, T b) {
   return log_gamma_of(p, &sign) + tail + p - p * std::log(p + q) + (q - T(0.5)) * std::log1p(-part);
 }
 
-// At poles NaN, but next to zero, whose sign tells that of the infinity.
+// NaN at poles, except at zero: the sign of the zero is the sign of the infinity.
 template <class T>
 T beta(T a, T b) {
   if (a != a || b != b || a == -kInfinity<T> || b == -kInfinity<T>) return kNan<T>;
@@ -187,7 +187,7 @@ T beta(T a, T b) {
   return static_cast<T>(sign_a * sign_b * sign_sum) * std::exp(log_a + (log_b - log_sum));
 }
 
-// Not std::lgamma, which writes the sign to a variable that all threads share.
+// Not std::lgamma: it writes the sign to a global variable.
 double log_gamma(double x) {
   int sign;
   return lgamma_r(x, &sign);

@@ -17,14 +17,14 @@ template <class T>
 constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 constexpr int kMostTerms = 100000;
 
-// A function of a and its derivative, both divided by x^a e^-x / gamma(a).
+// The value of a function of a and its derivative, both divided by x^a e^-x / gamma(a).
 template <class T>
 struct Scaled {
   T value, slope;
 };
 
-// Abramowitz and Stegun, 6.5.29: for x below a + 1, where the terms fall at once. The logarithm of
-// a term has the slope -1/a - 1/(a + 1) - ...
+// Abramowitz and Stegun, 6.5.29: for x < a + 1, where the terms decrease from the start. The
+// logarithm of a term has the derivative -1/a - 1/(a + 1) - ...
 template <class T>
 Scaled<T> igamma_series(T a, T x) {
   constexpr T kSmall = std::numeric_limits<T>::epsilon() / 16;
@@ -38,12 +38,13 @@ Scaled<T> igamma_series(T a, T x) {
   return {sum, slope};
 }
 
-// 6.5.31, a continued fraction, from its front (Lentz): for larger x.
+// Abramowitz and Stegun, 6.5.31: a continued fraction, evaluated forward (Lentz's algorithm), for
+// larger x.
 template <class T>
 Scaled<T> igammac_fraction(T a, T x) {
   constexpr T kTiny = T(1e-300), kSmall = std::numeric_limits<T>::epsilon() / 2;
   T b = x + 1 - a, c = 1 / kTiny, d = 1 / b, value = d;
-  // Their derivatives by a; that of b is -1.
+  // Derivatives by a; that of b is -1.
   T c_slope = 0, d_slope = d * d, slope = d_slope;
   for (int i = 1; i < kMostTerms; ++i) {
     const T numerator = -i * (i - a);
@@ -92,7 +93,8 @@ template <class T>
 T igamma_grad_a(T a, T x) {
   if (!(a > 0) || !(x >= 0)) return kNan<T>;
   if (x == 0 || x == kInfinity<T> || a == kInfinity<T>) return 0;
-  // igamma(a, x) is igamma(a + 1, x) + x^a e^-x / gamma(a + 1), whose terms do not grow as a falls.
+  // igamma(a, x) = igamma(a + 1, x) + x^a e^-x / gamma(a + 1); these terms stay bounded for small
+  // a.
   if (a < 1) {
     const T density = boost::math::gamma_p_derivative(a + 1, x, BoostPolicy());
     return igamma_grad_a(a + 1, x) + density * (std::log(x) - digamma(a + 1));
@@ -103,8 +105,8 @@ T igamma_grad_a(T a, T x) {
   return (is_lower ? slope : -slope) * x * boost::math::gamma_p_derivative(a, x, BoostPolicy());
 }
 
-// By the implicit function theorem -(dP/da) / (dP/dx) with P = igamma(a, x), of which the density
-// is x^a e^-x / gamma(a) / x; the factor cancels.
+// The implicit function theorem: -(dP/da) / (dP/dx) with P = igamma(a, x). The density dP/dx is x^a
+// e^-x / gamma(a) / x, so the common factor cancels.
 template <class T>
 T random_gamma_grad(T a, T x) {
   if (!(a > 0) || !(x >= 0) || a == kInfinity<T>) return kNan<T>;

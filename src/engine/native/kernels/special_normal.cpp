@@ -1,4 +1,4 @@
-// The error function's relatives, and the sine's.
+// Functions related to the error function and the sine.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -17,8 +17,8 @@ constexpr T kInfinity = std::numeric_limits<T>::infinity();
 template <class T>
 constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
-// 1 - 1 / x^2 + 3 / x^4 - 15 / x^6 ..., less 1: what the normal distribution's tail is beside its
-// density / x. For |x| >= 20: Abramowitz and Stegun, 26.2.12.
+// The series -1 / x^2 + 3 / x^4 - 15 / x^6 + ...: one plus it is the normal distribution's tail
+// divided by density / x. For |x| >= 20: Abramowitz and Stegun, 26.2.12.
 template <class T>
 T tail_series(T x) {
   const T inverse_square = 1 / (x * x);
@@ -39,9 +39,9 @@ double rational(double x, const std::array<double, 8>& above, const std::array<d
   return numerator / denominator;
 }
 
-// The normal distribution's quantile of p, where q is p - 1/2 and tail is the smaller of p and
-// 1 - p: M. Wichura, "Algorithm AS 241: The percentage points of the normal distribution" (Applied
-// Statistics, 1988), PPND16. Its relative error is 1e-16. A tail of zero gives an infinity.
+// The quantile of the normal distribution at p, where q is p - 1/2 and tail is min(p, 1 - p). Gives
+// an infinity for a tail of zero. Relative error 1e-16. M. Wichura, "Algorithm AS 241: The
+// percentage points of the normal distribution" (Applied Statistics, 1988), PPND16.
 double normal_quantile(double q, double tail) {
   if (std::fabs(q) <= 0.425) {
     return q * rational(0.180625 - q * q,
@@ -76,7 +76,7 @@ double normal_quantile(double q, double tail) {
 
 }  // namespace
 
-// In double, which the narrower types are computed in, faster than the general algorithm.
+// For double, in which narrower types are computed: faster than the general algorithm.
 template <>
 double erf_inv(double y) {
   if (!(std::fabs(y) <= 1)) return kNan<double>;
@@ -121,14 +121,14 @@ T ndtri(T p) {
   return 0 - std::numbers::sqrt2_v<T> * boost::math::erfc_inv(2 * p, BoostPolicy());
 }
 
-// Near a half, where the quotient's logarithm is near 0, from how far the quotient is from 1.
+// Near 1/2 the logarithm of x / (1 - x) is near 0: computes it from the quotient less 1.
 template <class T>
 T logit(T x) {
   if (x < T(0.25)) return std::log(x) - std::log1p(-x);
   return std::log1p((2 * x - 1) / (1 - x));
 }
 
-// Whole turns are taken off; what is left is at most half of one, and the sign of zero stays.
+// Reduces x modulo 2, then to |rest| <= 1/2; keeps the sign of zero.
 template <class T>
 T sin_pi(T x) {
   if (!(std::fabs(x) < kInfinity<T>)) return kNan<T>;

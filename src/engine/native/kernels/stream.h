@@ -1,5 +1,5 @@
-// Writing past the caches: for results that are too large to stay there, so that what they lie on
-// need not be read first.
+// Writes that bypass the caches, for results too large to stay there: the memory need not be read
+// first.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace farcall::native {
 
-// Results from here on are streamed.
+// Results of at least this many bytes are streamed.
 #if defined(__SSE2__)
 inline constexpr int64_t kStreamedBytes = int64_t{8} << 20;
 #else
 inline constexpr int64_t kStreamedBytes = INT64_MAX;
 #endif
 
-// A copy. Other threads see it after end_streams() of this one.
+// Copies. Other threads see the data after this thread has called end_streams().
 inline void stream_bytes(const void* source, void* target, size_t nbytes) {
 #if defined(__SSE2__)
   const auto* from = static_cast<const std::byte*>(source);

@@ -14,8 +14,8 @@
 namespace farcall::native {
 namespace {
 
-// Elements that a thread copies at a time; parts of one dimension begin at multiples of a tile's
-// size in copy_transposed.
+// Elements that a thread copies at a time. A dimension is divided at multiples of kPartUnit, the
+// largest tile side of copy_transposed.
 constexpr int64_t kTileElements = int64_t{1} << 15, kPartUnit = 64;
 
 template <class T>
@@ -51,21 +51,20 @@ void reverse(const std::byte* source, std::byte* target, int64_t size) {
 
 // ---- transposed
 
-// Sixteen bytes of elements, which every instruction set has registers for.
+// A square block with 16 bytes per row: every instruction set has registers for that.
 template <class T>
 struct Block {
   static constexpr int64_t kSize = 16 / sizeof(T);
   using Row [[gnu::vector_size(16)]] = T;
   Row rows[kSize];
 
-  // Elements of a and b in turn, from the first half of both or the second.
+  // Interleaves the first halves (kFirst == 0) or the second halves of a and b.
   template <int kFirst, size_t... kAt>
   static Row in_turn(Row a, Row b, std::index_sequence<kAt...>) {
     return __builtin_shufflevector(a, b, (kFirst + int(kAt) / 2 + int(kAt) % 2 * int(kSize))...);
   }
 
-  // Rows that are taken in turn with those half the block below, as often as halves can be halved,
-  // are the columns.
+  // Interleaving each row with the row half a block below, log2(kSize) times, transposes the block.
   void transpose() {
     constexpr auto kElements = std::make_index_sequence<kSize>();
     for (int64_t step = 1; step < kSize; step *= 2) {
@@ -85,9 +84,9 @@ struct Block<Wide> {
   void transpose() {}
 };
 
-// source[row][column] lies densely along columns, target along rows. Tiles go through a buffer, so
-// that each cache line of both sides is touched in one go: where strides are large powers of two,
-// the lines of a tile share a few cache sets and would push each other out.
+// The source is dense along rows, the target along columns. Tiles go through a buffer, so that each
+// cache line of both sides is accessed at one time only: if strides are large powers of two, the
+// lines of a tile share a few cache sets and would evict each other.
 template <class T>
 void copy_transposed(const std::byte* source, int64_t source_step, int64_t rows, std::byte* target,
                      int64_t target_step, int64_t columns) {
@@ -154,7 +153,7 @@ void StridedCopy::add_dimensions(std::span<const int64_t> shape,
   });
 }
 
-// Neighbours that both sides walk as one become one.
+// Merges neighbouring dimensions that both sides walk as one.
 void StridedCopy::merge_dimensions() {
   int kept = 0;
   for (int i = 0; i < num_outer_; ++i) {
@@ -171,7 +170,7 @@ void StridedCopy::merge_dimensions() {
   num_outer_ = kept;
 }
 
-// A short run that is dense on both sides becomes one wider element.
+// Turns a short run that is dense on both sides into one wider element.
 void StridedCopy::widen_elements() {
   if (num_outer_ < 2) return;
   const Dimension& last = outer_[num_outer_ - 1];
@@ -203,7 +202,7 @@ void StridedCopy::choose_inner() {
   if (!is_target_dense) return;
   for (int i = 0; i < num_outer_; ++i) {
     if (outer_[i].source != width_) continue;
-    // Rows of the source are the dense dimension of the target.
+    // This dimension is dense in the source; the innermost one is dense in the target.
     inner_ = Inner::kTransposed;
     row_ = outer_[i];
     std::copy(outer_ + i + 1, outer_ + num_outer_, outer_ + i);
@@ -212,7 +211,8 @@ void StridedCopy::choose_inner() {
   }
 }
 
-// Of the inner dimensions, `count` elements from `first` on; rows of the target where transposed.
+// Copies `count` elements of the inner dimension from `first` on; when transposed, `count` rows of
+// the target.
 void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t first,
                             int64_t count) const {
   const Dimension& cut = inner_ == Inner::kTransposed ? row_ : column_;
@@ -238,8 +238,8 @@ void StridedCopy::run_inner(const std::byte* source, std::byte* target, int64_t 
   });
 }
 
-// Of the inner dimensions, as often as they are copied, [first, last) in row-major order of the
-// outer ones; of each, `count` elements from `start` on.
+// Makes the inner copies [first, last), numbered in row-major order of the outer dimensions; of
+// each, `count` elements from `start` on.
 void StridedCopy::run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
                            int64_t start, int64_t count) const {
   int64_t index[kMaxRank + 2] = {};
@@ -272,7 +272,7 @@ void StridedCopy::run(const void* source, void* target) const {
   const int64_t across = is_transposed ? column_.size : 1;
   const int64_t elements = num_inner_ * length * across;
   if (elements < kPolledElements) return run_some(from, to, 0, num_inner_, 0, length);
-  // A tile is several of the inner copies, or a part of one.
+  // A tile is several inner copies, or a part of one.
   const int64_t per_tile = std::max<int64_t>(1, kTileElements / (length * across));
   const int64_t part = std::max(kTileElements / across / kPartUnit, int64_t{1}) * kPartUnit;
   const int64_t parts = (length - 1) / part + 1;

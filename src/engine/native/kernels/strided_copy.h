@@ -1,5 +1,5 @@
-// Copies between arrays of any strides: the one engine behind transposes, broadcasts, slices and
-// the layouts of foreign calls.
+// Copies between arrays of any strides, used by transposes, broadcasts, slices and the layouts of
+// foreign calls.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,24 @@
 
 namespace farcall::native {
 
-// A copy worked out once; running it allocates nothing and may happen on several threads at a time.
+// A planned copy. Running it allocates nothing and is thread-safe.
 //
-// Strides count elements. Those of the source may be zero, which repeats an element, or negative;
-// the pointers are those of the element with index zero everywhere. No two elements of the target
-// may coincide, and the target may not overlap the source.
+// Strides count elements. Source strides may be zero, which repeats an element, or negative;
+// pointers are those of the element whose index is zero in every dimension. No two elements of the
+// target may coincide, and the target may not overlap the source.
 class StridedCopy {
  public:
   StridedCopy() = default;
-  // `width` is the bytes of an element: 1, 2, 4, 8 or 16; 0 for tokens, of which nothing is copied.
+  // `width` is the size of an element in bytes: 1, 2, 4, 8 or 16; or 0 for tokens, which copy
+  // nothing.
   StridedCopy(size_t width, std::span<const int64_t> shape, std::span<const int64_t> source_strides,
               std::span<const int64_t> target_strides);
 
-  // On several threads where that is worth it; copies of less than kPolledElements elements are
-  // made on the calling thread alone and look for no interrupts.
+  // Uses several threads if that pays. Copies of fewer than kPolledElements elements run on the
+  // calling thread and do not check for interrupts.
   void run(const void* source, void* target) const;
 
-  // The bytes of a copy that is one dense run on both sides; else 0.
+  // Bytes of the copy if it is one dense run on both sides; else 0.
   int64_t dense_bytes() const {
     return inner_ == Inner::kBytes && num_outer_ == 0 ? column_.size * width_ : 0;
   }
@@ -51,15 +52,15 @@ class StridedCopy {
   void run_some(const std::byte* source, std::byte* target, int64_t first, int64_t last,
                 int64_t start, int64_t count) const;
 
-  Dimension outer_[kMaxRank + 2];  // from the slowest in the target
+  Dimension outer_[kMaxRank + 2];  // the slowest dimension of the target first
   int num_outer_ = 0;
-  int64_t num_inner_ = 1;   // how often the inner dimensions are copied
-  Dimension row_, column_;  // the inner dimensions; rows only when transposed
+  int64_t num_inner_ = 1;   // number of inner copies
+  Dimension row_, column_;  // the inner dimensions; row_ only when transposed
   int64_t width_ = 1;
   Inner inner_ = Inner::kNothing;
 };
 
-// memcpy, without a call for short runs.
+// memcpy, without a call for short copies.
 inline void copy_bytes(const std::byte* source, std::byte* target, size_t bytes) {
   constexpr size_t kStep = 16;
   if (bytes < kStep || bytes > 16 * kStep) {

@@ -1,4 +1,4 @@
-// Kernels that move elements: each is one or more strided copies, worked out when they are made.
+// Kernels that move elements: each is one or more strided copies, planned when the kernel is made.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -67,7 +67,7 @@ ElementSource source_of_slice(ShapeDtype operand, ShapeDtype result, const Param
   const auto dense = dense_strides(operand.shape());
   ElementSource source{dense};
   for (size_t i = 0; i < dense.size(); ++i) {
-    // Of one element at most the step does not matter, and need not fit.
+    // With at most one element the stride does not matter, and might overflow.
     if (result.shape()[i] > 1) source.strides[i] *= slice.strides[i];
     source.offset += slice.start_indices[i] * dense[i];
   }
@@ -97,7 +97,7 @@ Kernel make_move(Types inputs, Types outputs, const Params* params) {
   const ElementSource source = kSources[kRow].second(inputs[0], output, params);
   const size_t width = byte_width(output.dtype());
   auto plan = std::make_shared<MovePlan>();
-  // An empty output has no first element to point at.
+  // An empty output has no first element to address.
   const int64_t offset = output.size() == 0 ? 0 : source.offset;
   plan->parts.push_back(
       {StridedCopy(width, output.shape(), source.strides, dense_strides(output.shape())),
@@ -125,10 +125,11 @@ Kernel make_concatenate(Types inputs, Types outputs, const Params* params) {
 
 struct IotaPlan {
   Conversion convert;
-  int64_t outer, size, inner;  // the dimension, and the elements before and after it
+  int64_t outer, size, inner;  // elements before, along and after the dimension
 };
 
-// Counts once along the dimension, each value repeated over the dimensions after it; then copies.
+// Counts once along the dimension, repeats each value over the inner dimensions, then copies the
+// result over the outer ones.
 void run_iota(const KernelCall& call) {
   const auto& plan = *static_cast<const IotaPlan*>(call.data);
   const size_t width = plan.convert.target_width;

@@ -5,7 +5,7 @@
 #include "engine/native/kernels/vector_targets.h"
 
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -14,7 +14,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many sums side by side for every instruction set, so that all add in the same order.
+// Partial sums side by side: the same number for every instruction set, so that all add in the same
+// order.
 constexpr int64_t kSums = 64;
 
 double sum(const float* x, int64_t size, double zero) {

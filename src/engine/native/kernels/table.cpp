@@ -28,7 +28,7 @@ std::vector<KernelRow> sorted_rows() {
 }
 
 const KernelRow* find_row(std::string_view primitive) {
-  // Never destroyed: threads may compile until the process has ended.
+  // Never destroyed: threads may compile until the process ends.
   static const auto* rows = new std::vector<KernelRow>(sorted_rows());
   const auto row = std::ranges::lower_bound(*rows, primitive, {}, &KernelRow::primitive);
   return row != rows->end() && row->primitive == primitive ? &*row : nullptr;

@@ -1,6 +1,6 @@
-// threefry2x32 of J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011), of 20 rounds. The loops have no branches and are vectorised by the compiler,
-// for the instruction sets in the list below.
+// threefry2x32 with 20 rounds: J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers:
+// as easy as 1, 2, 3" (SC 2011). The loops have no branches; the compiler vectorises them for the
+// instruction sets in the list below.
 #include "engine/native/kernels/threefry.h"
 
 namespace farcall::native {

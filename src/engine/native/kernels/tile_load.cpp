@@ -11,9 +11,9 @@
 namespace farcall::native {
 namespace {
 
-// Shorter runs are copied faster by themselves.
+// Shorter runs are faster as a separate copy of the operand.
 constexpr int64_t kLeastRun = 16;
-// Elements further apart than a cache line holds of them.
+// Larger strides use too little of each cache line.
 constexpr int64_t kMostStride = 8;
 
 template <class T>
@@ -34,7 +34,7 @@ StridedView::StridedView(ShapeDtype result, const ElementSource& source)
   for (size_t i = 0; i < result.rank(); ++i) {
     const int64_t size = result.shape()[i], stride = source.strides[i];
     if (size == 1) continue;
-    // Neighbours that are walked as one become one.
+    // Merges neighbouring dimensions that are walked as one.
     if (!dimensions_.empty() && dimensions_.back().stride == size * stride) {
       dimensions_.back() = {dimensions_.back().size * size, stride};
     } else {

@@ -1,5 +1,5 @@
-// What tiles of a cluster are loaded with besides whole operands: elements of an operand that lie
-// some strides apart, and numbers that are counted.
+// Loads tiles of a cluster other than whole operands: strided elements of an operand, and the
+// numbers of an iota.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace farcall::native {
 
-// Elements of an array, in the row-major order of a result that they are moved to.
+// Elements of an operand in the row-major order of the result that they are moved to.
 class StridedView {
  public:
   StridedView(ShapeDtype result, const ElementSource& source);
 
-  // They follow one another in memory.
+  // Whether the elements are contiguous.
   bool is_dense() const { return dimensions_.size() == 1 && dimensions_[0].stride == 1; }
-  // Runs are long enough, and dense enough, to be loaded a tile at a time.
+  // Whether runs are long enough, and dense enough, to be loaded tile by tile.
   bool is_worth_loading() const;
 
-  // Writes elements [first, first + count) to `target`; `source` is where the first one of all is.
+  // Writes elements [first, first + count) to `target`; `source` points at element 0.
   void load(const void* source, int64_t first, int64_t count, void* target) const;
 
  private:
@@ -41,7 +41,7 @@ class Counting {
 
  private:
   Conversion convert_;
-  int64_t size_ = 1, inner_ = 1;  // of the dimension, and the elements after it
+  int64_t size_ = 1, inner_ = 1;  // of the dimension; number of elements after it
 };
 
 }  // namespace farcall::native

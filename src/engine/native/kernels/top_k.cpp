@@ -1,5 +1,5 @@
-// top_k: each lane's keys, in descending order, become words with their positions. Those below the
-// k-th least of the words so far are kept, and thinned out when there is no more room.
+// top_k: keys order in descending order of the values; a key and its position form a word. Words
+// below the k-th least one so far are kept; when no room is left, all but the k least are dropped.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -19,14 +19,14 @@ namespace {
 
 using Types = std::span<const ShapeDtype>;
 
-// Elements that are looked at together: most of them hold none of the largest.
+// Elements tested together: most groups contain none of the k largest.
 constexpr int64_t kStep = 128;
 
-// The keys of dense elements, and the least of them.
+// Computes the keys of dense elements, and the least of them.
 template <class Key>
 using KeyLoop = void (*)(const void* x, int64_t size, Key* keys, Key* least_key);
 
-// The highest value has the least key, and NaN a lower one.
+// The highest value has the least key; NaN has key 0, the least of all.
 template <class Key, class T>
 void key_loop(const void* x, int64_t size, Key* keys, Key* least_key) {
   const auto* from = static_cast<const T*>(x);
@@ -43,12 +43,12 @@ void key_loop(const void* x, int64_t size, Key* keys, Key* least_key) {
 struct TopKPlan {
   size_t width = 0;  // of an element
   Conversion load;
-  KeyLoop<uint32_t> narrow = nullptr;  // of which one is used
+  KeyLoop<uint32_t> narrow = nullptr;  // one of the two is used
   KeyLoop<uint64_t> wide = nullptr;
   Lanes lanes;
   int64_t k = 0;
   int64_t capacity = 0;    // words that are kept
-  bool sorts_all = false;  // no word is dropped before all are sorted
+  bool sorts_all = false;  // every word is kept, and all are sorted
   bool by_vectors = sorts_by_vectors();
   size_t words = 0, other_words = 0, scratch_bytes = 0;
   bool (*select_lane)(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
@@ -65,8 +65,8 @@ class LaneTopK {
   using Positioned = PositionedKey<Key>;
   using Word = typename Positioned::Word;
 
-  // Brings the words of the lane that may be among the first k to the front of the scratch memory.
-  // False where the program is to stop.
+  // Collects at the front of the scratch memory the words of the lane that may be among the first
+  // k. Returns false if the program is to stop.
   static bool select(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch,
                      Tiles& tiles) {
     Word* const words = reinterpret_cast<Word*>(scratch + plan.words);
@@ -82,7 +82,7 @@ class LaneTopK {
       limit = words[plan.k - 1];
       limit_key = Positioned::key(limit);
     };
-    const auto width = static_cast<int64_t>(plan.load.target_width);  // as computed with
+    const auto width = static_cast<int64_t>(plan.load.target_width);  // of the type computed in
     const auto visit = [&](const std::byte* block, int64_t start, int64_t size) {
       alignas(64) Key keys[kStep];
       for (int64_t first = 0; first < size; first += kStep) {
@@ -106,7 +106,7 @@ class LaneTopK {
     return true;
   }
 
-  // Sorts the words and writes values and positions of the first k.
+  // Sorts the words and writes the values and positions of the first k.
   static void write(const TopKPlan& plan, void* const* operands, int64_t lane, std::byte* scratch) {
     const Word* const words = sort_words(reinterpret_cast<Word*>(scratch + plan.words),
                                          reinterpret_cast<Word*>(scratch + plan.other_words),
@@ -134,7 +134,7 @@ class LaneTopK {
       return plan.wide;
     }
   }
-  // The first element of a lane of `size` elements.
+  // The first element of a lane, in an array whose lanes have `size` elements.
   static int64_t first_of(const Lanes& lanes, int64_t size, int64_t lane) {
     return lane / lanes.inner * size * lanes.inner + lane % lanes.inner;
   }
@@ -145,7 +145,7 @@ void run_top_k(const KernelCall& call) {
   const int64_t num_lanes = plan.lanes.outer * plan.lanes.inner;
   if (plan.k == 0 || num_lanes == 0) return;
   auto* const scratch = static_cast<std::byte*>(call.scratch);
-  // Words that are sorted on several threads are so one lane after the other.
+  // Lanes large enough to be sorted on several threads are processed one after the other.
   if (plan.num_sorted() > kSortedAtOnce) {
     for (int64_t lane = 0; lane < num_lanes; ++lane) {
       run_tiles(1, 1, [&](Tiles& tiles) {

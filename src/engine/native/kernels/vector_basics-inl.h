@@ -1,9 +1,9 @@
-// What the functions of vectors are made of. Included once for each instruction set, inside none of
+// Building blocks of the functions of vectors. Included once for each instruction set, outside of
 // Highway's namespaces.
 //
-// All arithmetic is that of IEEE 754, so that every instruction set gives the same bits: products
-// are fused with sums by `fma` only, which is exact everywhere, and never by the compiler (the
-// files are compiled with -ffp-contract=off).
+// All arithmetic follows IEEE 754, so every instruction set gives the same bits. Products are fused
+// with sums only by `fma`, which is exact everywhere, and never by the compiler (the files are
+// compiled with -ffp-contract=off).
 #if defined(FARCALL_VECTOR_BASICS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_BASICS_INL_H
 #undef FARCALL_VECTOR_BASICS_INL_H
@@ -20,7 +20,8 @@
 #include "engine/native/kernels/fused.h"
 #include "engine/native/kernels/vector_coefficients.h"
 
-// What vectors are: those of Highway, unless another namespace has functions of the same names.
+// The namespace of the vector functions: Highway's, unless another one with the same functions is
+// defined.
 #ifndef FARCALL_VECTORS
 #define FARCALL_VECTORS hwy::HWY_NAMESPACE
 #define FARCALL_HAS_FMA (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64)
@@ -48,7 +49,7 @@ template <class D>
 inline constexpr int kBias = std::numeric_limits<T<D>>::max_exponent - 1;
 template <class D>
 inline constexpr T<D> kInf = std::numeric_limits<T<D>>::infinity();
-// x + kRounder is x rounded to a whole number, in the lowest bits, for |x| below half of it.
+// For |x| < kRounder / 2, the lowest bits of x + kRounder are x rounded to an integer.
 template <class D>
 inline constexpr T<D> kRounder = sizeof(T<D>) == 4 ? T<D>(0x1.8p23) : T<D>(0x1.8p52);
 
@@ -77,7 +78,7 @@ HWY_INLINE V<D> set(D d, T<D> value) {
   return hn::Set(d, value);
 }
 
-// By Horner's rule, from the constant on.
+// Evaluates by Horner's rule; coefficients[kFirst] is the constant.
 template <size_t kFirst = 0, class D, size_t kSize>
 HWY_INLINE V<D> polynomial(D d, V<D> x, const T<D> (&coefficients)[kSize]) {
   const V<D> first = set(d, coefficients[kFirst]);
@@ -88,7 +89,7 @@ HWY_INLINE V<D> polynomial(D d, V<D> x, const T<D> (&coefficients)[kSize]) {
   }
 }
 
-// 2^k for whole numbers k of the range of normal numbers.
+// 2^k for integers k in the exponent range of normal numbers.
 template <class D>
 HWY_INLINE V<D> power_of_two(D d, V<D> k) {
   const Unsigned<D> du;
@@ -96,7 +97,7 @@ HWY_INLINE V<D> power_of_two(D d, V<D> k) {
   return hn::BitCast(d, hn::ShiftLeft<kMantissaBits<D>>(bits));
 }
 
-// x 2^k, rounded once: subnormal results too.
+// x 2^k, rounded once, including subnormal results.
 template <class D>
 HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
   const V<D> half =
@@ -104,8 +105,8 @@ HWY_INLINE V<D> scale(D d, V<D> x, V<D> k) {
   return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(k, half)));
 }
 
-// A positive normal number as 2^exponent times a fraction, which is at least `least` and less than
-// twice that; 1/2 < least <= 1. 2^-exponent as well.
+// Splits a positive normal number into 2^exponent times a fraction in [least, 2 least), where 1/2 <
+// least <= 1; `inverse` is 2^-exponent.
 template <class D>
 struct Split {
   V<D> exponent, fraction, inverse;
@@ -120,7 +121,7 @@ HWY_INLINE Split<D> split(D d, V<D> x, T<D> least) {
   const auto biased = hn::ShiftRight<kShift>(
       hn::Add(bits, hn::Set(du, static_cast<Bits>(one - std::bit_cast<Bits>(least)))));
   const auto whole = hn::Sub(biased, hn::Set(du, Bits(kBias<D>)));
-  // The number biased + 2^mantissa, less that.
+  // Converts `biased` to floating point: the number biased + 2^mantissa, minus 2^mantissa below.
   const T<D> offset = std::bit_cast<T<D>>(static_cast<Bits>(Bits(kBias<D> + kShift) << kShift));
   const auto as_float = hn::BitCast(d, hn::Or(biased, hn::Set(du, std::bit_cast<Bits>(offset))));
   const auto inverse = hn::ShiftLeft<kShift>(hn::Sub(hn::Set(du, 2 * Bits(kBias<D>)), biased));

@@ -1,4 +1,4 @@
-// The error function of vectors, its complement and its inverse.
+// The error function, its complement and its inverse, of vectors.
 #if defined(FARCALL_VECTOR_ERF_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_ERF_INL_H
 #undef FARCALL_VECTOR_ERF_INL_H
@@ -12,9 +12,9 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// Below, erf is a polynomial; above, erfc is e^(-a^2) / (1 + 2 a) times one of (a - c) / (a + c):
-// M. Shepherd and J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x <
-// inf" (Mathematics of Computation, 1981).
+// Below kErfSmall, erf is a polynomial. Above, erfc is e^(-a^2) / (1 + 2 a) times a polynomial of
+// (a - c) / (a + c): M. Shepherd and J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2)
+// erfc x in 0 <= x < inf" (Mathematics of Computation, 1981).
 template <class D>
 inline constexpr T<D> kErfSmall = T<D>(0.4765625);
 
@@ -23,7 +23,7 @@ HWY_INLINE V<D> small_erf(D d, V<D> x) {
   return fma(d, x, polynomial(d, hn::Mul(x, x), Coefficient<D>::kErf), x);
 }
 
-// For a >= 0 that are not small; beyond the end it is 0.
+// For a >= kErfSmall; from kEnd on the result is 0.
 template <class D>
 HWY_INLINE V<D> large_erfc(D d, V<D> magnitude) {
   constexpr T<D> kEnd = sizeof(T<D>) == 4 ? T<D>(10.25) : T<D>(27.375);
@@ -59,8 +59,8 @@ struct Erfc {
   }
 };
 
-// x times a polynomial of w = -log(1 - x^2), or where that is large of its square root: M. Giles,
-// "Approximating the erfinv function" (GPU Computing Gems, 2011). For float.
+// For float: x times a polynomial of w = -log(1 - x^2), or of the square root of w if w is large:
+// M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011).
 struct ErfInv {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {

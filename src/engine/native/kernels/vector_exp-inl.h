@@ -1,5 +1,5 @@
 // Exponentials and logarithms of vectors. Arguments are reduced as in W. Cody and W. Waite,
-// "Software Manual for the Elementary Functions" (1980); log by the series of 2 atanh(s), s = f /
+// "Software Manual for the Elementary Functions" (1980). log uses the series of 2 atanh(s), s = f /
 // (2 + f).
 #if defined(FARCALL_VECTOR_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_EXP_INL_H
@@ -18,7 +18,7 @@ namespace {
 
 // ---- exponentials
 
-// x = k log 2 + r, where k is whole and |r| <= log(2) / 2.
+// x = k log 2 + r, where k is an integer and |r| <= log(2) / 2.
 template <class D>
 struct ExpArgument {
   V<D> k, r;
@@ -31,7 +31,7 @@ HWY_INLINE ExpArgument<D> reduce_exp(D d, V<D> x) {
   return {k, nfma(d, k, set(d, Coefficient<D>::kLog2[1]), r)};
 }
 
-// e^r - 1 for the r of reduce_exp; `rest` is a small part of r.
+// e^r - 1 for the r of reduce_exp; `rest` is a small correction of r.
 template <class D>
 HWY_INLINE V<D> small_expm1(D d, V<D> r) {
   return fma(d, hn::Mul(r, r), polynomial(d, r, Coefficient<D>::kExp), r);
@@ -46,13 +46,13 @@ HWY_INLINE V<D> clamp(D d, V<D> x, T<D> low, T<D> high) {
   return hn::Min(hn::Max(x, set(d, low)), set(d, high));
 }
 
-// Below and above, e^x is 0 and infinity.
+// Below kExpLow, e^x is 0; above kExpHigh, it is infinite.
 template <class D>
 inline constexpr T<D> kExpLow = sizeof(T<D>) == 4 ? T<D>(-105) : T<D>(-746);
 template <class D>
 inline constexpr T<D> kExpHigh = sizeof(T<D>) == 4 ? T<D>(88.9) : T<D>(709.9);
 
-// Of all numbers but NaN.
+// For all x except NaN.
 template <class D>
 HWY_INLINE V<D> exp_of_number(D d, V<D> x) {
   const ExpArgument<D> a = reduce_exp(d, clamp(d, x, kExpLow<D>, kExpHigh<D>));
@@ -85,14 +85,14 @@ struct Exp2 {
   }
 };
 
-// e^x - 1 as 2 (h (e^r - 1) + (h - 1/2)), h = 2^(k - 1), which is finite for all k. The sign of
-// zero is lost.
+// e^x - 1 = 2 (h (e^r - 1) + (h - 1/2)) with h = 2^(k - 1), which is finite for all k. Loses the
+// sign of zero.
 template <class D>
 HWY_INLINE V<D> expm1_between(D d, V<D> x) {
   const ExpArgument<D> a = reduce_exp(d, x);
   const V<D> h = power_of_two(d, hn::Sub(a.k, set(d, 1)));
   const V<D> half = fma(d, h, small_expm1(d, a.r), hn::Sub(h, set(d, 0.5)));
-  // Halves of subnormal numbers would be rounded.
+  // For k = 0 the formula would round half of a subnormal number.
   return hn::IfThenElse(hn::Eq(a.k, hn::Zero(d)), small_expm1(d, a.r), hn::Add(half, half));
 }
 // Below, e^x - 1 is -1.
@@ -107,7 +107,7 @@ struct Expm1 {
   }
 };
 
-// With e = e^(-2|x|), (1 - e) / (1 + e), or where that is large 1 - 2 e / (1 + e).
+// With e = e^(-2|x|): (1 - e) / (1 + e), or 1 - 2 e / (1 + e) if the result is large.
 struct Tanh {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
@@ -133,19 +133,18 @@ struct Logistic {
   }
 };
 
-// With |x| = k log 2 + r: what e^|x| / 4 and e^-|x| / 4 are multiples of, and sinh r and cosh r
-// - 1.
+// With |x| = k log 2 + r: up = 2^k / 4, down = 2^-k / 4, sinh r, and cosh r - 1.
 template <class D>
 struct Hyperbolic {
   V<D> up, down, sinh, cosh_less_one;
 
   Hyperbolic(D d, V<D> magnitude) {
-    // Above, sinh and cosh are infinite.
+    // Above kHigh, sinh and cosh are infinite.
     constexpr T<D> kHigh = sizeof(T<D>) == 4 ? T<D>(89.5) : T<D>(710.6);
     const ExpArgument<D> a = reduce_exp(d, hn::Min(magnitude, set(d, kHigh)));
     const V<D> two = set(d, 2);
     up = power_of_two(d, hn::Sub(a.k, two));
-    // Too small to count before it leaves the normal numbers.
+    // Clamped to a normal number; it is negligible long before.
     down = power_of_two(d, hn::Max(hn::Sub(hn::Neg(a.k), two), set(d, 3 - kBias<D>)));
     const V<D> square = hn::Mul(a.r, a.r);
     sinh = fma(d, hn::Mul(square, polynomial(d, square, Coefficient<D>::kSinh)), a.r, a.r);
@@ -162,7 +161,7 @@ struct Sinh {
     const V<D> sum = hn::Add(h.up, h.down), difference = hn::Sub(h.up, h.down);
     const V<D> rest = fma(d, difference, h.cosh_less_one, hn::Mul(sum, h.sinh));
     const V<D> half = hn::Add(difference, rest);
-    // Halves of subnormal numbers would be rounded.
+    // Otherwise half of a subnormal number would be rounded.
     const V<D> value = hn::IfThenElse(hn::Eq(difference, hn::Zero(d)), h.sinh, hn::Add(half, half));
     return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(value, x));
   }
@@ -181,7 +180,7 @@ struct Cosh {
 
 // ---- logarithms
 
-// log(1 + f) as high + low.
+// log(1 + f) = high + low.
 template <class D>
 struct Log1pParts {
   V<D> high, low;
@@ -197,7 +196,8 @@ struct Log1pParts {
   }
 };
 
-// A positive number, subnormal ones too, as 2^exponent (1 + f), from sqrt(1/2) to sqrt(2).
+// A positive number, which may be subnormal, as 2^exponent (1 + f), where 1 + f is from sqrt(1/2)
+// to sqrt(2).
 template <class D>
 struct LogArgument {
   V<D> exponent, f;
@@ -220,8 +220,8 @@ HWY_INLINE V<D> natural_log(D d, V<D> exponent, const Log1pParts<D>& log) {
   return fma(d, exponent, set(d, Coefficient<D>::kShortLog2[0]), hn::Add(log.high, low));
 }
 
-// The logarithm to another base: `step` is that of 2, whose first part times an exponent is exact,
-// and `factor` that of e.
+// The logarithm to another base. `step` is the logarithm of 2 to that base; step_high times an
+// exponent is exact. `factor` is the logarithm of e.
 template <class D>
 HWY_INLINE V<D> log_to_base(D d, const LogArgument<D>& a, V<D> step_high, V<D> step_low,
                             const T<D> (&factor)[2]) {
@@ -236,7 +236,7 @@ HWY_INLINE V<D> log_to_base(D d, const LogArgument<D>& a, V<D> step_high, V<D> s
   return hn::Add(sum, hn::Add(low, error_of_sum<D>(whole, high, sum)));
 }
 
-// What a logarithm is outside of the positive finite numbers.
+// The values of a logarithm outside of the positive finite numbers.
 template <class D>
 HWY_INLINE V<D> log_corners(D d, V<D> x, V<D> value) {
   const V<D> zero = hn::Zero(d);
@@ -275,7 +275,8 @@ struct Log10 {
   }
 };
 
-// log(2^doublings (sum + error)), where sum is normal and positive, and error its rounding error.
+// log(2^doublings (sum + error)), where sum is normal and positive, and error is its rounding
+// error.
 template <class D>
 HWY_INLINE V<D> log_of_sum(D d, V<D> sum, V<D> error, V<D> doublings) {
   const Split<D> parts = split(d, sum, std::numbers::sqrt2_v<T<D>> / 2);
@@ -284,7 +285,7 @@ HWY_INLINE V<D> log_of_sum(D d, V<D> sum, V<D> error, V<D> doublings) {
   const V<D> f = hn::Add(hn::Sub(parts.fraction, set(d, 1)), scaled_error);
   return natural_log(d, hn::Add(parts.exponent, doublings), Log1pParts<D>(d, f));
 }
-// log(1 + x) for -1 < x.
+// log(1 + x) for x > -1.
 template <class D>
 HWY_INLINE V<D> log1p_above(D d, V<D> x) {
   const V<D> one = set(d, 1), sum = hn::Add(one, x);
@@ -299,11 +300,11 @@ struct Log1p {
   }
 };
 
-// Above, one is nothing beside the square.
+// Above, adding 1 to the square does not change it.
 template <class D>
 inline constexpr T<D> kLargeSquare = sizeof(T<D>) == 4 ? T<D>(0x1p13) : T<D>(0x1p28);
 
-// log(a + sqrt(a^2 +- 1)) as log1p(t), or where a is large as log(2 a).
+// log(a + sqrt(a^2 +- 1)) as log1p(t), or as log(2 a) if a is large.
 template <class D>
 HWY_INLINE V<D> log_of_double(D d, V<D> a, V<D> t) {
   const V<D> one = set(d, 1), sum = hn::Add(one, t);
@@ -362,7 +363,7 @@ struct Rsqrt {
   }
 };
 
-// By Newton's method from a polynomial, the last residue in twice the digits.
+// A polynomial refined by Newton's method; the last residue is computed in twice the precision.
 struct Cbrt {
   template <class D>
   HWY_INLINE V<D> operator()(D d, V<D> x) const {
@@ -371,7 +372,7 @@ struct Cbrt {
     const auto is_tiny = hn::Lt(a, set(d, std::numeric_limits<T<D>>::min()));
     const V<D> larger = hn::Mul(a, set(d, kIsFloat ? T<D>(0x1p24) : T<D>(0x1p54)));
     const Split<D> parts = split(d, hn::IfThenElse(is_tiny, larger, a), 1);
-    // floor(exponent / 3): no multiple of a third is as near to a whole number as the shift.
+    // floor(exponent / 3). The shift of 1/8 exceeds rounding errors and is less than a third.
     const V<D> third = hn::Floor(fma(d, parts.exponent, set(d, T<D>(1) / 3), set(d, T<D>(0.125))));
     const V<D> rest = nfma(d, third, set(d, 3), parts.exponent);
     const auto is_one = hn::Eq(rest, set(d, 1)), is_two = hn::Eq(rest, set(d, 2));

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Complex numbers, as many as a vector of D has lanes.
+// As many complex numbers as a vector of D has lanes.
 template <class D>
 struct Numbers {
   using Vector = hn::Vec<D>;
@@ -53,8 +53,8 @@ HWY_INLINE Turn root(const FourierStep& step, int64_t at) {
   return {step.root_re[at], step.root_im[at]};
 }
 
-// Where a group of numbers that are transformed together lies: the first one of each, and how far
-// they are apart.
+// The memory of a group of numbers that are transformed together: the first operand and result, and
+// the distance from each to the next.
 struct Group {
   FourierParts x, y;
   int64_t x_apart, y_apart;

@@ -1,21 +1,20 @@
-// The steps that a Fourier transform is made of, compiled for each instruction set, with the same
-// bits for all of them.
+// The steps of a Fourier transform, compiled for each instruction set, with the same bits for all.
 #pragma once
 
 #include <cstdint>
 
 namespace farcall::native {
 
-// Real and imaginary parts lie apart, and of each the numbers of all lines beside one another:
-// number j of line w at j * lanes + w.
+// Real and imaginary parts are separate arrays. Lines are interleaved: number j of line w is at
+// index j * lanes + w.
 struct FourierParts {
   double *re, *im;
 };
 
 inline constexpr int64_t kLargestFourierFactor = 13;
 
-// x has `count` times `radix` rows of `stride` numbers of each lane; the rows that lie `count`
-// apart are transformed together, turned by roots of unity, and written next to one another.
+// x has `radix` times `count` rows of `stride` numbers of each lane. Rows that are `count` apart
+// are transformed together, multiplied by roots of unity, and written next to each other.
 struct FourierStep {
   FourierParts x, y;
   const double *root_re, *root_im;  // of the whole length

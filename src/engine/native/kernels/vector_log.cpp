@@ -5,7 +5,7 @@
 #include "engine/native/kernels/vector_targets.h"
 
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "engine/native/kernels/vector_exp-inl.h"
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// x^y as 2^(y log2 x) in double, which has the digits that this takes; the corners are those of C.
+// x^y as 2^(y log2 x) in double, which is precise enough for float. Special values are those of C.
 template <class D>
 HWY_INLINE V<D> pow_in_double(D d, V<D> x, V<D> y) {
   const V<D> a = hn::Abs(x), zero = hn::Zero(d), one = set(d, 1), infinity = set(d, kInf<D>);
@@ -39,7 +39,7 @@ HWY_INLINE V<D> pow_in_double(D d, V<D> x, V<D> y) {
 HWY_INLINE auto rounded_to_float(V<hn::ScalableTag<double>> x) {
   const hn::Rebind<float, hn::ScalableTag<double>> narrow;
 #if HWY_TARGET == HWY_SCALAR
-  return hn::Set(narrow, static_cast<float>(hn::GetLane(x)));  // its DemoteTo knows no infinity
+  return hn::Set(narrow, static_cast<float>(hn::GetLane(x)));  // its DemoteTo fails for infinity
 #else
   return hn::DemoteTo(narrow, x);
 #endif

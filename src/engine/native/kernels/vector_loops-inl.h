@@ -1,4 +1,4 @@
-// Loops of functions of vectors. Included as vector_basics-inl.h is.
+// Loops over functions of vectors. Included in the same way as vector_basics-inl.h.
 #if defined(FARCALL_VECTOR_LOOPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_LOOPS_INL_H
 #undef FARCALL_VECTOR_LOOPS_INL_H
@@ -11,7 +11,7 @@
 #include "engine/native/kernels/vector_basics-inl.h"
 #include "engine/native/kernels/vector_math.h"
 
-// A family's function that chooses loops (vector_math.h), from those of all instruction sets.
+// Defines a family's function that chooses loops (vector_math.h) among all instruction sets.
 #ifndef FARCALL_EXPORT_MATH_LOOP
 #define FARCALL_EXPORT_MATH_LOOP(family)                     \
   namespace farcall::native {                                \
@@ -26,7 +26,7 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// Lanes where `rare` holds get the scalar function's value.
+// Replaces lanes in which `rare` holds by the scalar function's value.
 template <class D, class Scalar>
 HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar scalar) {
   if (HWY_LIKELY(hn::AllFalse(d, rare))) return result;
@@ -40,7 +40,8 @@ HWY_INLINE V<D> with_scalar(D d, hn::Mask<D> rare, V<D> x, V<D> result, Scalar s
   return hn::Load(d, to);
 }
 
-// The last lanes of an array that is no multiple of the vectors. The lanes beyond are 1/2.
+// Loads the last elements of an array whose size is not a multiple of the vector's; lanes after
+// them are 1/2.
 template <class D>
 HWY_INLINE V<D> load_first(D d, const T<D>* from, int64_t count) {
   HWY_ALIGN T<D> lanes[hn::MaxLanes(d)];
@@ -55,7 +56,7 @@ HWY_INLINE void store_first(D d, V<D> v, T<D>* to, int64_t count) {
   std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(T<D>));
 }
 
-// Loops as the kernels' tables hold them (elementwise.h).
+// Loops in the form of the kernels' tables (elementwise.h).
 template <class Op, class Type>
 void map_one(const void* const* inputs, void* output, int64_t size, int64_t) {
   const hn::ScalableTag<Type> d;

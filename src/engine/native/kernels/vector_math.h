@@ -1,6 +1,6 @@
-// Functions of mathematics as loops over float and double, compiled for each instruction set, with
-// the same bits for all of them. Results are wrong by less than 4 units of the last place;
-// subnormal numbers are kept.
+// Mathematical functions as loops over float and double, compiled for each instruction set, with
+// the same bits for all. Errors are less than 4 units in the last place. Subnormal numbers are
+// kept.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class MathFunction : uint8_t {
   kAsinh,
   kAcosh,
   kAtanh,
-  kPow,  // of float
+  kPow,  // float only
   // ---- vector_trig.cpp
   kSin,
   kCos,
@@ -41,15 +41,15 @@ enum class MathFunction : uint8_t {
   // ---- vector_erf.cpp
   kErf,
   kErfc,
-  kErfInv,  // of float
+  kErfInv,  // float only
 };
 
 using MathLoop = void (*)(const void* const* inputs, void* output, int64_t size, int64_t extra);
 
-// The loop of the instruction set in use; null where there is none. The output may be an input.
+// The loop for the instruction set in use; null if there is none. The output may be an input.
 MathLoop math_loop(MathFunction function, DType dtype);
 
-// What math_loop is made of: the loops of a family, in the order of the functions above.
+// Used by math_loop: the loops of each family of functions, in the order above.
 MathLoop exp_loop(MathFunction function, bool is_float);
 MathLoop log_loop(MathFunction function, bool is_float);
 MathLoop trig_loop(MathFunction function, bool is_float);

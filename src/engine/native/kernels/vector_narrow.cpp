@@ -8,7 +8,7 @@
 #include "engine/native/kernels/vector_targets.h"
 
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -22,7 +22,7 @@ using Words = hn::RebindToUnsigned<Floats>;
 using Vector = hn::Vec<Floats>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
-// NaN keeps its sign alone.
+// Replaces NaNs by the quiet NaN of the same sign.
 HWY_INLINE Vector plain_nan(Vector x) {
   const Vector nan = hn::Set(Floats(), std::numeric_limits<float>::quiet_NaN());
   return hn::IfThenElse(hn::IsNaN(x), hn::CopySign(nan, x), x);
@@ -35,7 +35,7 @@ struct BFloat16 {
     const auto words = hn::PromoteTo(Words(), hn::LoadU(Halves(), from));
     return plain_nan(hn::BitCast(Floats(), hn::ShiftLeft<16>(words)));
   }
-  // The upper half is the nearest one, ties to even.
+  // Adds so that the upper half is x rounded to nearest, ties to even.
   HWY_INLINE static hn::Vec<Words> rounded(Vector x) {
     const auto bits = hn::BitCast(Words(), plain_nan(x));
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(Words(), 1u));
@@ -69,7 +69,8 @@ struct Float16 {
 };
 #endif
 
-// Calls whole(i) for vectors, and `rest`, of arrays of a vector, for what is left.
+// Calls whole(from, to) for each vector; copies the remaining elements through arrays of one
+// vector.
 template <class From, class To, class Whole>
 HWY_INLINE void map(const void* source, void* target, int64_t size, Whole whole) {
   const auto* from = static_cast<const From*>(source);

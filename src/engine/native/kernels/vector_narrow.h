@@ -1,5 +1,5 @@
-// Conversions between floats of 16 bits and float32, compiled for each instruction set, with the
-// bits of the types of handler/small_float.h.
+// Conversions between 16-bit floats and float32, compiled for each instruction set, with the same
+// bits as the types of handler/small_float.h.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace farcall::native {
 enum class NarrowStep : uint8_t {
   kWiden,   // to float32
   kNarrow,  // from float32
-  kRound,   // of float32, to the nearest one that the dtype has
+  kRound,   // float32 to the nearest value of the dtype
 };
 
-// From float32 to a narrow float and back. The target may be the source. In narrow.cpp.
+// Converts float32 to a narrow float and back. The target may be the source. In narrow.cpp.
 Conversion rounding_to(DType narrow);
 
-// Null for other dtypes, and where the instruction set has no conversions of float16.
+// Null for other dtypes, and for float16 if the instruction set does not convert it.
 ConvertLoop vector_narrow_loop(DType dtype, NarrowStep step);
 
 }  // namespace farcall::native

@@ -7,7 +7,7 @@
 
 #include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/vector_targets.h"
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/targets.h>
 
 namespace farcall::native {
@@ -36,7 +36,7 @@ void choose_instruction_set() {
     if ((supported & HWY_TARGETS & target) == 0) {
       fail(fmt::format("this processor, or this build, has no {}.", name));
     }
-    // A better instruction set is a lower bit.
+    // Better instruction sets have lower bits.
     hwy::SetSupportedTargetsForTest(supported & ~(target - 1));
     return;
   }
@@ -44,7 +44,7 @@ void choose_instruction_set() {
 }
 
 LoopTarget loop_target() {
-  // Kept, for Highway asks the processor each time, which takes long on a virtual one.
+  // Cached: Highway queries the processor each time, which is slow on a virtual machine.
   static const LoopTarget target = [] {
     const int64_t supported = hwy::SupportedTargets();
     if (supported & HWY_AVX3) return LoopTarget::kAvx512;

@@ -1,4 +1,4 @@
-// Trigonometric functions of vectors and their inverses.
+// Trigonometric functions of vectors, and their inverses.
 #if defined(FARCALL_VECTOR_TRIG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_TRIG_INL_H
 #undef FARCALL_VECTOR_TRIG_INL_H
@@ -12,22 +12,22 @@ HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {
 namespace {
 
-// x = quadrant pi / 2 + high + low by Cody and Waite's reduction with a pi of three parts, which is
-// exact enough below the limit; the scalar functions take what is above.
+// x = quadrant pi / 2 + high + low by Cody and Waite's reduction, with pi in three parts. It is
+// accurate below kTrigLimit; the scalar functions compute values above.
 template <class D>
 inline constexpr T<D> kTrigLimit = sizeof(T<D>) == 4 ? T<D>(0x1p16) : T<D>(0x1p26);
 
 template <class D>
 struct Angle {
   hn::Vec<Unsigned<D>> quadrant;
-  V<D> sin, cos;  // of the rest
+  V<D> sin, cos;  // of high + low
 
   Angle(D d, V<D> magnitude) {
     const V<D> rounder = set(d, kRounder<D>);
     const V<D> shifted = fma(d, magnitude, set(d, Coefficient<D>::kTwoOverPi[0]), rounder);
     const V<D> k = hn::Sub(shifted, rounder);
     quadrant = hn::BitCast(Unsigned<D>(), shifted);
-    // The difference with the first part is exact; the others are subtracted in twice the digits.
+    // Subtracting the first part is exact; the others are subtracted in twice the precision.
     const V<D> first = nfma(d, k, set(d, Coefficient<D>::kHalfPi[0]), magnitude);
     const V<D> middle = set(d, Coefficient<D>::kHalfPi[1]), product = hn::Mul(k, middle);
     const V<D> sum = hn::Sub(first, product);
@@ -53,7 +53,7 @@ struct Angle {
     const Unsigned<D> du;
     return hn::RebindMask(d, hn::TestBit(quadrant, hn::Set(du, 1)));
   }
-  // The sign bit where the second bit of the quadrant plus `add` is set.
+  // The sign bit if bit 1 of quadrant + `add` is set.
   V<D> sign(D d, int add) const {
     const Unsigned<D> du;
     using Bits = hn::TFromD<Unsigned<D>>;
@@ -67,7 +67,7 @@ template <class D>
 HWY_INLINE V<D> sign_of(D d, V<D> x) {
   return hn::And(x, hn::SignBit(d));
 }
-// Large, infinite or NaN.
+// Above the limit, infinite or NaN.
 template <class D>
 HWY_INLINE hn::Mask<D> is_beyond_limit(D d, V<D> magnitude) {
   return hn::Not(hn::Le(magnitude, set(d, kTrigLimit<D>)));
@@ -108,13 +108,13 @@ struct Tan {
 
 // ---- inverses
 
-// asin(s) / s - 1 of s^2, for |s| <= 1/2.
+// asin(s) / s - 1 as a function of s^2, for |s| <= 1/2.
 template <class D>
 HWY_INLINE V<D> asin_series(D d, V<D> square) {
   return hn::Mul(square, polynomial(d, square, Coefficient<D>::kAsin));
 }
 
-// Beyond a half, by asin(a) = pi / 2 - 2 asin(sqrt((1 - a) / 2)).
+// For a > 1/2: asin(a) = pi / 2 - 2 asin(sqrt((1 - a) / 2)).
 template <class D>
 struct AsinParts {
   hn::Mask<D> is_large;
@@ -157,8 +157,8 @@ struct Acos {
   }
 };
 
-// The angle from 0 to pi / 2 whose tangent is y / x, both of which are positive or zero. It is that
-// of 0, 1 or infinity, whichever is nearest, plus one below pi / 8.
+// The angle from 0 to pi / 2 whose tangent is y / x, for y, x >= 0: the base is 0, pi / 4 or pi /
+// 2, whichever is nearest, plus an angle of at most pi / 8.
 template <class D>
 struct SmallAngle {
   V<D> base_high, base_low, t, rest;  // base + t + rest
@@ -197,7 +197,7 @@ struct Atan2 {
   HWY_INLINE V<D> operator()(D d, V<D> y, V<D> x) const {
     const V<D> one = set(d, 1), zero = hn::Zero(d), infinity = set(d, kInf<D>);
     V<D> a = hn::Abs(y), b = hn::Abs(x);
-    // Of two infinities the angle is pi / 4, of two zeros 0. Sums are kept finite, and
+    // The angle of two infinities is pi / 4, that of two zeros 0. Scaling keeps sums finite and
     // products normal.
     const auto are_infinite = hn::And(hn::Eq(a, infinity), hn::Eq(b, infinity));
     a = hn::IfThenElse(are_infinite, one, a);

@@ -5,7 +5,7 @@
 #include "engine/native/kernels/vector_targets.h"
 
 #include <hwy/foreach_target.h>
-// After it.
+// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "engine/native/kernels/vector_trig-inl.h"

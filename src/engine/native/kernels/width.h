@@ -1,4 +1,4 @@
-// Elements that are moved and not computed with: what counts is their width.
+// Elements that are moved without computation: only their width matters.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@ namespace farcall::native {
 
 using Wide = std::array<uint64_t, 2>;  // sixteen bytes
 
-// Calls visit with a value of the type that stands for elements of 1, 2, 4, 8 or 16 bytes.
+// Calls visit with a value of a type of this width: 1, 2, 4, 8 or 16 bytes.
 template <class Visit>
 auto visit_width(int64_t width, Visit visit) {
   switch (width) {

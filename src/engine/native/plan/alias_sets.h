@@ -1,5 +1,5 @@
-// Alias sets: which values lie in the same memory. Each set has one representative, the variable
-// that its memory was made for.
+// Alias sets: which values share memory. Each set has a representative: the variable for which the
+// memory was allocated.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ namespace farcall::native {
 
 class AliasSets {
  public:
-  // Each variable alone.
+  // Each variable starts in its own set.
   AliasSets(const Program& program, const PlanOptions& options, const Uses& uses);
 
   uint32_t representative(uint32_t variable) const {
     while (parent_[variable] != variable) variable = parent_[variable];
     return variable;
   }
-  // Whether the value lies in the memory of this representative.
+  // Whether the value is in the set of this representative.
   bool contains(uint32_t representative, Atom atom) const {
     return atom.is_variable() && this->representative(atom.index) == representative;
   }
-  // Whether the variable lies in memory that was made for another one.
+  // Whether the variable uses memory that was allocated for another one.
   bool is_alias(uint32_t variable) const { return parent_[variable] != variable; }
-  // The last equation that reads a member; of a representative.
+  // The last equation that reads a member of the representative's set.
   size_t last_read(uint32_t representative) const { return last_read_[representative]; }
-  // Whether the memory may be written over once nobody reads it; of a representative.
+  // Whether the memory of the representative's set may be overwritten once it is no longer read.
   bool is_writable(uint32_t representative) const { return is_writable_[representative]; }
 
-  // Puts a variable that is alone so far into the set of another one.
+  // Adds a variable that has its own set to the set of `to`.
   void add(uint32_t variable, uint32_t to);
 
-  // Why an equation may not write over this operand; empty where it may. An operand may be written
-  // over when its memory is the plan's own, nobody reads it later, and the equation itself reads it
-  // through this operand alone, but for `num_copied_reads` reads of copies that are made before.
+  // Why an equation may not overwrite this operand; empty if it may. It may if the memory belongs
+  // to the plan, nothing reads it later, and the equation reads it through this operand only. Reads
+  // of copies that are made before, `num_copied_reads` of them, do not count.
   std::string why_not_overwrite(size_t equation, size_t operand, size_t num_copied_reads = 0) const;
 
  private:

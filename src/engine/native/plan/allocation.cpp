@@ -41,8 +41,8 @@ Allocation::Allocation(const Program& program, const PlanOptions& options, const
   }
 }
 
-// Lets an output lie in the memory of a donated input, if that is no longer read when the output is
-// made. Where it is read at that very moment, the equation's kernel decides.
+// Lets an output use the memory of a donated input if the last read of the input is before the
+// output is made. If the equation that makes the output also reads the input, its kernel decides.
 void Allocation::try_in_place(size_t input, size_t output) {
   const Atom atom = program_.outputs[output];
   if (!atom.is_variable()) return;
@@ -59,11 +59,11 @@ void Allocation::try_in_place(size_t input, size_t output) {
   } else {
     return;
   }
-  is_free_[from] = false;  // nothing else may lie there
+  is_free_[from] = false;  // no other value may use it
 }
 
-// Memory that was adopted may be changed by its owner, which a result must not notice, and need not
-// be aligned as handlers rely on.
+// Copies adopted memory: its owner may change it, which results must not show, and it may not have
+// the alignment that handlers rely on.
 Place Allocation::add_constant(Storage storage) {
   if (!storage.is_owned() && storage.nbytes() > 0) {
     Storage copy = Storage::allocate(storage.nbytes());
@@ -116,7 +116,7 @@ void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t
                                const Layouts& layouts, const MayWriteOver& may_write_over) {
   const uint32_t result = sets_.representative(output);
   if (places_[result].kind != Place::Kind::kNone) return;
-  // Whether the kernel lets the output lie in this memory, through whichever operands it is read.
+  // Whether the kernel may write the output over every operand that uses this memory.
   const auto is_permitted = [&](uint32_t operand) {
     for (size_t i = 0; i < equation.inputs.size(); ++i) {
       if (sets_.contains(operand, equation.inputs[i]) && !may_write_over(i)) return false;
@@ -128,8 +128,8 @@ void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t
     const uint32_t operand = sets_.representative(atom.index);
     const Place place = places_[operand];
     if (last_read_[operand] != index || layouts.of(atom) ||
-        // A scalar is read for every element, so that it may not be written over, however many
-        // bytes it has.
+        // A scalar operand is read for every element, so it may not be overwritten, even if its
+        // byte size fits.
         program_.type_of(atom).size() != program_.variable_types[output].size() ||
         program_.variable_types[operand].nbytes() != program_.variable_types[output].nbytes() ||
         !is_permitted(operand)) {
@@ -139,7 +139,7 @@ void Allocation::reuse_operand(const Equation& equation, uint32_t output, size_t
         place.kind == Place::Kind::kInput && wanted_input_[result] == std::optional(place.index);
     const bool is_free = place.kind == Place::Kind::kArena ||
                          (place.kind == Place::Kind::kInput && is_free_[operand]);
-    // A result of the program goes to its own place, or to the one that was chosen for it.
+    // A result of the program goes to its own place, or to the input chosen for it.
     if (!is_wanted && (!is_free || wanted_output_[result])) continue;
     places_[result] = place;
     last_read_[operand] = kNever;  // its memory lives on as the result's
@@ -155,7 +155,7 @@ void Allocation::release_after(size_t index) {
     if (place.kind != Place::Kind::kArena || last_read_[set] != index) return;
     release(place, program_.variable_types[set].nbytes());
     place = {};
-    last_read_[set] = kNever;  // released once
+    last_read_[set] = kNever;  // release it only once
   };
   for (const Atom atom : program_.equations[index].inputs) {
     if (atom.is_variable()) release_set(atom.index);

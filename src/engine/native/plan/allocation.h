@@ -1,5 +1,5 @@
-// Allocation: where the memory of each alias set is: an input's, an output's, a constant's, or a
-// range of the arena.
+// Allocation: where the memory of each alias set is: in an input, an output, a constant, or a range
+// of the arena.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,28 @@
 
 namespace farcall::native {
 
-// Places are given to what equations define in the order of the equations, and taken back after the
+// Assigns places to the values that equations define, in program order, and frees them after the
 // last read.
 class Allocation {
  public:
-  // Places inputs, constants and what the program returns.
+  // Assigns places to the inputs, constants and results of the program.
   Allocation(const Program& program, const PlanOptions& options, const Uses& uses,
              const AliasSets& sets);
 
   Place of(Atom atom);
-  // The place of a variable that an equation defines.
+  // Returns the place of a variable that an equation defines.
   Place define(uint32_t variable);
-  // Lets results lie where operands that die here lay, as far as the kernel permits.
+  // Lets results reuse the memory of operands that are read for the last time, if the kernel
+  // permits.
   void reuse_operands(const Equation& equation, size_t index, const Layouts& layouts,
                       const Kernel& kernel);
-  // Memory in the arena until it is released.
+  // Allocates memory in the arena; release() frees it.
   Place allocate(size_t nbytes) { return {Place::Kind::kArena, arena_.allocate(nbytes)}; }
   void release(Place place, size_t nbytes) { arena_.release(place.index, nbytes); }
-  // Releases what the equation reads or defines last.
+  // Releases the values whose last use is this equation.
   void release_after(size_t index);
 
-  // What the whole program needs, at the end.
+  // The results of the allocation, once all equations are done.
   size_t arena_bytes() const { return arena_.size(); }
   std::vector<Storage> take_constants() { return std::move(constants_); }
   const std::vector<bool>& overwrites() const { return overwrites_; }
@@ -56,11 +57,11 @@ class Allocation {
   const AliasSets& sets_;
   Arena arena_;
   std::vector<Place> places_;      // by representative
-  std::vector<size_t> last_read_;  // by representative; kNever once its place is another's
-  std::vector<bool> is_free_;      // by representative: writable, and promised to no result
+  std::vector<size_t> last_read_;  // by representative; kNever once another value has its place
+  std::vector<bool> is_free_;      // by representative: writable, and not assigned to a result
   std::vector<Place> literals_;
-  std::vector<std::optional<size_t>> wanted_input_;   // by representative: where it may lie
-  std::vector<std::optional<size_t>> wanted_output_;  // and where it goes if it does not
+  std::vector<std::optional<size_t>> wanted_input_;   // by representative: an input to overwrite
+  std::vector<std::optional<size_t>> wanted_output_;  // and its output otherwise
   std::vector<Storage> constants_;
   std::vector<bool> overwrites_;  // by input
 };

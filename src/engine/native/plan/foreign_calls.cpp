@@ -37,7 +37,7 @@ std::shared_ptr<const Target> ForeignCalls::target_of(size_t equation) const {
   } catch (const FfiError&) {
     throw;
   } catch (const Error& error) {
-    // The registry's text names the target already.
+    // The registry's message already names the target.
     FfiError(error.code(), params.target_name, error.message())
         .raise_with(fmt::format("{}: {}", error_code_name(error.code()), error.message()));
     throw;  // not reached; raise_with does not return

@@ -1,4 +1,4 @@
-// The equations of a program that call foreign code, callbacks among them, in one form.
+// The foreign calls of a program, including callbacks, in one form.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ class ForeignCalls {
  public:
   explicit ForeignCalls(const Program& program);
 
-  // What the equation calls; null for one that calls nothing foreign.
+  // The parameters of the equation's call; null if it is not a foreign call.
   const FfiCallParams* at(size_t equation) const;
-  // Null for a target that a name finds.
+  // The callback that the equation calls; null if the target is found by name.
   const CallbackParams* callback_at(size_t equation) const;
-  // Raises FfiError where no target of the name is registered for the platform.
+  // Raises FfiError if no target of this name is registered for the platform.
   std::shared_ptr<const Target> target_of(size_t equation) const;
 
  private:

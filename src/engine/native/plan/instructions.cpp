@@ -29,7 +29,7 @@ void Instructions::add_equation(size_t index) {
   equation_ = static_cast<uint32_t>(index);
   const Equation& equation = program_.equations[index];
   const PrimitiveKind kind = equation.primitive->kind;
-  // A view's result is its operand's memory, and a token has no bytes.
+  // A view has its operand's memory, and a token has no bytes: no instruction is needed.
   const bool is_view = (kind == PrimitiveKind::kView || kind == PrimitiveKind::kTranspose) &&
                        sharing_.sets.is_alias(equation.outputs[0]);
   const bool is_token = equation.primitive->name == "create_token";
@@ -47,7 +47,8 @@ void Instructions::add_equation(size_t index) {
 Kernel Instructions::make_kernel(const Equation& equation, std::span<const ShapeDtype> inputs,
                                  std::span<const ShapeDtype> outputs) {
   if (const auto* map = try_params<ShardMapParams>(equation.params.get())) {
-    // Its threads may call code of the front end, whose lock this one must not have meanwhile.
+    // Its threads may call code of the front end, so this thread must not hold the front end's
+    // lock.
     plan_.has_foreign_code = true;
     plan_.nested.push_back(compile_body(*map));
     return make_shard_map(inputs, outputs, *map, plan_.nested.back(),
@@ -66,8 +67,8 @@ void Instructions::add_kernel(const Equation& equation, size_t index) {
   for (const uint32_t output : equation.outputs) {
     outputs.push_back(program_.variable_types[output]);
   }
-  // Nothing to compute, and of arrays without elements any other size may be too large to compute
-  // with.
+  // No elements are computed. Kernels are not made for this: the other sizes of an empty array may
+  // overflow.
   const auto is_empty = [](ShapeDtype type) { return !type.is_token() && type.size() == 0; };
   if (!outputs.empty() && std::ranges::all_of(outputs, is_empty)) {
     for (const uint32_t output : equation.outputs) allocation_.define(output);
@@ -116,7 +117,7 @@ void Instructions::add_kernel(Kernel kernel, std::span<const Place> operands, bo
   add(instruction);
 }
 
-// A copy of an array from one layout to another.
+// Copies an array from one layout to another.
 void Instructions::add_copy(ShapeDtype type, Place from, const MajorToMinor& from_layout, Place to,
                             const MajorToMinor& to_layout) {
   const auto strides = [&](const MajorToMinor& layout) {
@@ -158,10 +159,10 @@ Place Instructions::row_major_place(Atom atom, std::string_view reader) {
   return copy;
 }
 
-// The report is that of the foreign call that made the value.
+// Adds the copy to the report of the foreign call that made the value.
 void Instructions::report_copy_of_result(uint32_t variable, std::string_view reader) {
   const auto maker = [&] { return uses_.made_by[variable]; };
-  // Transposes may have come between.
+  // Looks through transposes in between.
   while (maker() != kNever &&
          program_.equations[maker()].primitive->kind == PrimitiveKind::kTranspose) {
     const Atom operand = program_.equations[maker()].inputs[0];
@@ -208,7 +209,7 @@ void Instructions::add_region(const Equation& equation, PlannedRegion region) {
   }
   for (auto& child : region.children) {
     const std::vector<bool>& overwrites = child->overwrites;
-    // The operands of a branch follow its number; a loop has copies of what it writes over.
+    // Operand 0 of a branch is its index. A loop copies what it overwrites.
     for (size_t i = 0; region.kind == Instruction::Kind::kCond && i < overwrites.size(); ++i) {
       const Place place = operands[1 + i];
       if (overwrites[i] && place.kind == Place::Kind::kInput) {

@@ -1,5 +1,5 @@
-// Instructions: the last step of planning. Chooses kernels, inserts copies where a layout or an
-// alias asks for them, makes foreign calls, and says what each pointer refers to.
+// Instructions: the last step of planning. Chooses kernels, inserts copies that layouts or aliases
+// need, adds foreign calls, and records what each pointer refers to.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@
 
 namespace farcall::native {
 
-// What is known of a program when its instructions are made.
+// What planning knows of a program when it makes the instructions.
 struct Analysis {
   const Program& program;
   const Uses& uses;
   const ForeignCalls& calls;
   const Layouts& layouts;
-  Sharing& sharing;  // its regions become the plan's
+  Sharing& sharing;  // its regions are moved into the plan
   bool is_nested;
 };
 
@@ -34,11 +34,12 @@ class Instructions {
   Instructions(const Analysis& analysis, Allocation& allocation, Plan& plan);
 
   void add_equation(size_t index);
-  // Says where the results are; copies those of a nested program to where the region wants them.
+  // Records where the results are. Copies the results of a nested program to where the region
+  // expects them.
   void add_outputs(const PlanOptions& options);
 
  private:
-  // Memory of the arena for one instruction.
+  // Arena memory that one instruction needs.
   class Temporaries {
    public:
     explicit Temporaries(Allocation& allocation) : allocation_(allocation) {}
@@ -61,8 +62,8 @@ class Instructions {
   void add_region(const Equation& equation, PlannedRegion region);
   void add_child(std::unique_ptr<const Plan> child);
 
-  // The value in row-major order, copied there once where its memory has another one. The copy is
-  // attributed to `reader`; it is not reported if that is empty.
+  // Returns the value in row-major order; copies it once if its memory has another layout. The copy
+  // is attributed to `reader`; it is not reported if that is empty.
   Place row_major_place(Atom atom, std::string_view reader);
   void report_copy_of_result(uint32_t variable, std::string_view reader);
   void release_copies_after(size_t index);
@@ -84,10 +85,10 @@ class Instructions {
   const bool is_nested_;
   Allocation& allocation_;
   Plan& plan_;
-  // By variable: its row-major copy, which lives until the variable itself is read last.
+  // By variable: its row-major copy, which lives until the last read of the variable.
   std::vector<Place> row_major_copies_;
   std::vector<size_t> report_of_;  // by equation, of foreign calls
-  uint32_t equation_ = 0;          // that instructions are added for
+  uint32_t equation_ = 0;          // of the instructions being added
 };
 
 }  // namespace farcall::native

@@ -1,4 +1,4 @@
-// Foreign calls in a plan: copies for layouts and aliases, and the pointers of their frames.
+// Foreign calls in a plan: copies for layouts and aliases, and the pointers in their call frames.
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace farcall::native {
 namespace {
 
-// The result that takes over this operand's memory.
+// The result that is aliased to this operand.
 std::optional<size_t> aliased_output(const FfiCallParams& params, size_t input) {
   for (const auto& [aliased, output] : params.input_output_aliases) {
     if (aliased == static_cast<int64_t>(input)) return static_cast<size_t>(output);
@@ -51,7 +51,7 @@ void Instructions::add_foreign_call(size_t index) {
     const std::string& refusal = sharing_.refusals[index][i];
     report.aliases.push_back({input, output, refusal.empty(), refusal});
   }
-  // Where the handler writes: the result's memory, or a place of its layout to be copied from.
+  // Where the handler writes: the result's memory, or temporary memory in the handler's layout.
   std::vector<Place> arguments, results;
   Temporaries temporaries(allocation_);
   const auto is_copied = [&](size_t i) {
@@ -86,7 +86,7 @@ void Instructions::add_foreign_call(size_t index) {
   plan_.reports.push_back({std::move(report), plan_.calls.back().get()});
 }
 
-// An operand that a result takes over is handed over in that result's memory.
+// If a result is aliased to the operand, the operand is passed in that result's memory.
 Place Instructions::argument_place(const Equation& equation, const FfiCallParams& call,
                                    size_t input, std::span<const Place> results,
                                    Temporaries& temporaries, ForeignCallReport& report) {
@@ -102,7 +102,7 @@ Place Instructions::argument_place(const Equation& equation, const FfiCallParams
     note("the handler wants another layout than the value has");
     return target;
   };
-  // As it lies, or in row-major order, which others may want too; else it is copied for this call.
+  // In place, or as a row-major copy, which other readers share; else as a copy for this call only.
   std::optional<Place> place;
   if (is_same_in_memory(type, layouts_.of(atom), wanted)) {
     place = allocation_.of(atom);

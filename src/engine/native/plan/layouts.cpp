@@ -7,7 +7,8 @@
 namespace farcall::native {
 namespace {
 
-// The order of the dimensions in memory, without those of size 1, which may stand anywhere.
+// The order of the dimensions in memory. Dimensions of size 1 are left out: their position does not
+// matter.
 std::vector<int64_t> order_in_memory(ShapeDtype type, const MajorToMinor& layout) {
   std::vector<int64_t> order;
   for (const int64_t axis : layout ? *layout : row_major(type.rank()).major_to_minor) {
@@ -16,7 +17,7 @@ std::vector<int64_t> order_in_memory(ShapeDtype type, const MajorToMinor& layout
   return order;
 }
 
-// How the memory of an operand reads as the transposed value.
+// The layout in which an operand's memory holds the transposed value.
 MajorToMinor transposed_layout(ShapeDtype type, const MajorToMinor& layout,
                                std::span<const int64_t> permutation) {
   std::vector<int64_t> result;
@@ -50,7 +51,7 @@ Layouts::Layouts(const Program& program, const Uses& uses, const ForeignCalls& c
   }
 }
 
-// Results of foreign calls are left in their layout, unless the program returns them.
+// A result of a foreign call keeps its layout, unless the program returns it.
 void Layouts::choose_for_results(const Program& program, const Equation& equation,
                                  const FfiCallParams& call) {
   for (size_t i = 0; i < equation.outputs.size(); ++i) {
@@ -63,8 +64,8 @@ void Layouts::choose_for_results(const Program& program, const Equation& equatio
   }
 }
 
-// A transpose is free where its result is row-major as it lies, or where a foreign call wants it as
-// it lies.
+// A transpose is free if its result is then row-major, or if a foreign call wants the layout that
+// it gives.
 bool Layouts::transpose_for_free(const Program& program, const Uses& uses,
                                  const ForeignCalls& calls, const Equation& equation) {
   const Atom operand = equation.inputs[0];

@@ -1,6 +1,5 @@
-// Layouts: the order in which the elements of each value lie in memory. A value stays in the order
-// in which it was made as long as nobody needs another one, and a transpose that only changes that
-// order costs nothing.
+// Layouts: the order of each value's elements in memory. A value keeps the layout in which it was
+// made until something needs another one. A transpose that only changes the layout costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@ class Layouts {
  public:
   Layouts(const Program& program, const Uses& uses, const ForeignCalls& calls);
 
-  // Row-major where there is none.
+  // nullopt is row-major.
   const MajorToMinor& of(uint32_t variable) const { return layouts_[variable]; }
   MajorToMinor of(Atom atom) const {
     return atom.is_variable() ? layouts_[atom.index] : std::nullopt;
   }
-  // Whether the result of this transpose is its operand's memory, read in another order.
+  // Whether the result of this transpose is its operand's memory in another layout.
   bool is_free_transpose(size_t equation) const { return is_free_[equation]; }
 
  private:
@@ -36,7 +35,8 @@ class Layouts {
   std::vector<bool> is_free_;          // by equation
 };
 
-// Whether the layout puts the elements in row-major order: dimensions of size 1 may stand anywhere.
+// Whether the elements are in row-major order. The position of dimensions of size 1 does not
+// matter.
 bool is_row_major_in_memory(ShapeDtype type, const MajorToMinor& layout);
 // Whether two layouts put the elements in the same order.
 bool is_same_in_memory(ShapeDtype type, const MajorToMinor& a, const MajorToMinor& b);

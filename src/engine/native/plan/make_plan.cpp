@@ -42,7 +42,7 @@ std::unique_ptr<const Plan> make_plan(ProgramPtr owner, PlanOptions options) {
   plan->constants = allocation.take_constants();
   plan->overwrites = allocation.overwrites();
   plan->arena_bytes = allocation.arena_bytes();
-  memory_sum(plan->arena_bytes, plan->scratch_bytes);  // which is one block
+  memory_sum(plan->arena_bytes, plan->scratch_bytes);  // one block: raises if it is too large
   const Cost cost = program.cost();
   plan->cost = std::max(cost.flops, cost.bytes);
   plan->program = std::move(owner);

@@ -1,4 +1,4 @@
-// Loops and branches in a plan: the plans of the programs inside, and what they keep in place.
+// Loops and branches in a plan: the plans of the programs inside, and what they update in place.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,12 @@ struct PlannedRegion {
   Instruction::Kind kind = Instruction::Kind::kScan;
   std::vector<std::unique_ptr<const Plan>> children;
   std::vector<Carry> carries;
-  InPlace in_place;          // operands and results that are in one place inside
-  int64_t alias_copies = 0;  // that branches make
+  InPlace in_place;          // operands and results that share memory inside
+  int64_t alias_copies = 0;  // made by branches
 };
 
-// Plans a loop or branch; `first_child` is the number of its first child in the plan. A result
-// without a region for other equations. Raises what planning the programs inside raises.
+// Plans a loop or branch; `first_child` is the plan's number of its first child. For other
+// equations the result has no region. Raises what planning the programs inside raises.
 PlannedRegion plan_region(const Program& program, size_t equation, const AliasSets& sets,
                           const Layouts& layouts, size_t first_child);
 

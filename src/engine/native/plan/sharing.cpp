@@ -10,8 +10,8 @@
 namespace farcall::native {
 namespace {
 
-// Aliases of a foreign call. An operand that is aliased twice is handed over once as it is, and
-// once in a copy.
+// Aliases of a foreign call. If two results are aliased to one operand, one of them gets its
+// memory, the other gets a copy.
 std::vector<std::string> share_foreign_call(const Program& program, size_t index,
                                             const FfiCallParams& call, const Layouts& layouts,
                                             AliasSets& sets) {
@@ -35,7 +35,7 @@ std::vector<std::string> share_foreign_call(const Program& program, size_t index
   for (const auto& [input, output] : call.input_output_aliases) {
     const Atom operand = equation.inputs[input];
     std::string refusal;
-    // A token has no memory to take over.
+    // A token has no memory.
     if (!call.result_types[output].is_token()) {
       refusal = is_same_in_memory(call.result_types[output], layouts.of(operand),
                                   call.input_layouts[input])
@@ -51,7 +51,7 @@ std::vector<std::string> share_foreign_call(const Program& program, size_t index
   return refusals;
 }
 
-// What is kept in place inside may be kept where the operand is.
+// What the region updates in place may use the operand's memory.
 void share_region(const Equation& equation, size_t index, const InPlace& in_place,
                   AliasSets& sets) {
   for (const auto& [operand, result] : in_place) {

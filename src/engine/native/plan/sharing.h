@@ -1,4 +1,4 @@
-// Sharing: which equations put results into the memory of operands.
+// Sharing: which equations put their results into the memory of operands.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace farcall::native {
 
 struct Sharing {
   AliasSets sets;
-  // By equation and alias of a foreign call: why it is not honoured; empty where it is.
+  // By equation and alias of a foreign call: why the alias is not honoured; empty if it is.
   std::vector<std::vector<std::string>> refusals;
-  std::vector<PlannedRegion> regions;  // by equation; without a region for other equations
+  std::vector<PlannedRegion> regions;  // by equation; empty unless a loop or branch
 };
 
-// Plans the programs inside of loops and branches too, since what they share decides what the
-// equation may share. Raises what planning them raises.
+// Also plans the programs inside loops and branches: what they share decides what the equation may
+// share. Raises what planning them raises.
 Sharing share_memory(const Program& program, const PlanOptions& options, const Uses& uses,
                      const ForeignCalls& calls, const Layouts& layouts);
 

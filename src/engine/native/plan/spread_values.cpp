@@ -10,7 +10,7 @@
 namespace farcall::native {
 namespace {
 
-// Null for equations of one process.
+// Null unless the equation is a shard_map over several processes.
 const ShardMapParams* shared_map(const Equation& equation) {
   const auto* params = try_params<ShardMapParams>(equation.params.get());
   return params && !params->devices.empty() ? params : nullptr;

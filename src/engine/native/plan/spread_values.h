@@ -1,5 +1,5 @@
-// Values of a program that shard_map cuts over devices of several processes: where only the shards
-// of this process are read or set, nothing is fetched from the others.
+// Values that shard_map spreads over devices of several processes: if only this process's shards
+// are read or written, nothing is fetched from other processes.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,15 @@
 
 namespace farcall::native {
 
-// By result of a shard_map over several processes: whether all that reads it is another shard_map
-// that cuts it alike, or the caller of the program.
+// For each result of a shard_map over several processes: whether its only readers are other such
+// shard_maps that spread it in the same way, or the caller of the program.
 std::vector<bool> only_parts_read(const Program& program, const Equation& equation, bool is_nested);
 
 using Shardings = std::vector<std::optional<NamedSharding>>;
-// Of the program's inputs that only such equations read, all alike; empty where there is none.
+// The shardings of inputs that only such shard_maps read, all in the same way; nullopt for other
+// inputs, empty if the program has no such shard_map.
 Shardings input_shardings(const Program& program);
-// Of the program's outputs that such equations make.
+// The same for outputs that such shard_maps make.
 Shardings output_shardings(const Program& program);
 
 }  // namespace farcall::native

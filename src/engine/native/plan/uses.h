@@ -1,4 +1,4 @@
-// Liveness: where a program's values are made and read.
+// Liveness: which equations make and read a program's values.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace farcall::native {
 
-// Later than every equation.
+// Greater than the number of every equation.
 inline constexpr size_t kNever = SIZE_MAX;
 
-// All by variable.
+// All are indexed by variable.
 struct Uses {
   std::vector<size_t> made_by;               // the equation; kNever for inputs and constants
-  std::vector<size_t> last_read;             // the equation, or kNever for results of the program
-  std::vector<std::vector<size_t>> readers;  // equations, once for each operand
+  std::vector<size_t> last_read;             // the equation; kNever for results of the program
+  std::vector<std::vector<size_t>> readers;  // equations, once per operand
 };
 
 Uses uses_of(const Program& program);
 
-// The name of the first operation that reads this operand; in a cluster, of the one inside.
+// The name of the operation that reads this operand; in a cluster, of the first one inside that
+// does.
 std::string_view reader_name(const Equation& equation, size_t operand);
 
 // Whether the program returns the variable itself.
