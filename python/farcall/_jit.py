@@ -242,9 +242,10 @@ def _clear_cache(self: Any) -> None:
 class CacheInfo(NamedTuple):
     """The state of a cache of programs."""
 
-    size: int  #: number of programs in the cache limit: int  #: its maximum: the flag
-    ``cache_limit`` misses: int  #: programs compiled because the cache did not have them evictions:
-    int  #: programs removed for others, least recently used first
+    size: int  #: number of programs in the cache
+    limit: int  #: its maximum: the flag ``cache_limit``
+    misses: int  #: programs compiled because the cache did not have them
+    evictions: int  #: programs removed for others, least recently used first
 
 
 def _cache_info(self: Any) -> CacheInfo:

@@ -10,10 +10,12 @@ from farcall import _core
 class MemoryPoolInfo(NamedTuple):
     """Statistics of memory blocks of at least 1 MiB, used by arrays and programs."""
 
-    bytes_in_use: int  #: bytes of blocks in use peak_bytes_in_use: int  #: the maximum since the
-    start, or since ``clear_memory_pool()`` bytes_kept: int #: bytes of free blocks limit: int  #:
-    the maximum of ``bytes_kept``: the flag ``memory_pool_limit`` hits: int  #: blocks that were
-    reused misses: int  #: blocks allocated from the system
+    bytes_in_use: int  #: bytes of blocks in use
+    peak_bytes_in_use: int  #: the maximum since the start, or since ``clear_memory_pool()``
+    bytes_kept: int  #: bytes of free blocks
+    limit: int  #: the maximum of ``bytes_kept``: the flag ``memory_pool_limit``
+    hits: int  #: blocks that were reused
+    misses: int  #: blocks allocated from the system
 
 
 def memory_pool_info() -> MemoryPoolInfo:
