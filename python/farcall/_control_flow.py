@@ -230,7 +230,7 @@ def associative_scan(
         corresponding elements.
       elems: a pytree of arrays with equal size along ``axis``.
       reverse: start at the end.
-        axis: the axis to scan.
+      axis: the axis to scan.
     """
     return _core.associative_scan(fn, elems, bool(reverse), axis)
 

@@ -41,7 +41,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     Args:
       operand: an array, or a sequence of arrays of one shape, which are all sorted by the first
         ``num_keys`` of them.
-        dimension: the dimension to sort along.
+      dimension: the dimension to sort along.
       is_stable: has no effect: the sort is always stable.
       num_keys: the number of operands that are keys, the most significant first.
     """
@@ -135,7 +135,7 @@ def conv_general_dilated(
 
     Args:
       window_strides: the step in each spatial dimension.
-        padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each spatial dimension: the
+      padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each spatial dimension: the
         zeros before and after; negative numbers crop.
       lhs_dilation, rhs_dilation: the distances between the elements of the operands.
       dimension_numbers: see conv_dimension_numbers.

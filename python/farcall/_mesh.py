@@ -127,7 +127,7 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
 
     Args:
       devices: an array of devices with one dimension for each axis.
-        axis_names: the names of the axes.
+      axis_names: the names of the axes.
       axis_types: an AxisType for each axis; Auto by default.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Resizing of images: arrays whose dimensions are sampled anew."""
+"""Resizing and resampling of images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
 
 class ResizeMethod(enum.Enum):
-    """How a new sample follows from its neighbours."""
+    """The interpolation method of a new sample."""
 
     NEAREST = 0
     LINEAR = 1

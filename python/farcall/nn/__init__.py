@@ -1,4 +1,4 @@
-"""Activation functions, and what stands beside them in the last layer of a network."""
+"""Activation functions, softmax, normalization and attention."""
 
 from farcall._core.nn import (
     celu,
