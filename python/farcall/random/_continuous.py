@@ -219,7 +219,46 @@ def double_sided_maxwell(
       key: a key.
       loc: the centre.
       scale: the scale.
-      shape: the leading dimensions of the result, in front of the shape to which ``loc`` and ``scale`` broadcast. dtype: a float dtype. """ return _f.double_sided_maxwell(key, loc, scale, shape, dtype) def weibull_min( key: Any, scale: Any, concentration: Any, shape: Shape = (), dtype: Any = None, ) -> Array: """Samples with distribution function 1 - exp(-(x / scale)^concentration) for x >= 0. Args: key: a key. scale: the scale, which broadcasts against ``shape``. concentration: the exponent, which broadcasts against ``shape``. shape: the shape of the result. dtype: a float dtype. """ return _f.weibull_min(key, scale, concentration, shape, dtype) def pareto( key: Any, b: Any, shape: Shape | None = None, dtype: Any = None, *, out_sharding: Any = None, ) -> Array: """Samples with density b / x^(b + 1) for x >= 1. Args: key: a key. b: the exponent, positive. shape: the shape of the result, to which ``b`` must broadcast; by default their shape.
+      shape: the leading dimensions of the result, in front of the shape to which ``loc`` and
+        ``scale`` broadcast.
+      dtype: a float dtype.
+    """
+    return _f.double_sided_maxwell(key, loc, scale, shape, dtype)
+
+
+def weibull_min(
+    key: Any,
+    scale: Any,
+    concentration: Any,
+    shape: Shape = (),
+    dtype: Any = None,
+) -> Array:
+    """Samples with distribution function 1 - exp(-(x / scale)^concentration) for x >= 0.
+
+    Args:
+      key: a key.
+      scale: the scale, which broadcasts against ``shape``.
+      concentration: the exponent, which broadcasts against ``shape``.
+      shape: the shape of the result.
+      dtype: a float dtype.
+    """
+    return _f.weibull_min(key, scale, concentration, shape, dtype)
+
+
+def pareto(
+    key: Any,
+    b: Any,
+    shape: Shape | None = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Array:
+    """Samples with density b / x^(b + 1) for x >= 1.
+
+    Args:
+      key: a key.
+      b: the exponent, positive.
+      shape: the shape of the result, to which ``b`` must broadcast; by default its shape.
       dtype: a float dtype.
     """
     del out_sharding
