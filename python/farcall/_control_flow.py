@@ -33,7 +33,8 @@ def _cache(*functions: Any) -> _core.BodyCache:
     """The cache of bodies recorded for these functions.
 
     It lives as long as the functions. Functions that are not hashable or weakly referable get a
-    fresh cache each time."""
+    fresh cache each time.
+    """
     table, found = _recorded, None
     try:
         for function in functions:
@@ -277,8 +278,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
-    """Gathers ``x`` of all elements: stacked along a new ``axis``, or joined along it if
-    ``tiled``."""
+    """Gathers ``x`` of all elements, stacked along a new ``axis``, or joined if ``tiled``."""
     check_no_groups("all_gather", axis_index_groups)
     return _core.all_gather(x, axis_name, axis, bool(tiled))
 

@@ -41,7 +41,8 @@ def linker_flags() -> list[str]:
 def command_path() -> str:
     """The path of the command ``farcall``, of this Python or from PATH.
 
-    Raises FileNotFoundError if there is none."""
+    Raises FileNotFoundError if there is none.
+    """
     import shutil
     import sysconfig
 

@@ -54,8 +54,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def argument_numbers(argnums: Any, where: str) -> tuple[list[int], bool]:
-    """``argnums`` as a list, and whether it was a single number; raises TypeError for other
-    values."""
+    """``argnums`` as a list, and whether it was a single number; else raises TypeError."""
     try:
         return [operator.index(argnums)], True
     except TypeError:

@@ -157,8 +157,7 @@ def _rebuild(fun: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _reduce(self: Any) -> Any:
-    """For pickle: the name if the function's module exports it, else the function and its
-    options."""
+    """For pickle: the name if the module exports it, else the function and its options."""
     module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
     if module != "__main__" and getattr(sys.modules.get(module or ""), name, None) is self:
         return name
@@ -250,7 +249,8 @@ class CacheInfo(NamedTuple):
 
 def _cache_info(self: Any) -> CacheInfo:
     """The state of this function's cache. Each combination of types, structure and static arguments
-    has its own program."""
+    has its own program.
+    """
     return CacheInfo(*_core.jit_cache_info(self))
 
 

@@ -59,8 +59,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """The positions of the dimensions: batch, feature, spatial (weights: output, input,
-    spatial)."""
+    """Positions of the dimensions: batch, feature, spatial (weights: output, input, spatial)."""
 
     lhs_spec: Sequence[int]
     rhs_spec: Sequence[int]

@@ -62,8 +62,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
 
 def branch(index: Any, branches: Sequence[Callable[..., Any]], operands: Any, clamp: bool) -> Any:
-    """``lax.cond`` and ``lax.switch``, as a tuple of the result; None if the index is not
-    concrete."""
+    """``lax.cond`` and ``lax.switch``, as a tuple of the result; None for a traced index."""
     try:
         chosen = min(max(int(index), 0), len(branches) - 1) if clamp else int(bool(index))
     except _core.ConcretizationTypeError:

@@ -1,5 +1,4 @@
-"""Placement of arrays: device_put, arrays made from parts, and the placement attributes of
-Array."""
+"""Placement of arrays: device_put, arrays from parts, placement attributes of Array."""
 
 from __future__ import annotations
 
@@ -144,8 +143,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Returns ``x``. For compatibility with JAX: values are copied to the host when they are
-    read."""
+    """Returns ``x``. For JAX compatibility: values are copied to the host when they are read."""
     return x
 
 

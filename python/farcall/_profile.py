@@ -33,7 +33,8 @@ class Profile:
         (``foreign_call``, ``callback``, ``cluster``, ``product``, ``loop``, ``branch``, ``copy``,
         ``operation``, ``run``, ``compile`` or ``trace``), ``calls``, ``seconds``, ``self_seconds``
         (without nested events) and ``bytes`` (of operands and results, over all calls). Empty until
-        the block has ended."""
+        the block has ended.
+        """
         return [] if self._core is None else self._core.rows()
 
     def to_json(self) -> str:

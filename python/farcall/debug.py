@@ -111,8 +111,7 @@ _TRACED_TEXT = re.compile(r"Traced<[a-z0-9]+\[[0-9,]*\]>")
 
 
 def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raises an error for a format that str.format rejects, or that contains formatted traced
-    arrays."""
+    """Rejects formats that str.format rejects, and formats with the text of traced arrays."""
     found = _TRACED_TEXT.search(fmt)
     if found:
         raise ValueError(

@@ -166,8 +166,7 @@ def ffi_call(
 
 
 def _replace(self: Any, **options: Any) -> Any:
-    """A copy of the call with other options, including ``target_name`` and
-    ``result_shape_dtypes``."""
+    """A copy with other options, or another ``target_name`` or ``result_shape_dtypes``."""
     return ffi_call(**{**{name: getattr(self, name) for name in _OPTIONS}, **options})
 
 

@@ -33,8 +33,7 @@ def ravel_pytree(pytree: Any) -> tuple[_core.Array, Callable[[_core.Array], Any]
 
 
 class _Unravel:
-    """The function from the vector to the pytree; equal for equal structures, so that programs are
-    reused."""
+    """Maps the vector to the pytree; equal for equal structures, so that programs are reused."""
 
     def __init__(self, structure: Any, types: tuple[Any, ...], dtype: Any) -> None:
         self._key = (structure, types, dtype)

@@ -117,8 +117,7 @@ def segment_max(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Array:
-    """The maximum over the rows of each segment; without rows the lowest number. See
-    segment_sum."""
+    """The maximum of each segment's rows; without rows the lowest number. See segment_sum."""
     return _reduce(
         "segment_max",
         data,
@@ -140,8 +139,7 @@ def segment_min(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Array:
-    """The minimum over the rows of each segment; without rows the highest number. See
-    segment_sum."""
+    """The minimum of each segment's rows; without rows the highest number. See segment_sum."""
     return _reduce(
         "segment_min",
         data,

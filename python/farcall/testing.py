@@ -200,8 +200,7 @@ def _labels(args: Sequence[Any]) -> list[str]:
 
 
 def _reals(values: Sequence[Any]) -> np.ndarray:
-    """All elements in one vector; a complex array contributes its real parts, then its imaginary
-    parts."""
+    """All elements in one vector; of complex arrays first the real, then the imaginary parts."""
     rows = [np.zeros(0)]
     for value in map(_wide, values):
         rows += [np.real(value).ravel()] + (
@@ -331,8 +330,7 @@ def _reverse(
 def _along(
     mode: str, flat: Callable[..., Any], values: list[Any], expected: list[Any]
 ) -> Callable[..., list[Any]]:
-    """The derivative along one direction, the same for every argument, as a function of the
-    values."""
+    """The derivative along one direction, the same for every argument, as a function."""
     random = np.random.default_rng(0)
 
     def direction(likes: list[Any]) -> list[np.ndarray]:
@@ -371,8 +369,7 @@ def _stacked(
     levels: Sequence[tuple[int | None, int]],
     index: tuple[int, ...] = (),
 ) -> Any:
-    """Stacks ``make(index)`` over all indices, at each level along its axis, outermost level
-    first."""
+    """Stacks ``make(index)`` over all indices, level by level, outermost first."""
     if not levels:
         return make(index)
     (axis, size), *inner = levels

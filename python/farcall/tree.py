@@ -40,8 +40,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 
 def unflatten(treedef: Any, leaves: Any) -> Any:
-    """The tree with this structure and these leaves; raises ValueError for a wrong number of
-    leaves."""
+    """The tree with this structure and these leaves; ValueError for a wrong number of leaves."""
     check_structure(treedef, "unflatten: treedef")
     return treedef.unflatten(leaves)
 
@@ -98,8 +97,7 @@ def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 def broadcast(
     prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Repeats each leaf of ``prefix_tree`` for all leaves of the matching subtree of
-    ``full_tree``."""
+    """Repeats each leaf of ``prefix_tree`` for all leaves that it covers in ``full_tree``."""
     first, treedef = flatten(prefix_tree, is_leaf)
     parts = [structure(part, is_leaf) for part in treedef.flatten_up_to(full_tree)]
     spread = zip(first, parts, strict=True)

@@ -70,5 +70,5 @@ __all__ = [
     "tanh",
 ]
 
-# Other names of the same functions.
+# Aliases.
 hard_swish, swish = hard_silu, silu
