@@ -111,9 +111,10 @@ def _only(kept: Any) -> Callable[[Any], Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """A flag: its name without ``jax_``; its default; ``check``, which returns the value to store
-    or raises ValueError with the allowed values; its meaning; and ``apply``, which is called with a
-    new value.
+    """A flag; ``name`` is without ``jax_``.
+
+    ``check`` returns the value to store, or raises ValueError with the allowed values. ``doc`` is
+    the meaning of the flag. ``apply`` is called with a new value.
     """
 
     name: str
@@ -317,8 +318,10 @@ def overridden(name: str, value: Any) -> Iterator[None]:
 
 
 class Config:
-    """The flags of farcall. ``config.update(name, value)`` sets a flag for the process,
-    ``config.<name>`` reads it; names may begin with ``jax_``.
+    """The flags of farcall.
+
+    ``config.update(name, value)`` sets a flag for the process, ``config.<name>`` reads it. Names
+    may begin with ``jax_``.
     """
 
     def update(self, name: str, value: Any) -> None:

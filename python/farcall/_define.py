@@ -111,8 +111,7 @@ def define(
     sharding: str | None = None,
     workspace: Callable[..., int] | None = None,
 ) -> Definition:
-    """Defines rules and defaults for all calls of a target. Each part is optional and may be set
-    later.
+    """Defines rules and defaults for all calls of a target. Each may also be set later.
 
     Args:
       target_name: the name given to ``register_ffi_target``; the target may be registered later.

@@ -36,8 +36,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The results of ``fun`` and a function that computes its vector-Jacobian product (reverse
-    mode).
+    """The results of ``fun`` and its vector-Jacobian product as a function (reverse mode).
 
     Args:
       fun: takes and returns pytrees of arrays.

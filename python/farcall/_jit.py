@@ -248,8 +248,9 @@ class CacheInfo(NamedTuple):
 
 
 def _cache_info(self: Any) -> CacheInfo:
-    """The state of this function's cache. Each combination of types, structure and static arguments
-    has its own program.
+    """The state of this function's cache.
+
+    Each combination of types, structure and static arguments has its own program.
     """
     return CacheInfo(*_core.jit_cache_info(self))
 

@@ -161,8 +161,7 @@ def save(path: str | os.PathLike[str], program: Any) -> None:
 
 
 def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
-    """Reads a file that ``save`` wrote: a program, or an Exported, which is called like the
-    function.
+    """Reads a program or an Exported from a file that ``save`` wrote.
 
     Args:
       path: the file.

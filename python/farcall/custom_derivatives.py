@@ -32,8 +32,7 @@ def linear_call(
     residual_args: Any,
     linear_args: Any,
 ) -> Any:
-    """Calls ``fun(residual_args, linear_args)``, linear in ``linear_args``, with a custom
-    transpose.
+    """Calls ``fun(residual_args, linear_args)``, linear in the latter, with a custom transpose.
 
     The transpose of the call is a call of ``fun_transpose``, and the transpose of that is ``fun``
     again. Derivatives with respect to ``residual_args`` go through ``fun``; with respect to

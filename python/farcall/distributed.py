@@ -25,8 +25,7 @@ def initialize(
     timeout: float = 300.0,
     check: bool = True,
 ) -> None:
-    """Joins the processes that ``mpirun -n …`` has started. Each process calls this once, before it
-    creates arrays.
+    """Joins the processes started by ``mpirun -n …``. Call it once, before creating arrays.
 
     Afterwards ``devices()`` returns the devices of all processes, and ``local_devices()`` those of
     this process. MPI is initialised here unless it already is, for example by mpi4py; it is

@@ -213,8 +213,7 @@ def register_dataclass(
 
 
 class Partial(functools.partial[Any]):
-    """A functools.partial that is a pytree of its arguments; jitted functions can take and return
-    it.
+    """A functools.partial that is a pytree of its arguments, for use in jitted functions.
 
     The function is part of the structure; it must be comparable and hashable.
     """

@@ -117,8 +117,7 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Any = None,
 ) -> tuple[Array, ...]:
-    """Schur form: ``t``, and ``q`` if requested: ``x = q @ t @ q^H``, ``t`` (block) upper
-    triangular.
+    """Schur form ``x = q @ t @ q^H``: (block) upper triangular ``t``, and ``q`` if requested.
 
     Raises:
       NotImplementedError: with ``sort_eig_vals``.

@@ -21,8 +21,9 @@ _f: Any = _core.numpy
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """Applies ``func1d(slice, *args, **kwargs)`` to the slices along ``axis``; the dimensions of
-    its results replace ``axis``.
+    """Applies ``func1d(slice, *args, **kwargs)`` to the slices along ``axis``.
+
+    The dimensions of its results replace ``axis``.
     """
     check_callable(func1d, "apply_along_axis")
     array = as_array(arr, "apply_along_axis", "arr")

@@ -82,8 +82,9 @@ def is_float(x: Array) -> bool:
 
 
 def to_inexact(x: Array) -> Array:
-    """Converts integers and bools to float32, with ``enable_x64`` 64-bit integers to float64. Weak
-    types stay weak.
+    """Converts integers and bools to float32; weak types stay weak.
+
+    With ``enable_x64``, 64-bit integers become float64.
     """
     if is_inexact(x):
         return x
