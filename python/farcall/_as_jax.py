@@ -12,7 +12,7 @@ from typing import Any
 
 import farcall
 
-# The version of JAX whose names and meanings these modules follow.
+# The version of JAX whose names and semantics these modules follow.
 JAX_VERSION = "0.10.2"
 
 # Modules of farcall that JAX does not have.
@@ -73,7 +73,7 @@ def _modules() -> dict[str, types.ModuleType]:
             continue
         spec = importlib.util.find_spec(info.name)
         if spec is None or not str(spec.origin).endswith(".py"):
-            continue  # a shared library beside the modules
+            continue  # a shared library, not a module
         made[".".join(["jax", *parts[1:]])] = importlib.import_module(info.name)
     root.__path__ = []  # a package
     return made

@@ -140,7 +140,7 @@ def _scatter(function: Callable[..., Any]) -> Rule:
         update_consts: Any,
         **flags: bool,
     ) -> Any:
-        del update_jaxpr, update_consts  # the function's own
+        del update_jaxpr, update_consts  # implied by the function
         numbers = lax.ScatterDimensionNumbers(**dimension_numbers._asdict())
         return function(*inputs, numbers, mode=_mode(mode), **flags)
 

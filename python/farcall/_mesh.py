@@ -259,7 +259,7 @@ def make_mesh(
       axis_shapes: the size of each axis.
       axis_names: the names of the axes.
       axis_types: an AxisType for each axis; Explicit by default.
-      devices: the devices, of which the mesh uses as many as it needs; all by default.
+      devices: the available devices, all by default; the mesh uses the first ones that it needs.
 
     Raises:
       ValueError: if the sizes need more devices than there are.

@@ -16,7 +16,7 @@ from farcall._partition_spec import PartitionSpec, axes_of
 
 
 class Sharding:
-    """How the elements of an array are spread over devices."""
+    """The distribution of an array's elements over devices."""
 
     memory_kind: str | None = "device"
 

@@ -21,5 +21,5 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of this name: nearest, linear, cubic, lanczos3, lanczos5, …"""
+        """The method with this name: nearest, linear, cubic, lanczos3, lanczos5, …"""
         return ResizeMethod(_core.image._parse_resize_method(s))

@@ -14,7 +14,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     """The slopes of ``f`` along its axes: central differences, one-sided at the ends.
 
     Args:
-      f: values.
+      f: the values.
       varargs: the spacing of the points: one number for all axes, or for each axis a number or the
         coordinates along it.
       axis: one axis or several; all by default.

@@ -41,7 +41,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
 
     Raises:
       TypeError: if the seed is not an integer scalar.
-      OverflowError: for a Python int that does not fit into 64 bits.
+      OverflowError: for a Python int out of range of 64 bits.
       ValueError: for an unknown generator.
     """
     return _f.key(seed, _impl_name("key", impl, dtype))

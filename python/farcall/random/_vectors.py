@@ -53,7 +53,7 @@ def ball(
       d: the number of dimensions.
       p: the order of the norm.
       shape: the shape of the result without its last dimension, which has size d.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
 
     Source: F. Barthe, O. Guedon, S. Mendelson and A. Naor, "A probabilistic approach to the
     geometry of the l_p^n ball" (Annals of Probability, 2005).
@@ -78,8 +78,7 @@ def orthogonal(
       n: the number of rows.
       shape: the shape of the result without its last two dimensions.
       dtype: float32 or float64, or complex for unitary matrices.
-      m: the number of columns, n by default; the rows are orthonormal if it is greater, else the
-        columns.
+      m: the number of columns, n by default; if m > n the rows are orthonormal, else the columns.
 
     Source: F. Mezzadri, "How to generate random matrices from the classical compact groups"
     (Notices of the AMS, 2007).
