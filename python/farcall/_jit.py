@@ -79,7 +79,7 @@ def jit(
         results. A reused argument is deleted: using it again raises RuntimeError. Memory shared
         with anything else (numpy, DLPack, another argument) is never reused; the call then works on
         a copy.
-      keep_unused: accepted for compatibility with JAX; ignored.
+      keep_unused: accepted for compatibility with JAX; no effect on results.
       inline: whether a call inside another recorded function adds the operations of ``fun``
         individually, instead of a single operation ``jit``.
       in_shardings, out_shardings: the shardings of arguments and results: Shardings, PartitionSpecs

@@ -219,8 +219,8 @@ def double_sided_maxwell(
       key: a key.
       loc: the centre.
       scale: the scale.
-      shape: the leading dimensions of the result, in front of the shape to which ``loc`` and
-        ``scale`` broadcast.
+      shape: the leading dimensions of the result, in front of the broadcast shape of ``loc`` and
+        ``scale``; by default equal to that shape, which the result then has twice, as in JAX.
       dtype: a float dtype.
     """
     return _f.double_sided_maxwell(key, loc, scale, shape, dtype)
