@@ -1,4 +1,4 @@
-"""``python -m farcall``: what build scripts need to know of the installed package."""
+"""``python -m farcall``: information about the installed package for build scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from farcall import _core, _environment
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Prints one answer for each option, in the order in which they are listed here."""
+    """Prints one answer for each given option, in the order of the table below."""
     parser = argparse.ArgumentParser(
         prog="python -m farcall", description="Where farcall is installed, and on what it runs."
     )

@@ -1,7 +1,7 @@
-"""What is wrong with the arguments of a call of a bound function that took none of them.
+"""Explains why the arguments of a call match no signature of a bound function.
 
-``_core`` asks here before the error leaves it: the signature of the function says which argument
-does not fit, and what would.
+``_core`` calls ``explain`` before it raises the error. The message is derived from the function's
+signature: which argument does not match, and what is expected.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class _Signature(NamedTuple):
 
 
 def _parse(text: str) -> _Signature:
-    """From ``def name(self, x: object | None, axis: int = \\0, *, b: bool, **kwargs) -> …``."""
+    """Parses ``def name(self, x: object | None, axis: int = \\0, *, b: bool, **kwargs) -> …``."""
     inside = text[text.index("(") + 1 : text.rindex(") ->")]
     parameters = []
     is_keyword_only = any_positional = any_keyword = False
-    # Types have commas in brackets only.
+    # Within a type, commas occur only in brackets.
     for part in filter(None, re.split(r", (?![^\[]*\])", inside)):
         if part.startswith("**"):
             any_keyword = True
@@ -83,7 +83,7 @@ def _is_float(value: Any) -> bool:
     return not isinstance(value, (str, bytes))
 
 
-# A type of a signature: what it is in words, of many too, and whether a value is that.
+# A type of a signature: its description, the plural, and a test whether a value has the type.
 _Type = tuple[str, str, Callable[[Any], bool]]
 _TYPES: dict[str, _Type] = {
     "object": ("an object", "objects", lambda value: value is not None),
@@ -147,7 +147,7 @@ def _type_of(text: str) -> _Type:
 
 
 def _name_of(function: Any) -> str:
-    """What the user called: the outermost function of farcall around the call, or this one."""
+    """The function that the user called: the outermost frame of farcall, or ``function``."""
     name = function.__name__
     frame = sys._getframe(1)
     while frame and frame.f_globals.get("__name__") == __name__:
@@ -188,7 +188,7 @@ def _place(parameters: list[_Parameter], at: int) -> str:
 
 
 def _wrong_names(name: str, signature: _Signature, args: tuple, kwargs: dict) -> str | None:
-    """What is wrong with the number and the names of the arguments."""
+    """Describes wrong names and a wrong number of arguments; None if they are right."""
     names = [p.name for p in signature.parameters]
     positional = [p for p in signature.parameters if not p.is_keyword_only]
     if len(args) > len(positional) and not signature.takes_any_positional:
@@ -207,10 +207,10 @@ def _wrong_names(name: str, signature: _Signature, args: tuple, kwargs: dict) ->
 
 
 def explain(function: Any, text: str, args: tuple, kwargs: dict) -> Exception:
-    """The error of a call that did not fit the signature ``text``.
+    """The error for a call that does not match the signature ``text``.
 
-    Raises what an argument's own conversion raises (``__index__``, ``__getitem__``), and
-    ConcretizationTypeError for a traced array where a whole number is wanted.
+    Raises whatever an argument's own conversion raises (``__index__``, ``__getitem__``), and
+    ConcretizationTypeError for a traced array where an integer is expected.
     """
     if "(self" in text:
         owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]

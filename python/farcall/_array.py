@@ -15,12 +15,12 @@ ShapeDtypeStruct = _core.ShapeDtypeStruct
 
 
 def block_until_ready(x: Any) -> Any:
-    """Waits until the values of all arrays in ``x``, a pytree, are there; returns ``x``.
+    """Waits until the values of all arrays in the pytree ``x`` are computed; returns ``x``.
 
-    The native engine's are there when a call returns.
+    The native engine computes them before a call returns.
 
     Raises:
-      What computing the values raised.
+      Exception: whatever the computation of the values raised.
     """
     for leaf in tree.leaves(x):
         if isinstance(leaf, Array):
@@ -29,17 +29,20 @@ def block_until_ready(x: Any) -> Any:
 
 
 def _rebuild(value: np.ndarray, weak_type: bool) -> Array:
-    """An array with memory of its own: a copy, or what was pickled as ``value``."""
+    """Creates an array with its own memory; used to copy and to unpickle."""
     array = _core.numpy.array_from_numpy(value, False)
     return _core.with_weak_type(array, True) if weak_type else array
 
 
 def _install_methods() -> None:
-    """What Array has besides the functions of farcall.numpy, which farcall.numpy._methods adds."""
+    """Adds the methods of Array that are not functions of farcall.numpy.
+
+    Those are added by farcall.numpy._methods.
+    """
     functions = _core.numpy
 
     def copy(self: Array) -> Array:
-        """An array with memory of its own."""
+        """A copy with its own memory."""
         return self if self.is_traced else _rebuild(np.asarray(self), self.weak_type)
 
     def tolist(self: Array) -> Any:
@@ -47,12 +50,12 @@ def _install_methods() -> None:
         return np.asarray(self).tolist()
 
     def ready(self: Array) -> Array:
-        """This array, once its values are there; raises what computing them raised."""
+        """Waits for the values and returns this array; raises what their computation raised."""
         _core.devices.block_until_ready(self)
         return self
 
     def same(self: Array, memo: Any = None) -> Array:
-        """This array: arrays do not change."""
+        """Returns this array: arrays are immutable."""
         del memo
         return self
 
@@ -67,7 +70,7 @@ def _install_methods() -> None:
         return functions.swapaxes(self, -1, -2)
 
     def aval(self: Array) -> ShapeDtypeStruct:
-        """Shape and dtype."""
+        """The shape and dtype."""
         return ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak_type)
 
     properties = {
@@ -83,17 +86,17 @@ def _install_methods() -> None:
 
 
 class Format(NamedTuple):
-    """How an array lies in memory: None: row by row, on the one device."""
+    """The memory layout and sharding of an array; None stands for row-major on a single device."""
 
     layout: Any = None
     sharding: Any = None
 
 
 def _install_type_attributes() -> None:
-    """What ShapeDtypeStruct has besides the shape, the dtype and the weak type."""
+    """Adds the attributes of ShapeDtypeStruct besides shape, dtype and weak type."""
 
     def like(x: Any) -> ShapeDtypeStruct:
-        """The shape, dtype and weak type of an array, a number, or what has both.
+        """The shape, dtype and weak type of an array, a number, or an object with these attributes.
 
         Raises:
           TypeError: for anything else.
@@ -110,7 +113,7 @@ def _install_type_attributes() -> None:
         return ShapeDtypeStruct(x.shape, x.dtype, weak_type=bool(getattr(x, "weak_type", False)))
 
     def update(self: ShapeDtypeStruct, **changes: Any) -> ShapeDtypeStruct:
-        """The same with other values of ``shape``, ``dtype``, ``weak_type`` and so on.
+        """A copy with other values of ``shape``, ``dtype``, ``weak_type`` and so on.
 
         Raises:
           TypeError: for a name that the constructor does not take.
@@ -134,7 +137,7 @@ def _install_type_attributes() -> None:
         is_ref: bool = False,
     ) -> None: ...
 
-    # Classes of the core tell none by themselves.
+    # Classes of the core have no signature of their own.
     cast(Any, ShapeDtypeStruct).__signature__ = inspect.signature(parameters)
     ShapeDtypeStruct.like = staticmethod(like)
     ShapeDtypeStruct.update = update

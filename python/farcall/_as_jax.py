@@ -12,15 +12,15 @@ from typing import Any
 
 import farcall
 
-# The version of JAX whose names and meanings these modules follow.
+# The version of JAX whose names and semantics these modules follow.
 JAX_VERSION = "0.10.2"
 
-# Modules of farcall that are no module of JAX.
+# Modules of farcall that JAX does not have.
 _OWN = ("farcall.testing", "farcall.torch", "farcall.tvm_ffi")
 
 
 class StandIn(types.ModuleType):
-    """The module ``jax``: what farcall has, and JAX's version."""
+    """The module ``jax``: farcall's names, and JAX's version."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -40,7 +40,7 @@ class StandIn(types.ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Says which modules of JAX are not there; all that are have been put into sys.modules."""
+    """Reports missing modules of JAX; the existing ones are already in sys.modules."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
         del path, target
@@ -73,7 +73,7 @@ def _modules() -> dict[str, types.ModuleType]:
             continue
         spec = importlib.util.find_spec(info.name)
         if spec is None or not str(spec.origin).endswith(".py"):
-            continue  # a shared library beside the modules
+            continue  # a shared library, not a module
         made[".".join(["jax", *parts[1:]])] = importlib.import_module(info.name)
     root.__path__ = []  # a package
     return made
@@ -83,14 +83,14 @@ _installed: list[as_jax] = []
 
 
 class as_jax:  # noqa: N801
-    """Makes ``import jax`` give farcall, from the call on.
+    """Makes ``import jax`` import farcall, from the call on.
 
     ``jax``, ``jax.numpy``, ``jax.lax`` and so on become names of farcall's modules, so that
-    libraries written for JAX run on farcall. It ends at the end of a with statement, or with
-    ``uninstall()``; libraries that were imported meanwhile keep farcall's modules.
+    libraries written for JAX run on farcall. The effect ends with the with statement, or with
+    ``uninstall()``; libraries imported in between keep farcall's modules.
 
     Raises:
-      RuntimeError: when the real JAX is imported already, some of whose modules would stay in use.
+      RuntimeError: if the real JAX is already imported: some of its modules would stay in use.
     """
 
     def __init__(self) -> None:
@@ -109,14 +109,14 @@ class as_jax:  # noqa: N801
         _installed.append(self)
 
     def uninstall(self) -> None:
-        """Takes the modules away. Calling it again does nothing."""
+        """Removes the modules. Calling it again does nothing."""
         if self not in _installed:
             return
         _installed.remove(self)
         first = getattr(self, "_modules", None)
         if first is None:
             return
-        if _installed:  # another one still needs the modules, and takes them away
+        if _installed:  # another instance still needs the modules and removes them later
             heir = _installed[0]
             heir._modules, heir._finder = self._modules, self._finder
         else:

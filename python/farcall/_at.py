@@ -1,4 +1,4 @@
-"""``x.at[index]``: updates of arrays, which are immutable, give new ones."""
+"""``x.at[index]``: updates that return a new array, since arrays are immutable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _functions: Any = _core.numpy
 
 
 class IndexUpdateHelper:
-    """What ``x.at`` is: it waits for an index in brackets."""
+    """The value of ``x.at``, to be indexed with brackets."""
 
     __slots__ = ("_array",)
 
@@ -30,12 +30,13 @@ class IndexUpdateHelper:
 
 
 class IndexUpdateRef:
-    """What ``x.at[index]`` is.
+    """The value of ``x.at[index]``.
 
     The methods share these options:
-      indices_are_sorted, unique_indices: promises about the indices, which need not be made.
-      mode: what becomes of indices outside. "drop" (also "fill", the default) drops their updates,
-        "clip" moves them inside, "promise_in_bounds" promises that there are none.
+      indices_are_sorted, unique_indices: optional promises about the indices.
+      mode: treatment of indices out of range. "drop" (also "fill", the default) drops their
+        updates, "clip" uses the nearest valid index, "promise_in_bounds" promises that there are
+        none.
       wrap_negative_indices: whether negative indices count from the end.
     """
 
@@ -57,9 +58,9 @@ class IndexUpdateRef:
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """``x[index]``. Indices outside are moved inside, or with mode "fill" give ``fill_value``.
+        """``x[index]``. Indices out of range are clamped, or give ``fill_value`` with mode "fill".
 
-        Left out, that is NaN, the lowest signed integer, the highest unsigned one, or True.
+        Its default is NaN, the lowest signed integer, the highest unsigned one, or True.
         """
         return _functions.index_get(
             self._array,
@@ -96,30 +97,30 @@ class IndexUpdateRef:
         return self._update(_functions.index_set, self._array, values, **options)
 
     def add(self, values: Any, **options: Any) -> Array:
-        """The array after ``x[index] += values``, repeated indices adding each time."""
+        """The array after ``x[index] += values``; repeated indices add repeatedly."""
         return self._update(_functions.index_add, self._array, values, **options)
 
     def subtract(self, values: Any, **options: Any) -> Array:
-        """The array after ``x[index] -= values``, repeated indices subtracting each time."""
+        """The array after ``x[index] -= values``; repeated indices subtract repeatedly."""
         negated = _functions.negative(values)
         return self._update(_functions.index_add, self._array, negated, **options)
 
     def multiply(self, values: Any, **options: Any) -> Array:
-        """The array after ``x[index] *= values``, repeated indices multiplying each time."""
+        """The array after ``x[index] *= values``; repeated indices multiply repeatedly."""
         return self._update(_functions.index_multiply, self._array, values, **options)
 
     mul = multiply
 
     def divide(self, values: Any, **options: Any) -> Array:
-        """The array after ``x[index] /= values``, repeated indices dividing each time."""
+        """The array after ``x[index] /= values``; repeated indices divide repeatedly."""
         return _functions.divide(self._array, self._product(values, options))
 
     def power(self, values: Any, **options: Any) -> Array:
-        """The array after ``x[index] **= values``, repeated indices raising each time."""
+        """The array after ``x[index] **= values``; repeated indices raise repeatedly."""
         return _functions.power(self._array, self._product(values, options))
 
     def _product(self, values: Any, options: dict[str, Any]) -> Array:
-        """The product of the values that each element meets; 1 where there is none."""
+        """For each element, the product of the values at its indices; 1 without any."""
         ones = _functions.ones(self._array.shape, self._array.dtype)
         return self._update(_functions.index_multiply, ones, values, **options)
 
@@ -132,9 +133,9 @@ class IndexUpdateRef:
         return self._update(_functions.index_max, self._array, values, **options)
 
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """The array after ``x[index] = func(x[index])``, repeated indices applying it each time.
+        """The array after ``x[index] = func(x[index])``; repeated indices apply it repeatedly.
 
-        Reverse mode differentiates it where indices are known, or promised to be unique.
+        Reverse-mode differentiation needs concrete indices, or the promise that they are unique.
         """
         values = self.get(**options)
         counts = self._counts(options)
@@ -142,7 +143,7 @@ class IndexUpdateRef:
         return self.set(applied, **options)
 
     def _counts(self, options: dict[str, Any]) -> Any:
-        """How often each element of ``x[index]`` is named; None where all are named once."""
+        """The number of times each element of ``x[index]`` is indexed; None if all are unique."""
         parts: tuple[Any, ...] = self._index if isinstance(self._index, tuple) else (self._index,)
         plain = (int, slice, type(None), type(Ellipsis), np.integer)
         if options.get("unique_indices") or all(isinstance(part, plain) for part in parts):
@@ -152,7 +153,7 @@ class IndexUpdateRef:
             counts = np.zeros(self._array.shape, np.int32)
             try:
                 np.add.at(counts, index, 1)
-            except IndexError:  # some are outside, which numpy does not know to pass over
+            except IndexError:  # an index is out of range, which numpy cannot skip
                 pass
             else:
                 return counts[index] if counts.max(initial=0) > 1 else None

@@ -25,31 +25,32 @@ def check_handler(
     seed: int = 0,
     timeout: float = 120,
 ) -> dict[str, Any]:
-    """Calls a handler in many ways, in a process of its own, and raises if it does anything wrong.
+    """Tests a handler with many calls in a separate process, and raises an error.
 
     The strings are those of the command ``farcall check``: ``args=["f32[N,64]"]``,
     ``attrs=["eps:f32=1e-5"]``, ``aliases=["0:0"]``. Nothing needs to be registered.
 
     Args:
-      handler: ``"library.so:symbol"``, or ``"module:name"`` of a Python module that gives capsules.
-      args, rets: operands; letters are sizes that are varied. Taken from the handler's signature
-        where it carries one.
+      handler: ``"library.so:symbol"``, or ``"module:name"`` of a Python module that provides
+        capsules.
+      args, rets: operands; letters stand for sizes, which are varied. Default: the handler's own
+        signature, if it has one.
       attrs: attributes, each ``"name:type=value"``.
-      aliases: ``"argument:result"`` that lie in one memory.
+      aliases: ``"argument:result"``: a result that shares an argument's memory.
       layouts: ``"arg0=1,0"``: the order of dimensions in memory, slowest first.
       stages: ``"instantiate=symbol"`` and so on.
-      sizes: ``"N=4,8"``: sizes for a letter, in place of those that are tried.
-      ranges: ``"arg1=0:9"``: whole numbers for an argument, such as indices.
-      reference: a handler or a Python function of arrays that gives the right results.
-      seed: of the operands' values.
-      timeout: seconds for all of it.
+      sizes: ``"N=4,8"``: the sizes to try for a letter.
+      ranges: ``"arg1=0:9"``: the range of an integer argument, such as indices.
+      reference: a handler, or a Python function of arrays, that computes the correct results.
+      seed: the seed of the operands' random values.
+      timeout: the time limit of the whole check, in seconds.
 
     Returns:
       The report of the command.
 
     Raises:
       AssertionError: with the findings.
-      ValueError: for options that do not fit, or a handler that cannot be run, with the reason.
+      ValueError: for invalid options, and for a handler that cannot run, with the reason.
       FileNotFoundError: if the command is not installed.
     """
     options = {

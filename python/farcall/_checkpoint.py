@@ -1,4 +1,4 @@
-"""checkpoint with its policies, and names: of calls, of scopes."""
+"""checkpoint and its policies; names of calls and scopes."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from farcall._functions import P, R, arguments_by_both, check_callable, name_of,
 
 @dataclasses.dataclass(frozen=True)
 class SavePolicy:
-    """What reverse mode keeps of a checkpoint beside its arguments."""
+    """The intermediate values of a checkpoint that reverse mode keeps, besides its arguments."""
 
     name: str
     names: tuple[str, ...] = ()
 
 
 def _save_only_these_names(*names: str) -> SavePolicy:
-    """Keeps what checkpoint_name gave one of these names."""
+    """Keeps values that checkpoint_name gave one of these names."""
     return SavePolicy("save_only_these_names", names)
 
 
 def _save_any_names_but_these(*names: str) -> SavePolicy:
-    """Keeps what checkpoint_name gave another name."""
+    """Keeps values that checkpoint_name gave any other name."""
     return SavePolicy("save_any_names_but_these", names)
 
 
 def _save_anything_except_these_names(*names: str) -> SavePolicy:
-    """Keeps everything but what checkpoint_name gave one of these names."""
+    """Keeps all values except those that checkpoint_name gave one of these names."""
     return SavePolicy("save_anything_except_these_names", names)
 
 
 _dots = SavePolicy("dots_saveable")
 _dots_without_batch = SavePolicy("dots_with_no_batch_dims_saveable")
 
-# Policies for checkpoint. They look at the operations of a function and of jitted functions that it
-# calls; loops and branches are computed again as a whole.
+# Policies for checkpoint. They apply to the operations of a function and of jitted functions that
+# it calls; loops and branches are always recomputed as a whole.
 checkpoint_policies: types.SimpleNamespace = types.SimpleNamespace(
     nothing_saveable=SavePolicy("nothing_saveable"),
     everything_saveable=SavePolicy("everything_saveable"),
@@ -55,7 +55,7 @@ checkpoint_policies: types.SimpleNamespace = types.SimpleNamespace(
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """``x``, a pytree of arrays, under a name that policies of checkpoint refer to."""
+    """Names the arrays of the pytree ``x`` for policies of checkpoint; returns ``x``."""
     return _tree.map(lambda leaf: _core.transforms.checkpoint_name(leaf, name), x)
 
 
@@ -66,18 +66,17 @@ def checkpoint(
     policy: SavePolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Callable[P, R]:
-    """``fun``, but reverse mode runs it again in place of keeping what it computed on the way.
+    """``fun``, but reverse mode recomputes its intermediate values instead of keeping them.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      prevent_cse: whether the second run is kept apart from the first one when the program is
-        compiled.
-      policy: what is kept nevertheless, of ``checkpoint_policies``. None: nothing.
-      static_argnums: positional arguments that stay the objects that they are.
+      prevent_cse: whether the compiler must keep the recomputation separate from the first run.
+      policy: one of ``checkpoint_policies``: which values to keep nevertheless. None: no value.
+      static_argnums: positional arguments that are passed as Python objects, not as arrays.
 
     Raises:
-      TypeError: for a policy that is not of ``checkpoint_policies``; at a call, for an argument
-        that is no array.
+      TypeError: for a policy that is not one of ``checkpoint_policies``; at a call, for an argument
+        that is not an array.
     """
     check_callable(fun, "checkpoint")
     name = name_of(fun)
@@ -104,11 +103,11 @@ remat = checkpoint
 
 
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
-    """``fun``, which is one operation of this name in programs that call it.
+    """``fun`` as a single operation of this name in programs that call it.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      name: its own name by default.
+      name: the name; by default that of ``fun``.
     """
     check_callable(fun, "named_call")
     name = name_of(fun) if name is None else name
@@ -122,9 +121,9 @@ def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R
 
 
 class named_scope(contextlib.ContextDecorator):  # noqa: N801
-    """Puts a name before the functions that the locations of a program name.
+    """Prefixes the function names in the locations of a program.
 
-    For a with statement or as a decorator; scopes nest: ``outer/inner/function``.
+    A context manager or a decorator; scopes nest: ``outer/inner/function``.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Arrays on disk, by shards: each process writes and reads its own."""
+"""Arrays on disk, stored by shards: each process writes and reads its own shards."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ Bounds = list[tuple[int, int]]
 
 
 def save(path: str | os.PathLike[str], arrays: Any) -> None:
-    """Writes the arrays of a pytree into a folder, each process what its devices have.
+    """Writes the arrays of a pytree to a folder; each process writes the shards of its devices.
 
-    Every process calls this, with a path that all of them reach. What stood at the path before is
-    replaced when everything is written; nothing is left there when a process fails.
+    Every process must call this, with a path on a shared file system. An existing folder is
+    replaced only after all shards are written; if a process fails, it stays as it was.
 
     Args:
       path: the folder.
-      arrays: a pytree of arrays. Of one that is not spread over processes, process 0 writes its
-        own.
+      arrays: a pytree of arrays. Process 0 writes the arrays that are not spread over processes.
 
     Raises:
-      ValueError: for arrays of a dtype that has no bytes of its own, such as keys.
-      OSError: where the folder cannot be written.
+      ValueError: for dtypes without a byte representation, such as keys.
+      OSError: if the folder cannot be written.
     """
     target = Path(path)
     partial = target.with_name(f".{target.name}.partial")
@@ -78,19 +77,19 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
 
 
 def load(path: str | os.PathLike[str], like: Any, shardings: Any = None) -> Any:
-    """The arrays that ``save`` wrote, by another number of processes or devices too.
+    """Loads what ``save`` wrote; the number of processes and devices may differ.
 
-    Each process reads what its devices need.
+    Each process reads the elements that its devices need.
 
     Args:
       path: the folder.
-      like: a pytree of the same structure as what was saved, of arrays or ShapeDtypeStructs.
-      shardings: how the results are spread, a tree prefix of ``like``; as the arrays of ``like`` by
-        default.
+      like: a pytree of arrays or ShapeDtypeStructs with the saved structure.
+      shardings: the shardings of the results, a tree prefix of ``like``; by default those of the
+        arrays of ``like``.
 
     Raises:
-      FileNotFoundError: where there is no such folder.
-      ValueError: for another structure, and for arrays of another shape or dtype than the saved.
+      FileNotFoundError: if there is no such folder.
+      ValueError: if the structure, or the shape or dtype of an array, differs from what was saved.
     """
     folder = Path(path)
     index = folder / _INDEX
@@ -150,7 +149,7 @@ def _meet(what: str) -> None:
 
 
 def _all_parts(array: Any) -> list[Bounds]:
-    """Where the different shards of an array lie, those of all processes."""
+    """The bounds of the distinct shards of an array, over all processes."""
     sharding = sharding_of(array)
     if not (isinstance(sharding, NamedSharding) and is_spread(sharding)):
         return [_bounds_of((slice(None),) * array.ndim, array.shape)]
@@ -162,7 +161,7 @@ def _all_parts(array: Any) -> list[Bounds]:
 
 
 def _own_parts(array: Any, process: int) -> Iterator[tuple[Bounds, np.ndarray[Any, Any]]]:
-    """Those that this process writes."""
+    """The shards that this process writes: bounds and elements."""
     for shard in array.addressable_shards:
         is_of_all = array.is_fully_addressable
         if shard.replica_id == 0 and (process == 0 or not is_of_all):

@@ -1,4 +1,4 @@
-"""Functions with what they close over as arguments, and gradients given as functions."""
+"""closure_convert and custom_gradient."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _transforms = _core.transforms
 
 
 class _Converted:
-    """A recorded function of its arguments and of arrays that it closed over."""
+    """A recorded function whose closed-over arrays have become arguments."""
 
     def __init__(self, program: Any, in_tree: Any, out_tree: Any, kept: list[Any]) -> None:
         self._program, self._in_tree, self._out_tree = program, in_tree, out_tree
-        self._kept = kept  # in the order of the program's inputs, None where one is hoisted
+        self._kept = kept  # in the order of the program's inputs; None for hoisted arrays
 
     def __call__(self, *args_and_consts: Any) -> Any:
         count = sum(array is None for array in self._kept)
@@ -39,20 +39,20 @@ class _Converted:
 
 
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Any, list[Any]]:
-    """A function that takes the traced arrays that ``fun`` closes over as arguments, and these.
+    """Turns the traced arrays that ``fun`` closes over into explicit arguments.
 
-    For custom rules, which get a derivative for their arguments alone.
+    Custom rules need this: they define derivatives only for explicit arguments.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      example_args: arguments of the types for which it is recorded.
+      example_args: arguments of the types for which ``fun`` is recorded.
 
     Returns:
       ``(converted, consts)``: ``converted(*args, *consts)`` is ``fun(*args)``. Traced floats and
       complex numbers are hoisted; other arrays stay in the closure.
 
     Raises:
-      TypeError: when the function is called with arguments of another structure.
+      TypeError: if ``converted`` is called with arguments of another structure.
     """
     check_callable(fun, "closure_convert")
     name = name_of(fun)
@@ -68,19 +68,19 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Any, l
 
 
 def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that brings its derivative in reverse mode with each result.
+    """Decorates a function that returns its own reverse-mode derivative with each result.
 
     Args:
       fun: takes pytrees of arrays, returns ``(result, vjp)``. ``vjp(cotangent of the result)``
-        returns the tuple of cotangents of the arguments; with one argument it may return its
-        cotangent alone.
+        returns the tuple of cotangents of the arguments; for a single argument it may return the
+        cotangent itself.
 
     Returns:
-      The function that returns the result. Forward mode is not defined for it.
+      A function that returns only the result. It has no forward mode.
 
     Raises:
-      TypeError: at a call, when ``fun`` does not return a pair; when it is differentiated, for
-        cotangents of another structure than the arguments.
+      TypeError: at a call, if ``fun`` does not return a pair; under differentiation, if the
+        cotangents do not have the structure of the arguments.
     """
     check_callable(fun, "custom_gradient")
     name = name_of(fun)

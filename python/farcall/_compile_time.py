@@ -1,4 +1,4 @@
-"""Computing with known values while a function is recorded."""
+"""Evaluation of concrete values while a function is recorded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from farcall import _core
 
 
 class ensure_compile_time_eval(contextlib.ContextDecorator):  # noqa: N801
-    """A with statement, or a decorator, in which operations on known values run at once.
+    """A context manager or decorator that evaluates operations on concrete values immediately.
 
-    Inside a function that is recorded they would otherwise become operations of its program, and
-    their results could not be used in ``if``. Operations on traced arrays are recorded as before.
+    While a function is recorded, such operations would otherwise become part of its program, and
+    their results could not be used in ``if``. Operations on traced arrays are still recorded.
     """
 
     def __enter__(self) -> None:

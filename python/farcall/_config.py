@@ -1,7 +1,6 @@
-"""Flags: ``farcall.config``, and the context managers that set one for a while.
+"""Flags: ``farcall.config``, and context managers that set a flag temporarily.
 
-One table, ``FLAGS``, says what there is. A new flag is a row of it; its value is read with
-``config.<name>``.
+The table ``FLAGS`` lists all flags. A new flag is a new row; ``config.<name>`` reads its value.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def _platforms(value: Any) -> str | None:
 
 
 def _only(kept: Any) -> Callable[[Any], Any]:
-    """For a flag of JAX that has one value here."""
+    """The check of a flag of JAX that supports only one value here."""
 
     def check(value: Any) -> Any:
         if value == kept or (isinstance(kept, bool) and _switch(value) is kept):
@@ -112,8 +111,10 @@ def _only(kept: Any) -> Callable[[Any], Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """One flag: its name without ``jax_``, default, a function that returns a value as it is kept
-    or raises ValueError with what is allowed, what it does, and who is told of a new value.
+    """A flag; ``name`` is without ``jax_``.
+
+    ``check`` returns the value to store, or raises ValueError with the allowed values. ``doc`` is
+    the meaning of the flag. ``apply`` is called with a new value.
     """
 
     name: str
@@ -134,7 +135,7 @@ _PRECISIONS = (
 )
 _GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
-# Flags that do something.
+# Flags with an effect.
 _ACTIVE = (
     Flag("enable_x64", False, _switch, "numpy's 64-bit data and default dtypes stay 64-bit"),
     Flag("debug_nans", False, _switch, "a result with a nan is a FloatingPointError"),
@@ -188,7 +189,7 @@ _ACTIVE = (
     Flag("platform_name", None, _platforms, "the same, by its older name"),
 )
 
-# Flags of JAX that are accepted and change nothing here, with the reason.
+# Flags of JAX that are accepted without effect, with the reason.
 _WITHOUT_EFFECT = (
     Flag(
         "default_matmul_precision",
@@ -229,7 +230,7 @@ _WITHOUT_EFFECT = (
     Flag("cpu_collectives_implementation", "gloo", _text, "there is one process"),
 )
 
-# Flags of JAX of which one value is implemented: another one would change what programs do.
+# Flags of JAX that support only one value: another value would change results.
 _FIXED = (
     Flag("no_tracing", False, _only(False), "an error for each trace"),
     Flag("no_execution", False, _only(False), "an error for each run"),
@@ -246,7 +247,7 @@ _FIXED = (
 
 FLAGS: dict[str, Flag] = {flag.name: flag for flag in (*_ACTIVE, *_WITHOUT_EFFECT, *_FIXED)}
 
-# The flags that the core keeps, with the names of their values in order.
+# The flags stored in the core, with the names of their values in order.
 _NATIVE: dict[str, list[str]] = _native.flags()
 
 
@@ -298,7 +299,7 @@ def _set(flag: Flag, value: Any) -> None:
 
 @contextlib.contextmanager
 def overridden(name: str, value: Any) -> Iterator[None]:
-    """The flag has this value on this thread until the block ends."""
+    """Sets a flag on this thread until the block ends."""
     flag = _flag_named(name)
     value = _checked(flag, value, name)
     if flag.name in _NATIVE:
@@ -317,22 +318,24 @@ def overridden(name: str, value: Any) -> Iterator[None]:
 
 
 class Config:
-    """The flags of farcall. ``config.update(name, value)`` sets one for the process,
-    ``config.<name>`` reads it; names may begin with ``jax_``.
+    """The flags of farcall.
+
+    ``config.update(name, value)`` sets a flag for the process, ``config.<name>`` reads it. Names
+    may begin with ``jax_``.
     """
 
     def update(self, name: str, value: Any) -> None:
         """Sets a flag for the process.
 
         Raises:
-          AttributeError: an unknown flag; the message names near ones.
-          ValueError: a value that the flag does not have.
+          AttributeError: for an unknown flag; the message suggests similar names.
+          ValueError: for a value that the flag does not accept.
         """
         flag = _flag_named(name)
         _set(flag, _checked(flag, value))
 
     def read(self, name: str) -> Any:
-        """The value of a flag on this thread. AttributeError for an unknown one."""
+        """The value of a flag on this thread. Raises AttributeError for an unknown flag."""
         return _read(_flag_named(name))
 
     @property
@@ -381,51 +384,51 @@ _read_environment()
 
 
 def enable_x64(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block numpy's 64-bit data stays so, and default dtypes have 64 bits."""
+    """Within the block, numpy's 64-bit data keeps its dtype, and default dtypes have 64 bits."""
     return overridden("enable_x64", new_val)
 
 
 def disable_x64() -> contextlib.AbstractContextManager[None]:
-    """Within the block numpy's 64-bit data and default dtypes have 32 bits."""
+    """Within the block, numpy's 64-bit data is converted to 32 bits, as are default dtypes."""
     return overridden("enable_x64", False)
 
 
 def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block a result that holds a nan is a FloatingPointError."""
+    """Within the block, a result that contains a NaN raises FloatingPointError."""
     return overridden("debug_nans", new_val)
 
 
 def debug_infs(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block a result that holds an infinity is a FloatingPointError."""
+    """Within the block, a result that contains an infinity raises FloatingPointError."""
     return overridden("debug_infs", new_val)
 
 
 def check_foreign_calls(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block foreign calls and callbacks are checked as they run.
+    """Within the block, foreign calls and callbacks are checked as they run.
 
-    Every operand and result is a copy between guard bytes, results hold NaN or random numbers
-    before the call, and scratch holds NaN. A call that writes outside of its buffers
-    (``oob-write``) or to an argument that no result aliases (``input-write``), or leaves a result
-    or part of one unwritten (``unwritten-result``), raises :class:`farcall.FfiError`, which names
-    the target, the operand, the byte offset, the types and your line; the program's own memory
-    stays as it was. Programs that were compiled outside of the block are not checked, and those
-    of jitted functions are compiled anew within it.
+    Every operand and result is a copy between guard bytes. Before the call, results hold NaN or
+    random numbers, and scratch memory holds NaN. The call raises :class:`farcall.FfiError` if it
+    writes outside its buffers (``oob-write``), writes to an argument that no result aliases
+    (``input-write``), or leaves a result partly or wholly unwritten (``unwritten-result``). The
+    error names the target, the operand, the byte offset, the types and your line; the program's own
+    memory stays unchanged. Programs compiled outside the block are not checked; jitted functions
+    are compiled again within it.
     """
     return overridden("check_foreign_calls", new_val)
 
 
 def disable_jit(disable: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block jitted functions, loops and branches run in Python, step by step."""
+    """Within the block, jitted functions, loops and branches run in Python, step by step."""
     return overridden("disable_jit", disable)
 
 
 def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within the block each program that is compiled is a warning of the logger ``farcall``."""
+    """Within the block, each compilation of a program logs a warning to the logger ``farcall``."""
     return overridden("log_compiles", new_val)
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Changes nothing: a leaked traced array is an error where it is used."""
+    """Has no effect: using a leaked traced array always raises an error."""
     return overridden("check_tracer_leaks", new_val)
 
 
@@ -435,20 +438,20 @@ def checking_leaks() -> contextlib.AbstractContextManager[None]:
 
 
 def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Within the block "strict" refuses operations on arrays of different dtypes."""
+    """Within the block, "strict" rejects operations on arrays of different dtypes."""
     return overridden("numpy_dtype_promotion", new_val)
 
 
 def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Within the block "warn" or "raise" reports broadcasting that adds dimensions to an array."""
+    """Within the block, "warn" or "raise" reports broadcasting that adds dimensions to an array."""
     return overridden("numpy_rank_promotion", new_val)
 
 
 def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
-    """Changes nothing: products are computed in their operands' dtype at least."""
+    """Has no effect: products are computed at least in the dtype of their operands."""
     return overridden("default_matmul_precision", new_val)
 
 
 def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """Changes nothing: arrays live on the host."""
+    """Has no effect: arrays live on the host."""
     return overridden("transfer_guard", new_val)

@@ -12,14 +12,14 @@ from farcall._core import control_flow as _core
 
 _MISSING: Any = object()
 
-# What goes from step to step, a slice of the operands, a result of one step.
+# The carry of a loop, a slice of its operands, the result of one step.
 Carry = TypeVar("Carry")
 X = TypeVar("X")
 Y = TypeVar("Y")
 
 
 class _Recorded:
-    """What was recorded of a function, and of it together with others."""
+    """The recorded bodies of a function, alone and in combination with other functions."""
 
     def __init__(self) -> None:
         self.cache = _core.BodyCache()
@@ -30,7 +30,11 @@ _recorded: weakref.WeakKeyDictionary[Any, _Recorded] = weakref.WeakKeyDictionary
 
 
 def _cache(*functions: Any) -> _core.BodyCache:
-    """Kept as long as the functions live; a fresh one where that cannot be told."""
+    """The cache of bodies recorded for these functions.
+
+    It lives as long as the functions. Functions that are not hashable or weakly referable get a
+    fresh cache each time.
+    """
     table, found = _recorded, None
     try:
         for function in functions:
@@ -38,7 +42,7 @@ def _cache(*functions: Any) -> _core.BodyCache:
             if found is None:
                 found = table[function] = _Recorded()
             table = found.with_others
-    except TypeError:  # not hashable, or nothing that can be referred to weakly
+    except TypeError:  # not hashable, or not weakly referable
         return _core.BodyCache()
     return found.cache if found else _core.BodyCache()
 
@@ -51,23 +55,23 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Carry, Y]:
-    """Calls ``f`` on a carry and one slice after the other, as one operation.
+    """Calls ``f`` with a carry and each slice in turn, as one operation.
 
     Args:
-      f: takes the carry and a slice of ``xs`` along the leading axes; returns the next carry, of
-        the same structure and types, and a result of this step, or None.
-      init: the first carry.
-      xs: arrays of one leading dimension, in any containers; None for none.
-      length: the number of steps, where there are no ``xs``.
-      reverse: begin with the last slice. Results stay in the order of the slices.
-      unroll: steps that may run without a test between them; True for all.
+      f: takes the carry and a slice of ``xs`` along the leading axes; returns a pair of the next
+        carry, with the same structure and types, and the result of this step, or None.
+      init: the initial carry.
+      xs: a pytree of arrays with equal leading dimensions; None for no operands.
+      length: the number of steps; required without ``xs``.
+      reverse: start with the last slice. Results stay in the order of the slices.
+      unroll: the number of steps to run per loop iteration; True for all.
 
     Returns:
       The last carry, and the results of all steps stacked along a new leading axis.
 
     Raises:
-      TypeError: ``f`` returns no pair, or a carry of another structure or type.
-      ValueError: leading dimensions, or ``length``, that do not agree, or are not given at all.
+      TypeError: if ``f`` does not return a pair, or if the carry changes its structure or type.
+      ValueError: if leading dimensions and ``length`` differ, or if both are missing.
     """
     if _in_python.wanted():
         results = _in_python.scan(f, init, xs, length, bool(reverse))
@@ -79,13 +83,14 @@ def scan(
 def while_loop(
     cond_fun: Callable[[Carry], Any], body_fun: Callable[[Carry], Carry], init_val: Any
 ) -> Carry:
-    """``body_fun`` of its own result, beginning with ``init_val``, as long as ``cond_fun`` holds.
+    """Repeats ``val = body_fun(val)``, starting at ``init_val``, while ``cond_fun(val)`` is true.
 
-    Under vmap it runs until no element goes on. It can be differentiated in forward mode only.
+    Under vmap it runs until the condition is false for all elements. Only forward mode can
+    differentiate it.
 
     Raises:
-      TypeError: ``cond_fun`` returns no scalar of dtype bool, or ``body_fun`` a value of another
-        structure or type than it gets.
+      TypeError: if ``cond_fun`` does not return a bool scalar, or if ``body_fun`` changes the
+        structure or type of its argument.
     """
     if _in_python.wanted():
         value = _in_python.while_loop(cond_fun, body_fun, init_val)
@@ -102,13 +107,14 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> Carry:
-    """``val = body_fun(i, val)`` for i = lower, …, upper - 1, beginning with ``init_val``.
+    """Repeats ``val = body_fun(i, val)`` for i = lower, …, upper - 1, starting at ``init_val``.
 
-    With bounds that are known when it is called, it can be differentiated in reverse mode.
+    Reverse mode can differentiate it if the bounds are concrete.
 
     Raises:
-      TypeError: bounds that are no integers, or a body that returns another structure or type.
-      ValueError: ``unroll`` with bounds that are not known.
+      TypeError: if the bounds are not integers, or if the body changes the structure or type of its
+        argument.
+      ValueError: for ``unroll`` with traced bounds.
     """
     if _in_python.wanted():
         value = _in_python.fori_loop(lower, upper, body_fun, init_val)
@@ -118,15 +124,16 @@ def fori_loop(
 
 
 def cond(pred: Any, *args: Any, operand: Any = _MISSING, **named: Any) -> Any:
-    """``true_fun(*operands)`` where ``pred`` holds, else ``false_fun(*operands)``.
+    """``true_fun(*operands)`` if ``pred`` is true, else ``false_fun(*operands)``.
 
     Forms: ``cond(pred, true_fun, false_fun, *operands)``, ``cond(pred, true_fun, false_fun,
     operand=x)``, and ``cond(pred, true_operand, true_fun, false_operand, false_fun)``.
 
-    Only the chosen function runs, except under vmap where ``pred`` is mapped: then both do.
+    Only the chosen function runs, except under vmap with a mapped ``pred``: then both run.
 
     Raises:
-      TypeError: ``pred`` is no scalar, or the functions' results differ in structure or type.
+      TypeError: if ``pred`` is not a scalar, or the results of the functions differ in structure or
+        type.
     """
     if len(args) == 4 and callable(args[1]) and callable(args[3]) and not named:
         true_operand, true_fun, false_operand, false_fun = args
@@ -147,11 +154,11 @@ def _cond_arguments(true_fun: Any, false_fun: Any, *operands: Any) -> tuple[Any,
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _MISSING
 ) -> Any:
-    """``branches[index](*operands)``; an index outside is clamped.
+    """``branches[index](*operands)``; an index out of range is clamped.
 
     Raises:
-      TypeError: ``index`` is no integer scalar, or results differ in structure or type.
-      ValueError: there are no branches.
+      TypeError: if ``index`` is not an integer scalar, or the results differ in structure or type.
+      ValueError: if there are no branches.
     """
     if not isinstance(branches, Sequence):
         raise TypeError(f"switch: branches must be a sequence of functions, got {branches!r}")
@@ -161,21 +168,22 @@ def switch(
 def platform_dependent(
     *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
 ) -> Any:
-    """The function for the platform that the program is compiled for, called with ``args``.
+    """Calls the function for the platform that the program is compiled for.
 
-    While a program is being recorded all functions are, and only the chosen one is compiled:
-    targets of the others need not be registered. Elsewhere only the chosen one is called.
+    While a program is recorded, all functions are recorded, but only the chosen one is compiled;
+    foreign targets of the others need not be registered. Outside of recording, only the chosen one
+    is called.
 
     Args:
-      args: arrays in any containers, as the functions take them.
-      default: for platforms that are not named.
+      args: pytrees of arrays, the arguments of the functions.
+      default: the function for all other platforms.
       per_platform: functions by platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both of these),
         ``tpu``.
 
     Raises:
-      NotImplementedError: there is no function for the platform.
-      TypeError: what is given is no function, or results differ in structure or type.
-      ValueError: an unknown platform, or nothing to choose from.
+      NotImplementedError: if there is no function for the platform.
+      TypeError: if an argument is not callable, or the results differ in structure or type.
+      ValueError: for an unknown platform, or if no function is given.
     """
     branches = [*per_platform.values(), *([] if default is None else [default])]
     for name, branch in zip([*per_platform, "default"], branches, strict=False):
@@ -202,9 +210,9 @@ def _branches(
 
 
 def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = None) -> Y:
-    """``f`` of each slice of ``xs`` along the leading axes, one after the other, stacked.
+    """Applies ``f`` to each slice of ``xs`` along the leading axes in turn; stacks the results.
 
-    With ``batch_size`` it takes that many at a time, by vmap.
+    With ``batch_size`` it processes that many slices at a time with vmap.
     """
     if _in_python.wanted():
         results = _in_python.scan(lambda _, x: (None, f(x)), None, xs, None, False)
@@ -216,14 +224,14 @@ def map(f: Callable[[Any], Y], xs: Any, *, batch_size: int | None = None) -> Y:
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:
-    """Running results of ``fn`` along ``axis``: elems[0], fn(elems[0], elems[1]), …
+    """Cumulative results of ``fn`` along ``axis``: elems[0], fn(elems[0], elems[1]), …
 
     Args:
       fn: associative; takes two values like ``elems``, of any length along ``axis``, and combines
         corresponding elements.
-      elems: arrays of one size along ``axis``, in any containers.
-      reverse: begin at the end.
-      axis: along which to scan.
+      elems: a pytree of arrays with equal size along ``axis``.
+      reverse: start at the end.
+      axis: the axis to scan.
     """
     return _core.associative_scan(fn, elems, bool(reverse), axis)
 
@@ -243,7 +251,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum of ``x`` over the elements of a vmap with this axis name, or names.
 
     Raises:
-      NameError: no vmap around has this ``axis_name``.
+      NameError: if no enclosing vmap has this ``axis_name``.
     """
     check_no_groups("psum", axis_index_groups)
     return _core.psum(x, axis_name)
@@ -270,7 +278,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def all_gather(
     x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
 ) -> Any:
-    """The ``x`` of all elements: stacked along a new ``axis``, or joined along it if ``tiled``."""
+    """Gathers ``x`` of all elements, stacked along a new ``axis``, or joined if ``tiled``."""
     check_no_groups("all_gather", axis_index_groups)
     return _core.all_gather(x, axis_name, axis, bool(tiled))
 
@@ -284,7 +292,7 @@ def all_to_all(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """Element i gets slice i of every ``x`` along ``split_axis``, joined at ``concat_axis``."""
+    """Element i gets slice i of every ``x`` along ``split_axis``, joined along ``concat_axis``."""
     check_no_groups("all_to_all", axis_index_groups)
     return _core.all_to_all(x, axis_name, split_axis, concat_axis, bool(tiled))
 
@@ -297,11 +305,11 @@ def psum_scatter(
     axis_index_groups: Any = None,
     tiled: bool = False,
 ) -> Any:
-    """The sum over the named axis, of which element i gets slice i along ``scatter_dimension``.
+    """Sums over the named axis; element i gets slice i along ``scatter_dimension``.
 
     Args:
-      tiled: the dimension is cut into as many parts as there are elements; else it has that size
-        and goes.
+      tiled: whether to split the dimension into one part per element; otherwise its size must be
+        the number of elements, and it is removed.
     """
     check_no_groups("psum_scatter", axis_index_groups)
     return _core.psum_scatter(x, axis_name, scatter_dimension, bool(tiled))
@@ -315,12 +323,12 @@ def pshuffle(x: Any, axis_name: str, perm: Sequence[int]) -> Any:
 
 
 def ppermute(x: Any, axis_name: str, perm: Sequence[tuple[int, int]]) -> Any:
-    """For each ``(source, destination)`` the destination gets the source's ``x``; others zeros."""
+    """For each ``(source, destination)``, destination gets source's ``x``; others get zeros."""
     return _core.ppermute(x, axis_name, [(int(a), int(b)) for a, b in perm])
 
 
 def axis_index(axis_name: Any) -> Array:
-    """The number of the element along the named axis, int32."""
+    """The index of the element along the named axis, int32."""
     return _core.axis_index(axis_name)
 
 

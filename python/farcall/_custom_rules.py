@@ -1,4 +1,4 @@
-"""Functions that bring rules of their own: custom_jvp, custom_vjp and custom_vmap."""
+"""Functions with custom rules: custom_jvp, custom_vjp and custom_vmap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _transforms = _core.transforms
 
 
 class _CustomFunction(Generic[P, R]):
-    """A function whose arguments are all positional, some of them not differentiable."""
+    """A function with positional arguments only, some of which are not differentiable."""
 
     _kind: str = ""
 
@@ -50,7 +50,7 @@ class _CustomFunction(Generic[P, R]):
         self.nondiff_argnums: tuple[int, ...] = tuple(sorted(numbers))
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments by position, defaults filled in."""
+        """All arguments as positional ones, including defaults."""
         if not kwargs and len(args) == len(self._positional):
             return args
         try:
@@ -80,17 +80,17 @@ class _CustomFunction(Generic[P, R]):
 
 
 class custom_jvp(_CustomFunction[P, R]):  # noqa: N801
-    """A function whose derivative is given by a rule in forward mode; reverse mode follows from it.
+    """A function with a custom forward-mode rule, from which reverse mode is derived.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      nondiff_argnums, nondiff_argnames: arguments that are never differentiated, and may be any
+      nondiff_argnums, nondiff_argnames: arguments that are never differentiated; they may be any
         objects. The rule gets them first.
 
     Raises:
-      AttributeError: at a call, without a rule.
-      TypeError: under differentiation, for a rule that returns something else than a pair of
-        results and their tangents, of the structure, shapes and dtypes that these have.
+      AttributeError: at a call, if no rule was set.
+      TypeError: under differentiation, if the rule does not return a pair of results and tangents
+        with the structure, shapes and dtypes of the results.
     """
 
     _kind: str = "custom_jvp"
@@ -99,12 +99,13 @@ class custom_jvp(_CustomFunction[P, R]):  # noqa: N801
     symbolic_zeros: bool = False
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Sets the rule; returns it, so that this is a decorator.
+        """Sets the rule and returns it; can be used as a decorator.
 
         Args:
-          jvp: ``jvp(*nondiff, primals, tangents)`` with tuples of the other arguments and their
-            tangents, returns ``(results, tangents of the results)``.
-          symbolic_zeros: whether tangents that are zero come as SymbolicZero objects.
+          jvp: ``jvp(*nondiff, primals, tangents)``, where ``primals`` and ``tangents`` are tuples
+            of the differentiable arguments and their tangents; returns ``(results, tangents of the
+            results)``.
+          symbolic_zeros: whether zero tangents are passed as SymbolicZero objects.
         """
         check_callable(jvp, "defjvp")
         self.jvp = jvp
@@ -112,12 +113,12 @@ class custom_jvp(_CustomFunction[P, R]):  # noqa: N801
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Sets the rule from one function for each argument, None where the derivative is zero.
+        """Sets the rule from one function for each argument; None for a zero derivative.
 
-        Each is ``jvp(tangent, result, *primals)`` and returns its part of the result's tangent.
+        Each is ``jvp(tangent, result, *primals)`` and returns its term of the result's tangent.
 
         Raises:
-          TypeError: together with nondiff_argnums.
+          TypeError: if nondiff_argnums is set.
         """
         if self.nondiff_argnums:
             raise TypeError(
@@ -158,17 +159,17 @@ def _add(x: Any, y: Any) -> Any:
 
 
 class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
-    """A function whose derivative in reverse mode is given by a rule.
+    """A function with a custom reverse-mode rule.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      nondiff_argnums, nondiff_argnames: arguments that are never differentiated, and may be any
-        objects but traced arrays.
+      nondiff_argnums, nondiff_argnames: arguments that are never differentiated; they may be any
+        objects except traced arrays.
 
     Raises:
-      AttributeError: at a call, without a rule.
-      TypeError: under differentiation, for rules that return other structures than they should.
-      ValueError: for cotangents of another shape or dtype than the arguments.
+      AttributeError: at a call, if no rule was set.
+      TypeError: under differentiation, if a rule returns the wrong structure.
+      ValueError: if a cotangent's shape or dtype differs from that of its argument.
     """
 
     _kind: str = "custom_vjp"
@@ -187,13 +188,13 @@ class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
         """Sets the rule.
 
         Args:
-          fwd: ``fwd(*args)`` with all arguments in their places, returns ``(results, residuals)``,
-            the latter any pytree of arrays.
-          bwd: ``bwd(*nondiff, residuals, cotangents of the results)``, returns a tuple with a
+          fwd: ``fwd(*args)`` takes the arguments of ``fun`` and returns ``(results, residuals)``;
+            residuals are any pytree of arrays.
+          bwd: ``bwd(*nondiff, residuals, cotangents of the results)`` returns a tuple with a
             cotangent for each differentiable argument; None stands for zeros.
-          symbolic_zeros: whether ``fwd`` gets CustomVJPPrimal records in place of arrays, and
-            ``bwd`` SymbolicZero objects for cotangents that are zero.
-          optimize_remat: for programs written for JAX; without effect on results.
+          symbolic_zeros: whether ``fwd`` gets CustomVJPPrimal records instead of arrays, and
+            ``bwd`` gets SymbolicZero objects for zero cotangents.
+          optimize_remat: accepted for compatibility with JAX; ignored.
         """
         check_callable(fwd, "defvjp")
         check_callable(bwd, "defvjp")
@@ -219,14 +220,14 @@ class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
 
 
 class custom_vmap(_CustomFunction[P, R]):  # noqa: N801
-    """A function that brings its own rule for vmap.
+    """A function with a custom rule for vmap.
 
     Args:
       fun: takes and returns pytrees of arrays.
 
     Raises:
-      AttributeError: at a call, without a rule.
-      TypeError, ValueError: under vmap, for a rule that does not return what it should.
+      AttributeError: at a call, if no rule was set.
+      TypeError, ValueError: under vmap, if the rule returns the wrong structure or type.
     """
 
     _kind: str = "custom_vmap"
@@ -237,13 +238,13 @@ class custom_vmap(_CustomFunction[P, R]):  # noqa: N801
         super().__init__(fun)
 
     def def_vmap(self, vmap_rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets the rule; returns it, so that this is a decorator.
+        """Sets the rule and returns it; can be used as a decorator.
 
         Args:
-          vmap_rule: ``vmap_rule(axis_size, in_batched, *args)``. Batched arguments have the batch
-            dimension first; ``in_batched`` is a list with the arguments' structures, of bools that
-            say which are. Returns ``(results, out_batched)``, the latter bools in the structure of
-            the results.
+          vmap_rule: ``vmap_rule(axis_size, in_batched, *args)`` returns ``(results, out_batched)``.
+            Batched arguments have the batch dimension first. ``in_batched`` is a list of pytrees of
+            bools with the arguments' structures; ``out_batched`` has bools in the structure of the
+            results.
         """
         check_callable(vmap_rule, "def_vmap")
         self.vmap_rule = vmap_rule
@@ -261,7 +262,7 @@ class custom_vmap(_CustomFunction[P, R]):  # noqa: N801
 
 
 def sequential_vmap(fun: Callable[P, R]) -> custom_vmap[P, R]:
-    """``fun``, of which vmap is a loop over the batch."""
+    """``fun`` with a vmap rule that loops over the batch."""
     mapped = custom_vmap(fun)
 
     @mapped.def_vmap
@@ -287,9 +288,9 @@ def sequential_vmap(fun: Callable[P, R]) -> custom_vmap[P, R]:
 
 @dataclasses.dataclass(slots=True)
 class CustomVJPPrimal:
-    """What a fwd rule defined with symbolic_zeros=True gets in place of an array.
+    """What a fwd rule with symbolic_zeros=True gets instead of an array.
 
-    ``perturbed`` is False where no derivative is taken with respect to it.
+    ``perturbed`` is False if no derivative is taken with respect to it.
     """
 
     value: Any
@@ -297,7 +298,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(primals: Any) -> Any:
-    """The tree with values in place of CustomVJPPrimal records; TypeError for other leaves."""
+    """Replaces CustomVJPPrimal records by their values; raises TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:

@@ -1,4 +1,4 @@
-"""Definitions of targets: what every call of a target needs, said once."""
+"""Definitions of targets: rules and defaults that all calls of a target share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _RULES = ("shape", "jvp", "forward", "backward", "transpose", "batch", "workspac
 
 
 class Definition:
-    """What is known of a target. Calling it calls the target.
+    """The definition of a target. Calling it calls the target.
 
-    The rules belong to the target: every ``ffi_call`` of it has them, also one made inside another
-    rule. Each method that is named like a part of ``define`` sets that part and can be used as a
-    decorator.
+    The rules belong to the target: they apply to every ``ffi_call`` of it, including calls inside
+    other rules. Each method named like a parameter of ``define`` sets that part; it can be used as
+    a decorator.
     """
 
     def __init__(self, target_name: str, parts: dict[str, Any]) -> None:
@@ -26,11 +26,11 @@ class Definition:
         self._set(**parts)
 
     def __call__(self, /, *args: Any, **attributes: Any) -> Any:
-        """The results of the target, one array or a tuple; needs a shape rule.
+        """Calls the target; returns one array or a tuple. Needs a shape rule.
 
         Raises:
           RuntimeError: without a shape rule.
-          ValueError: for operands that the shape rule refuses, or attributes out of range.
+          ValueError: for operands that the shape rule rejects, and attributes out of range.
         """
         return _functions.call_defined(self.target_name, *args, **attributes)
 
@@ -49,24 +49,24 @@ class Definition:
         return rule
 
     def jvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets forward mode: ``rule(call, primals, tangents) -> (results, their tangents)``."""
+        """Sets the forward-mode rule: ``rule(call, primals, tangents) -> (results, tangents)``."""
         self._set(jvp=rule)
         return rule
 
     def vjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        """Sets reverse mode.
+        """Sets the reverse-mode rules.
 
         Args:
           forward: ``forward(call, *operands) -> (results, residuals)``, both arrays or tuples.
-          backward: ``backward(call, residuals, cotangents)`` returns one cotangent for each
-            operand, None for zero.
+          backward: ``backward(call, residuals, cotangents)`` returns a cotangent for each operand;
+            None for zero.
         """
         self._set(forward=forward, backward=backward)
 
     def transpose(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Sets ``rule(call, cotangents, *operands)``, operands that vary being None.
+        """Sets ``rule(call, cotangents, *operands)``; operands to transpose are passed as None.
 
-        It returns a cotangent for each operand, None where there is none.
+        It returns a cotangent for each of these operands, and None for the others.
         """
         self._set(transpose=rule)
         return rule
@@ -77,11 +77,11 @@ class Definition:
         return rule
 
     def workspace(self, rule: Callable[..., int]) -> Callable[..., int]:
-        """Sets the bytes of scratch memory: ``rule(*shape_dtypes, **attributes)``.
+        """Sets the size of scratch memory in bytes: ``rule(*shape_dtypes, **attributes)``.
 
-        It is asked when a call is compiled, for the operands as the handler gets them, under vmap
-        too. What the handler's scratch allocator hands out then comes from memory that is planned
-        with everything else; what goes beyond comes from the heap. A block takes a multiple of 64
+        The rule runs when a call is compiled, with the operands that the handler gets, including
+        batch dimensions. The handler's scratch allocator then takes blocks from memory planned with
+        the program; blocks beyond the size come from the heap. A block takes a multiple of 64
         bytes.
         """
         self._set(workspace=rule)
@@ -89,7 +89,7 @@ class Definition:
 
     @property
     def sharding(self) -> str | None:
-        """How dimensions may be divided, as given."""
+        """The ``sharding`` string given to ``define``."""
         return self._parts.get("sharding")
 
     def __repr__(self) -> str:
@@ -111,33 +111,32 @@ def define(
     sharding: str | None = None,
     workspace: Callable[..., int] | None = None,
 ) -> Definition:
-    """Says what every call of a target needs. Each part is optional, and may be given later.
+    """Defines rules and defaults for all calls of a target. Each may also be set later.
 
     Args:
-      target_name: as given to ``register_ffi_target``, which may happen later.
-      shape: types of the results: a function of the operands' ShapeDtypeStructs and the attributes,
-        or a signature such as ``"[..., n], [n] -> [..., n], [...]"``.
-      attributes: values for calls that do not give them, and the types of those that are given:
-        Python's numbers, lists and numpy arrays are converted to the type of the default, exactly
-        or, from float to float, rounded; numpy scalars and other values must be of that type. What
-        the target's handlers declare of themselves goes before, and Python numbers that are
-        defaults take that type too.
+      target_name: the name given to ``register_ffi_target``; the target may be registered later.
+      shape: the types of the results: a function of the operands' ShapeDtypeStructs and the
+        attributes, or a signature such as ``"[..., n], [n] -> [..., n], [...]"``.
+      attributes: defaults of attributes; they also fix the types. Python numbers, lists and numpy
+        arrays in a call are converted to the type of the default: exactly, or rounded from float to
+        float. Numpy scalars and other values must already have that type. Attribute types that the
+        target's handlers declare take precedence; Python numbers as defaults take the declared type
+        too.
       jvp, vjp, transpose, batch, workspace: rules; see the methods of ``Definition``. ``vjp`` is
-        the pair ``(forward, backward)``. Both jvp and vjp may be given: each mode then uses its
-        own.
-      linear_in: the operands in which the results are linear, the others held fixed; a tuple inside
-        stands for operands in which they are linear together. Calls that compute tangents and
-        cotangents have no side effect, whatever the call itself has.
-      vmap_method: for calls that give none.
-      sharding: how dimensions may be divided among devices, as ``"... n, n -> ... n"``: names for
-        the dimensions of each operand and result. Those of one name are divided together and have
-        one size; ``...`` in front stands for any leading ones. Calls are checked against it.
+        the pair ``(forward, backward)``. With both jvp and vjp, each mode uses its own rule.
+      linear_in: the indices of operands in which the results are linear with the others fixed; a
+        nested tuple lists operands in which they are jointly linear. The calls that compute
+        tangents and cotangents have no side effect, even if the call itself has one.
+      vmap_method: the default for calls without one.
+      sharding: how dimensions may be split over devices, such as ``"... n, n -> ... n"``: names for
+        the dimensions of each operand and result. Dimensions with the same name have equal size and
+        are split together; a leading ``...`` stands for any leading dimensions. Calls are checked
+        against it.
 
     Raises:
-      ValueError: for parts that make no sense together, an unknown vmap_method, and a shape
-        signature or sharding that cannot be read.
-      TypeError: for rules that cannot be called, a vjp that is no pair, attributes that are no
-        dict.
+      ValueError: for contradictory parts, an unknown vmap_method, and a shape signature or sharding
+        that cannot be parsed.
+      TypeError: if a rule is not callable, ``vjp`` is not a pair, or ``attributes`` is not a dict.
     """
     if not isinstance(target_name, str):
         raise TypeError(f"define: target_name must be a string, got {target_name!r}")

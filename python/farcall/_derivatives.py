@@ -15,40 +15,40 @@ for _class in (_transforms.LinearFunction, _transforms.PullbackFunction):
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """The results of ``fun`` and their derivative in one direction (forward mode).
+    """The results of ``fun`` and their directional derivative (forward mode).
 
     Args:
       fun: takes and returns pytrees of arrays.
       primals: a tuple or list of the arguments at which the derivative is taken.
-      tangents: the direction, of the structure, shapes and dtypes of ``primals``. For ints and
-        bools it is a numpy array of dtype ``farcall.dtypes.float0``.
-      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+      tangents: the direction, with the structure, shapes and dtypes of ``primals``. Tangents of
+        ints and bools are numpy arrays of dtype ``farcall.dtypes.float0``.
+      has_aux: whether ``fun`` returns a pair (results, auxiliary data).
 
     Returns:
-      ``(results, tangents of the results)``, and the auxiliary data as a third entry if has_aux.
+      ``(results, tangents of the results)``, and the auxiliary data as a third entry with has_aux.
 
     Raises:
-      TypeError: when structures or dtypes of primals and tangents differ.
-      ValueError: when shapes differ.
+      TypeError: if structures or dtypes of primals and tangents differ.
+      ValueError: if shapes differ.
     """
     check_callable(fun, "jvp")
     return _transforms.jvp(fun, f"jvp({name_of(fun)})", primals, tangents, has_aux)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The results of ``fun`` and a function for its derivative in reverse mode.
+    """The results of ``fun`` and its vector-Jacobian product as a function (reverse mode).
 
     Args:
       fun: takes and returns pytrees of arrays.
       primals: the arguments at which the derivative is taken.
-      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+      has_aux: whether ``fun`` returns a pair (results, auxiliary data).
 
     Returns:
-      ``(results, pullback)``, and the auxiliary data as a third entry if has_aux. ``pullback``
-      takes a cotangent of the structure, shapes and dtypes of the results and returns the tuple of
-      cotangents of the arguments. It may be called any number of times, and is a pytree of the
-      values that it needs: jitted functions may take and return it. Cotangents of ints and bools
-      are numpy arrays of dtype ``farcall.dtypes.float0``.
+      ``(results, pullback)``, and the auxiliary data as a third entry with has_aux. ``pullback``
+      takes a cotangent with the structure, shapes and dtypes of the results and returns the tuple
+      of cotangents of the arguments. It may be called any number of times. It is a pytree of its
+      residuals, so that jitted functions may take and return it. Cotangents of ints and bools are
+      numpy arrays of dtype ``farcall.dtypes.float0``.
     """
     check_callable(fun, "vjp")
     return _transforms.vjp(fun, f"vjp({name_of(fun)})", primals, has_aux)
@@ -57,17 +57,17 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The results of ``fun`` and its derivative as a linear function of tangents.
 
-    ``fun`` is run once; the linear function may be called any number of times, each time at the
-    cost of the derivative alone.
+    ``fun`` runs once. The linear function may be called any number of times; a call costs only the
+    derivative.
 
     Args:
       fun: takes and returns pytrees of arrays.
       primals: the arguments at which the derivative is taken.
-      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
+      has_aux: whether ``fun`` returns a pair (results, auxiliary data).
 
     Returns:
-      ``(results, linear function)``, and the auxiliary data as a third entry if has_aux. The linear
-      function takes a tangent for each argument, and is a pytree of the values that it needs.
+      ``(results, linear function)``, and the auxiliary data as a third entry with has_aux. The
+      linear function takes a tangent for each argument and is a pytree of its residuals.
     """
     check_callable(fun, "linearize")
     return _transforms.linearize(fun, f"linearize({name_of(fun)})", primals, has_aux)
@@ -78,15 +78,15 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
 
     Args:
       fun: linear in all its arguments.
-      primals: arrays or ShapeDtypeStructs, of which shapes and dtypes alone matter.
+      primals: arrays or ShapeDtypeStructs; only shapes and dtypes matter.
 
     Returns:
-      A function that takes a value of the structure, shapes and dtypes of the results of ``fun``
+      A function that takes a value with the structure, shapes and dtypes of the results of ``fun``
       and returns the tuple of cotangents of the arguments.
 
     Raises:
       TypeError: for arguments or results that are neither floats nor complex numbers.
-      NotImplementedError: when the transpose is called, for an operation that is not linear.
+      NotImplementedError: at a call of the transpose, for an operation that is not linear.
     """
     check_callable(fun, "linear_transpose")
     return _transforms.linear_transpose(fun, f"linear_transpose({name_of(fun)})", primals)
@@ -105,17 +105,17 @@ def value_and_grad(
       fun: returns a scalar.
       argnums: the positional arguments to differentiate with respect to.
       has_aux: whether ``fun`` returns a pair (scalar, auxiliary data).
-      holomorphic: that ``fun`` is a holomorphic function of complex numbers.
+      holomorphic: declares that ``fun`` is holomorphic, with complex arguments and results.
       allow_int: whether arguments may hold ints; their gradient is of dtype float0.
 
     Returns:
       A function with the arguments of ``fun``. It returns ``(value, gradient)`` or
       ``((value, aux), gradient)``; the gradient has the structure, shapes and dtypes of the
-      argument, and is a tuple where ``argnums`` is a sequence.
+      argument; it is a tuple if ``argnums`` is a sequence.
 
     Raises:
       TypeError: at a call, for arguments or results that cannot be differentiated: ints, results
-        that are no scalars, complex results without ``holomorphic``.
+        that are not scalars, complex results without ``holomorphic``.
     """
     return _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int)[0]
 
@@ -129,7 +129,7 @@ def grad(
 ) -> Callable[P, Any]:
     """A function that returns the gradient of ``fun``, or ``(gradient, aux)``.
 
-    Arguments, results and errors are as for value_and_grad.
+    Arguments and errors are as for value_and_grad.
     """
     return _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int)[1]
 
@@ -186,21 +186,21 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[P, Any]:
-    """A function that returns the Jacobian of ``fun``, by forward mode in all directions at once.
+    """A function that returns the Jacobian of ``fun``, computed by batched forward mode.
 
-    Good where there are fewer inputs than outputs.
+    Efficient if there are fewer inputs than outputs.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      argnums: the positional arguments to differentiate with respect to; real, floats.
-      has_aux: whether ``fun`` returns a pair of which the second part has no derivative.
-      holomorphic: that ``fun`` is a holomorphic function of complex numbers.
+      argnums: the positional arguments to differentiate with respect to; real floats.
+      has_aux: whether ``fun`` returns a pair (results, auxiliary data).
+      holomorphic: declares that ``fun`` is holomorphic, with complex arguments and results.
 
     Returns:
-      A function with the arguments of ``fun``. Its result has the structure of ``fun``'s result; in
-      place of each array is the structure of the argument (a tuple where ``argnums`` is a
-      sequence), whose arrays have the shape of the result followed by that of the argument. With
-      has_aux it is a pair of this and the auxiliary data.
+      A function with the arguments of ``fun``. Its result has the structure of ``fun``'s result,
+      with each array replaced by the structure of the argument (a tuple if ``argnums`` is a
+      sequence). Each array there has the shape of the result followed by that of the argument. With
+      has_aux the function returns a pair of this and the auxiliary data.
 
     Raises:
       TypeError: at a call, for arguments of other dtypes.
@@ -215,10 +215,10 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[P, Any]:
-    """A function that returns the Jacobian of ``fun``, by reverse mode for all results at once.
+    """A function that returns the Jacobian of ``fun``, computed by batched reverse mode.
 
-    Good where there are fewer outputs than inputs. Arguments, results and errors are as for jacfwd;
-    ``allow_int`` as for grad.
+    Efficient if there are fewer outputs than inputs. Arguments, results and errors are as for
+    jacfwd; ``allow_int`` as for grad.
     """
     return _jacobian(False, fun, argnums, has_aux, holomorphic, allow_int)
 

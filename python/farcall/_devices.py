@@ -13,10 +13,10 @@ Device = _core.Device
 
 
 def devices_of(backend: str | None, where: str) -> list[Device]:
-    """The devices of a platform or an engine, of the default engine without a name.
+    """The devices of a platform or an engine; of the default engine if ``backend`` is None.
 
     Raises:
-      RuntimeError: for a platform that is not there.
+      RuntimeError: for an unknown platform or engine.
     """
     if backend is None:
         backend = _core.devices.default_device().engine
@@ -27,20 +27,20 @@ def devices_of(backend: str | None, where: str) -> list[Device]:
 
 
 def is_local(device: Device) -> bool:
-    """Whether it belongs to this process."""
+    """Whether the device belongs to this process."""
     return device.process_index == _core.distributed.process_index()
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """The devices of a platform or of an engine; of the default engine without a name.
+    """The devices of a platform or of an engine; by default those of the default engine.
 
-    With ``distributed.initialize()``, those of all processes, by their numbers.
+    After ``distributed.initialize()``, the devices of all processes, in order of their ids.
 
     Args:
       backend: a platform (``cpu``) or the name of an engine (``native``).
 
     Raises:
-      RuntimeError: for a platform that is not there.
+      RuntimeError: for an unknown platform or engine.
     """
     return sorted(devices_of(backend, "devices"), key=lambda device: device.id)
 
@@ -48,11 +48,11 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of a process; of this one without a number.
+    """The devices of a process; by default those of this process.
 
     Raises:
-      RuntimeError: for a platform that is not there.
-      ValueError: for a process that is not there.
+      RuntimeError: for an unknown platform or engine.
+      ValueError: for a process index out of range.
     """
     found = devices_of(backend, "local_devices")
     number = _core.distributed.process_index()
@@ -89,13 +89,13 @@ def process_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process."""
+    """The index of this process."""
     devices_of(backend, "process_index")
     return _core.distributed.process_index()
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of all processes."""
+    """The indices of all processes."""
     devices_of(backend, "process_indices")
     return list(range(_core.distributed.process_count()))
 
@@ -104,16 +104,16 @@ host_count, host_id, host_ids = process_count, process_index, process_indices
 
 
 class default_device(contextlib.ContextDecorator):  # noqa: N801
-    """A with statement, or a decorator, in which programs run on this device by default.
+    """A context manager or decorator that sets the default device of programs.
 
-    Arrays that were put on a device by name keep their programs there.
+    Programs of committed arrays still run on the device of these arrays.
 
     Args:
-      device: a Device, the name of a platform or engine (its first device), or None: the default
+      device: a Device, the name of a platform or engine (its first device), or None for the default
         of the process.
 
     Raises:
-      ValueError: for a device that is not there.
+      ValueError: for a device that does not exist.
       TypeError: for anything else.
     """
 
@@ -129,7 +129,7 @@ class default_device(contextlib.ContextDecorator):  # noqa: N801
 
 
 def as_device(value: Any, where: str) -> Device | None:
-    """A device, or the first one of the platform or engine of this name; None for None."""
+    """The device, or the first device of a platform or engine given by name; None for None."""
     if value is None or isinstance(value, Device):
         return value
     if not isinstance(value, str):
@@ -141,7 +141,7 @@ def as_device(value: Any, where: str) -> Device | None:
 
 
 def device_get(x: Any) -> Any:
-    """``x`` with its arrays made numpy arrays, which are read-only and share the host's memory."""
+    """Converts the arrays of ``x`` to read-only numpy arrays, which share memory on the host."""
     return tree.map(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
 
 

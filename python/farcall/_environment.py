@@ -1,4 +1,4 @@
-"""Where the installed package has its parts, and what it runs on."""
+"""The folders of the installed package, and the environment it runs in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from farcall import _core
 from farcall._devices import devices
 
 _PACKAGE = Path(__file__).resolve().parent
-# Packages whose version matters when something goes wrong between them and farcall.
+# Packages whose versions matter in problem reports.
 _PEERS = ("numpy", "ml_dtypes", "jax", "jaxlib", "torch", "scipy")
 
 __version_info__: tuple[int, ...] = tuple(int(part) for part in _core.__version__.split("."))
 
 
 def include_dir() -> str:
-    """The folder to give to the compiler, with ``farcall/ffi.h`` and ``xla/ffi/api/ffi.h``."""
+    """The include folder, with ``farcall/ffi.h`` and ``xla/ffi/api/ffi.h``."""
     return str(_PACKAGE / "include")
 
 
 def library_dir() -> str:
-    """The folder in which libfarcall.so lies."""
+    """The folder of libfarcall.so."""
     return str(_PACKAGE)
 
 
@@ -34,12 +34,15 @@ def cmake_dir() -> str:
 
 
 def linker_flags() -> list[str]:
-    """What a program that includes farcall/farcall.h gives to the linker; handlers need none."""
+    """The linker flags of a program that includes farcall/farcall.h; handlers need none."""
     return [f"-L{library_dir()}", "-lfarcall", f"-Wl,-rpath,{library_dir()}"]
 
 
 def command_path() -> str:
-    """The command ``farcall`` of this Python, or of the path; FileNotFoundError for none."""
+    """The path of the command ``farcall``, of this Python or from PATH.
+
+    Raises FileNotFoundError if there is none.
+    """
     import shutil
     import sysconfig
 
@@ -51,7 +54,7 @@ def command_path() -> str:
 
 
 def _peer_versions() -> str:
-    from importlib import metadata  # slow, and nothing else needs it
+    from importlib import metadata  # imported here because it is slow
 
     found = []
     for name in _PEERS:
@@ -80,7 +83,7 @@ def environment_lines() -> list[str]:
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Prints what a report of a problem needs: versions, machine, devices, settings.
+    """Prints information for problem reports: versions, machine, devices, settings.
 
     Args:
       return_string: return the text instead of printing it.

@@ -13,28 +13,28 @@ _exchange = _core.exchange
 
 
 def export_handler(fun: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-    """A capsule of a handler that runs ``fun``, for ``register_ffi_target`` of JAX and of farcall.
+    """Makes a handler that runs ``fun``: a capsule for ``register_ffi_target`` of JAX and farcall.
 
-    The handler reads the operands and writes the results where the caller has them. It may be
-    called from any thread, without the interpreter lock unless the program calls Python. It stays
-    for the life of the process, which has room for 1,024 of them; the same program again gives the
-    same one.
+    The handler reads operands and writes results in the caller's memory. It may be called from any
+    thread, and takes the interpreter lock only if the program calls Python. It lives until the
+    process ends. A process can have 1,024 such handlers; exporting the same program again returns
+    the same handler.
 
     Args:
-      fun: a function or what jit made of it; or a program: a Program, what ``lower``, ``compile``
-        and ``export`` give. Operands and results of the handler are the leaves of its arguments and
-        of its result, in order.
-      args, kwargs: for a function, arguments that tell the types of the operands (arrays, or
-        ShapeDtypeStruct). The handler is then for these types, and for batches of them: with more
-        dimensions in front, as JAX's vmap methods ``broadcast_all`` and ``expand_dims`` pass them,
-        it runs a batched program. Without arguments the function is recorded and compiled for
-        the types of each call, when the first such call comes; every operand is then an argument.
-      name: stands in the messages of errors; by default the function's own.
+      fun: a function, jitted or not; or a program: a Program or the result of ``lower``,
+        ``compile`` or ``export``. The operands and results of the handler are the leaves of its
+        arguments and of its result, in order.
+      args, kwargs: for a function, example arguments that give the types of the operands: arrays or
+        ShapeDtypeStructs. The handler then accepts these types and batches of them: for additional
+        leading dimensions, as JAX's vmap methods ``broadcast_all`` and ``expand_dims`` pass them,
+        it runs a batched program. Without example arguments, every operand is an argument, and the
+        function is recorded and compiled at the first call with new types.
+      name: the name in error messages; by default the function's own.
 
     Raises:
-      TypeError: for a ``fun`` that cannot be exported, or arguments beside a program.
-      ValueError: for arguments or results that are keys of random numbers.
-      FfiError: when the process has no room for another handler.
+      TypeError: for a ``fun`` that cannot be exported, and for arguments beside a program.
+      ValueError: for arguments or results that are random keys.
+      FfiError: if the process already has 1,024 exported handlers.
     """
     name, program, record = recorder_of("export_handler", fun, args, kwargs, name)
     if program is not None:
@@ -45,7 +45,7 @@ def export_handler(fun: Any, *args: Any, name: str | None = None, **kwargs: Any)
 def recorder_of(
     where: str, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
 ) -> tuple[str, _core.Program | None, Any]:
-    """The name of a function, and its program or what records it for the types of operands."""
+    """The name of a function, and its program or a function that records it for operand types."""
     program = fun if isinstance(fun, _core.Program) else None
     if isinstance(fun, (_core.Lowered, _core.Compiled, Exported)):
         program = fun.program

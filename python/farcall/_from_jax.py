@@ -1,4 +1,4 @@
-"""Functions of JAX as functions of farcall."""
+"""Converts functions of JAX to functions of farcall."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from farcall._to_jax import real_jax
 from farcall.tree import flatten
 
 Rule = Callable[..., Any]
-# What changes neither values nor shapes here.
+# Parameters that affect neither values nor shapes here.
 _IGNORED = frozenset({"accuracy", "sharding", "out_sharding", "out_dtype", "precision"})
 
 
 def from_jax(fun: Any) -> Callable[..., Any]:
-    """A function of farcall that computes what ``fun``, a function of JAX, computes.
+    """Converts ``fun``, a function of JAX, to a function of farcall.
 
-    JAX traces it for the types of the arguments, and its program's operations become farcall's, so
-    that farcall's transformations, engines and exports apply to it. Nothing of JAX runs afterwards.
+    JAX traces it for the types of the arguments, and each operation of its jaxpr is replaced by
+    farcall's, so that farcall's transformations, engines and exports apply. JAX only traces; it
+    executes nothing.
 
     Args:
-      fun: a function of JAX, or what ``jax.make_jaxpr(f)(…)`` gave, which becomes a function of the
-        flat list of its inputs that returns the list of its outputs.
+      fun: a function of JAX, or the result of ``jax.make_jaxpr(f)(…)``, which becomes a function
+        from its flat inputs to the list of its outputs.
 
     Returns:
-      A function of arrays of farcall, in pytrees of dicts, lists and tuples. It is traced by JAX at
-      each call; ``farcall.jit`` of it traces it once for all arguments of equal types.
+      A function of farcall arrays in pytrees of dicts, lists and tuples. JAX traces it at each
+      call; under ``farcall.jit`` it is traced once per argument types.
 
     Raises:
-      ImportError: JAX is not installed.
-      NotImplementedError: at a call, for an operation of JAX that has no counterpart here, and for
+      ImportError: if JAX is not installed.
+      NotImplementedError: at a call, for an operation of JAX without a counterpart here, and for
         ``jax.custom_vjp``, whose rule would be lost. The error names the operation.
     """
     jax = real_jax("from_jax")
@@ -98,7 +99,7 @@ def _apply(equation: Any, inputs: list[Any]) -> Sequence[Any]:
         rule = getattr(lax, name, None)
         if rule is None or params or name.startswith("custom"):
             raise _unknown(equation)
-        # An elementwise operation, whose operands JAX stretches where a dimension is one.
+        # An elementwise operation; JAX broadcasts its operands along dimensions of size 1.
         shape = equation.outvars[0].aval.shape
         inputs = [
             fnp.broadcast_to(x, shape) if x.ndim == len(shape) and x.shape != shape else x
@@ -139,7 +140,7 @@ def _scatter(function: Callable[..., Any]) -> Rule:
         update_consts: Any,
         **flags: bool,
     ) -> Any:
-        del update_jaxpr, update_consts  # the function's own
+        del update_jaxpr, update_consts  # implied by the function
         numbers = lax.ScatterDimensionNumbers(**dimension_numbers._asdict())
         return function(*inputs, numbers, mode=_mode(mode), **flags)
 
@@ -165,7 +166,7 @@ def _checkpoint(*inputs: Any, jaxpr: Any, **_: Any) -> list[Any]:
 def _custom_jvp(
     *inputs: Any, call_jaxpr: Any, jvp_jaxpr_fun: Any, num_consts: int, symbolic_zeros: bool
 ) -> list[Any]:
-    """The function with its rule, which JAX traces for tangents of all operands."""
+    """The function with its rule; JAX traces the rule for tangents of all operands."""
     if num_consts or symbolic_zeros:
         raise NotImplementedError(
             "from_jax: a custom_jvp with symbolic zeros has no counterpart in farcall"
@@ -250,7 +251,7 @@ def _linear_solve(*inputs: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
 
 
 def _before(x: Any, y: Any) -> Any:
-    """Whether x comes before y where -0 comes before 0, and what is no number last."""
+    """Whether x sorts before y in the order with -0 before 0 and NaN last."""
     if x.dtype.kind != "f":
         return lax.lt(x, y)
     is_smaller_zero = fnp.equal(x, y) & fnp.signbit(x) & ~fnp.signbit(y)
@@ -306,7 +307,7 @@ def _reduction(function: Callable[..., Any]) -> Rule:
     return lambda x, *, axes: function(x, tuple(axes))
 
 
-# Parameters with the names of farcall's own.
+# Operations whose parameters have the same names in farcall.
 _SAME = (
     *("integer_pow", "broadcast_in_dim", "transpose", "slice", "rev", "squeeze", "pad", "split"),
     *("reduce_precision", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"),

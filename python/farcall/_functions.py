@@ -1,4 +1,4 @@
-"""What the transformations have in common: names and signatures of the functions they are given."""
+"""Helpers of the transformations: names and signatures of user functions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-# The parameters and the result of a function that is transformed.
+# The parameters and the result of a transformed function.
 P = ParamSpec("P")
 R = TypeVar("R")
 Wrapper = TypeVar("Wrapper", bound=Callable[..., Any])
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The function's name, or its class's."""
+    """The name of a function, or the name of its class if it has none."""
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__name__", None)
     name = name if isinstance(name, str) else type(function).__name__
-    return name.encode(errors="backslashreplace").decode()  # what UTF-8 does not have
+    return name.encode(errors="backslashreplace").decode()  # escapes lone surrogates
 
 
 def update_wrapper(wrapper: Wrapper, wrapped: Callable[..., Any]) -> Wrapper:
-    """As that of functools, but for any callable: one of another language may have no fit name."""
+    """Like ``functools.update_wrapper``, but skips attributes that Python does not accept."""
     for name in functools.WRAPPER_ASSIGNMENTS:
         with contextlib.suppress(AttributeError, TypeError):
             setattr(wrapper, name, getattr(wrapped, name))
@@ -47,14 +47,14 @@ def check_callable(function: Any, where: str) -> None:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """A sequence as a tuple, one value as a tuple of one, None as none."""
+    """A sequence as a tuple, a single value as a tuple of one, None as an empty tuple."""
     if value is None:
         return ()
     return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
 
 
 def argument_numbers(argnums: Any, where: str) -> tuple[list[int], bool]:
-    """``argnums`` as a list, and whether it was one number; TypeError for what is neither."""
+    """``argnums`` as a list, and whether it was a single number; else raises TypeError."""
     try:
         return [operator.index(argnums)], True
     except TypeError:
@@ -71,7 +71,7 @@ def argument_numbers(argnums: Any, where: str) -> tuple[list[int], bool]:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function; none where it does not tell."""
+    """The parameters of a function; empty if it has no signature."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -85,7 +85,7 @@ def positional_names(parameters: list[inspect.Parameter]) -> list[str]:
 
 
 def name_of_positional(function: Callable[..., Any], position: int) -> str | None:
-    """How a function calls the argument at a position: ``x``, or ``args[2]``; None: unknown."""
+    """The name of the argument at a position: ``x`` or ``args[2]``; None if unknown."""
     for number, parameter in enumerate(parameters_of(function)):
         if parameter.kind == parameter.VAR_POSITIONAL:
             return f"{parameter.name}[{position - number}]"
@@ -99,10 +99,10 @@ def name_of_positional(function: Callable[..., Any], position: int) -> str | Non
 def arguments_by_both(
     function: Callable[..., Any], where: str, kind: str, numbers: Any, names: Any
 ) -> tuple[list[int], list[str]]:
-    """Arguments named by position and by name, each filled in from the other.
+    """Completes lists of arguments given by position and by name from one another.
 
     Args:
-      kind: what they are, "static" or "donate", for messages.
+      kind: "static" or "donate", for error messages.
 
     Raises:
       ValueError: for an argument that the function does not have.
@@ -137,7 +137,7 @@ def arguments_by_both(
 
 
 def share_copies(*classes: Any) -> None:
-    """Makes copies of an object that keeps one of these keep the same one: nobody changes them."""
+    """Makes ``copy`` and ``deepcopy`` share instances of these immutable classes."""
     for cls in classes:
         cls.__copy__ = lambda self: self
         cls.__deepcopy__ = lambda self, memo: self

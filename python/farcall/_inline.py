@@ -1,4 +1,4 @@
-"""Handlers from source text and from libraries: compiled once for their content, and registered."""
+"""Handlers from source text and from libraries, compiled once per content and registered."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _CUDA_FLAGS = ("-std=c++17", "-O2", "-Xcompiler=-fPIC,-fvisibility=hidden", "-sh
 
 
 class CompileError(RuntimeError):
-    """The compiler refused the source of load_inline.
+    """The compiler rejected the source of load_inline.
 
-    ``command`` is the command line as a list, ``output`` all that the compiler wrote; its lines
-    count from the first line of the source.
+    ``command`` is the command line as a list, ``output`` the whole output of the compiler. Line
+    numbers count from the first line of the source.
     """
 
     def __init__(self, message: str, command: Sequence[str], output: str) -> None:
@@ -40,10 +40,10 @@ class CompileError(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class HandlerLibrary:
-    """A library whose handlers are registered. It stays loaded for the life of the process.
+    """A library whose handlers are registered. It stays loaded until the process ends.
 
-    ``path`` is its file, ``platform`` that of its targets. ``handlers`` has for each target a dict
-    of capsules by stage, as register_ffi_target takes them.
+    ``path`` is its file, ``platform`` the platform of its targets. ``handlers`` maps each target to
+    a dict of capsules by stage, the form that register_ffi_target accepts.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class HandlerLibrary:
     handlers: dict[str, dict[str, Any]]
 
     def register(self, host: Any) -> None:
-        """Registers the handlers with another host too: ``library.register(jax)``."""
+        """Registers the handlers with another runtime too: ``library.register(jax)``."""
         for name, stages in self.handlers.items():
             host.ffi.register_ffi_target(name, stages, platform=self.platform)
 
@@ -61,20 +61,20 @@ def load_library(
 ) -> HandlerLibrary:
     """Loads a library of handlers and registers all of them.
 
-    Handlers of ``farcall/ffi.h`` and of XLA's header are found by what they answer, in a process of
-    their own. A target has the name of its handler; ``NAME_instantiate``, ``NAME_prepare``,
+    A separate process calls the library's symbols to find the handlers made with ``farcall/ffi.h``
+    or XLA's header. A target has the name of its handler; ``NAME_instantiate``, ``NAME_prepare``,
     ``NAME_initialize`` and ``NAME_record`` are the other stages of the handler ``NAME``.
 
     Args:
-      path: of the shared library.
-      prefix: what the names of the targets begin with.
+      path: the shared library.
+      prefix: a prefix of the target names.
       platform: as for register_ffi_target.
 
     Raises:
-      FileNotFoundError: when there is no such file, or the command ``farcall`` is not installed.
-      OSError: when the library does not load.
-      ValueError: when it exports no handler.
-      RuntimeError: when a target has the name of one of another library.
+      FileNotFoundError: if there is no such file, or the command ``farcall`` is not installed.
+      OSError: if the library does not load.
+      ValueError: if it exports no handler.
+      RuntimeError: if a target's name is already taken by another library.
     """
     library = Path(path).resolve()
     if not library.is_file():
@@ -94,34 +94,35 @@ def load_inline(
     prefix: str = "",
     platform: str | None = None,
 ) -> HandlerLibrary:
-    """Compiles handlers from source text, loads them and registers them.
+    """Compiles handlers from source text, loads and registers them.
 
-    The source is written for ``farcall/ffi.h``, which it need not include, or for
-    ``xla/ffi/api/ffi.h``, and compiled with ``-O2``, once for its content, flags, compiler and
-    headers. The result lies in the folder of ``FARCALL_CACHE_DIR`` (by default
-    ``~/.cache/farcall``), which may be deleted at any time.
+    The source uses ``farcall/ffi.h``, which is included automatically, or ``xla/ffi/api/ffi.h``. It
+    is compiled with ``-O2``, once for each combination of content, flags, compiler and headers. The
+    result is stored in the folder ``FARCALL_CACHE_DIR`` (by default ``~/.cache/farcall``), which
+    may be deleted at any time.
 
     Args:
-      name: of the library, in messages of the compiler and the debugger.
+      name: the name of the library, shown by the compiler and the debugger.
       cpp_source: C++17, compiled by ``CXX``, or ``c++``, ``g++`` or ``clang++``.
-      cuda_source: CUDA, in place of ``cpp_source``; compiled by ``NVCC``, or ``nvcc``.
-      functions: names of C++ functions of the source to make handlers of, besides those that it
-        defines itself with FARCALL_DEFINE_HANDLER; or a dict from such names to the names of their
+      cuda_source: CUDA source instead of ``cpp_source``; compiled by ``NVCC``, or ``nvcc``.
+      functions: names of C++ functions in the source that become handlers, besides those that it
+        defines with FARCALL_DEFINE_HANDLER; or a dict that maps such names to the names of their
         attributes, in the order of the parameters.
-      extra_cflags: added to the compiler's options: ``-march=native``, ``-fopenmp``, ``-g``.
-      extra_ldflags: the end of the command: ``-lopenblas``.
-      extra_include_paths: folders of headers.
-      prefix: what the names of the targets begin with. A name is taken for the life of the process,
-        so that another version of a kernel needs another one.
-      platform: of the targets: ``cpu``, for CUDA ``cuda``.
+      extra_cflags: further compiler options: ``-march=native``, ``-fopenmp``, ``-g``.
+      extra_ldflags: linker options, added at the end of the command: ``-lopenblas``.
+      extra_include_paths: include folders.
+      prefix: a prefix of the target names. A name stays taken until the process ends, so another
+        version of a kernel needs another prefix.
+      platform: the platform of the targets; by default ``cpu``, or ``cuda`` for CUDA.
 
     Raises:
-      CompileError: with what the compiler says, and the line of the source.
-      FileNotFoundError: when there is no compiler.
-      OSError: when the library does not load.
-      TypeError: for a source that is no string, or options that are one.
-      ValueError: for a name that is no file name, no source or two, or a source without handlers.
-      RuntimeError: when a target has the name of another handler.
+      CompileError: with the compiler's output and the line of the source.
+      FileNotFoundError: if there is no compiler.
+      OSError: if the library does not load.
+      TypeError: if the source is not a string, or a list of options is a string.
+      ValueError: if ``name`` is not a valid file name, if none or both of the sources are given, or
+        if the source has no handlers.
+      RuntimeError: if a target's name is already taken by another handler.
     """
     what = f'load_inline("{name}")'
     for option, text in (("name", name), ("cpp_source", cpp_source), ("cuda_source", cuda_source)):
@@ -154,8 +155,8 @@ def load_inline(
 
 
 def _inspected(library: Path) -> list[list[str]]:
-    """The handlers of a library: their symbols, and their stages where they say so."""
-    import subprocess  # slow, and not needed for what is compiled already
+    """The handlers of a library: their symbols, and their stages if they declare them."""
+    import subprocess  # imported here because it is slow and not needed for cached builds
 
     command = [command_path(), "inspect", str(library), "--json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -198,7 +199,7 @@ def _loaded(
 
 
 def _with_handlers(source: str, functions: Sequence[str] | Mapping[str, Sequence[str]]) -> str:
-    """The source, and a line for each function that is to be a handler."""
+    """The source with a line appended for each function that becomes a handler."""
     if isinstance(functions, str):
         functions = [functions]
     attributes = functions if isinstance(functions, Mapping) else dict.fromkeys(functions, ())
@@ -210,7 +211,7 @@ def _with_handlers(source: str, functions: Sequence[str] | Mapping[str, Sequence
 
 
 def _compiler(what: str, is_cuda: bool) -> list[str]:
-    """The first of the compilers that is there, with the options in its variable."""
+    """The first available compiler, with the options in its environment variable."""
     variable = "NVCC" if is_cuda else "CXX"
     chosen = shlex.split(os.environ.get(variable, ""))
     names = ["nvcc", "/usr/local/cuda/bin/nvcc"] if is_cuda else ["c++", "g++", "clang++"]
@@ -234,7 +235,7 @@ def _cache_dir() -> Path:
 
 @functools.cache
 def _processor() -> str:
-    """What code for this very processor depends on."""
+    """Identifies the processor that ``-march=native`` compiles for."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(("flags", "Features")):
@@ -245,7 +246,7 @@ def _processor() -> str:
 def _built(
     what: str, name: str, source: str, command: list[str], ldflags: Sequence[str], suffix: str
 ) -> tuple[Path, list[list[str]]]:
-    """The library and its handlers; it is compiled first where that was not done before."""
+    """The library and its handlers, compiled first if not cached."""
     compiler = os.stat(command[0])
     identity = [*command, "--", *ldflags, name, source, str(compiler.st_mtime_ns)]
     if any("native" in flag for flag in command):
@@ -291,7 +292,8 @@ def _compile(
         if run.returncode != 0:
             raise CompileError(_compile_message(what, file, run.stdout), whole, run.stdout)
         headers = _headers_of(folder / "headers", file)
-        # The loader knows a library by its path: one of other headers must not have the same.
+        # The loader identifies a library by its path: a build with other headers needs another
+        # path.
         stamp = hashlib.sha256(json.dumps(headers).encode()).hexdigest()[:8]
         library = library.rename(folder / f"{name}-{stamp}.so")
         build = {"library": library.name, "headers": headers, "handlers": _inspected(library)}
@@ -310,7 +312,7 @@ def _compile_message(what: str, file: str, output: str) -> str:
 
 
 def _headers_of(rules: Path, source: str) -> dict[str, list[int]]:
-    """The headers that were included, but for the system's, as make's rules name them."""
+    """The included headers, except the system's, from the compiler's make rules."""
     text = rules.read_text().replace("\\\n", " ").partition(":")[2]
     names = [name.replace("\\ ", " ") for name in re.findall(r"(?:\\ |\S)+", text)]
     return {name: _stamp(name) for name in names if name != source}
@@ -322,7 +324,7 @@ def _stamp(path: str) -> list[int]:
 
 
 def _current_build(entry: Path) -> dict[str, Any] | None:
-    """What was built, if it was, of headers that are still the same."""
+    """The cached build, if its headers are unchanged; else None."""
     try:
         build = json.loads((entry / "build.json").read_bytes())
         is_current = all(_stamp(path) == stamp for path, stamp in build["headers"].items())

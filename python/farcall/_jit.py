@@ -67,34 +67,34 @@ def jit(
     backend: str | None = None,
     compiler_options: dict[str, Any] | None = None,
 ) -> Any:
-    """A compiled version of ``fun``.
+    """Makes a compiled version of ``fun``.
 
     The first call with arguments of some types records the function as a program and compiles it;
     later calls with the same types, structure and static arguments run that program.
 
     Args:
-      fun: takes and returns arrays, numbers, and containers of these (pytrees). Left out: returns a
-        decorator.
+      fun: takes and returns pytrees of arrays and numbers. Without it, ``jit`` returns a decorator.
       static_argnums, static_argnames: arguments that are constants of the program; hashable.
-      donate_argnums, donate_argnames: arguments whose memory the call may use for its results. One
-        that it has used is deleted: using it again raises RuntimeError. Memory that anyone else
-        sees (numpy, DLPack, another argument) is never used; the call then works on a copy.
-      keep_unused: for programs written for JAX; without effect on results.
-      inline: whether a call inside another function that is recorded adds the operations of ``fun``
-        to it one by one, in place of one operation ``jit``.
-      in_shardings, out_shardings: how arguments and results lie: Shardings, PartitionSpecs of the
-        current mesh or None, tree prefixes of the arguments (a tuple) and of the result. Arguments
-        are moved, and results of sharded arguments without one lie as ``device_put`` says.
-      device, backend: where it runs: a device, or the name of a platform or an engine, of which it
-        is the first. Arguments are moved there. By default the device that the arguments were put
-        on by name, else the default device.
-      compiler_options: for programs written for JAX; without effect.
+      donate_argnums, donate_argnames: donated arguments: the call may reuse their memory for its
+        results. A reused argument is deleted: using it again raises RuntimeError. Memory shared
+        with anything else (numpy, DLPack, another argument) is never reused; the call then works on
+        a copy.
+      keep_unused: accepted for compatibility with JAX; no effect on results.
+      inline: whether a call inside another recorded function adds the operations of ``fun``
+        individually, instead of a single operation ``jit``.
+      in_shardings, out_shardings: the shardings of arguments and results: Shardings, PartitionSpecs
+        of the current mesh or None, as tree prefixes of the arguments (a tuple) and of the result.
+        Arguments are moved as needed.
+      device, backend: where the function runs: a device, or the name of a platform or engine, which
+        stands for its first device. Arguments are moved there. By default the device of the
+        committed arguments, else the default device.
+      compiler_options: accepted for compatibility with JAX; ignored.
 
     Raises:
-      ValueError: a static argument that the function does not have, or one that is not hashable;
-        at a call, arguments on different devices.
-      RuntimeError: a backend that is not there.
-      TypeError: at a call, an argument or a result that is no array.
+      ValueError: for a static argument that the function does not have or that is not hashable; at
+        a call, for arguments on different devices.
+      RuntimeError: for an unknown backend.
+      TypeError: at a call, for an argument or a result that is not an array.
     """
     if fun is None:
         return functools.partial(
@@ -157,7 +157,7 @@ def _rebuild(fun: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _reduce(self: Any) -> Any:
-    """For pickle: by name where the function's module has it, else the function and the options."""
+    """For pickle: the name if the module exports it, else the function and its options."""
     module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
     if module != "__main__" and getattr(sys.modules.get(module or ""), name, None) is self:
         return name
@@ -174,7 +174,7 @@ def _with_checked_shardings(
     in_shardings: Any,
     out_shardings: Any,
 ) -> Callable[..., Any]:
-    """``fun``, which checks the shardings when it is recorded."""
+    """Wraps ``fun`` so that recording it checks the shardings."""
 
     @wraps(fun)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -189,7 +189,7 @@ def _with_checked_shardings(
 
 
 def _are_spread(shardings: Any) -> bool:
-    """Whether any may lie over several devices."""
+    """Whether any of the shardings may cover several devices."""
     leaves = tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec)))
     return any(isinstance(leaf, PartitionSpec) or is_spread(leaf) for leaf in leaves)
 
@@ -197,7 +197,7 @@ def _are_spread(shardings: Any) -> bool:
 def _placed_around(
     where: str, statics: list[int], in_shardings: Any, out_shardings: Any
 ) -> Callable[..., Any]:
-    """What makes a call, and places its arguments before and its results after."""
+    """Makes a wrapper of calls that places the arguments before and the results after the call."""
 
     def placed(jitted: Any, *args: Any, **kwargs: Any) -> Any:
         if in_shardings is not None:
@@ -212,7 +212,7 @@ def _placed_around(
 
 
 def _put_given(values: Any, shardings: Any) -> Any:
-    """``values``, of which those lie so that have a sharding."""
+    """``values``, with those that have a sharding moved to it."""
     leaves, structure = tree.flatten(values)
     wanted = spread(shardings, values, "shardings")
     return structure.unflatten(
@@ -224,7 +224,7 @@ def _put_given(values: Any, shardings: Any) -> Any:
 
 
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """The program for arguments of these types; ShapeDtypeStructs will do."""
+    """The program for arguments of these types; arrays or ShapeDtypeStructs."""
     return _core.jit_lower(self, *args, **kwargs)
 
 
@@ -234,22 +234,24 @@ def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _clear_cache(self: Any) -> None:
-    """Forgets the compiled programs."""
+    """Removes the compiled programs from the cache."""
     _core.jit_clear_cache(self)
 
 
 class CacheInfo(NamedTuple):
-    """What a cache of programs holds."""
+    """The state of a cache of programs."""
 
-    size: int  #: programs that it holds
-    limit: int  #: how many it may hold: the flag ``cache_limit``
-    misses: int  #: programs that were made because it did not hold them
-    evictions: int  #: programs that made room for others: those that were used least recently
+    size: int  #: number of programs in the cache
+    limit: int  #: its maximum: the flag ``cache_limit``
+    misses: int  #: programs compiled because the cache did not have them
+    evictions: int  #: programs removed for others, least recently used first
 
 
 def _cache_info(self: Any) -> CacheInfo:
-    """What the cache of this function holds. Each combination of types, structure and static
-    arguments has a program of its own."""
+    """The state of this function's cache.
+
+    Each combination of types, structure and static arguments has its own program.
+    """
     return CacheInfo(*_core.jit_cache_info(self))
 
 
@@ -265,14 +267,14 @@ for _method in (_lower, _eval_shape, _clear_cache, _cache_info, _cache_size):
 def make_jaxpr(
     fun: Callable[P, Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
 ) -> Callable[P, Any]:
-    """A function that returns the program of ``fun`` for its arguments' types.
+    """Makes a function that returns the program of ``fun`` for the types of its arguments.
 
     Args:
       fun: as for jit.
-      static_argnums: arguments that are constants.
+      static_argnums: arguments that are constants of the program.
       return_shape: also return the results' ShapeDtypeStructs, in ``fun``'s structure.
 
-    Concrete arrays that ``fun`` closes over become constants. Traced arrays of functions around it
+    Concrete arrays that ``fun`` closes over become constants. Traced arrays of enclosing functions
     become the program's first inputs.
     """
     check_callable(fun, "make_jaxpr")
@@ -292,22 +294,22 @@ make_program = make_jaxpr
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of ``fun(*args, **kwargs)``, without computing it."""
+    """The shapes and dtypes of ``fun(*args, **kwargs)``; computes no values."""
     name = name_of(fun)
     program, tree = _core.trace(fun, f"eval_shape({name})", name, [], *args, **kwargs)
     return tree.unflatten(program.out_avals)
 
 
 def clear_caches() -> None:
-    """Forgets the programs of eager operations and foreign calls, and their handlers' states.
+    """Clears the caches of eager operations and foreign calls, and their handlers' states.
 
-    Jitted functions keep theirs; each has ``clear_cache()``.
+    Jitted functions keep their caches; each has ``clear_cache()``.
     """
     _core.ffi.clear_caches()
 
 
 class ProcessCaches(NamedTuple):
-    """The caches that all threads share. Each jitted function has one of its own."""
+    """The caches that all threads share. Each jitted function also has its own cache."""
 
     eager: CacheInfo  #: programs of operations on concrete arrays
     ffi_calls: CacheInfo  #: ``ffi_call``s by their options
@@ -315,6 +317,6 @@ class ProcessCaches(NamedTuple):
 
 
 def cache_info() -> ProcessCaches:
-    """What the caches of the process hold. ``jitted.cache_info()`` tells it of one function."""
+    """The state of the process-wide caches; see ``jitted.cache_info()`` for a jitted function."""
     eager, ffi_calls, num_array_types = _core.cache_info()
     return ProcessCaches(CacheInfo(*eager), CacheInfo(*ffi_calls), num_array_types)

@@ -1,4 +1,4 @@
-"""The functions of farcall.lax that sort, convolve, transform, and reduce windows."""
+"""Functions of farcall.lax: sorting, convolutions, Fourier transforms, window reductions."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _lax: Any = _core.lax
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
-    """Elements in rising order along ``dimension``.
+    """Sorts the elements along ``dimension`` in ascending order.
 
     Args:
-      operand: an array, or a sequence of arrays of one shape, which are all brought into the order
-        of the first ``num_keys`` of them.
-      dimension: what to sort along.
-      is_stable: equal elements keep their order, as they do in any case.
-      num_keys: how many operands decide, the first of them first.
+      operand: an array, or a sequence of arrays of one shape, which are all sorted by the first
+        ``num_keys`` of them.
+      dimension: the dimension to sort along.
+      is_stable: has no effect: the sort is always stable.
+      num_keys: the number of operands that are keys, the most significant first.
     """
     if isinstance(operand, (list, tuple)):
         return tuple(_lax._sort_operands(operand, dimension, is_stable, num_keys))
@@ -51,7 +51,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
-    """``keys`` in rising order along ``dimension``, and ``values`` moved with them."""
+    """Sorts ``keys`` along ``dimension`` in ascending order, and ``values`` along with them."""
     return sort((keys, values), dimension, is_stable, 1)
 
 
@@ -59,7 +59,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """The order of dimensions: batch, features, spatial ones (of the weights: output, input)."""
+    """Positions of the dimensions: batch, feature, spatial (weights: output, input, spatial)."""
 
     lhs_spec: Sequence[int]
     rhs_spec: Sequence[int]
@@ -69,9 +69,9 @@ class ConvDimensionNumbers(NamedTuple):
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """The numbers that stand for strings such as ``("NHWC", "HWIO", "NHWC")``.
+    """Converts strings such as ``("NHWC", "HWIO", "NHWC")`` to dimension numbers.
 
-    None stands for batch and features first, output and input features first.
+    None means ``("NCHW", "OIHW", "NCHW")`` for two spatial dimensions.
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -106,7 +106,7 @@ def padtype_to_pads(
     window_strides: Sequence[int],
     padding: str,
 ) -> list[tuple[int, int]]:
-    """What ``SAME``, ``SAME_LOWER`` and ``VALID`` stand for: zeros before and behind."""
+    """Converts ``SAME``, ``SAME_LOWER`` or ``VALID`` to pairs of padding before and after."""
     return _lax._padding_for(in_shape, window_shape, window_strides, padding)
 
 
@@ -130,19 +130,19 @@ def conv_general_dilated(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """The weights ``rhs`` moved over ``lhs``; at each place the sum of the products.
+    """The convolution of ``lhs`` with the weights ``rhs``, without flipping the weights.
 
     Args:
-      window_strides: the steps in each spatial dimension.
-      padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each spatial dimension: zeros
-        before and behind; negative numbers cut off.
-      lhs_dilation, rhs_dilation: distances between the elements of the operands.
+      window_strides: the step in each spatial dimension.
+      padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each spatial dimension: the
+        zeros before and after; negative numbers crop.
+      lhs_dilation, rhs_dilation: the distances between the elements of the operands.
       dimension_numbers: see conv_dimension_numbers.
-      feature_group_count, batch_group_count: features, or the batch, are split into so many groups
-        that do not see one another.
-      preferred_element_type: the dtype to compute in.
-      precision: is checked; without effect on the CPU.
-      out_sharding: for programs written for JAX; without effect.
+      feature_group_count, batch_group_count: the number of independent groups that the features, or
+        the batch, are split into.
+      preferred_element_type: the dtype of the computation.
+      precision: checked, but has no effect on the CPU.
+      out_sharding: accepted for compatibility with JAX; ignored.
     """
     return _lax._conv_general_dilated(
         lhs,
@@ -167,7 +167,7 @@ def conv(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """``conv_general_dilated`` without dilations, groups and another order of dimensions."""
+    """``conv_general_dilated`` without dilations and groups, with the default dimension order."""
     return conv_general_dilated(
         lhs,
         rhs,
@@ -188,7 +188,7 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """``conv_general_dilated`` without groups and another order of dimensions."""
+    """``conv_general_dilated`` without groups, with the default dimension order."""
     return conv_general_dilated(
         lhs,
         rhs,
@@ -213,14 +213,14 @@ def conv_transpose(
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
 ) -> Array:
-    """The transpose of a convolution in its left operand, up to padding: it makes ``lhs`` larger.
+    """The transpose of a convolution in its left operand, up to padding; it upsamples ``lhs``.
 
     Args:
-      strides: of the convolution that is transposed; the distances between elements here.
-      padding: ``SAME``, ``VALID`` or pairs, in terms of the dilated ``lhs``; with
-        use_consistent_padding in terms of the convolution that is transposed.
-      dimension_numbers: as for conv_general_dilated; batch and features last by default.
-      transpose_kernel: turn the weights round and exchange their features.
+      strides: the strides of the transposed convolution, which are dilations of ``lhs`` here.
+      padding: ``SAME``, ``VALID`` or pairs, relative to the dilated ``lhs``; with
+        use_consistent_padding, relative to the forward convolution.
+      dimension_numbers: as for conv_general_dilated; the default has batch first and features last.
+      transpose_kernel: flip the weights and exchange their input and output features.
       rhs_dilation, precision, preferred_element_type: as for conv_general_dilated.
     """
     numbers = None
@@ -245,7 +245,7 @@ def conv_transpose(
 
 @functools.cache
 def _known_computations() -> dict[int, str]:
-    """Which reductions functions stand for, by their identity."""
+    """Names of reductions by the ``id`` of the lax function that computes them."""
     functions = {
         "sum": (_lax.add, _core.numpy.add, operator.add, np.add),
         "prod": (_lax.mul, _core.numpy.multiply, operator.mul, np.multiply),
@@ -265,23 +265,23 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """The elements that a window covers, combined, for each place of the window.
+    """Reduces the elements under a window, for each position of the window.
 
     Args:
-      operand: an array, or arrays of one shape in any containers.
-      init_value: what the elements of each window are combined with, a scalar for each array. It
-        must change nothing unless the computation is ``lax.add``, ``lax.mul``, ``lax.max`` or
-        ``lax.min``.
-      computation: combines two scalars, or two containers of them; associative, since the order is
-        not said. Others than those four need memory for all elements of all windows.
+      operand: an array, or a pytree of arrays of one shape.
+      init_value: the start value of each window, a scalar for each array. It must be the identity
+        of the computation, unless that is ``lax.add``, ``lax.mul``, ``lax.max`` or ``lax.min``.
+      computation: combines two scalars, or two pytrees of them; must be associative, since the
+        order is unspecified. Computations other than these four need memory for all elements of all
+        windows.
       window_dimensions: the sizes of the window, one for each dimension.
-      window_strides: the steps in which it moves; 1 if left out.
+      window_strides: the steps of the window; 1 by default.
       padding: ``SAME``, ``SAME_LOWER``, ``VALID``, or a pair for each dimension.
-      base_dilation, window_dilation: distances between elements of the operand and the window.
+      base_dilation, window_dilation: distances between elements of the operand and of the window.
 
     Raises:
-      TypeError: for initial values of another structure, results of another type.
-      ValueError: for windows that do not fit.
+      TypeError: for initial values of another structure, and results of another type.
+      ValueError: for windows that do not match the operand.
     """
     window = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
     leaves, inits, combined, structure = operands_and_computation(
@@ -297,7 +297,7 @@ def reduce_window(
 
 
 class FftType(enum.IntEnum):
-    """What ``fft`` does."""
+    """The transforms of ``fft``."""
 
     FFT = 0
     IFFT = 1
@@ -311,7 +311,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     Args:
       x: an array; complex numbers, or floats for RFFT.
       fft_type: FFT, IFFT, RFFT or IRFFT, as a member of FftType or a string.
-      fft_lengths: the sizes of the dimensions, of the result for IRFFT.
+      fft_lengths: the sizes of these dimensions; for IRFFT, those of the result.
     """
     if isinstance(fft_type, str):
         name = fft_type.upper()

@@ -1,4 +1,4 @@
-"""Loops and branches under ``disable_jit``: their functions are called in Python, step by step."""
+"""Loops and branches under ``disable_jit``: Python calls their functions step by step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _arrays(values: Any) -> Any:
 
 
 def scan(f: Callable[..., Any], init: Any, xs: Any, length: Any, reverse: bool) -> Any:
-    """``lax.scan``; of no steps None, as nothing tells what the results would be."""
+    """``lax.scan``; None for zero steps, since the types of the results are then unknown."""
     count = _native.scan_length(xs, length)
     if count == 0:
         return None
@@ -39,7 +39,7 @@ def scan(f: Callable[..., Any], init: Any, xs: Any, length: Any, reverse: bool) 
 
 
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
-    """``lax.while_loop``; None where a condition is traced and mapped, so that no value decides."""
+    """``lax.while_loop``; None if a condition has no single concrete value."""
     value = _arrays(init_val)
     try:
         while cond_fun(value):
@@ -50,7 +50,7 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
-    """``lax.fori_loop``; None where a bound has no value."""
+    """``lax.fori_loop``; None if a bound is not concrete."""
     try:
         bounds = range(int(lower), int(upper))
     except _core.ConcretizationTypeError:
@@ -62,7 +62,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
 
 def branch(index: Any, branches: Sequence[Callable[..., Any]], operands: Any, clamp: bool) -> Any:
-    """``lax.cond`` and ``lax.switch``, as a tuple of the result; None where no value decides."""
+    """``lax.cond`` and ``lax.switch``, as a tuple of the result; None for a traced index."""
     try:
         chosen = min(max(int(index), 0), len(branches) - 1) if clamp else int(bool(index))
     except _core.ConcretizationTypeError:

@@ -1,4 +1,4 @@
-"""The pool of large blocks of memory. The flag ``memory_pool_limit`` bounds what it keeps."""
+"""The pool of large memory blocks. The flag ``memory_pool_limit`` limits the bytes it keeps."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from farcall import _core
 
 
 class MemoryPoolInfo(NamedTuple):
-    """The blocks of 1 MiB and more that arrays and programs lie in."""
+    """Statistics of memory blocks of at least 1 MiB, used by arrays and programs."""
 
-    bytes_in_use: int  #: of the blocks that are in use
-    peak_bytes_in_use: int  #: the most since the start, or since ``clear_memory_pool()``
-    bytes_kept: int  #: of the free blocks
-    limit: int  #: the most that ``bytes_kept`` may be: the flag ``memory_pool_limit``
-    hits: int  #: blocks that were used again
-    misses: int  #: blocks that came from the system
+    bytes_in_use: int  #: bytes of blocks in use
+    peak_bytes_in_use: int  #: the maximum since the start, or since ``clear_memory_pool()``
+    bytes_kept: int  #: bytes of free blocks
+    limit: int  #: the maximum of ``bytes_kept``: the flag ``memory_pool_limit``
+    hits: int  #: blocks that were reused
+    misses: int  #: blocks allocated from the system
 
 
 def memory_pool_info() -> MemoryPoolInfo:
-    """What the pool of large blocks of memory holds, for the whole process."""
+    """Statistics of the process-wide pool of large memory blocks."""
     return MemoryPoolInfo(*_core.memory_pool_info())
 
 
 def clear_memory_pool() -> None:
-    """Gives the free blocks of the pool back to the system."""
+    """Returns the free blocks of the pool to the system."""
     _core.clear_memory_pool()

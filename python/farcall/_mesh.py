@@ -17,7 +17,7 @@ from farcall._devices import Device, is_local
 
 
 class AxisType(enum.Enum):
-    """Who decides how arrays are split over an axis of a mesh."""
+    """How the sharding of arrays over a mesh axis is decided."""
 
     Auto = 0
     Explicit = 1
@@ -28,7 +28,7 @@ class AxisType(enum.Enum):
 
 
 class _AnyMesh:
-    """What meshes of devices and abstract ones have in common."""
+    """Common properties of meshes and abstract meshes."""
 
     axis_names: tuple[str, ...]
     axis_sizes: tuple[int, ...]
@@ -71,7 +71,7 @@ class _AnyMesh:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no axis."""
+        """Whether the mesh has no axes."""
         return not self.axis_names
 
     def _of_type(self, kind: AxisType) -> tuple[str, ...]:
@@ -123,15 +123,15 @@ class AbstractMesh(_AnyMesh):
 
 
 class Mesh(_AnyMesh, contextlib.ContextDecorator):
-    """Devices in a grid whose dimensions have names. In a with statement, the mesh of its body.
+    """Devices in a grid with named dimensions. A with statement makes the mesh current.
 
     Args:
-      devices: an array of devices, of one dimension for each axis.
-      axis_names: the names.
+      devices: an array of devices with one dimension for each axis.
+      axis_names: the names of the axes.
       axis_types: an AxisType for each axis; Auto by default.
 
     Raises:
-      ValueError: for another number of names or types than dimensions.
+      ValueError: if the number of names or types is not the number of dimensions.
     """
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
@@ -143,7 +143,7 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
 
     @property
     def device_ids(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """The number of each device."""
+        """The id of each device."""
         return np.vectorize(lambda device: device.id, otypes=[int])(self.devices)
 
     @property
@@ -156,7 +156,7 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
         """The part of the mesh whose devices belong to this process.
 
         Raises:
-          ValueError: where they are no smaller grid.
+          ValueError: if these devices do not form a subgrid.
         """
         if not self.is_multi_process:
             return self
@@ -174,12 +174,12 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
 
     @property
     def is_multi_process(self) -> bool:
-        """Whether devices belong to other processes."""
+        """Whether some devices belong to other processes."""
         return not all(map(is_local, self.devices.flat))
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
-        """The axes alone."""
+        """The axes without the devices."""
         return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     def _key(self) -> Any:
@@ -218,7 +218,7 @@ _NO_MESH = Mesh(np.empty((), dtype=object), ())
 
 
 def get_mesh() -> Mesh:
-    """The mesh that ``set_mesh`` or a with statement made current; an empty one without."""
+    """The current mesh, set by ``set_mesh`` or a with statement; an empty mesh if there is none."""
     return _meshes()[-1] if _meshes() else _NO_MESH
 
 
@@ -253,16 +253,16 @@ def make_mesh(
     *,
     devices: Sequence[Device] | None = None,
 ) -> Mesh:
-    """A mesh of these sizes over the devices.
+    """Makes a mesh with the given axis sizes.
 
     Args:
       axis_shapes: the size of each axis.
       axis_names: the names of the axes.
       axis_types: an AxisType for each axis; Explicit by default.
-      devices: the devices, of which the mesh takes as many as it needs; all by default.
+      devices: the available devices, all by default; the mesh uses the first ones that it needs.
 
     Raises:
-      ValueError: for sizes that need more devices than there are.
+      ValueError: if the sizes need more devices than there are.
     """
     found = list(_devices.devices() if devices is None else devices)
     sizes = _core.to_sizes(axis_shapes, "make_mesh: axis_shapes")

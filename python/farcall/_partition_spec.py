@@ -7,16 +7,16 @@ from typing import Any
 
 
 class PartitionSpec:
-    """For each dimension of an array the mesh axis, or axes, that it is split over, or None.
+    """The mesh axes over which each dimension of an array is split.
 
     Args:
-      *partitions: an axis name, a tuple of axis names, or None, for each of the first dimensions;
-        the others are not split.
-      unreduced, reduced: axes over which sums are still to be made, or were made.
+      *partitions: an axis name, a tuple of axis names, or None, for each leading dimension; the
+        remaining dimensions are not split.
+      unreduced, reduced: axes over which partial sums are pending, or were already reduced.
 
     Raises:
       TypeError: for an entry of another type.
-      ValueError: for an axis that is named twice.
+      ValueError: for an axis that occurs twice.
     """
 
     class _Unconstrained:
@@ -49,7 +49,7 @@ class PartitionSpec:
         return PartitionSpec(*partitions, **{**known, **options})
 
     def index(self, value: Any) -> int:
-        """The first dimension with this entry; ValueError where there is none."""
+        """The first dimension with this entry; raises ValueError if there is none."""
         return self._partitions.index(_checked_entry(value))
 
     def count(self, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""Where arrays lie: device_put, arrays made from parts, and the attributes of Array that tell."""
+"""Placement of arrays: device_put, arrays from parts, placement attributes of Array."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from farcall._sharding import (
 
 Array = _core.Array
 
-# Shardings of one device that arrays were given, by the identity of the array; an entry goes with
-# its array. Arrays over several devices keep theirs.
+# Single-device shardings given to arrays, by the ``id`` of the array; an entry lives as long as its
+# array. Arrays over several devices store their sharding themselves.
 _given: dict[int, tuple[weakref.ref[Any], Sharding]] = {}
 
 
 def place(array: Array, sharding: Sharding | None) -> Array:
-    """An array of the same elements that has this sharding; of a traced one, a constraint."""
+    """An array with the same elements and this sharding; for a traced array, a constraint."""
     if sharding is None:
         return array
     if array.is_traced:
@@ -47,7 +47,7 @@ def place(array: Array, sharding: Sharding | None) -> Array:
 
 
 def sharding_of(array: Array) -> Sharding:
-    """The sharding that the array was given, else its device's."""
+    """The sharding given to the array, else that of its device."""
     found = _given.get(id(array))
     if found is not None:
         return found[1]
@@ -58,20 +58,20 @@ def sharding_of(array: Array) -> Sharding:
 
 
 def spread(shardings: Any, values: Any, where: str) -> list[Any]:
-    """One sharding, device or spec for each leaf of ``values``, of which it is a tree prefix."""
+    """Expands a tree prefix of ``values`` to one sharding, device or spec for each leaf."""
     if shardings is None or isinstance(shardings, (Device, Sharding, PartitionSpec)):
         return [shardings] * len(tree.leaves(values))
     return tree.leaves(broadcast_prefix(shardings, values, where), _is_entry)
 
 
 def check_shardings(shardings: Any, values: Any, where: str) -> None:
-    """Raises where shardings, a tree prefix of ``values``, do not fit them."""
+    """Raises an error if shardings, a tree prefix of ``values``, do not match the values."""
     for leaf, sharding in zip(tree.leaves(values), spread(shardings, values, where), strict=True):
         check_sharding(sharding, getattr(leaf, "shape", None), where)
 
 
 def broadcast_prefix(prefix: Any, values: Any, where: str) -> Any:
-    """The prefix with an entry for each leaf; ValueError where it is no prefix of ``values``."""
+    """Expands a prefix to one entry for each leaf; raises ValueError if it is not a tree prefix."""
     try:
         return tree.broadcast(prefix, values, is_leaf=_is_entry)
     except ValueError as error:
@@ -87,19 +87,19 @@ def _is_entry(node: Any) -> bool:
 def device_put(
     x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Any:
-    """``x`` with arrays, numbers and numpy arrays at its leaves made arrays of the device.
+    """Puts the leaves of ``x`` (arrays, numbers, numpy arrays) on a device.
 
     Args:
       x: a pytree.
       device: a Device, a Sharding, a PartitionSpec of the current mesh, None, or a tree prefix of
-        ``x`` of these. Programs of arrays that are put on a device by name run there; without a
-        name an array lies on the default device, and its programs may run elsewhere.
-      src, donate, may_alias: for programs written for JAX; without effect.
+        ``x`` of these. An array put on an explicit device is committed: its programs run there.
+        With None the array is on the default device and is not committed.
+      src, donate, may_alias: accepted for compatibility with JAX; ignored.
 
     Raises:
-      TypeError: for a leaf that is no array.
-      ValueError: for a spec of more entries than the array has dimensions, and for a dimension that
-        is no multiple of the number of its parts.
+      TypeError: for a leaf that is not an array.
+      ValueError: for a spec with more entries than the array has dimensions, and for a dimension
+        that is not divisible by the number of its parts.
     """
     del src, donate, may_alias
     leaves, structure = tree.flatten(x)
@@ -115,17 +115,18 @@ def _put(leaf: Any, device: Any) -> Array:
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """``x``, of which each array lies so.
+    """Constrains the sharding of the arrays of ``x``.
 
-    Inside ``jit`` no element changes: programs on arrays over the same axes divide by it what is
-    computed from ``x``, and others ignore it.
+    Values do not change. Inside ``jit``, a program on arrays over the same mesh axes uses the
+    constraint to split computations that depend on ``x``; other programs ignore it.
 
     Args:
       x: a pytree of arrays.
       shardings: a Sharding, a PartitionSpec of the current mesh, or a tree prefix of ``x``.
 
     Raises:
-      ValueError: for a spec without a mesh, or of more entries than the array has dimensions.
+      ValueError: for a spec without a current mesh, and for a spec with more entries than the array
+        has dimensions.
     """
     leaves, structure = tree.flatten(x)
     wanted = spread(shardings, x, "with_sharding_constraint: shardings")
@@ -137,12 +138,12 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
-    """``xs`` with these shardings; see device_put."""
+    """Moves ``xs`` to these shardings; see device_put."""
     return with_sharding_constraint(xs, out_shardings)
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """``x``. For programs written for JAX: values are copied to the host where they are read."""
+    """Returns ``x``. For JAX compatibility: values are copied to the host when they are read."""
     return x
 
 
@@ -152,19 +153,19 @@ def copy_to_host_async(x: Any) -> Any:
 def make_array_from_callback(
     shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
 ) -> Array:
-    """The array of which each device has ``data_callback(index)``.
+    """Makes an array in which each device holds ``data_callback(index)``.
 
     Args:
-      shape: of the array.
+      shape: the shape of the array.
       sharding: a Sharding.
-      data_callback: is given the slices of the array that a device has, once for all devices that
-        have the same, and returns the elements. Of an array over several processes each makes
-        what its own devices have.
-      dtype: of the array; that of the elements by default.
+      data_callback: takes the slices of the array that a device holds, and returns their elements.
+        It is called once for all devices with equal slices. With several processes, each process
+        calls it for its own devices.
+      dtype: the dtype of the array; by default that of the elements.
 
     Raises:
-      ValueError: when the elements have another shape than the slices, and for a sharding that
-        does not fit the shape.
+      ValueError: if the elements do not have the shape of the slices, and if the sharding does not
+        match the shape.
     """
     where = "make_array_from_callback"
     sharding = check_sharding(sharding, shape, where)
@@ -180,13 +181,12 @@ def make_array_from_callback(
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Array:
-    """The array whose parts are these, one on each device of the sharding, in any order.
+    """Makes an array from its parts, one on each device of the sharding, in any order.
 
-    Over several processes, each gives the parts of its own devices.
+    With several processes, each passes the parts of its own devices.
 
     Raises:
-      ValueError: for another number of parts than devices, parts on other devices, and a part of
-        another shape.
+      ValueError: for a wrong number of parts, parts on other devices, and parts with a wrong shape.
     """
     where = "make_array_from_single_device_arrays"
     sharding = check_sharding(sharding, shape, where)
@@ -226,22 +226,22 @@ def _from_parts(
 def make_array_from_process_local_data(
     sharding: Any, local_data: Any, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """The array of the data of all processes, each of which gives what its devices have.
+    """Makes an array from the data of all processes; each passes the data of its own devices.
 
     Args:
       sharding: a Sharding.
-      local_data: the elements from the first to the last that devices of this process have, in
-        each dimension; all of them where it has the global size.
-      global_shape: of the array; by default the local sizes times the number of processes that the
-        sharding splits a dimension over.
+      local_data: in each dimension, the elements from the first to the last one that a device of
+        this process holds; or all elements, if it has the global size.
+      global_shape: the shape of the array; by default each local size times the number of processes
+        that the sharding splits the dimension over.
 
     Raises:
-      ValueError: for data of another shape.
+      ValueError: for data of a wrong shape.
     """
     where = "make_array_from_process_local_data"
     data = _core.as_array(local_data)
     sharding = check_sharding(sharding, None, where)
-    # In parts of the smallest size that every dimension divides into.
+    # A virtual shape that every sharding over these devices divides evenly.
     parts = (sharding.num_devices,) * data.ndim
     box = _box_of(sharding, parts)
     if global_shape is None:
@@ -277,7 +277,7 @@ def make_array_from_process_local_data(
 
 
 def _box_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[int, int]]:
-    """For each dimension the first element that this process has, and the end of the last."""
+    """For each dimension, the range [begin, end) of elements that this process holds."""
     own = sharding.addressable_devices_indices_map(shape).values()
     boxes = []
     for dimension, size in enumerate(shape):
@@ -295,11 +295,11 @@ def _install() -> None:
         return sharding_of(self).device_set
 
     def addressable_shards(self: Array) -> list[Shard]:
-        """What each device of this process has of this array."""
+        """The shards of this array on the devices of this process."""
         return [shard for shard in global_shards(self) if shard.data is not None]
 
     def global_shards(self: Array) -> list[Shard]:
-        """What each device has of this array; without data those of other processes."""
+        """The shards of this array on all devices; those of other processes have no data."""
         sharding = sharding_of(self)
         if isinstance(sharding, NamedSharding) and is_spread(sharding):
             own = iter(_core.sharding.shards_of(self))
@@ -314,27 +314,27 @@ def _install() -> None:
         return [Shard(_core.devices.device_of(self), index, 0, self)]
 
     def addressable_data(self: Array, index: int) -> Array:
-        """The elements that a device has, by its number among those of this process in the mesh."""
+        """The elements on a device, given by its index among this process's devices of the mesh."""
         return addressable_shards(self)[index].data
 
     def delete(self: Array) -> None:
-        """Gives the memory up; every use of the values raises RuntimeError from now on."""
+        """Frees the memory. Using the values afterwards raises RuntimeError."""
         _core.nn.delete_array(self)
 
     def copy_to_host(self: Array) -> None:
-        """Does nothing: values are copied to the host where they are read."""
+        """Does nothing: values are copied to the host when they are read."""
 
     def to_device(self: Array, device: Any, *, stream: Any = None) -> Array:
-        """This array on a device."""
+        """Copies this array to a device."""
         del stream
         return device_put(self, device)
 
     def on_device_size_in_bytes(self: Array) -> int:
-        """The bytes of the elements."""
+        """The size of the elements in bytes."""
         return self.nbytes
 
     def is_ready(self: Array) -> bool:
-        """Whether the values are there, so that reading them does not wait."""
+        """Whether the values are computed, so that reading them does not wait."""
         return _core.devices.is_ready(self)
 
     def device(self: Array) -> Device | Sharding:
@@ -384,5 +384,5 @@ _install()
 
 
 def sharding_in_type(rank: int) -> NamedSharding:
-    """What the type of an array without an explicit mesh says of its sharding."""
+    """The sharding in the type of an array without an explicit mesh."""
     return NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * rank))

@@ -1,4 +1,4 @@
-"""Where the packages of this environment have a PJRT plugin for the engine ``pjrt``."""
+"""Finds a PJRT plugin for the engine ``pjrt`` in the installed packages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import importlib.metadata
 import importlib.util
 from pathlib import Path
 
-# Packages that are a plugin for CPUs, and its file.
+# Packages that contain a CPU plugin, and the plugin's file.
 _CPU_PLUGINS = {
     "lammps_jax_pjrt_cpu": "pjrt_c_api_cpu_plugin.so",
     "xla_plugins.xla_cpu_pjrt": "xla_cpu_pjrt.so",
 }
-# What plugins are called that JAX finds by entry points.
+# File name patterns of plugins that JAX finds by entry points.
 _PATTERNS = ("*pjrt*.so", "*plugin*.so", "libtpu.so")
 
 
 def find_plugin() -> str:
-    """The path of a plugin's library; empty where no package has one."""
+    """The path of a plugin's library; empty if no package has one."""
     for package, file in _CPU_PLUGINS.items():
         for folder in _folders(package):
             if (folder / file).is_file():
@@ -31,7 +31,7 @@ def find_plugin() -> str:
 
 
 def _folders(package: str) -> list[Path]:
-    """Where a package lies; it is not imported, though a package that it is in is."""
+    """The folders of a package, without importing it; its parent packages are imported."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):

@@ -1,4 +1,4 @@
-"""Profiles: what programs do, and for how long."""
+"""Profiles: what programs execute, and how long it takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Profile", "profile"]
 
 
 class Profile:
-    """What ran within a block; made by :func:`profile`. Printed, it is a table."""
+    """The recorded events of a block; made by :func:`profile`. Prints as a table."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._path = "" if path is None else os.fspath(path)
@@ -29,15 +29,16 @@ class Profile:
 
     @property
     def rows(self) -> list[_core.ProfileRow]:
-        """One row for all events of a name, the longest first: ``name``, ``category``
+        """One row for all events of a name, longest first: ``name``, ``category``
         (``foreign_call``, ``callback``, ``cluster``, ``product``, ``loop``, ``branch``, ``copy``,
-        ``operation``, ``run``, ``compile`` or ``trace``), ``calls``, ``seconds``,
-        ``self_seconds`` (without what ran inside) and ``bytes`` (of operands and results, in all
-        calls). Empty until the block has ended."""
+        ``operation``, ``run``, ``compile`` or ``trace``), ``calls``, ``seconds``, ``self_seconds``
+        (without nested events) and ``bytes`` (of operands and results, over all calls). Empty until
+        the block has ended.
+        """
         return [] if self._core is None else self._core.rows()
 
     def to_json(self) -> str:
-        """The trace as text, as it stands in the file."""
+        """The trace as JSON text, as written to the file."""
         return '{"traceEvents": []}\n' if self._core is None else self._core.to_json()
 
     def __str__(self) -> str:
@@ -45,20 +46,20 @@ class Profile:
 
 
 def profile(path: str | os.PathLike[str] | None = None) -> Profile:
-    """Records what runs within the block, in every thread.
+    """Records everything that runs within the block, on all threads.
 
     Args:
-      path: the file that the trace is written to, as JSON that ``chrome://tracing`` and
-        https://ui.perfetto.dev show; ``None``: none, the table alone is wanted.
+      path: the file for the trace, JSON for ``chrome://tracing`` and https://ui.perfetto.dev;
+        ``None`` for the table only.
 
-    Recorded are functions that are traced and compiled, programs that run, and each of their
-    equations: clusters, foreign calls, callbacks, products, copies, and loops with their number
-    of steps; of a loop the first eight steps are shown one by one, and the table counts all. An
-    event has its bytes, its types, its device and your line. Programs of the engine ``pjrt`` are
-    one event for each call that comes back to this process.
+    The profile contains tracing and compilation of functions, runs of programs, and each equation
+    of a run: clusters, foreign calls, callbacks, products, copies, and loops with their number of
+    steps. The trace shows the first eight steps of a loop; the table counts all. An event has its
+    bytes, types, device and your source line. For the engine ``pjrt``, only calls back into this
+    process are events.
 
     Raises:
-      farcall.errors.Error: where another profile records already, or the file cannot be written.
+      farcall.errors.Error: if another profile is recording, or the file cannot be written.
 
     Example::
 

@@ -1,4 +1,4 @@
-"""Programs and functions as bytes and files."""
+"""Serialization of programs and functions to bytes and files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from farcall.tree import flatten
 
 
 class ArgInfo(NamedTuple):
-    """What a compiled function takes in one place of its arguments."""
+    """The type of one argument of a compiled function."""
 
     aval: _core.ShapeDtypeStruct
     donated: bool
@@ -42,12 +42,12 @@ def _args_info(self: Any) -> Any:
 
 
 def _export(self: Any) -> Exported:
-    """The function of this program, which can be saved."""
+    """The function of this program as an Exported, which can be saved."""
     return Exported(self.program, self.in_tree, self.out_tree)
 
 
 def _serialize(self: Any) -> bytes:
-    """The bytes from which farcall.deserialize makes this function, to be called as it was."""
+    """Serializes this function to bytes for farcall.deserialize."""
     return _export(self).serialize()
 
 
@@ -62,9 +62,9 @@ for _class in (_core.Lowered, _core.Compiled):
 
 
 class Exported:
-    """A function that was recorded for arguments of certain types, apart from its Python code.
+    """A function recorded for fixed argument types, independent of its Python code.
 
-    It is called as the function was, static arguments left out, also inside other functions that
+    It is called like the function, without static arguments. It can be used inside functions that
     are recorded, batched or differentiated.
     """
 
@@ -93,11 +93,11 @@ class Exported:
         return self.out_tree.unflatten(self._run(*leaves))
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """The same as calling it."""
+        """Calls the function; the same as ``self(...)``."""
         return self(*args, **kwargs)
 
     def serialize(self) -> bytes:
-        """The bytes from which farcall.deserialize makes this function again."""
+        """Serializes this function to bytes for farcall.deserialize."""
         trees = {"in_tree": _tree_text(self.in_tree), "out_tree": _tree_text(self.out_tree)}
         return self.program._serialize(trees)
 
@@ -106,10 +106,10 @@ class Exported:
 
 
 def export(fun: Any) -> Callable[..., Exported]:
-    """A function that records ``fun`` for arguments of the given types as an Exported.
+    """Makes a function that records ``fun`` for the types of its arguments as an Exported.
 
     Args:
-      fun: what jit made, or a function, which is then recorded as jit would.
+      fun: a jitted function, or a function, which is recorded as jit does.
     """
     jitted: Any = fun if isinstance(fun, _core.JitFunction) else jit(fun)
 
@@ -121,16 +121,16 @@ def export(fun: Any) -> Callable[..., Exported]:
 
 
 def deserialize(data: bytes | bytearray | memoryview, strict: bool = True) -> Any:
-    """The program, or the exported function, that was serialized as ``data``.
+    """Restores a program or an exported function from bytes.
 
     Args:
-      data: what ``serialize()`` gave.
-      strict: raise where a foreign target is missing or has another signature than when the program
-        was saved; otherwise warn.
+      data: the result of ``serialize()``.
+      strict: raise an error if a foreign target is missing or its signature has changed since the
+        program was saved; otherwise warn.
 
     Raises:
-      ValueError: the bytes are no saved program, or were changed.
-      RuntimeError: a foreign target is missing or differs; the message shows how.
+      ValueError: if the bytes are not a saved program, or are corrupted.
+      RuntimeError: if a foreign target is missing or differs; the message shows how.
     """
     program, metadata, problems = _core.deserialize_program(bytes(data), strict)
     for problem in problems:
@@ -143,14 +143,14 @@ def deserialize(data: bytes | bytearray | memoryview, strict: bool = True) -> An
 
 
 def save(path: str | os.PathLike[str], program: Any) -> None:
-    """Writes a program, an Exported or a lowered function to a file, as a whole or not at all.
+    """Writes a program, an Exported or a lowered function to a file, atomically.
 
-    Whoever reads the file meanwhile sees the old contents or the new ones; of several writers one
-    wins. A file that was there keeps its permissions, and a symbolic link stays a link.
+    Concurrent readers see either the old or the new contents; of several writers one wins. An
+    existing file keeps its permissions, and a symbolic link stays a link.
 
     Raises:
-      OSError: the file cannot be written, or the path is that of something other than a file.
-      TypeError: ``program`` is nothing that can be saved.
+      OSError: if the file cannot be written, or the path is not a regular file.
+      TypeError: if ``program`` cannot be saved.
     """
     if not hasattr(program, "serialize"):
         raise TypeError(
@@ -161,7 +161,7 @@ def save(path: str | os.PathLike[str], program: Any) -> None:
 
 
 def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
-    """What ``save`` wrote: a program, or an Exported, which is called as the function was.
+    """Reads a program or an Exported from a file that ``save`` wrote.
 
     Args:
       path: the file.
@@ -171,7 +171,7 @@ def load(path: str | os.PathLike[str], strict: bool = True) -> Any:
 
 
 def _rebuild(data: bytes) -> _core.Program:
-    """The program that was pickled as ``data``; its targets are looked for when it runs."""
+    """Restores a pickled program; its targets are looked up when it runs."""
     return _core.deserialize_program(data, False)[0]
 
 
@@ -183,7 +183,7 @@ def _tree_text(tree: Any) -> str:
 
 
 def _saved_tree(metadata: dict[str, Any], name: str, num_leaves: int) -> Any:
-    # Files come from anywhere: whatever is wrong with a structure is one kind of error.
+    # Files are untrusted: every defect of a structure raises the same error.
     text = metadata.get(name)
     try:
         tree = flatten(_decode(json.loads(text)))[1]  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What modules offer: the names for ``from module import *`` and for completion."""
+"""Public names of modules: for ``from module import *`` and for completion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def public_names(namespace: dict[str, Any]) -> list[str]:
-    """The names in the ``globals()`` of a module that gathers names from others, sorted."""
+    """The sorted public names in the ``globals()`` of a module that re-exports names."""
     return sorted(
         name
         for name, value in namespace.items()
@@ -17,14 +17,14 @@ def public_names(namespace: dict[str, Any]) -> list[str]:
 
 
 def _is_of_python(value: Any) -> bool:
-    """Whether this is a module of another package, or what annotations are made of."""
+    """Whether this is a module of another package, or a helper of annotations."""
     if isinstance(value, ModuleType):
         return value.__name__.split(".")[0] != "farcall"
     return getattr(value, "__module__", None) == "typing" or type(value).__module__ == "__future__"
 
 
 def show_public_names(package: str) -> None:
-    """Makes ``dir()`` of a package's public modules that are loaded show what is in ``__all__``."""
+    """Makes ``dir()`` of a package's loaded public modules show only ``__all__``."""
     for name, module in list(sys.modules.items()):
         parts = name.split(".")
         if (
@@ -36,7 +36,7 @@ def show_public_names(package: str) -> None:
 
 
 def show_names_of(module_name: str) -> None:
-    """The same for one module, which ``import farcall`` does not load."""
+    """The same for a single module that ``import farcall`` does not load."""
     _show(sys.modules[module_name])
 
 

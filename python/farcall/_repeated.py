@@ -1,4 +1,4 @@
-"""A function applied to each element as often as a number says."""
+"""Repeated application of a function, with a count for each element."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _f: Any = _core.numpy
 
 
 def repeated(func: Callable[[Any], Any], values: Any, counts: Any) -> Any:
-    """``func(func(… values))``, for each element as often as ``counts`` says, and at least once.
+    """``func(func(… values))``, ``counts`` times for each element, and at least once.
 
-    Where the counts are a numpy array, reverse mode can differentiate this.
+    If the counts are a numpy array, reverse mode can differentiate this.
     """
     values = func(values)
     if isinstance(counts, np.ndarray):

@@ -1,4 +1,4 @@
-"""What reverse mode keeps of a function between its two halves."""
+"""Residuals: the values that reverse mode keeps between the forward and the backward pass."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from farcall._types import ShapedArray, typeof
 def saved_residuals(
     fun: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> list[tuple[ShapedArray, str]]:
-    """The values that ``vjp`` keeps of ``fun`` for the backward half: type, and where from.
+    """The values that ``vjp`` of ``fun`` keeps for the backward pass: type and origin of each.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      *args: arguments, of which types alone matter.
+      *args: the arguments; only their types matter.
       **kwargs: the same, by name.
     """
     check_callable(fun, "saved_residuals")
@@ -65,6 +65,6 @@ def _described(program: _core.Program, names: list[str], var: Any) -> tuple[Shap
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Prints a line for each value that ``vjp`` keeps of ``fun``; see saved_residuals."""
+    """Prints a line for each value that ``vjp`` of ``fun`` keeps; see saved_residuals."""
     for aval, source in saved_residuals(fun, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {source}")

@@ -1,4 +1,4 @@
-"""shard_map and pmap: functions of one device's shards, with the axes of a mesh bound."""
+"""shard_map and pmap: functions of one device's shards."""
 
 from __future__ import annotations
 
@@ -36,29 +36,30 @@ def shard_map(
     axis_names: Collection[str] = frozenset(),
     check_vma: bool = True,
 ) -> Any:
-    """``f`` as a function of whole arrays, of which each device gives it its shards.
+    """Turns ``f``, a function of one device's shards, into a function of whole arrays.
 
-    ``f`` is recorded once, and every device runs it on its own. Inside, collectives such as
-    ``lax.psum`` and ``lax.axis_index`` know the axes of the mesh. Derivatives taken outside are
-    those of the function of whole arrays; inside, the derivative of a psum is the psum of the
-    derivative, as in JAX with ``check_vma=False``.
+    ``f`` is recorded once, and every device runs it on its shards. Inside ``f``, collectives such
+    as ``lax.psum`` and ``lax.axis_index`` can use the axes of the mesh. Derivatives taken outside
+    are those of the function of whole arrays. Inside ``f``, the derivative of a psum is the psum of
+    the derivative, as in JAX with ``check_vma=False``.
 
     Args:
-      f: takes and returns pytrees of arrays. Left out: returns a decorator.
-      out_specs: how results are put together: PartitionSpecs, a tree prefix of the result. Of axes
-        that a spec leaves out the first device's result is taken; all must have the same.
+      f: takes and returns pytrees of arrays. Without it, ``shard_map`` returns a decorator.
+      out_specs: how results are assembled: PartitionSpecs, a tree prefix of the result. Along axes
+        missing from a spec, all devices must have the same result; the first device's is used.
       in_specs: how arguments are split: PartitionSpecs, a tree prefix of the tuple of arguments.
-        Devices along axes that a spec leaves out get the same. Left out, as they lie.
+        Devices along axes missing from a spec get the same data. By default, the current shardings
+        of the arguments.
       mesh: the devices; the current mesh by default.
-      axis_names: the axes that are bound; all of the mesh by default.
-      check_vma: whether it is an error when a result might differ along an axis that its spec
-        leaves out.
+      axis_names: the axes that ``f`` can use; all of the mesh by default.
+      check_vma: whether to raise an error if a result might differ along an axis missing from its
+        spec.
 
     Raises:
-      ValueError: without a mesh, for an axis that the mesh does not have, for specs that are no
-        tree prefix, for a spec of more entries than its array has dimensions, for a dimension that
-        is no multiple of the number of its parts, and for what ``check_vma`` finds.
-      TypeError: for specs that are no PartitionSpecs.
+      ValueError: without a mesh, for an axis that the mesh does not have, for specs that are not a
+        tree prefix, for a spec with more entries than its array has dimensions, for a dimension
+        that is not divisible by the number of its parts, and for findings of ``check_vma``.
+      TypeError: for specs that are not PartitionSpecs.
     """
     if f is None:
         return functools.partial(
@@ -115,7 +116,7 @@ def shard_map(
 
 
 def _spec_of(value: Any, mesh: Mesh) -> Any:
-    """How an argument lies over the mesh."""
+    """The spec of an argument's current sharding over the mesh."""
     if isinstance(value, _core.Array) and not value.is_traced:
         sharding = sharding_of(value)
         if isinstance(sharding, NamedSharding) and sharding.mesh == mesh:
@@ -124,7 +125,7 @@ def _spec_of(value: Any, mesh: Mesh) -> Any:
 
 
 def _spread(specs: Any, values: Any, mesh: Mesh, where: str) -> list[Any]:
-    """A spec for each leaf of ``values``, as the core takes them."""
+    """A spec for each leaf of ``values``, in the core's form."""
     if specs is None or isinstance(specs, PartitionSpec):
         spread = [specs] * len(tree.leaves(values))
     else:
@@ -151,20 +152,20 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
 ) -> Any:
-    """``fun``, compiled and mapped over devices, each of which runs it on one element.
+    """Compiles ``fun`` and maps it over devices; each device runs it on one element.
 
     Args:
       fun: takes and returns pytrees of arrays.
-      axis_name: by which collectives know the mapped axis.
+      axis_name: the name of the mapped axis for collectives.
       in_axes, out_axes: as for vmap.
       static_broadcasted_argnums: arguments that are constants of the program; hashable.
-      devices, backend: the devices; the first of the default engine or of the platform by default,
-        as many as the mapped axis has elements.
+      devices, backend: the devices, one for each element of the mapped axis; by default the first
+        ones of the default engine or of the platform.
       axis_size: the number of elements.
       donate_argnums: as for jit.
 
     Raises:
-      ValueError: for mapped axes of different sizes, and of more elements than there are devices.
+      ValueError: for mapped axes of different sizes, and for more elements than devices.
     """
     check_callable(fun, "pmap")
     where = f"pmap({name_of(fun)})"
@@ -248,7 +249,7 @@ def _axes_of(axes: Any, values: Any, where: str) -> list[int | None]:
 
 
 def _at(axis: int, rank: int) -> int:
-    """The axis, counted from the front."""
+    """The axis as a nonnegative index."""
     return axis + rank if axis < 0 else axis
 
 

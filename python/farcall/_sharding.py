@@ -1,4 +1,4 @@
-"""Shardings: how the elements of an array are spread over devices."""
+"""Shardings: the distribution of an array's elements over devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from farcall._partition_spec import PartitionSpec, axes_of
 
 
 class Sharding:
-    """How the elements of an array are spread over devices."""
+    """The distribution of an array's elements over devices."""
 
     memory_kind: str | None = "device"
 
@@ -37,7 +37,7 @@ class Sharding:
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether every device has all elements."""
+        """Whether every device holds all elements."""
         return True
 
     @property
@@ -47,22 +47,22 @@ class Sharding:
 
     @property
     def has_addressable_devices(self) -> bool:
-        """Whether a device belongs to this process."""
+        """Whether any device belongs to this process."""
         return any(map(is_local, self.device_set))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of what a device has of an array of this shape.
+        """The shape of a device's shard of an array of this shape.
 
         Raises:
-          ValueError: for a shape that cannot be split so.
+          ValueError: for a shape that this sharding cannot split.
         """
         return tuple(global_shape)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
-        """For each device the slices that it has of an array of this shape.
+        """For each device, the slices that it holds of an array of this shape.
 
         Raises:
-          ValueError: for a shape that cannot be split so.
+          ValueError: for a shape that this sharding cannot split.
         """
         whole = tuple(slice(None) for _ in global_shape)
         return dict.fromkeys(self.device_set, whole)
@@ -73,20 +73,20 @@ class Sharding:
         return {device: index for device, index in of_all.items() if is_local(device)}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether both place an array of this rank in the same way."""
+        """Whether both place arrays of this rank in the same way."""
         if not isinstance(other, Sharding) or self.device_set != other.device_set:
             return False
-        shape = (self.num_devices,) * ndim  # which every axis divides
+        shape = (self.num_devices,) * ndim  # divisible by every number of parts
         mine, others = (each.devices_indices_map(shape) for each in (self, other))
         return all(
             _bounds(mine[device], shape) == _bounds(others[device], shape) for device in mine
         )
 
     def check_rank(self, shape: Sequence[int], where: str) -> None:
-        """Raises ValueError where an array of this shape cannot be placed so."""
+        """Raises ValueError if an array of this shape cannot have this sharding."""
 
     def with_memory_kind(self, kind: str) -> Sharding:
-        """The same sharding in another memory; there is one, named ``device``."""
+        """The same sharding in another memory; the only one is ``device``."""
         if kind != "device":
             raise ValueError(f"with_memory_kind: there is no memory {kind!r}; there is 'device'")
         return self
@@ -98,7 +98,7 @@ def _bounds(index: tuple[slice, ...], shape: Sequence[int]) -> list[tuple[int, i
 
 @dataclasses.dataclass(frozen=True)
 class SingleDeviceSharding(Sharding):
-    """Everything on one device."""
+    """All elements on one device."""
 
     device: Device
     memory_kind: str | None = dataclasses.field(default="device", kw_only=True, repr=False)
@@ -117,7 +117,7 @@ class NamedSharding(Sharding):
 
     Args:
       mesh: the devices.
-      spec: which axes split each dimension.
+      spec: the axes that split each dimension.
 
     Raises:
       ValueError: for an axis that the mesh does not have.
@@ -148,24 +148,24 @@ class NamedSharding(Sharding):
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether every device has all elements."""
+        """Whether every device holds all elements."""
         sizes = self.mesh.shape
         return all(sizes[name] == 1 for entry in self.spec for name in axes_of(entry))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of what a device has of an array of this shape.
+        """The shape of a device's shard of an array of this shape.
 
         Raises:
-          ValueError: for fewer dimensions than the spec has entries, and for a dimension that is
-            no multiple of the number of its parts.
+          ValueError: if the spec has more entries than the array has dimensions, and if a dimension
+            is not divisible by the number of its parts.
         """
         return self._cut(global_shape, "shard_shape")[0]
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Any]:
-        """For each device the slices that it has of an array of this shape.
+        """For each device, the slices that it holds of an array of this shape.
 
         Raises:
-          ValueError: as ``shard_shape`` does, and for a mesh without devices.
+          ValueError: as ``shard_shape``, and for a mesh without devices.
         """
         if not isinstance(self.mesh, Mesh):
             raise ValueError("devices_indices_map: the mesh is abstract: it has no devices")
@@ -174,7 +174,7 @@ class NamedSharding(Sharding):
         )
 
     def shards(self, global_shape: Sequence[int]) -> list[tuple[tuple[slice, ...], int]]:
-        """For each device, in the order of the mesh, its slices, and which replica they are."""
+        """For each device, in mesh order, its slices and the index of the replica."""
         sizes, parts = self._cut(global_shape, "sharding")
 
         def index(starts: tuple[int, ...]) -> tuple[slice, ...]:
@@ -189,21 +189,21 @@ class NamedSharding(Sharding):
         return _core.sharding.cut(list(shape), self.axes(), self.entries(), where)
 
     def axes(self) -> Any:
-        """The axes of the mesh, as the core takes them."""
+        """The axes of the mesh, in the core's form."""
         types = (kind.value for kind in self.mesh.axis_types)
         return tuple(zip(self.mesh.axis_names, self.mesh.axis_sizes, types, strict=True))
 
     def entries(self) -> Any:
-        """The spec, as the core takes it."""
+        """The spec, in the core's form."""
         return tuple(map(axes_of, self.spec))
 
     def in_core(self) -> Any:
-        """The sharding, as the core takes it."""
+        """The sharding, in the core's form."""
         devices = tuple(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else ()
         return self.axes(), devices, self.entries()
 
     def check_rank(self, shape: Sequence[int], where: str) -> None:
-        """Raises ValueError where an array of this shape cannot be split so."""
+        """Raises ValueError if an array of this shape cannot be split by the spec."""
         if len(self.spec) > len(shape):
             raise ValueError(
                 f"{where}: {self.spec} has {len(self.spec)} entries, but the array of shape "
@@ -229,7 +229,7 @@ class NamedSharding(Sharding):
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-    """What one device has of an array."""
+    """The part of an array on one device."""
 
     device: Device
     index: tuple[slice, ...]
@@ -238,11 +238,11 @@ class Shard:
 
 
 def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Sharding | None:
-    """A device, sharding or spec as a sharding; None for None.
+    """Converts a device, sharding or spec to a sharding; None for None.
 
     Raises:
       TypeError: for anything else.
-      ValueError: for a spec without a current mesh, and a spec of more entries than ``shape`` has
+      ValueError: for a spec without a current mesh, and a spec with more entries than ``shape`` has
         dimensions.
     """
     if value is None:
@@ -266,10 +266,10 @@ def check_sharding(value: Any, shape: Sequence[int] | None, where: str) -> Shard
 
 
 def the_device(sharding: Sharding, where: str) -> Device:
-    """The one device of a sharding.
+    """The device of a single-device sharding.
 
     Raises:
-      ValueError: for several devices.
+      ValueError: if there are several devices.
     """
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         return local_devices()[0]
@@ -280,13 +280,13 @@ def the_device(sharding: Sharding, where: str) -> Device:
 
 
 def is_spread(sharding: Sharding) -> bool:
-    """Whether it names several devices."""
+    """Whether the sharding covers several devices."""
     return isinstance(sharding, NamedSharding) and len(sharding.device_set) > 1
 
 
 @functools.lru_cache(maxsize=1024)
 def from_core(sharding: Any) -> NamedSharding:
-    """A sharding as the core gives it."""
+    """Converts a sharding of the core."""
     axes, devices, entries = sharding
     grid = np.empty(len(devices), dtype=object)
     grid[:] = devices

@@ -1,4 +1,4 @@
-"""Functions of farcall as functions of JAX."""
+"""Converts functions of farcall to functions of JAX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TARGET = "farcall.program"
 
 
 def real_jax(where: str) -> Any:
-    """The module jax. Raises ImportError where it is not installed, or is farcall itself."""
+    """The module jax. Raises ImportError if it is not installed, or is farcall itself."""
     try:
         import jax
     except ImportError as error:
@@ -30,28 +30,26 @@ def real_jax(where: str) -> Any:
 
 
 def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of JAX that runs ``fun``, with all of its derivatives and batches.
+    """Makes a function of JAX that runs ``fun`` and supports all transformations of JAX.
 
-    It is recorded by farcall for the types of its arguments, and JAX calls the compiled program as
-    a foreign function. ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and all others go through it in any
-    order: the derivatives and batches are programs that farcall makes of its own, the rules of
-    ``define``, ``custom_jvp`` and ``custom_vjp`` included.
+    farcall records it for the types of its arguments, and JAX calls the compiled program as a
+    foreign function. ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and other transformations apply in
+    any order: farcall derives and batches its own programs, with the rules of ``define``,
+    ``custom_jvp`` and ``custom_vjp``.
 
     Args:
-      fun: takes and returns pytrees of arrays. It must not depend on the arrays' values in Python,
-        and may call Python by callbacks. What has side effects (``has_side_effect``,
-        ``debug.print``, ``io_callback``) happens once for each time that the call is reached, in
-        an order that JAX chooses. Arrays that it closes over are kept as they were at the first
-        call.
+      fun: takes and returns pytrees of arrays. Its Python code must not depend on array values; it
+        may use callbacks. Side effects (``has_side_effect``, ``debug.print``, ``io_callback``)
+        happen once per execution of the call, in an order that JAX chooses. Closed-over arrays keep
+        the values of the first call.
 
     Returns:
-      A function of the same arguments, for arrays of JAX on the CPU, traced or not.
+      A function with the same arguments, for JAX arrays on the CPU, traced or not.
 
     Raises:
-      ImportError: JAX is not installed.
-      ValueError: at a call, when the program has ordered effects, whose order among several calls
-        JAX would not keep, or gives 64-bit results while JAX has these switched off
-        (``jax_enable_x64``).
+      ImportError: if JAX is not installed.
+      ValueError: at a call, if the program has ordered effects, whose order between calls JAX does
+        not keep, or if it has 64-bit results while ``jax_enable_x64`` is off.
     """
     check_callable(fun, "to_jax")
     jax = real_jax("to_jax")
@@ -60,7 +58,7 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.lru_cache(maxsize=_MAX_PROGRAMS)
     def record(tree: Any, types: tuple[ShapeDtypeStruct, ...], x64: bool) -> Any:
-        del x64  # a key alone: the flag changes what is recorded
+        del x64  # only a cache key: the flag changes what is recorded
 
         def flat(*leaves: Any) -> Any:
             args, kwargs = jax.tree.unflatten(tree, leaves)
@@ -88,7 +86,7 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# Of one function, for arguments of different types.
+# Limit of programs of one function, for arguments of different types.
 _MAX_PROGRAMS = 256
 
 
@@ -103,7 +101,7 @@ def _refuse_64_bits(where: str, program: _core.Program) -> None:
 
 @functools.cache
 def _primitive() -> Any:
-    """JAX's primitive with the one parameter ``program``, which all derived programs are too."""
+    """The JAX primitive with a single parameter ``program``; derived programs use it too."""
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
@@ -112,7 +110,7 @@ def _primitive() -> Any:
     primitive = Primitive("farcall")
     primitive.multiple_results = True
 
-    # The effect of JAX's own foreign calls, for which JAX has no public name.
+    # The effect of JAX's own foreign calls, which has no public name in JAX.
     nothing = jax.ShapeDtypeStruct((), numpy.float32)
     effectful = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
 
@@ -133,7 +131,7 @@ def _primitive() -> Any:
     def lower(context: Any, *operands: Any, program: Any) -> Any:
         names = (str(equation.primitive) for equation, _ in program.walk())
         if any(name.endswith("_callback") for name in names):
-            context.module_context.add_keepalive(program)  # with the functions that its text names
+            context.module_context.add_keepalive(program)  # keeps its callbacks alive
         rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=bool(program.effects))
         return rule(context, *operands, program=program.to_text())
 
@@ -173,5 +171,5 @@ def _primitive() -> Any:
 
 
 def _is_zero(ad: Any, tangent: Any) -> bool:
-    # Integers have tangents of dtype float0, which are zero.
+    # Tangents of integers have dtype float0 and are zero.
     return isinstance(tangent, ad.Zero) or tangent.dtype.kind == "V"

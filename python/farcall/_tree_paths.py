@@ -11,7 +11,7 @@ from farcall import _core
 
 @dataclasses.dataclass(frozen=True)
 class SequenceKey:
-    """A place in a list or tuple."""
+    """An index of a list or tuple."""
 
     idx: int
 
@@ -41,7 +41,7 @@ class GetAttrKey:
 
 @dataclasses.dataclass(frozen=True)
 class FlattenedIndexKey:
-    """The number of a child of an object whose class does not name them."""
+    """The index of a child of an object whose class does not name its children."""
 
     key: int
 
@@ -51,12 +51,12 @@ class FlattenedIndexKey:
 
 KeyPath = tuple[Any, ...]
 
-# From a registered class to the function that names an object's children.
+# Maps a registered class to the function that names an object's children.
 _child_keys: dict[type, Callable[[Any], Iterable[Any]]] = {}
 
 
 def name_children(nodetype: type, keys: Callable[[Any], Iterable[Any]]) -> None:
-    """Says which keys the children of this class have, in their order."""
+    """Sets the function that returns the keys of the children of this class, in order."""
     _child_keys[nodetype] = keys
 
 
@@ -80,11 +80,11 @@ def flatten_with_path(
 
     Args:
       tree: a pytree.
-      is_leaf: what else counts as a leaf.
-      is_leaf_takes_path: whether ``is_leaf`` takes the path as well, in front.
+      is_leaf: a predicate for further leaves.
+      is_leaf_takes_path: whether ``is_leaf`` takes the path as its first argument.
     """
     found: list[tuple[KeyPath, Any]] = []
-    nodes: set[int] = set()  # what is_leaf said is a leaf
+    nodes: set[int] = set()  # ids of nodes that is_leaf declared leaves
 
     def visit(path: KeyPath, node: Any) -> None:
         arguments = (path, node) if is_leaf_takes_path else (node,)
@@ -104,7 +104,7 @@ def flatten_with_path(
 def leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """The leaves of ``tree``, each with its path; the arguments are those of flatten_with_path."""
+    """The leaves of ``tree``, each with its path; arguments as for flatten_with_path."""
     return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -127,8 +127,8 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
 
     Args:
       keys: the path.
-      simple: the keys alone, without brackets and dots.
-      separator: between the keys.
+      simple: only the keys, without brackets and dots.
+      separator: the text between the keys.
     """
     if not isinstance(separator, str):
         raise TypeError(f"keystr: separator must be a string, got {separator!r}")
@@ -138,7 +138,7 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
 
 
 def _simple_text(key: Any) -> str:
-    """What a key holds: the index, name or key."""
+    """The index, name or key that a path entry holds."""
     for value in getattr(key, "__dict__", {}).values():
         return str(value)
     raise TypeError(f"keystr: {key!r} is no key of a path")
@@ -150,15 +150,15 @@ def check_structure(treedef: Any, what: str) -> None:
 
 
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
-    """A tree of trees with the structures the other way around.
+    """Exchanges the outer and the inner structure of a tree of trees.
 
     Args:
-      outer_treedef: the structure that is outside in ``pytree_to_transpose``.
-      inner_treedef: the structure of its leaves; None: that of the first of them.
+      outer_treedef: the outer structure of ``pytree_to_transpose``.
+      inner_treedef: the structure of its subtrees; None for that of the first one.
       pytree_to_transpose: the tree of trees.
 
     Raises:
-      TypeError: where it does not have these structures.
+      TypeError: if the tree does not have these structures.
     """
     check_structure(outer_treedef, "transpose: outer_treedef")
     parts = outer_treedef.flatten_up_to(pytree_to_transpose)

@@ -1,4 +1,4 @@
-"""The types of arrays as values: what ``typeof`` tells."""
+"""Types of arrays as values: the result of ``typeof``."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class ShapedArray(ShapeDtypeStruct):
 
     @property
     def sharding(self) -> NamedSharding:  # pyright: ignore
-        """How arrays of this type are spread over explicit axes of meshes: not."""
+        """The sharding over explicit mesh axes: always unsharded."""
         return sharding_in_type(self.ndim)
 
     @property
     def vma(self) -> frozenset[str]:
-        """Over which axes of a mesh the values differ: types do not tell, so none."""
+        """The mesh axes over which values differ: always empty, since types do not record it."""
         return frozenset()
 
     def update(self, **options: Any) -> ShapedArray:
@@ -47,10 +47,10 @@ class ShapedArray(ShapeDtypeStruct):
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The type of an array, or of what becomes one.
+    """The type of an array, or of a value that can become one.
 
     Raises:
-      TypeError: for what is no array and no number.
+      TypeError: for a value that is neither an array nor a number.
     """
     if not isinstance(x, (Array, ShapeDtypeStruct)):
         x = _core.numpy.as_array(x, "typeof: argument x")

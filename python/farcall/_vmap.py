@@ -1,4 +1,4 @@
-"""vmap: functions of elements made functions of batches."""
+"""vmap: turns functions of elements into functions of batches."""
 
 from __future__ import annotations
 
@@ -24,30 +24,29 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
 ) -> Callable[P, R]:
-    """``fun`` mapped over a dimension of its arguments, as one batched computation.
+    """Maps ``fun`` over a dimension of its arguments, as one batched computation.
 
-    ``fun`` sees each argument without the mapped dimension; the operations that it calls are
-    applied to whole batches.
+    ``fun`` sees each argument without the mapped dimension; its operations run on whole batches.
 
     Args:
-      fun: takes and returns arrays, numbers, and containers of these (pytrees).
+      fun: takes and returns pytrees of arrays and numbers.
       in_axes: the dimension to map over: an int for all positional arguments, or a tuple with an
-        entry for each, which is an int, None (the argument is the same for all elements, and may be
-        any object), or a pytree of these that is a prefix of the argument. Negative ones count from
-        the end. Keyword arguments are mapped over their first dimension.
-      out_axes: where the results have the mapped dimension, a prefix of the result. None: the
-        result does not depend on it.
+        entry for each. An entry is an int, None (the argument is shared by all elements and may be
+        any object), or a pytree of these that is a prefix of the argument. Negative values count
+        from the end. Keyword arguments are mapped over their first dimension.
+      out_axes: the position of the mapped dimension in the results, a tree prefix of the result.
+        None: the result does not depend on the mapped dimension.
       axis_name: a name by which ``fun`` can refer to the mapped dimension.
-      axis_size: its size, needed where no argument has it.
-      spmd_axis_name: not to be given; arrays are not sharded by vmap.
+      axis_size: the size of the mapped dimension; required if no argument is mapped.
+      spmd_axis_name: not supported: vmap does not shard arrays.
 
     Returns:
       A function with the arguments of ``fun``.
 
     Raises:
-      TypeError: for axes that are no ints.
-      ValueError: at a call, for axes that do not fit the arguments or the results, and for sizes
-        that differ.
+      TypeError: for axes that are not ints.
+      ValueError: at a call, for axes out of range of the arguments or results, and for sizes that
+        differ.
     """
     check_callable(fun, "vmap")
     name = name_of(fun)
@@ -69,7 +68,7 @@ def vmap(
 
     @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        # Not kept by this function, which is pickled with what it closes over.
+        # Looked up at each call: closing over it would make this function impossible to pickle.
         return _core.transforms.vmap(
             fun, where, in_axes, out_axes, mapped_name, axis_size, args, kwargs
         )

@@ -1,4 +1,4 @@
-"""checkpoint, and what it may keep."""
+"""checkpoint, and policies for the values that it keeps."""
 
 from farcall._checkpoint import checkpoint as checkpoint
 from farcall._checkpoint import checkpoint_name as checkpoint_name

@@ -1,4 +1,4 @@
-"""Programs and traced arrays, by the names that programs written for JAX use."""
+"""Programs and traced arrays, under the names of ``jax.core``."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ class _IsTraced(type):
 
 
 class Tracer(metaclass=_IsTraced):
-    """For isinstance: the arrays whose values are not there, but stand for those of a function."""
+    """For isinstance: traced arrays, which stand for values of a function and have no values."""
 
     def __init__(self) -> None:
         raise TypeError("Tracer: traced arrays are made by transformations alone")
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether ``x`` has a value, or is what can become an array."""
+    """Whether ``x`` is a concrete array, or a value that can become one."""
     return not isinstance(x, Tracer)
 
 
 def eval_jaxpr(jaxpr: _core.Program, consts: Any, *args: Any) -> list[Array]:
-    """The results of a program, as a list.
+    """Runs a program and returns its results as a list.
 
     Args:
-      jaxpr: what make_jaxpr gave, or its ``jaxpr``.
-      consts: the program's own constants, ``jaxpr.consts``.
-      *args: arrays, one for each input.
+      jaxpr: the result of make_jaxpr, or its ``jaxpr``.
+      consts: the constants of the program, ``jaxpr.consts``.
+      *args: one array for each input.
 
     Raises:
-      TypeError: for something else than a program.
-      NotImplementedError: for other constants than its own, which a program holds.
-      ValueError: for another number of arguments, or other types.
+      TypeError: if ``jaxpr`` is not a program.
+      NotImplementedError: if ``consts`` are not the constants of the program.
+      ValueError: for a wrong number or types of arguments.
     """
     if not isinstance(jaxpr, _core.Program):
         raise TypeError(f"eval_jaxpr: expected a program, got {jaxpr!r}")

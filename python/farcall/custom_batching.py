@@ -1,4 +1,4 @@
-"""Functions with batching rules of their own."""
+"""Functions with custom batching rules."""
 
 from farcall._custom_rules import custom_vmap as custom_vmap
 from farcall._custom_rules import sequential_vmap as sequential_vmap

@@ -1,4 +1,4 @@
-"""Functions with derivative rules of their own, and what the rules are given."""
+"""Functions with custom derivative rules, and the types that the rules receive."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,22 +32,22 @@ def linear_call(
     residual_args: Any,
     linear_args: Any,
 ) -> Any:
-    """``fun(residual_args, linear_args)``, which is linear in the second, with its transpose given.
+    """Calls ``fun(residual_args, linear_args)``, linear in the latter, with a custom transpose.
 
-    The transpose of the call is one of ``fun_transpose``, whose transpose is ``fun`` again. By
-    ``residual_args`` it is differentiated through ``fun``, by ``linear_args`` it is its own
-    derivative.
+    The transpose of the call is a call of ``fun_transpose``, and the transpose of that is ``fun``
+    again. Derivatives with respect to ``residual_args`` go through ``fun``; with respect to
+    ``linear_args`` the call is its own derivative.
 
     Args:
       fun: takes the two pytrees of arrays; returns a pytree of arrays.
-      fun_transpose: takes ``residual_args`` and what is like the result of ``fun``; returns what is
-        like ``linear_args``. Called once, whether or not a transpose is asked for.
+      fun_transpose: takes ``residual_args`` and a pytree like the result of ``fun``; returns a
+        pytree like ``linear_args``. It is always called once, even if no transpose is needed.
       residual_args: a pytree of arrays.
       linear_args: a pytree of arrays.
 
     Raises:
-      TypeError: for what is no function, and when ``fun_transpose`` returns another structure than
-        that of ``linear_args``.
-      ValueError: when it returns other shapes or dtypes.
+      TypeError: if a function is not callable, and if ``fun_transpose`` does not return the
+        structure of ``linear_args``.
+      ValueError: if it returns other shapes or dtypes.
     """
     return _core.linear_call(fun, fun_transpose, residual_args, linear_args)

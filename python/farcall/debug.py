@@ -1,4 +1,4 @@
-"""Looking into programs while they run."""
+"""Callbacks and prints from running programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
     "print",
 ]
 
-# numpy's own, whatever the program has set when this module is loaded.
+# numpy's default print options, independent of what is set when this module is loaded.
 _DEFAULT_OPTIONS = {
     **np.get_printoptions(),
     "edgeitems": 3,
@@ -49,24 +49,24 @@ def callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Callable[..., None] | None:
-    """Calls ``callback(*args, **kwargs)`` for its side effects when the program gets there.
+    """Calls ``callback(*args, **kwargs)`` for its side effects when the program reaches it.
 
-    ``callback(ordered=True)(function, *args, **kwargs)`` is the same in two calls, where the names
-    of options are free for ``kwargs``.
+    ``callback(ordered=True)(function, *args, **kwargs)`` is a second form, in which ``kwargs`` may
+    use the names of options.
 
-    Transformations leave the call in place: under differentiation it sees the values, under vmap it
-    is called for one element after the other. Its result is not looked at.
+    Transformations keep the call: under differentiation it gets the primal values, under vmap it is
+    called for each element in turn. Its result is ignored.
 
     Args:
-      callback: the function. It gets arrays where array or numbers are given; arguments that are no
-        arrays (strings, functions) reach it as they are.
+      callback: the function. Arrays and numbers are passed as arrays; other arguments (strings,
+        functions) are passed unchanged.
       *args: pytrees.
-      ordered: calls keep the order of the program among themselves.
-      partitioned: for engines with several devices; there is one here.
+      ordered: ordered calls run in program order.
+      partitioned: accepted for compatibility with JAX; ignored.
       **kwargs: pytrees, passed by name.
 
     Raises:
-      Exception: whatever the callback raises reaches the caller of the program as it is.
+      Exception: an exception of the callback reaches the caller of the program unchanged.
     """
     del partitioned
 
@@ -80,7 +80,7 @@ def callback(
 
 
 class _Checker(string.Formatter):
-    """Finds fields without a value, and values without a field, before anything runs."""
+    """Finds fields without a value and values without a field, before the program runs."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         del value, format_spec
@@ -106,12 +106,12 @@ class _Checker(string.Formatter):
             )
 
 
-# What str() gives for a traced array.
+# The ``str`` of a traced array.
 _TRACED_TEXT = re.compile(r"Traced<[a-z0-9]+\[[0-9,]*\]>")
 
 
 def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuses a format that str.format would refuse, or that was made from values too early."""
+    """Rejects formats that str.format rejects, and formats with the text of traced arrays."""
     found = _TRACED_TEXT.search(fmt)
     if found:
         raise ValueError(
@@ -129,10 +129,10 @@ def _check_format(fmt: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
 
 
 class _Printer:
-    """Prints a format under numpy's print options: those of its making where the call has none.
+    """Prints a format with numpy's print options; falls back to those of the recording.
 
-    An option that differs from numpy's default when it prints counts more than one that was set
-    when the function was recorded.
+    An option that differs from numpy's default at print time takes precedence over the option at
+    recording time.
     """
 
     __name__ = "print"
@@ -161,30 +161,30 @@ def print(
     skip_format_check: bool = False,
     **kwargs: Any,
 ) -> Callable[..., None] | None:
-    """Prints ``fmt.format(*args, **kwargs)`` when the program gets there.
+    """Prints ``fmt.format(*args, **kwargs)`` when the program reaches it.
 
-    ``print(ordered=True)(fmt, *args, **kwargs)`` is the same in two calls, where the names of
-    options are free for ``kwargs``.
+    ``print(ordered=True)(fmt, *args, **kwargs)`` is a second form, in which ``kwargs`` may use the
+    names of options.
 
-    Arrays are printed with numpy's print options (``numpy.printoptions``): those that hold when the
-    program prints, else those that held when the function was recorded.
+    Arrays are printed with numpy's print options (``numpy.printoptions``): those set when the
+    program prints, else those set when the function was recorded.
 
     Args:
       fmt: a format string of ``str.format``: positional and named fields, format specifications
-        (``{loss:.3f}`` for scalars), ``{{`` and ``}}`` for braces. No f-string: it would be
-        formatted before there are values.
-      *args: values of the fields.
-      ordered: prints keep the order of the program among themselves.
-      partitioned: for engines with several devices; there is one here.
-      skip_format_check: whether mistakes in ``fmt`` are errors of the run alone, and values without
-        a field are none.
+        (``{loss:.3f}`` for scalars), ``{{`` and ``}}`` for braces. Not an f-string: that would be
+        formatted before the values exist.
+      *args: values of the positional fields.
+      ordered: ordered prints run in program order.
+      partitioned: accepted for compatibility with JAX; ignored.
+      skip_format_check: whether to skip the check of ``fmt``: mistakes then raise errors only when
+        the program prints, and values without a field are ignored.
       **kwargs: values of the named fields.
 
     Raises:
-      TypeError: when ``fmt`` is no string.
+      TypeError: if ``fmt`` is not a string.
       IndexError, KeyError: for a field without a value.
-      ValueError: for a value without a field, or a format that an f-string has put the text of a
-        traced array into.
+      ValueError: for a value without a field, or a format that contains the text of a traced array
+        (from an f-string).
     """
     del partitioned
 

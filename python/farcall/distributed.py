@@ -1,4 +1,4 @@
-"""Several processes, which mpirun has started, that run one program together."""
+"""Several processes, started by mpirun, that run one program together."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ def initialize(
     timeout: float = 300.0,
     check: bool = True,
 ) -> None:
-    """Joins the processes that ``mpirun -n …`` has started. Each calls this once, before arrays.
+    """Joins the processes started by ``mpirun -n …``. Call it once, before creating arrays.
 
-    From then on ``devices()`` are those of all processes, of which each has its
-    ``local_devices()``. MPI is initialised here unless it is already, as by mpi4py, and finalized
-    when the program ends. All processes have to run the same programs over their common devices, in
-    the same order; where they do not, where one fails or ends, and where one does not come in time,
-    the others raise.
+    Afterwards ``devices()`` returns the devices of all processes, and ``local_devices()`` those of
+    this process. MPI is initialised here unless it already is, for example by mpi4py; it is
+    finalized when the program ends. All processes must run the same programs over their common
+    devices, in the same order. If they differ, or if a process fails, ends or exceeds the timeout,
+    the other processes raise an error.
 
     Args:
-      coordinator_address, local_device_ids: for programs written for JAX; without effect.
-      num_processes, process_id: what mpirun has set; need not be given.
-      timeout: how long to wait for other processes, in seconds.
-      check: whether each operation of ``farcall.mpi`` first compares what the processes run.
+      coordinator_address, local_device_ids: accepted for compatibility with JAX; ignored.
+      num_processes, process_id: optional; must agree with mpirun.
+      timeout: the time to wait for other processes, in seconds.
+      check: whether each operation of ``farcall.mpi`` first checks that all processes run the same
+        one.
 
     Raises:
-      RuntimeError: in a process that mpirun has not started, where farcall was built without MPI,
-        on a second call, and when not all processes call it in time.
-      ValueError: for a timeout that is not positive, and another ``num_processes`` or
-        ``process_id`` than mpirun has set.
+      RuntimeError: if mpirun did not start the process, if farcall was built without MPI, on a
+        second call, and if not all processes call it within the timeout.
+      ValueError: for a timeout that is not positive, and if ``num_processes`` or ``process_id``
+        differs from mpirun's.
     """
     del coordinator_address, local_device_ids
     _core.distributed.open(str(_LIBRARY), float(timeout), bool(check))
@@ -58,21 +59,22 @@ def initialize(
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined others."""
+    """Whether this process has joined other processes."""
     return _core.distributed.is_open()
 
 
 def shutdown() -> None:
-    """Leaves the other processes, which the end of the program does too.
+    """Leaves the other processes. The end of the program does this automatically.
 
-    Arrays over several processes stay readable where they are; programs on them no longer run.
+    The local shards of arrays over several processes stay readable; programs on such arrays no
+    longer run.
     """
     _core.distributed.close("")
 
 
 def _end() -> None:
-    for stream in (sys.stdout, sys.stderr):  # a job that has failed may end at once
+    for stream in (sys.stdout, sys.stderr):  # flush first: a failed job may be killed immediately
         if stream is not None:
             stream.flush()
-    error = getattr(sys, "last_value", None)  # what has ended the program
+    error = getattr(sys, "last_value", None)  # the uncaught exception, if any
     _core.distributed.close("" if error is None else f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Arrays of other libraries that speak DLPack."""
+"""Exchange of arrays with other libraries through DLPack."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ __all__ = ["from_dlpack", "is_supported_dtype"]
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> _core.Array:
-    """An array of the memory of ``external_array``, which has ``__dlpack__``.
+    """Makes an array that shares the memory of ``external_array``, which has ``__dlpack__``.
 
     Args:
-      device: the device it is to lie on: the one there is.
-      copy: True copies, False never does and raises where it would have to; None: as needed.
+      device: the device of the result.
+      copy: True always copies; False never copies and raises an error if a copy is needed; None
+        copies if needed.
     """
     return device_put(_core.from_dlpack(external_array, copy), device)
 

@@ -1,9 +1,9 @@
 """The element types, as numpy dtypes: ``float32``, ``bfloat16``, ``int4`` and so on.
 
-``bool_`` stands for bool. Types below eight bits take a byte for each element. ``float0``, the
-dtype of derivatives of ints and bools, holds nothing; there are no farcall arrays of it.
-``prng_key`` is the kind of the dtypes of keys of random numbers, and ``extended`` of all dtypes
-that numpy does not have: ``issubdtype(key.dtype, prng_key)``.
+``bool_`` is the dtype of bools. Types below eight bits use a byte for each element. ``float0``, the
+dtype of derivatives of ints and bools, has no values; farcall arrays cannot have it. ``prng_key``
+is the kind of the dtypes of random keys, and ``extended`` the kind of all dtypes that numpy lacks:
+``issubdtype(key.dtype, prng_key)``.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
 
 
 class TypePromotionError(ValueError):
-    """There is no dtype in which these meet."""
+    """These dtypes have no common promoted dtype."""
 
 
 class extended(np.generic):  # noqa: N801
-    """The kind of dtypes that numpy does not have."""
+    """The kind of dtypes that numpy lacks."""
 
 
 class prng_key(extended):  # noqa: N801
-    """The kind of dtypes of keys of random numbers."""
+    """The kind of the dtypes of random keys."""
 
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
-    """The dtype of an array that is asked for by this dtype: ``float`` stands for float32.
+    """The dtype of an array requested with ``dtype``: ``float`` stands for float32.
 
     Args:
-      dtype: what names a dtype.
-      allow_extended_dtype: whether one that is no number is given back as it is.
+      dtype: anything that specifies a dtype.
+      allow_extended_dtype: whether to return non-numeric dtypes unchanged.
 
     Raises:
-      TypeError: for what names no dtype.
+      TypeError: if ``dtype`` does not specify a dtype.
     """
     if allow_extended_dtype and issubdtype(dtype, extended):
         return dtype
@@ -68,7 +68,7 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python type of numbers of an array, number or dtype: bool, int, float or complex."""
+    """The Python type for an array, number or dtype: bool, int, float or complex."""
     dtype = getattr(x, "dtype", None)
     if dtype is None:
         dtype = np.dtype(type(x)) if isinstance(x, (bool, int, float, complex)) else np.dtype(x)
@@ -84,7 +84,7 @@ def scalar_type_of(x: Any) -> type:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """The bits of an element; types below eight bits take a byte in memory nevertheless."""
+    """The number of bits of an element; types below eight bits still use a byte in memory."""
     checked = np.dtype(dtype)
     digits = "".join(c if c.isdigit() else " " for c in checked.name).split()
     is_narrow = checked.itemsize == 1 and checked.name not in ("bool",) and digits
@@ -92,14 +92,14 @@ def itemsize_bits(dtype: Any) -> int:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype or kind of numbers is of a kind; narrow floats are floats.
+    """Whether a dtype or kind is a subtype of a kind; narrow floats are floats.
 
     Args:
       arg1: a dtype, or a kind such as ``numpy.floating``.
-      arg2: a kind, or a dtype, which is the kind of itself.
+      arg2: a kind, or a dtype, of which only that dtype is a subtype.
 
     Raises:
-      TypeError: for what is neither.
+      TypeError: if an argument is neither.
     """
     if isinstance(arg2, _core.KeyDType):
         return arg1 == arg2
@@ -115,7 +115,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def _kind_of_narrow(name: str) -> type | None:
-    """The kind of a dtype that numpy does not know."""
+    """The kind of a narrow dtype that numpy lacks."""
     if "float" in name:
         return np.floating
     if name.startswith("uint"):
@@ -124,7 +124,7 @@ def _kind_of_narrow(name: str) -> type | None:
 
 
 def result_type(*args: Any) -> Any:
-    """The dtype of a sum of these arrays, numbers and dtypes."""
+    """The promoted dtype of these arrays, numbers and dtypes."""
     from farcall.numpy import _types
 
     return _types.result_type(*args)

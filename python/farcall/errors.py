@@ -1,4 +1,4 @@
-"""The exceptions that tell of traced arrays where values are needed, or outside their function."""
+"""Exceptions about traced arrays: used where values are needed, or outside their function."""
 
 from farcall._core import ConcretizationTypeError as ConcretizationTypeError
 from farcall._core import ConcretizationTypeError as JAXTypeError  # noqa: F401

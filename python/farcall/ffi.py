@@ -1,4 +1,4 @@
-"""Foreign functions: registering handlers and calling them from programs."""
+"""Foreign functions: registration of handlers and calls from programs."""
 
 from __future__ import annotations
 
@@ -101,33 +101,35 @@ def ffi_call(
     legacy_backend_config: str | None = None,
     **deprecated: Any,
 ) -> Any:
-    """A callable that calls the registered target ``target_name``.
+    """Makes a callable that calls the registered target ``target_name``.
 
-    ``call(*arrays, **attributes)`` runs the target at once, or records the call while a function is
-    being traced. The callable can be kept and inspected: ``target_name``, ``result_shape_dtypes``
-    and each option are its attributes, and ``replace(**options)`` makes a changed copy.
+    ``call(*arrays, **attributes)`` runs the target immediately, or records the call while a
+    function is traced. The callable can be stored and inspected: ``target_name``,
+    ``result_shape_dtypes`` and each option are its attributes, and ``replace(**options)`` makes a
+    changed copy.
 
     Args:
-      target_name: as given to register_ffi_target.
+      target_name: the name given to register_ffi_target.
       result_shape_dtypes: an object with ``shape`` and ``dtype``, or a list or tuple of them; the
         call returns one array, a list or a tuple accordingly. ``abstract_token`` is a token.
-      has_side_effect: the target is called exactly once per execution, also when nobody reads its
-        results.
+      has_side_effect: the target is called exactly once per execution, even if its results are
+        unused.
       vmap_method: how the call behaves under vmap: ``sequential``, ``sequential_unrolled``,
-        ``expand_dims``, ``broadcast_all`` or ``legacy_vectorized``; None refuses.
-      input_layouts: for each operand None (row-major), a sequence of dimensions from major to
-        minor, or an object with ``major_to_minor``.
-      output_layouts: the same for the results; one layout where there is one result.
-      input_output_aliases: from an operand's index to that of the result that takes over its
-        memory. The caller's array is never changed: it is copied where somebody may still read it.
+        ``expand_dims``, ``broadcast_all`` or ``legacy_vectorized``; None raises an error.
+      input_layouts: the layout of each operand: None (row-major), a sequence of dimensions from
+        major to minor, or an object with ``major_to_minor``.
+      output_layouts: the same for the results; a single layout for a single result.
+      input_output_aliases: maps the index of an operand to the index of the result that shares its
+        memory. The caller's array is never changed: it is copied if it may still be read.
       custom_call_api_version: 4 for handlers; 0 to 3 for untyped functions.
       legacy_backend_config: the opaque string of untyped functions.
 
     Raises:
-      ValueError: for options that do not fit one another, here; for operands that do not fit them,
-        at the call.
-      TypeError: at the call, for an attribute that cannot be passed or an operand that is no array.
-      FfiError: at the call, when the target is not registered, or fails.
+      ValueError: for contradictory options; at the call, for operands that do not match the
+        options.
+      TypeError: at the call, for an attribute that cannot be passed, and for an operand that is not
+        an array.
+      FfiError: at the call, if the target is not registered or fails.
     """
     if "vectorized" in deprecated:
         vectorized = deprecated.pop("vectorized")
@@ -164,7 +166,7 @@ def ffi_call(
 
 
 def _replace(self: Any, **options: Any) -> Any:
-    """The same call with other options, ``target_name`` and ``result_shape_dtypes`` included."""
+    """A copy with other options, or another ``target_name`` or ``result_shape_dtypes``."""
     return ffi_call(**{**{name: getattr(self, name) for name in _OPTIONS}, **options})
 
 
@@ -197,20 +199,21 @@ def register_ffi_target(
     Args:
       fn: a PyCapsule of the handler (see ``pycapsule``), or a dict of capsules by stage:
         ``instantiate``, ``prepare``, ``initialize``, ``execute``, ``record``.
-      platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both of these), ``tpu``; in any case.
+      platform: ``cpu``, ``cuda``, ``rocm``, ``gpu`` (both cuda and rocm), ``tpu``;
+        case-insensitive.
       api_version: 1 for handlers; 0 for untyped functions.
-      isolate: run the handler in a process of its own, over shared memory. A crash is then a
-        :class:`farcall.FfiError` of the call, with the code ``ABORTED``, the signal and the stack,
-        and the next call has a new process. For handlers in shared libraries, on the CPU.
-      timeout: of an isolated call, in seconds, after which its process is ended and the call fails
-        with ``DEADLINE_EXCEEDED``; None: none.
+      isolate: run the handler in a separate process, with shared memory. A crash then raises
+        :class:`farcall.FfiError` with the code ``ABORTED``, the signal and the stack, and the next
+        call starts a new process. Only for handlers in shared libraries, on the CPU.
+      timeout: the time limit of an isolated call, in seconds; after it the process is killed and
+        the call fails with ``DEADLINE_EXCEEDED``. None for no limit.
       traits: bit 0 marks a handler that may be recorded into a command buffer.
 
     Raises:
-      RuntimeError: when another handler has this name on the platform; the same one again is no
-        error.
+      RuntimeError: if another handler has this name on the platform. Registering the same handler
+        again is allowed.
       ValueError: for an unknown platform or stage, or a bundle without ``execute``.
-      TypeError: when ``fn`` holds something else than capsules.
+      TypeError: if ``fn`` contains anything other than capsules.
     """
     traits = kwargs.pop("traits", 0)
     if kwargs:
@@ -225,13 +228,13 @@ def register_ffi_target(
 def register_ffi_type(
     name: str, type_registration: Mapping[str, Any], platform: str = "cpu"
 ) -> None:
-    """Registers a type of handlers' state or user data.
+    """Registers a type of handler state or user data.
 
     Args:
-      name: the type's name.
-      type_registration: a dict with a capsule ``type_id`` and, where the type is a state, a capsule
+      name: the name of the type.
+      type_registration: a dict with a capsule ``type_id`` and, for a state type, a capsule
         ``type_info``.
-      platform: accepted for symmetry; types belong to the process.
+      platform: ignored; types are process-wide.
     """
     del platform
     is_dict = isinstance(type_registration, Mapping)
@@ -245,10 +248,10 @@ def register_ffi_type(
 
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
-    """States that the target may be called on parts of a batch.
+    """Declares that the target may be called on parts of a batch.
 
-    A call on a part of the leading dimension of all operands must give that part of the results.
-    May stand before or after the target's registration, and holds for all platforms.
+    A call on a slice of the leading dimension of all operands must return that slice of the
+    results. May be called before or after the target's registration; applies to all platforms.
     """
     _functions.register_batch_partitionable(name)
 
@@ -259,20 +262,20 @@ def is_batch_partitionable(name: str) -> bool:
 
 
 def registered_targets(platform: str = "cpu") -> list[str]:
-    """The names that are registered on a platform, sorted."""
+    """The sorted names of the targets registered on a platform."""
     return _functions.registered_targets(platform)
 
 
 def pycapsule(funcptr: Any) -> Any:
-    """A PyCapsule of a function, for register_ffi_target.
+    """Wraps a native function in a PyCapsule for register_ffi_target.
 
     Args:
       funcptr: a ctypes function, such as ``ctypes.CDLL(path).my_handler``, a ctypes pointer, or the
-        function's address as an int, as cffi, numba and others give it.
+        function's address as an int, as cffi and numba provide it.
 
     Raises:
       TypeError: for anything else.
-      ValueError: for a null address, or an int that is no address.
+      ValueError: for a null address, or an int that is not an address.
     """
     if isinstance(funcptr, (_CtypesFunction, ctypes.c_void_p)):
         address = ctypes.cast(funcptr, ctypes.c_void_p).value

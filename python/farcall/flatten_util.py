@@ -1,4 +1,4 @@
-"""Trees of arrays as one vector."""
+"""Conversion of pytrees of arrays to one vector."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["ravel_pytree"]
 
 
 def ravel_pytree(pytree: Any) -> tuple[_core.Array, Callable[[_core.Array], Any]]:
-    """The elements of all arrays of a tree in one vector, and the function back.
+    """Concatenates all arrays of a pytree to one vector; also returns the inverse function.
 
     Args:
-      pytree: arrays and numbers in any containers.
+      pytree: a pytree of arrays and numbers.
 
     Returns:
-      The vector, of the dtype in which the leaves meet, and a function from a vector of that length
-      and dtype to the tree, its leaves of their own shapes and dtypes.
+      The vector, with the promoted dtype of the leaves, and a function from a vector of that length
+      and dtype to the pytree, whose leaves have their original shapes and dtypes.
 
     Raises:
-      TypeError: for a leaf that is no array; by the function, for a vector of another dtype.
-      ValueError: by the function, for a vector of another length.
+      TypeError: for a leaf that is not an array; from the function, for a vector of another dtype.
+      ValueError: from the function, for a vector of another length.
     """
     leaves, structure = tree.flatten(pytree)
     arrays = [_core.numpy.as_array(leaf, "ravel_pytree") for leaf in leaves]
@@ -33,7 +33,7 @@ def ravel_pytree(pytree: Any) -> tuple[_core.Array, Callable[[_core.Array], Any]
 
 
 class _Unravel:
-    """From the vector to the tree; equal for equal trees, so that programs are reused."""
+    """Maps the vector to the pytree; equal for equal structures, so that programs are reused."""
 
     def __init__(self, structure: Any, types: tuple[Any, ...], dtype: Any) -> None:
         self._key = (structure, types, dtype)

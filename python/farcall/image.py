@@ -1,4 +1,4 @@
-"""Resizing of images: arrays whose dimensions are sampled anew."""
+"""Resizing and resampling of images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
 
 class ResizeMethod(enum.Enum):
-    """How a new sample follows from its neighbours."""
+    """The interpolation method of a new sample."""
 
     NEAREST = 0
     LINEAR = 1
@@ -21,5 +21,5 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of this name: nearest, linear, cubic, lanczos3, lanczos5, …"""
+        """The method with this name: nearest, linear, cubic, lanczos3, lanczos5, …"""
         return ResizeMethod(_core.image._parse_resize_method(s))

@@ -1,4 +1,4 @@
-"""Reductions of the rows of an array by segments: row i counts for segment ``segment_ids[i]``."""
+"""Segment reductions: row i of an array belongs to segment ``segment_ids[i]``."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ def segment_sum(
 
     Args:
       data: an array of at least one dimension.
-      segment_ids: integers, one for each row; those outside of [0, num_segments) count nowhere.
-      num_segments: the size of the first dimension of the result. Left out: one more than the
-        greatest id, which must then be known: not inside a function that is recorded.
+      segment_ids: integers, one for each row; rows with ids outside [0, num_segments) are ignored.
+      num_segments: the size of the first dimension of the result. Default: the greatest id + 1,
+        which needs concrete ids.
       indices_are_sorted, unique_indices: promises about segment_ids.
-      bucket_size: rows are reduced in groups of so many and then the groups, which keeps rounding
-        errors down.
-      mode: what becomes of ids outside, as for ``Array.at``.
+      bucket_size: reduce rows in groups of this size first, then the groups, which reduces rounding
+        errors.
+      mode: the treatment of ids out of range, as for ``Array.at``.
 
     Returns:
-      An array of shape (num_segments, …) with the other dimensions of data and its dtype. A segment
-      without rows is 0.
+      An array of shape (num_segments, …) with the other dimensions and the dtype of ``data``. A
+      segment without rows is 0.
 
     Raises:
-      TypeError: for ids that are no integers.
-      ValueError: for ids that are no vector of the length of data, for a negative number of
-        segments, and without one where ids are traced.
+      TypeError: for ids that are not integers.
+      ValueError: if the ids are not a vector with one entry for each row, if ``num_segments`` is
+        negative, or if it is missing and the ids are traced.
     """
     return _reduce(
         "segment_sum",
@@ -95,7 +95,7 @@ def segment_prod(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Array:
-    """The product of the rows of each segment, 1 without rows; see segment_sum."""
+    """The product of the rows of each segment; 1 without rows. See segment_sum."""
     return _reduce(
         "segment_prod",
         data,
@@ -117,7 +117,7 @@ def segment_max(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Array:
-    """The greatest row of each segment, the dtype's least number without rows; see segment_sum."""
+    """The maximum of each segment's rows; without rows the lowest number. See segment_sum."""
     return _reduce(
         "segment_max",
         data,
@@ -139,7 +139,7 @@ def segment_min(
     bucket_size: int | None = None,
     mode: Any = None,
 ) -> Array:
-    """The least row of each segment, the dtype's greatest number without rows; see segment_sum."""
+    """The minimum of each segment's rows; without rows the highest number. See segment_sum."""
     return _reduce(
         "segment_min",
         data,

@@ -1,4 +1,4 @@
-"""Meshes and shardings, by JAX's names."""
+"""Meshes and shardings, under JAX's names."""
 
 from farcall._mesh import AbstractMesh as AbstractMesh
 from farcall._mesh import AxisType as AxisType

@@ -1,4 +1,4 @@
-"""The steps from a function to a program that runs: jit, trace, lower, compile."""
+"""The stages from a function to an executable: jit, trace, lower, compile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CompilerOptions = dict[str, str | bool]
 
 
 class Traced:
-    """A function that was recorded for arguments of certain types: ``jit(f).trace(...)``."""
+    """A function recorded for given argument types: ``jit(f).trace(...)``."""
 
     def __init__(self, lowered: Lowered, fun_name: str) -> None:
         self._lowered = lowered
@@ -65,7 +65,7 @@ class Traced:
         return self._lowered.program.effects
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """The program, ready to be compiled.
+        """The program, ready to compile.
 
         Args:
           lowering_platforms: must be None or ``("cpu",)``.
@@ -84,7 +84,7 @@ class Traced:
 
 
 def _trace(self: Wrapped, *args: Any, **kwargs: Any) -> Traced:
-    """The function recorded for arguments of these types; ShapeDtypeStructs will do."""
+    """Records the function for arguments of these types: arrays or ShapeDtypeStructs."""
     return Traced(_core.jit_lower(self, *args, **kwargs), getattr(self, "__name__", "function"))
 
 

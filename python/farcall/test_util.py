@@ -1,4 +1,4 @@
-"""Checks of derivatives against differences."""
+"""Checks of derivatives against finite differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from farcall._functions import check_callable, name_of
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
-# Per dtype: how far derivatives may be off, and the step of the differences.
+# For each dtype, the tolerance of derivatives and the step of the differences.
 _TOLERANCES = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 2e-2, "float64": 1e-5}
 _STEP = {"float64": 1e-6}
 _DEFAULT_STEP = 1e-4
@@ -28,19 +28,19 @@ def check_grads(
     rtol: float | None = None,
     eps: float | None = None,
 ) -> None:
-    """Compares the derivatives of ``f`` with differences, up to an order.
+    """Compares the derivatives of ``f`` with finite differences, up to ``order``.
 
     Args:
       f: takes and returns pytrees of floats.
-      args: the arguments at which it is checked.
-      order: how many times it is differentiated.
+      args: the arguments at which to check.
+      order: the highest order of derivatives.
       modes: ``"fwd"``, ``"rev"`` or both.
-      atol, rtol: how far a derivative may be off; by default what the dtypes explain.
+      atol, rtol: the tolerance; by default it depends on the dtypes.
       eps: the step of the differences.
 
     Raises:
-      AssertionError: for a derivative that is off, naming the place and both values.
-      ValueError: for another mode, or an order below 1.
+      AssertionError: for a wrong derivative; the text has the position and both values.
+      ValueError: for an unknown mode, and an order below 1.
     """
     check_callable(f, "check_grads")
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
@@ -62,9 +62,9 @@ def check_jvp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Compares ``f_jvp(primals, tangents)`` with ``f`` and with differences of it.
+    """Compares ``f_jvp(primals, tangents)`` with ``f`` and its finite differences.
 
-    Along one direction that is the same at each call. Raises AssertionError where they differ.
+    Checks one direction, the same at each call. Raises AssertionError if they differ.
     """
     args = _arrays(args)
     random = np.random.default_rng(0)
@@ -84,9 +84,9 @@ def check_vjp(
     eps: float | None = None,
     err_msg: str = "",
 ) -> None:
-    """Compares ``f_vjp(*args)``, a result and a function of cotangents, with ``f`` and differences.
+    """Compares ``f_vjp(*args)``, a result and a pullback, with ``f`` and its finite differences.
 
-    Along one direction that is the same at each call. Raises AssertionError where they differ.
+    Checks one direction, the same at each call. Raises AssertionError if they differ.
     """
     args = _arrays(args)
     random = np.random.default_rng(0)

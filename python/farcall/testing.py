@@ -1,6 +1,6 @@
-"""Checks of rules: derivatives against differences, batches against one call for each element.
+"""Checks of rules: derivatives against finite differences, batches against single calls.
 
-And of handlers: ``check_handler`` is the command ``farcall check``.
+``check_handler`` checks handlers, like the command ``farcall check``.
 """
 
 from __future__ import annotations
@@ -43,24 +43,23 @@ def check_derivatives(
 ) -> None:
     """Compares the derivatives of ``f`` with central differences, element by element.
 
-    ``f`` is called a few times for each element of the arguments and of the results, so that small
-    arrays are best. Differences are taken between float64 values, but ``f`` computes in the dtypes
-    of the arguments: give arrays of float64 where it takes them. Complex numbers count as pairs of
-    real ones.
+    ``f`` is called several times for each element of the arguments and results, so use small
+    arrays. Differences are computed in float64, but ``f`` computes in the dtypes of its arguments:
+    pass float64 arrays if it accepts them. A complex number counts as a pair of real numbers.
 
     Args:
-      f: a function, a definition, or the name of a target that has a shape rule.
-      args: its arguments, pytrees. Ints and bools among them are not differentiated.
-      order: how many derivatives are checked; the second is that of the first along one direction.
+      f: a function, a definition, or the name of a target with a shape rule.
+      args: its arguments, pytrees. Ints and bools are not differentiated.
+      order: the number of orders to check; each higher order is checked along one direction.
       modes: ``"fwd"``, ``"rev"`` or both.
-      atol, rtol: how far derivatives may be from differences; by default a little more than the
-        narrowest float among arguments and results allows.
-      eps: the step, relative to numbers greater than one; by default good for that float.
+      atol, rtol: the tolerance; the default depends on the narrowest float dtype among arguments
+        and results.
+      eps: the step, relative for numbers greater than 1; the default depends on that dtype.
       attributes: keyword arguments of ``f``.
 
     Raises:
-      AssertionError: for the element that is furthest off, or results that a rule changes.
-      ValueError: for an unknown mode, an order below one, or no argument to differentiate.
+      AssertionError: for the element with the largest error, and if a rule changes the results.
+      ValueError: for an unknown mode, an order below 1, and if no argument can be differentiated.
     """
     modes = (modes,) if isinstance(modes, str) else tuple(modes)
     if not modes or not set(modes) <= set(_MODES):
@@ -96,22 +95,22 @@ def check_batching(
     rtol: float | None = None,
     **attributes: Any,
 ) -> None:
-    """Compares ``vmap`` of ``f``, and ``vmap`` of that, with one call for each element.
+    """Compares ``vmap`` of ``f``, and nested ``vmap``, with one call for each element.
 
     Args:
-      f: a function, a definition, or the name of a target that has a shape rule.
-      args: its arguments for one element, pytrees. Batches are made of them: floats and complex
-        numbers times factors between 1 and 1/2, other values as they are.
-      in_axes: for each argument where the batch dimension lies, None for none. By default every
-        choice among None, the first and the last is checked, for one vmap and for two.
-      sizes: of the batches, the outer and the inner one where there are two.
-      atol, rtol: how far results may be off; by default what another order of additions may change.
+      f: a function, a definition, or the name of a target with a shape rule.
+      args: its arguments for one element, pytrees. Batches are built from them: floats and complex
+        numbers times factors between 1/2 and 1, other values unchanged.
+      in_axes: the batch dimension of each argument, or None. By default every combination of None,
+        the first and the last dimension is checked, for one vmap and for two nested ones.
+      sizes: the batch sizes, outer and inner for nested vmaps.
+      atol, rtol: the tolerance; the default allows for a different order of additions.
       attributes: keyword arguments of ``f``.
 
     Raises:
-      AssertionError: for the in_axes and the element of a result that differ, for results of
-        another structure, shape or dtype, and for an error under vmap alone.
-      ValueError: for in_axes that are not one for each argument, or all None.
+      AssertionError: if an element differs (the text has the in_axes and the element), if the
+        structure, shape or dtype of a result differs, and for an error that occurs only under vmap.
+      ValueError: if the number of in_axes is not the number of arguments, or all are None.
     """
     function, name = _named(f)
     args = tuple(args)
@@ -140,7 +139,7 @@ def check_batching(
 
 
 def _named(f: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:
-    """The function, and what to call it in reports."""
+    """The function, and its name in reports."""
     if isinstance(f, str):
         target = f
         return lambda *args, **attributes: _core.ffi.call_defined(target, *args, **attributes), f
@@ -148,7 +147,7 @@ def _named(f: Callable[..., Any] | str) -> tuple[Callable[..., Any], str]:
 
 
 def _exact(value: Any) -> Any:
-    """An array of the value's own dtype, 64-bit ones too; tokens stay."""
+    """An array with the value's own dtype, including 64-bit dtypes; tokens stay unchanged."""
     return asarray(value, value.dtype) if isinstance(value, np.ndarray) else value
 
 
@@ -157,7 +156,7 @@ def _has_derivative(value: Any) -> bool:
 
 
 def _narrowest(values: Sequence[Any]) -> Any:
-    """The finfo of the least exact float among the dtypes; None where there is none."""
+    """The finfo of the least precise float dtype; None without floats."""
     found = None
     for value in values:
         try:
@@ -170,7 +169,7 @@ def _narrowest(values: Sequence[Any]) -> Any:
 
 
 def _wide(value: Any) -> np.ndarray:
-    """In a dtype that holds every value of this one."""
+    """Converts to a dtype that represents all values exactly."""
     array = np.asarray(value)
     if array.dtype.kind in "iu":
         return array.astype(np.longdouble)
@@ -178,7 +177,7 @@ def _wide(value: Any) -> np.ndarray:
 
 
 def _worst(got: np.ndarray, wanted: np.ndarray, atol: float, rtol: float) -> tuple[int, ...] | None:
-    """The index of the element that is furthest beyond the tolerance. Two NaN are equal."""
+    """The index of the element that exceeds the tolerance most. Two NaN are equal."""
     with np.errstate(all="ignore"):
         same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
         excess = np.where(same, -1.0, np.abs(got - wanted) - (atol + rtol * np.abs(wanted)))
@@ -189,7 +188,7 @@ def _worst(got: np.ndarray, wanted: np.ndarray, atol: float, rtol: float) -> tup
 
 
 def _labels(args: Sequence[Any]) -> list[str]:
-    """A name for each leaf: of its argument, and its number there if it is not alone."""
+    """A name for each leaf: its argument, and its index there unless it is the only leaf."""
     labels = []
     for i, arg in enumerate(args):
         count = len(tree.leaves(arg))
@@ -201,7 +200,7 @@ def _labels(args: Sequence[Any]) -> list[str]:
 
 
 def _reals(values: Sequence[Any]) -> np.ndarray:
-    """All elements in a row; those of a complex array twice, real parts and then imaginary ones."""
+    """All elements in one vector; of complex arrays first the real, then the imaginary parts."""
     rows = [np.zeros(0)]
     for value in map(_wide, values):
         rows += [np.real(value).ravel()] + (
@@ -222,7 +221,7 @@ def _directions(values: Sequence[Any], imaginary: complex) -> Iterator[list[np.n
 
 
 def _places(values: Sequence[Any], labels: Sequence[str]) -> list[str]:
-    """What to call each entry of ``_reals``."""
+    """A name for each entry of ``_reals``."""
     places = []
     for value, label in zip(values, labels, strict=True):
         is_complex = np.dtype(value.dtype).kind == "c"
@@ -233,7 +232,7 @@ def _places(values: Sequence[Any], labels: Sequence[str]) -> list[str]:
 
 
 class _Derivatives:
-    """One check of derivatives, of the function and then of its derivatives."""
+    """One check of derivatives: of the function, then of its derivatives."""
 
     def __init__(
         self,
@@ -294,7 +293,7 @@ class _Derivatives:
                 for value, along in zip(values, direction, strict=True):
                     size = step * np.maximum(1.0, np.abs(_wide(value)))
                     moved.append((_wide(value) + sign * size * _wide(along)).astype(along.dtype))
-                    # What rounding left of the step.
+                    # The step after rounding.
                     distance += float(np.abs(_wide(moved[-1]) - _wide(value)).sum())
                 ends.append(_reals(flat(*moved)))
             columns.append((ends[0] - ends[1]) / distance)
@@ -304,7 +303,7 @@ class _Derivatives:
 def _forward(
     flat: Callable[..., Any], values: list[Any], expected: list[Any]
 ) -> tuple[np.ndarray, list[Any]]:
-    """The matrix of derivatives by forward mode, and the results beside it."""
+    """The Jacobian by forward mode, and the results of the function."""
     results, columns = expected, []
     for direction in _directions(values, 1j):
         results, tangents = jvp(flat, values, direction)
@@ -315,10 +314,10 @@ def _forward(
 def _reverse(
     flat: Callable[..., Any], values: list[Any], expected: list[Any]
 ) -> tuple[np.ndarray, list[Any]]:
-    """The matrix of derivatives by reverse mode, and the results beside it.
+    """The Jacobian by reverse mode, and the results of the function.
 
-    Products are not conjugated: the real part of (cotangent * result's tangent) is that of
-    (argument's cotangent * tangent).
+    Products are not conjugated: the real part of (cotangent * tangent of the result) equals that of
+    (cotangent of the argument * tangent).
     """
     results, pullback = vjp(flat, *values)
     rows = []
@@ -331,7 +330,7 @@ def _reverse(
 def _along(
     mode: str, flat: Callable[..., Any], values: list[Any], expected: list[Any]
 ) -> Callable[..., list[Any]]:
-    """The derivative in one direction, the same for every argument, as a function of the values."""
+    """The derivative along one direction, the same for every argument, as a function."""
     random = np.random.default_rng(0)
 
     def direction(likes: list[Any]) -> list[np.ndarray]:
@@ -348,7 +347,7 @@ def _along(
 
 
 def _choices(options: Sequence[int | None], count: int) -> list[tuple[int | None, ...]]:
-    """Every choice of axes for so many arguments but the one that maps nothing."""
+    """Every combination of axes for ``count`` arguments, except the one that maps nothing."""
     return [
         axes
         for axes in itertools.product(options, repeat=count)
@@ -357,7 +356,7 @@ def _choices(options: Sequence[int | None], count: int) -> list[tuple[int | None
 
 
 def _numpy(value: Any) -> Any:
-    """The tree with numpy's arrays in place of farcall's; tokens stay."""
+    """The tree with numpy arrays instead of farcall's; tokens stay unchanged."""
 
     def convert(leaf: Any) -> Any:
         return leaf if getattr(leaf, "dtype", None) == "token" else np.asarray(leaf)
@@ -370,7 +369,7 @@ def _stacked(
     levels: Sequence[tuple[int | None, int]],
     index: tuple[int, ...] = (),
 ) -> Any:
-    """``make`` of every index, stacked at each level along its axis, the outermost level first."""
+    """Stacks ``make(index)`` over all indices, level by level, outermost first."""
     if not levels:
         return make(index)
     (axis, size), *inner = levels
@@ -385,7 +384,7 @@ def _stacked(
 
 
 def _element(arg: Any, index: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
-    """The argument of this element of the batch, the first one's being ``arg``."""
+    """The argument for an element of the batch; the first element's is ``arg``."""
     part = float(np.ravel_multi_index(index, sizes)) / math.prod(sizes)
 
     def scaled(leaf: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Torch: functions of farcall, foreign targets among them, as custom operators."""
+"""Torch: functions and foreign targets of farcall as custom operators."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from farcall._public import show_names_of
 __all__ = ["register"]
 
 _exchange = _core.exchange
-_MAX_PROGRAMS = 256  # of one operator
-_libraries: dict[str, Any] = {}  # by namespace; what torch calls has to live on
+_MAX_PROGRAMS = 256  # limit for one operator
+_libraries: dict[str, Any] = {}  # by namespace; keeps alive what torch calls
 
 
 def _torch() -> Any:
@@ -32,29 +32,28 @@ def _torch() -> Any:
 def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> Any:
     """Registers a custom operator of torch that runs ``fun`` on the CPU.
 
-    The operator is recorded and compiled by farcall for the types that it is called with, reads and
-    writes torch's memory in place, and works without the interpreter lock. It has derivatives of
-    any order in reverse mode, made by farcall with all rules that it has (``define``,
-    ``custom_vjp``), and shapes for tensors on the device ``meta``. Torch's ``vmap`` calls it for
-    one element after the other.
+    farcall records and compiles the operator for the types of each call. It reads and writes
+    torch's memory in place, and runs without the interpreter lock. It has reverse-mode derivatives
+    of any order, which use all of farcall's rules (``define``, ``custom_vjp``), and computes shapes
+    for tensors on the device ``meta``. Torch's ``vmap`` calls it for each element in turn.
 
     Args:
-      name: with a namespace, ``"mine::rms_norm"``; the operator is ``torch.ops.mine.rms_norm``.
-      fun: a function of arrays, such as a Definition; what jit made of it; or a program. It returns
-        an array or a tuple of them.
-      schema: torch's, such as ``"(Tensor x, *, float eps=1e-5) -> (Tensor, Tensor)"``. Tensors are
-        passed on in order, other arguments by name, as static values. Left out: the parameters of
-        ``fun`` without a default are tensors, and there is one result.
+      name: the name with a namespace; ``"mine::rms_norm"`` becomes ``torch.ops.mine.rms_norm``.
+      fun: a function of arrays, such as a Definition; a jitted function; or a program. It returns
+        an array or a tuple of arrays.
+      schema: torch's schema, such as ``"(Tensor x, *, float eps=1e-5) -> (Tensor, Tensor)"``.
+        Tensors are passed by position, other arguments by name, as static values. By default, the
+        parameters of ``fun`` without a default are tensors, and there is one result.
 
     Returns:
       The operator.
 
     Raises:
-      ImportError: torch is not installed.
-      ValueError: a name without a namespace, or a schema that cannot be inferred.
-      RuntimeError: what torch says of the schema, or of a name that is taken.
-      TypeError: at a call, for a tensor that is not dense on the CPU or of a dtype that farcall
-        does not have, and for another number of results than in the schema.
+      ImportError: if torch is not installed.
+      ValueError: for a name without a namespace, and if the schema cannot be inferred.
+      RuntimeError: from torch, for an invalid schema or a name that is taken.
+      TypeError: at a call, for a tensor that is not dense, not on the CPU or of an unsupported
+        dtype, and if the number of results differs from the schema.
     """
     torch = _torch()
     function: Any = fun
@@ -79,7 +78,7 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
 
 
 def _schema_of(function: Any, name: str) -> str:
-    """The schema where all parameters are tensors."""
+    """The schema of a function whose parameters are all tensors."""
     parameters: Sequence[inspect.Parameter] = ()
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -101,14 +100,14 @@ def _library(torch: Any, namespace: str) -> Any:
     if found is None:
         try:
             found = torch.library.Library(namespace, "FRAGMENT")
-        except ValueError:  # before 2.0
+        except ValueError:  # torch before 2.0
             found = torch.library.Library(namespace, "DEF")
         _libraries[namespace] = found
     return found
 
 
 class _Operator:
-    """What torch calls, by the kind of tensors."""
+    """The implementations that torch calls, by the kind of tensors."""
 
     def __init__(self, torch: Any, name: str, function: Any, schema: Any) -> None:
         self._torch = torch
@@ -122,7 +121,7 @@ class _Operator:
 
         @functools.lru_cache(maxsize=_MAX_PROGRAMS)
         def record(tensors: Any, attributes: tuple[tuple[str, Any], ...], x64: bool) -> Any:
-            del x64  # a key alone: the flag changes what is recorded
+            del x64  # only a cache key: the flag changes what is recorded
             static = dict(attributes)
             types = [ShapeDtypeStruct(shape, _dtype_name(where, t)) for shape, t in tensors]
 
@@ -184,7 +183,7 @@ def _empty(torch: Any, program: Any, device: str) -> list[Any]:
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(program: Any) -> Any:
-    """What runs a program, and the shapes and torch's dtypes of its results."""
+    """A function that runs a program, and the shapes and torch dtypes of its results."""
     torch = _torch()
     results = [(t.shape, getattr(torch, str(t.dtype))) for t in program.out_avals]
     return _exchange.Runner(program), results
@@ -235,10 +234,10 @@ def _differentiable_call() -> Any:
             where, known, linear, varies, depends = context.of
             saved = context.saved_tensors
             tensors, residuals = saved[: len(varies)], saved[len(varies) :]
-            if torch.is_grad_enabled():  # for derivatives of derivatives
+            if torch.is_grad_enabled():  # for higher derivatives
                 residuals = Call.apply(where, known, *tensors)[len(depends) :]
             own = [ct for ct, it_depends in zip(cotangents, depends, strict=True) if it_depends]
-            # Torch's gradients by complex numbers are the conjugates of cotangents.
+            # For complex numbers, torch's gradients are the conjugates of cotangents.
             given = [ct.conj() for ct in own if ct is not None]
             is_linear = [False] * len(residuals) + [True] * sum(varies)
             backward = _exchange.transposed(linear, is_linear, [ct is not None for ct in own])

@@ -1,4 +1,4 @@
-"""Functions of pytrees: nested tuples, lists, dicts, named tuples and registered classes."""
+"""Functions on pytrees: nested tuples, lists, dicts, named tuples and registered classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_NOTHING: Any = object()  # an argument that is left out, where None is a value
+_NOTHING: Any = object()  # a missing argument, where None is a valid value
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
@@ -40,7 +40,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
 
 
 def unflatten(treedef: Any, leaves: Any) -> Any:
-    """The tree of this structure with these leaves; ValueError for another number of them."""
+    """The tree with this structure and these leaves; ValueError for a wrong number of leaves."""
     check_structure(treedef, "unflatten: treedef")
     return treedef.unflatten(leaves)
 
@@ -58,10 +58,10 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
 def map(
     f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """``f`` of corresponding leaves, in the structure of the first tree.
+    """Applies ``f`` to corresponding leaves; the result has the structure of the first tree.
 
     Raises:
-      ValueError: when another tree does not have the first one's structure.
+      ValueError: if another tree does not have the structure of the first one.
     """
     first, treedef = flatten(tree, is_leaf)
     others = [treedef.flatten_up_to(other) for other in rest]
@@ -74,16 +74,16 @@ def reduce(
     initializer: Any = _NOTHING,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """functools.reduce over the leaves.
+    """Applies ``functools.reduce`` to the leaves.
 
     Args:
-      function: of what was found so far and the next leaf.
+      function: takes the accumulated value and the next leaf.
       tree: the pytree.
-      initializer: what comes before the first leaf; it may be None.
-      is_leaf: of a part of the tree: whether it counts as a leaf.
+      initializer: the start value; it may be None.
+      is_leaf: takes a subtree; returns whether it counts as a leaf.
 
     Raises:
-      TypeError: for a tree without leaves and without an initializer.
+      TypeError: for a tree without leaves, if there is no initializer.
     """
     first = () if initializer is _NOTHING else (initializer,)
     return functools.reduce(function, leaves(tree, is_leaf), *first)
@@ -97,7 +97,7 @@ def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 def broadcast(
     prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Each leaf of ``prefix_tree`` for all the leaves of ``full_tree`` that it stands for."""
+    """Repeats each leaf of ``prefix_tree`` for all leaves that it covers in ``full_tree``."""
     first, treedef = flatten(prefix_tree, is_leaf)
     parts = [structure(part, is_leaf) for part in treedef.flatten_up_to(full_tree)]
     spread = zip(first, parts, strict=True)
@@ -111,16 +111,16 @@ def reduce_associative(
     identity: Any = None,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """An associative operation over the leaves, neighbours first: as deep as the logarithm of them.
+    """Reduces the leaves with an associative operation, as a balanced tree of logarithmic depth.
 
     Args:
       operation: takes two leaves.
       tree: a pytree.
-      identity: what a tree without leaves gives.
+      identity: the result for a tree without leaves.
       is_leaf: as for flatten.
 
     Raises:
-      TypeError: for a tree without leaves where there is no identity.
+      TypeError: for a tree without leaves, if there is no identity.
     """
     values = leaves(tree, is_leaf)
     if not values:

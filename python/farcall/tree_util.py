@@ -71,7 +71,7 @@ __all__ = [
 ]
 
 PyTreeDef = _core.PyTreeDef
-# For pickle and copy: the structure of a tree with these leaves.
+# For pickle and copy: rebuilds the structure from a tree with dummy leaves.
 PyTreeDef.__reduce__ = lambda self: (tree_structure, (self.unflatten([0] * self.num_leaves),))
 
 
@@ -79,7 +79,7 @@ KeyEntry = Any
 
 
 def treedef_children(treedef: Any) -> list[Any]:
-    """The structures of the parts of a container."""
+    """The structures of the children of a container."""
     check_structure(treedef, "treedef_children: treedef")
     return treedef.children()
 
@@ -90,7 +90,7 @@ def treedef_is_leaf(treedef: Any) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[Any]) -> Any:
-    """The structure of a tuple whose parts have these."""
+    """The structure of a tuple whose elements have these structures."""
     treedefs = list(treedefs)
     for each in treedefs:
         check_structure(each, "treedef_tuple: treedefs")
@@ -98,12 +98,12 @@ def treedef_tuple(treedefs: Iterable[Any]) -> Any:
 
 
 def is_tree_node(node: Any) -> bool:
-    """Whether this is a container."""
+    """Whether ``node`` is a container."""
     return not treedef_is_leaf(tree_structure(node))
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether none of these is a container."""
+    """Whether all elements are leaves."""
     leaves = list(iterable)
     flat = tree_leaves(leaves, is_leaf)
     return len(flat) == len(leaves) and all(map(operator.is_, flat, leaves))
@@ -117,11 +117,11 @@ def register_pytree_node(
     """Makes ``nodetype`` a container.
 
     Args:
-      flatten_func: from an object to (children, auxiliary data); the data must be comparable.
-      unflatten_func: from (auxiliary data, children) to an object.
+      flatten_func: maps an object to (children, auxiliary data); the data must be comparable.
+      unflatten_func: maps (auxiliary data, children) to an object.
 
     Raises:
-      ValueError: when the class is registered already.
+      ValueError: if the class is already registered.
     """
     _core.register_pytree_node(nodetype, flatten_func, unflatten_func)
 
@@ -132,9 +132,9 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, Sequence[Any]], Any],
     flatten_func: Callable[[Any], tuple[Sequence[Any], Any]] | None = None,
 ) -> None:
-    """``register_pytree_node`` of a class whose children have names.
+    """``register_pytree_node`` for a class whose children have keys.
 
-    ``flatten_with_keys`` gives pairs of keys and children, and the auxiliary data.
+    ``flatten_with_keys`` returns pairs of keys and children, and the auxiliary data.
     """
 
     def flatten(node: Any) -> tuple[Sequence[Any], Any]:
@@ -146,7 +146,7 @@ def register_pytree_with_keys(
 
 
 def register_static(cls: Any) -> Any:
-    """Decorator for a class whose objects have no leaves: they are parts of the structure."""
+    """Decorator for a class whose objects have no leaves: they are part of the structure."""
     register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
     return cls
 
@@ -158,7 +158,7 @@ def register_pytree_node_class(cls: Any) -> Any:
 
 
 def register_pytree_with_keys_class(cls: Any) -> Any:
-    """``register_pytree_node_class`` of a class that has ``tree_flatten_with_keys(self)``."""
+    """``register_pytree_node_class`` for a class with ``tree_flatten_with_keys(self)``."""
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(
         cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten
@@ -175,13 +175,13 @@ def register_dataclass(
     """Makes a dataclass a container.
 
     Args:
-      data_fields: the children. Left out, with ``meta_fields``: all fields but those whose
-        metadata says ``static=True``.
-      meta_fields: constants of the structure; comparable.
-      drop_fields: fields with a default, which the object made anew then has.
+      data_fields: the children. By default, without ``meta_fields``: all fields except those with
+        ``static=True`` in their metadata.
+      meta_fields: constants in the structure; must be comparable.
+      drop_fields: fields to omit; a rebuilt object has their default values.
 
     Raises:
-      ValueError: when these are not the fields that the class takes.
+      ValueError: if these are not the fields of the class.
     """
     is_dataclass = hasattr(nodetype, "__dataclass_fields__")
     fields = dataclasses.fields(nodetype) if is_dataclass else ()
@@ -213,9 +213,9 @@ def register_dataclass(
 
 
 class Partial(functools.partial[Any]):
-    """functools.partial as a container of its arguments, which jitted functions take and return.
+    """A functools.partial that is a pytree of its arguments, for use in jitted functions.
 
-    The function is part of the structure and must be comparable and hashable.
+    The function is part of the structure; it must be comparable and hashable.
     """
 
 
@@ -244,8 +244,8 @@ def _register_dict(
     register_pytree_with_keys(nodetype, flatten, make)
 
 
-# As in JAX: the one in the order of insertion, which is part of the structure, the other in that of
-# its keys.
+# As in JAX: OrderedDict keeps its insertion order, which is part of the structure; defaultdict is
+# sorted by its keys.
 _register_dict(
     collections.OrderedDict,
     tuple,

@@ -1,7 +1,7 @@
-"""tvm-ffi, the package apache-tvm-ffi: its functions as targets, and farcall's as its functions.
+"""tvm-ffi (package apache-tvm-ffi): its functions as targets, farcall's functions as its functions.
 
-Tensors pass by DLPack, in the memory where they are. A function gets its operands, then tensors for
-its results, which it writes.
+Tensors are passed by DLPack, without copies. A function takes its operands, then tensors for its
+results, which it writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 def _tvm_ffi(where: str) -> Any:
-    """The module tvm_ffi, with its library known to farcall."""
+    """Imports tvm_ffi and tells the core the path of its library."""
     try:
         import tvm_ffi
         from tvm_ffi import libinfo
@@ -35,25 +35,25 @@ def _tvm_ffi(where: str) -> Any:
 
 
 def register(name: str, function: Any, arguments: Sequence[str] = ("args", "rets")) -> None:
-    """Registers a function of tvm-ffi as a foreign target on the CPU.
+    """Registers a tvm-ffi function as a foreign target on the CPU.
 
-    ``ffi_call`` of the name calls it with tensors in the memory of the operands and of the results,
-    without the interpreter lock unless the function is Python's.
+    ``ffi_call`` of the name calls it with tensors in the memory of the operands and results. It
+    runs without the interpreter lock, unless it is a Python function.
 
     Args:
-      name: of the target.
-      function: a ``tvm_ffi.Function``, or what ``tvm_ffi.convert`` makes one of. It writes its
-        results into the tensors that it gets, and returns nothing. It may keep a tensor,
-        whose values then stay as they are.
-      arguments: what it is called with, in order: ``args`` and ``rets`` stand for all operands and
-        all results, other names for attributes of the call: bools, numbers and strings.
+      name: the name of the target.
+      function: a ``tvm_ffi.Function``, or a value that ``tvm_ffi.convert`` converts to one. It
+        writes its results into the given tensors and returns nothing. It may keep a tensor; the
+        values of a kept tensor do not change.
+      arguments: its arguments, in order: ``args`` and ``rets`` stand for all operands and all
+        results, other names for attributes of the call: bools, numbers and strings.
 
     Raises:
-      ImportError: apache-tvm-ffi is not installed.
-      TypeError: ``function`` is no function.
-      RuntimeError: the name is taken.
-      FfiError: at a call, what the function raises: INVALID_ARGUMENT for ValueError and TypeError,
-        OUT_OF_RANGE for IndexError, NOT_FOUND for KeyError, else INTERNAL.
+      ImportError: if apache-tvm-ffi is not installed.
+      TypeError: if ``function`` is not a function.
+      RuntimeError: if the name is taken.
+      FfiError: at a call, if the function raises an error: INVALID_ARGUMENT for ValueError and
+        TypeError, OUT_OF_RANGE for IndexError, NOT_FOUND for KeyError, else INTERNAL.
     """
     tvm_ffi = _tvm_ffi("tvm_ffi.register")
     if not isinstance(function, tvm_ffi.Function) and callable(function):
@@ -67,22 +67,21 @@ def register(name: str, function: Any, arguments: Sequence[str] = ("args", "rets
 
 
 def function(fun: Any, *args: Any, num_results: int = 1, name: str | None = None) -> Any:
-    """A ``tvm_ffi.Function`` that runs ``fun``.
+    """Makes a ``tvm_ffi.Function`` that runs ``fun``.
 
-    It is called with tensors on the CPU, dense and row-major: the operands, then the results, which
-    it writes in place. Any thread may call it. What it raises is a ValueError, MemoryError or
-    RuntimeError.
+    It takes dense row-major tensors on the CPU: the operands, then the results, which it writes in
+    place. Any thread may call it. It raises ValueError, MemoryError or RuntimeError.
 
     Args:
-      fun: a function, what jit made of it, or a program, as ``ffi.export_handler`` takes it.
-      args: for a function, arguments that tell the types of the operands; it then takes batches of
-        them too. Without, it is recorded and compiled for the types of each call.
-      num_results: of a function without ``args``.
-      name: stands in the messages of errors; by default the function's own.
+      fun: a function, a jitted function, or a program, as for ``ffi.export_handler``.
+      args: for a function, example arguments that give the types of the operands; it then takes
+        batches of these too. Without them, it is recorded and compiled for the types of each call.
+      num_results: the number of results of a function without ``args``.
+      name: the name in error messages; by default the function's own.
 
     Raises:
-      ImportError: apache-tvm-ffi is not installed.
-      TypeError: as ``export_handler``.
+      ImportError: if apache-tvm-ffi is not installed.
+      TypeError: as for ``export_handler``.
     """
     tvm_ffi = _tvm_ffi("tvm_ffi.function")
     name, program, record = recorder_of("tvm_ffi.function", fun, args, {}, name)
@@ -92,15 +91,15 @@ def function(fun: Any, *args: Any, num_results: int = 1, name: str | None = None
 
 
 def function_of_target(target_name: str, num_results: int = 1, **attributes: Any) -> Any:
-    """A ``tvm_ffi.Function`` that calls a foreign target.
+    """Makes a ``tvm_ffi.Function`` that calls a foreign target.
 
     Args:
-      target_name: as given to register_ffi_target.
-      num_results: how many of the tensors that it is called with are results.
-      attributes: those of the call.
+      target_name: the name given to register_ffi_target.
+      num_results: the number of results among the tensors of a call.
+      attributes: the attributes of the call.
 
     Raises:
-      ImportError: apache-tvm-ffi is not installed.
+      ImportError: if apache-tvm-ffi is not installed.
     """
     tvm_ffi = _tvm_ffi("tvm_ffi.function_of_target")
 
@@ -114,7 +113,7 @@ def function_of_target(target_name: str, num_results: int = 1, **attributes: Any
 
 
 def _made(tvm_ffi: Any, export: Callable[..., None], *what: Any) -> Any:
-    # The global table is the one way for C functions into the package.
+    # The package accepts C functions only through its global table.
     global_name = f"farcall.function.{next(_numbers)}"
     export(global_name, *what)
     made = tvm_ffi.get_global_func(global_name)

@@ -1,4 +1,4 @@
-"""Types for annotations: what functions of farcall take for arrays and for dtypes."""
+"""Types for annotations: the arrays and dtypes that functions of farcall accept."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class _SupportsDType(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
-# An Array, traced ones included, or what becomes one: numpy's arrays and scalars, Python's numbers.
-# Lists are none; numpy.array makes an array of one.
+# An Array, concrete or traced, or a value that can become one: numpy arrays and scalars, Python
+# numbers. Lists are not included; convert them with numpy.array.
 ArrayLike: TypeAlias = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
 
-# What names a dtype: a string, a type such as numpy.float32, a dtype, or what has one.
+# Values that specify a dtype: a string, a type such as numpy.float32, a dtype, or an object with
+# one.
 DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | _SupportsDType

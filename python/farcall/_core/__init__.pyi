@@ -1,4 +1,4 @@
-"""The compiled core. Its public parts are reached through farcall and its modules."""
+"""The compiled core. farcall and its modules export its public parts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic
@@ -48,7 +48,7 @@ class NonConcreteBooleanIndexError(IndexError): ...
 class UnexpectedTracerError(RuntimeError): ...
 
 class Device:
-    """Where arrays lie and programs run."""
+    """A device: holds arrays and runs programs."""
 
     @property
     def platform(self) -> str: ...
@@ -68,7 +68,7 @@ class Device:
     def __hash__(self) -> int: ...
 
 class KeyDType:
-    """The dtype of keys of random numbers."""
+    """The dtype of random keys."""
 
     @property
     def name(self) -> str: ...
@@ -137,7 +137,7 @@ class Array:
     @property
     def is_traced(self) -> bool: ...
     def is_deleted(self) -> bool: ...
-    # What farcall._placement adds.
+    # Added by farcall._placement.
     def delete(self) -> None: ...
     def devices(self) -> set[Device]: ...
     def addressable_data(self, index: int) -> Array: ...
@@ -174,7 +174,7 @@ class Array:
     @property
     def imag(self) -> Array: ...
 
-    # What farcall._array adds.
+    # Added by farcall._array.
     def reshape(self, *shape: Any) -> Array: ...
     def transpose(self, *axes: Any) -> Array: ...
     def flatten(self) -> Array: ...
@@ -246,7 +246,7 @@ class Array:
     def __invert__(self) -> Array: ...
     def __divmod__(self, other: Any, /) -> tuple[Array, Array]: ...
     def __rdivmod__(self, other: Any, /) -> tuple[Array, Array]: ...
-    # Comparing with what is no array gives a bool, as for every object.
+    # Comparison with other objects returns a bool.
     def __eq__(self, other: Any, /) -> Any: ...
     def __ne__(self, other: Any, /) -> Any: ...
     __hash__: None  # type: ignore[assignment]
@@ -282,7 +282,7 @@ class Array:
     def __ge__(self, other: Any, /) -> Array: ...
 
 class PyTreeDef:
-    """The structure of a pytree: its containers, not its leaves."""
+    """The structure of a pytree: its containers without the leaves."""
 
     @property
     def num_leaves(self) -> int: ...
@@ -360,7 +360,7 @@ class JitFunction(Generic[P, R]):
     def _cache_size(self) -> int: ...
 
 class Primitive:
-    """An operation."""
+    """An operation of programs."""
 
     @property
     def name(self) -> str: ...
@@ -376,7 +376,7 @@ class Var:
     def __hash__(self) -> int: ...
 
 class Literal:
-    """A number written into an equation."""
+    """A literal operand of an equation."""
 
     @property
     def aval(self) -> ShapeDtypeStruct: ...
@@ -384,7 +384,7 @@ class Literal:
     def val(self) -> Array: ...
 
 class Equation:
-    """One operation of a program."""
+    """An equation: the application of a primitive in a program."""
 
     @property
     def primitive(self) -> Primitive: ...
@@ -403,7 +403,7 @@ class Equation:
     def cost_analysis(self) -> dict[str, float]: ...
 
 class CompiledMemoryStats:
-    """The bytes that running a program takes."""
+    """The memory of a run of a program, in bytes."""
 
     @property
     def argument_size_in_bytes(self) -> int: ...
@@ -419,7 +419,7 @@ class CompiledMemoryStats:
     def generated_code_size_in_bytes(self) -> int: ...
 
 class CopyReport:
-    """A copy that was inserted for a foreign call."""
+    """A copy inserted for a foreign call."""
 
     @property
     def what(self) -> str: ...
@@ -429,7 +429,7 @@ class CopyReport:
     def nbytes(self) -> int: ...
 
 class AliasReport:
-    """An alias that a foreign call asked for."""
+    """An alias requested by a foreign call."""
 
     @property
     def input(self) -> int: ...
@@ -441,7 +441,7 @@ class AliasReport:
     def why(self) -> str: ...
 
 class ForeignCallReport:
-    """What was done for a foreign call."""
+    """The compiler's report on a foreign call."""
 
     @property
     def target_name(self) -> str: ...
@@ -508,7 +508,7 @@ class Report:
     def clusters(self) -> list[ClusterReport]: ...
     @property
     def unfused(self) -> list[UnfusedReport]: ...
-    """What was done for the foreign calls of a program, in its order."""
+    """The reports on the foreign calls of a program, in program order."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> ForeignCallReport: ...
@@ -532,7 +532,7 @@ class _Described:
     def in_avals(self) -> Any: ...
     @property
     def out_avals(self) -> Any: ...
-    # What farcall._program adds.
+    # Added by farcall._program.
     @property
     def out_info(self) -> Any: ...
     @property

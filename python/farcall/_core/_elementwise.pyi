@@ -1,4 +1,4 @@
-"""The elementwise functions that farcall.lax and farcall.numpy have by one name."""
+"""The elementwise functions with the same name in farcall.lax and farcall.numpy."""
 
 from typing import TypeAlias
 

@@ -6,7 +6,7 @@ from typing import Any
 from farcall._core import Array
 
 class BodyCache:
-    """What was recorded of one function, or of functions used together."""
+    """The recorded bodies of a function, or of functions used together."""
 
     def __init__(self) -> None: ...
 

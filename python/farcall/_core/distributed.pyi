@@ -1,4 +1,4 @@
-"""Several processes."""
+"""Programs on several processes."""
 
 from typing import Any
 

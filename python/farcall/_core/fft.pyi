@@ -1,4 +1,4 @@
-"""What farcall.numpy.fft shows."""
+"""The functions of farcall.numpy.fft."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The operations that farcall.lax offers."""
+"""The operations of farcall.lax."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 _Sizes: TypeAlias = int | Sequence[int]
 
-# Name, operands, kinds of numbers, result, domain and summary of each row.
+# Name, operands, kinds of dtypes, result, domain and summary of each row.
 _elementwise: list[tuple[str, tuple[str, ...], str, str, str, str]]
 
 # From elementwise_list.h, by scripts/update_stubs.py.
@@ -235,7 +235,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array: ...
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array: ...
 
-# For farcall's own Python.
+# Internal functions.
 def _sort_operands(
     operands: Sequence[ArrayLike], dimension: int, is_stable: bool, num_keys: int
 ) -> list[Array]: ...

@@ -1,4 +1,4 @@
-"""What farcall.lax.linalg is made of."""
+"""The core of farcall.lax.linalg."""
 
 from farcall._core import Array
 from farcall._core.lax import ArrayLike

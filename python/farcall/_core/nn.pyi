@@ -1,4 +1,4 @@
-"""The parts of farcall.nn, farcall.ops and farcall.flatten_util that compute."""
+"""The core of farcall.nn, farcall.ops and farcall.flatten_util."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""The array functions that farcall.numpy offers."""
+"""The array functions of farcall.numpy."""
 
 # ruff: noqa: N803
 
@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 _Sizes: TypeAlias = int | Sequence[int]
 
-# Name, operands, function of lax and summary of each row.
+# Name, operands, lax function and summary of each row.
 _elementwise: list[tuple[str, tuple[str, ...], str, str]]
 
 # From elementwise_list.h, by scripts/update_stubs.py.
@@ -178,7 +178,7 @@ def tril(m: ArrayLike, k: int = 0) -> Array: ...
 def triu(m: ArrayLike, k: int = 0) -> Array: ...
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array: ...
 
-# For farcall's own Python.
+# Internal functions.
 def _einsum(
     subscripts: str,
     operands: Sequence[ArrayLike],

@@ -1,4 +1,4 @@
-"""farcall.numpy.linalg, and what its functions with named results are made of."""
+"""The core of farcall.numpy.linalg."""
 # ruff: noqa: N803
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def matrix_transpose(x: ArrayLike) -> Array: ...
 def diagonal(x: ArrayLike, *, offset: int = 0) -> Array: ...
 def trace(x: ArrayLike, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array: ...
 
-# For farcall's own Python.
+# Internal functions.
 def _qr(a: ArrayLike, mode: str) -> Any: ...
 def _svd(
     a: ArrayLike,

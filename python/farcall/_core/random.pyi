@@ -1,4 +1,4 @@
-"""What farcall.random is made of."""
+"""The core of farcall.random."""
 
 from collections.abc import Sequence
 

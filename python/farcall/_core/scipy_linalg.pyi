@@ -1,4 +1,4 @@
-"""farcall.scipy.linalg. What has no type here changes nothing."""
+"""farcall.scipy.linalg. Untyped parameters are ignored."""
 # ruff: noqa: N803
 
 from typing import Any

@@ -1,10 +1,10 @@
-"""The special functions that farcall.scipy.special offers."""
+"""The special functions of farcall.scipy.special."""
 
 from typing import Any
 
 from farcall._core import Array
 
-# Name, operands, function of lax and summary of each row.
+# Name, operands, lax function and summary of each row.
 _elementwise: list[tuple[str, tuple[str, ...], str, str]]
 
 # From elementwise_list.h, by scripts/update_stubs.py.

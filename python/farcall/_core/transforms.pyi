@@ -1,4 +1,4 @@
-"""The transformations behind farcall.vmap and so on; `where` is what was called, for errors."""
+"""The core of farcall.vmap and so on; `where` is the called function, for error messages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from farcall._core import Array, Program, PyTreeDef, ShapeDtypeStruct
 float0: np.dtype[Any]
 
 class SymbolicZero:
-    """A tangent or cotangent that is known to be zero."""
+    """A tangent or cotangent known to be zero."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...

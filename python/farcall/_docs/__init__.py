@@ -1,8 +1,8 @@
-"""Docstrings for what Python has from the core. Importing this puts them in their places.
+"""Docstrings of the core's functions. Importing this package installs them.
 
-The core's functions have neither docstrings nor signatures that ``inspect`` understands. They are
-replaced, in the core's modules, by functions that have both; so this comes before every import of
-them.
+The core's functions have neither docstrings nor signatures that ``inspect`` understands. This
+package replaces them, in the core's modules, by functions that have both. Import it before any
+other module takes functions from the core.
 """
 
 from farcall import _core
@@ -27,14 +27,14 @@ document(
     _core,
     "farcall",
     {
-        "parse_program": """The program that a text describes, as ``str(program)`` gives it.
+        "parse_program": """Parses a program from its text, the form that ``str(program)`` gives.
 
         Args:
-          text: the program.
+          text: the text of a program.
 
         Raises:
-          ValueError: for what is no program, with the line and the column.
-          TypeError: for what is no string.
+          ValueError: for a syntax error or an invalid program, with the line and the column.
+          TypeError: if ``text`` is not a string.
         """,
     },
 )
@@ -46,14 +46,14 @@ document(
 
         Args:
           val: an array or a number.
-          symbolic_zeros: whether to give a SymbolicZero.
+          symbolic_zeros: whether to return a SymbolicZero.
 
         Returns:
-          Zeros of the shape and dtype of ``val``; of ints and bools a numpy array of dtype
+          Zeros of the shape and dtype of ``val``. For integers and bools, a numpy array of dtype
           ``farcall.dtypes.float0``.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
         """,
     },
 )

@@ -1,4 +1,4 @@
-"""The docstrings of the functions that farcall.scipy.stats has from the core."""
+"""Docstrings of functions that farcall.scipy.stats takes from the core."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DISCRETE = {
     "logpmf": "The logarithm of the probability of ``k``.",
     "pmf": "The probability of ``k``.",
 }
-# Those that say something else.
+# Functions whose docstrings differ from the common ones.
 _SPECIAL = {
-    "norm.logcdf": "The logarithm of cdf, without underflow on the way.",
-    "norm.logsf": "The logarithm of sf, without underflow on the way.",
+    "norm.logcdf": "The logarithm of cdf, computed without underflow.",
+    "norm.logsf": "The logarithm of sf, computed without underflow.",
     "truncnorm.logpdf": "The logarithm of the density at ``x``; nan unless a < b.",
     "expon.ppf": "The inverse of cdf; nan outside of [0, 1].",
     "pareto.ppf": "The inverse of cdf; nan outside of [0, 1].",
@@ -47,12 +47,12 @@ _SPECIAL = {
     "multinomial.pmf": "The probability of the counts ``x``.",
     "poisson.logpmf": """The logarithm of the probability of ``k``.
 
-        The probability of what is no whole number is 0.
+        The probability of a number that is not an integer is 0.
         """,
     "dirichlet.logpdf": """The logarithm of the density at ``x``.
 
         Args:
-          x: [k, …] points of the simplex, or [k - 1, …] all of their coordinates but the last.
+          x: [k, …], points of the simplex, or [k - 1, …], the same without their last coordinate.
           alpha: [k].
 
         Raises:
@@ -64,39 +64,39 @@ _SPECIAL = {
         Args:
           x: [..., n].
           mean: [..., n], or a number.
-          cov: the covariances, [..., n, n]; a number stands for that times the identity.
+          cov: the covariances, [..., n, n]; a number is multiplied by the identity matrix.
           allow_singular: must be None.
 
         Raises:
-          ValueError: for shapes that do not fit.
+          ValueError: for shapes that do not match.
         """,
     "multivariate_normal.pdf": "The density at ``x``; see logpdf.",
 }
 _SAMPLES = {
-    "sem": """The standard error of the mean along an axis: the standard deviation by sqrt(number).
+    "sem": """The standard error of the mean along an axis: the standard deviation / sqrt(size).
 
         Args:
-          a: numbers.
-          axis: along which; None: of all elements.
-          ddof: the divisor of the variance is the number less this.
-          nan_policy: "propagate", or "omit" to leave nan out.
-          keepdims: keep the axis, with size one.
+          a: an array.
+          axis: the axis; None for all elements.
+          ddof: the divisor of the variance is the number of elements minus this.
+          nan_policy: "propagate", or "omit" to ignore NaN.
+          keepdims: whether the axis stays, with size 1.
         """,
-    "rankdata": """The rank of each element, from 1 on.
+    "rankdata": """The rank of each element, starting at 1.
 
         Args:
-          a: numbers.
-          method: what equal elements get: "average", "min", "max", "dense" (no rank is left
-            out), or "ordinal" (ranks of their own, in their order).
-          axis: along which; None: of all elements, in one dimension.
+          a: an array.
+          method: the rank of equal elements: "average", "min", "max", "dense" (like "min", without
+            gaps between ranks), or "ordinal" (distinct ranks, in order of position).
+          axis: the axis; None for the flattened array.
           nan_policy: must be "propagate".
 
         Raises:
-          ValueError: for another method.
+          ValueError: for an unknown method.
         """,
 }
 
-# The core names functions of distributions after both.
+# In the core these functions are named "<distribution>_<function>".
 for _name in list(vars(_core.stats)):
     _distribution, _, _function = _name.rpartition("_")
     if not _distribution or _name.startswith("_"):

@@ -1,4 +1,4 @@
-"""Functions of the core with names, signatures and docstrings as Python's own have."""
+"""Gives functions of the core the names, signatures and docstrings that Python functions have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from farcall import _core
 
 
 class _Signature:
-    """Made when somebody asks: few do."""
+    """Computes the signature on first use."""
 
     def __get__(self, function: Any, owner: Any) -> inspect.Signature:
         if function is None:
@@ -26,7 +26,7 @@ _core.Function.__signature__ = _Signature()
 
 
 def signature_of_core(function: Any) -> inspect.Signature:
-    """The signature of a function of the core, without its C++ types."""
+    """The signature of a function of the core, without the C++ types."""
     text, _, defaults = function.__nb_signature__[0]
     made = re.sub(r"^def \w+", "", text)
     made = made[: made.rindex(")") + 1]
@@ -52,7 +52,7 @@ def signature_of_core(function: Any) -> inspect.Signature:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets."""
+    """Splits at the commas outside of brackets."""
     parts, depth, begin = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter in "[(") - (letter in "])")
@@ -64,13 +64,13 @@ def _split(text: str) -> list[str]:
 
 
 def document(core: Any, module: str, docs: Mapping[str, str], prefix: str = "") -> None:
-    """Gives the functions of a part of the core, in their places, the docstrings of a table.
+    """Replaces functions of a core module by functions with docstrings, signatures and names.
 
     Args:
-      core: the part, such as ``_core.numpy``.
-      module: the public module that has the functions.
-      docs: docstrings by name, indented in any way.
-      prefix: what the names in the core begin with, and those in the module do not.
+      core: the core module, such as ``_core.numpy``.
+      module: the public module that exports the functions.
+      docs: docstrings by function name, with any indentation.
+      prefix: the prefix of the names in the core, which the public names lack.
     """
     for name, doc in docs.items():
         target = getattr(core, prefix + name)

@@ -1,4 +1,4 @@
-"""The docstrings of the functions that farcall.lax.linalg has from the core."""
+"""Docstrings of functions that farcall.lax.linalg takes from the core."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ _DOCS = {
 
         Args:
           x: positive definite matrices ``[…, n, n]``, of {_MATRICES}.
-          symmetrize_input: whether ``(x + x.conj().T) / 2`` is taken; else the lower triangle alone
-            is read.
+          symmetrize_input: whether to factor ``(x + x.conj().T) / 2``; otherwise only the lower
+            triangle is read.
 
         Returns:
-          Matrices of the shape and dtype of ``x``; NaN where one is not positive definite.
+          Matrices of the shape and dtype of ``x``; NaN where a matrix is not positive definite.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for matrices that are not square, or another dtype.
+          TypeError: for an operand that is not an array.
+          ValueError: for matrices that are not square, and other dtypes.
         """,
-    "lu": f"""``x`` with rows exchanged is ``l @ u``: unit lower and upper triangular matrices.
+    "lu": f"""LU factorisation with partial pivoting: ``x[permutation] = l @ u``.
 
         Args:
           x: matrices ``[…, m, n]``, of {_MATRICES}.
 
         Returns:
-          ``u`` on and above the diagonal and ``l`` below it, of the shape of ``x``; for each step
-          the row that was exchanged, int32 ``[…, min(m, n)]``; the rows in their new order, int32
-          ``[…, m]``.
+          A tuple: ``u`` on and above the diagonal and the unit lower triangular ``l`` below it, of
+          the shape of ``x``; the pivots, the row exchanged at each step, int32 ``[…, min(m, n)]``;
+          the permutation of the rows, int32 ``[…, m]``.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for fewer than two dimensions, or another dtype.
+          TypeError: for an operand that is not an array.
+          ValueError: for fewer than two dimensions, and other dtypes.
         """,
-    "lu_pivots_to_permutation": """The order of rows that exchanges one after the other give.
+    "lu_pivots_to_permutation": """The permutation that a sequence of row exchanges produces.
 
         Args:
           pivots: int32 ``[…, k]``; step ``i`` exchanges the rows ``i`` and ``pivots[…, i]``.
@@ -46,38 +46,38 @@ _DOCS = {
           An int32 array ``[…, permutation_size]``.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for more pivots than rows, or another dtype.
+          TypeError: for an operand that is not an array.
+          ValueError: for more pivots than rows, and other dtypes.
         """,
-    "householder_product": f"""The product of elementary reflections, as factorisations give them.
+    "householder_product": f"""The product of Householder reflections, given in LAPACK's form.
 
         Args:
-          a: matrices ``[…, m, n]``, of {_MATRICES}, the reflections below the diagonal.
-          taus: their factors, ``[…, k]`` with ``k`` not above ``n``.
+          a: matrices ``[…, m, n]``, of {_MATRICES}, with the reflection vectors below the diagonal.
+          taus: their scalar factors, ``[…, k]`` with ``k <= n``.
 
         Returns:
           Matrices ``[…, m, n]`` with orthonormal columns.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for shapes or dtypes that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for shapes or dtypes that do not match.
         """,
-    "triangular_solve": f"""The ``x`` with ``a @ x = b``, or ``x @ a = b``, of triangular ``a``.
+    "triangular_solve": f"""Solves ``a @ x = b``, or ``x @ a = b``, for triangular ``a``.
 
         Args:
           a: matrices ``[…, n, n]``, of {_MATRICES}.
-          b: ``[…, n, k]``, or ``[…, k, n]`` where ``left_side`` is False.
-          left_side: whether ``a`` stands left of ``x``.
-          lower: whether the lower triangle of ``a`` is read; else the upper one.
-          transpose_a, conjugate_a: whether ``a`` is transposed, or conjugated, first.
-          unit_diagonal: whether the diagonal of ``a`` is taken for ones.
+          b: ``[…, n, k]``, or ``[…, k, n]`` if ``left_side`` is False.
+          left_side: whether to solve ``a @ x = b``; otherwise ``x @ a = b``.
+          lower: whether to read the lower triangle of ``a``; otherwise the upper one.
+          transpose_a, conjugate_a: whether to transpose, or conjugate, ``a`` first.
+          unit_diagonal: whether to take the diagonal of ``a`` as ones.
 
         Returns:
           An array of the shape and dtype of ``b``.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for shapes or dtypes that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for shapes or dtypes that do not match.
         """,
 }
 

@@ -1,4 +1,4 @@
-"""The docstrings of Fourier transforms."""
+"""Docstrings of Fourier transforms."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _ALONG_ONE = {
 
         Args:
           a: an array.
-          n: elements that are transformed: others are cut off, missing ones are zeros.
-          axis: which dimension.
-          norm: ``backward`` divides the inverse by the size, ``forward`` the transform, ``ortho``
-            both by its root.
+          n: the size of the transform: the input is cut off or padded with zeros.
+          axis: the dimension.
+          norm: ``backward`` divides the inverse by the size, ``forward`` the forward transform;
+            ``ortho`` divides both by the square root of the size.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for an axis that there is not, a size below 1, or another ``norm``.
+          TypeError: for an operand that is not an array.
+          ValueError: for an axis out of range, a size below 1, and unknown ``norm``.
         """,
-    "ifft": "The inverse of ``fft``, with its arguments.",
-    "rfft": "``fft`` of real numbers: the first n / 2 + 1 elements, from which the others follow.",
-    "irfft": "The inverse of ``rfft``; ``n`` is the size of the result, even if left out.",
-    "hfft": "``fft`` of numbers whose second half is the conjugate of the first, which is given.",
+    "ifft": "The inverse of ``fft``; same arguments.",
+    "rfft": "``fft`` of real numbers: the first n // 2 + 1 elements; the rest are conjugates.",
+    "irfft": "The inverse of ``rfft``; ``n`` is the size of the result, an even number by default.",
+    "hfft": "``fft`` of a Hermitian-symmetric signal, given by its first half; the result is real.",
     "ihfft": "The inverse of ``hfft``.",
 }
 _ALONG_SEVERAL = {
-    "fftn": "``fft`` along several axes, all if left out; ``s`` are their sizes.",
+    "fftn": "``fft`` along several axes, all by default; ``s`` holds their sizes.",
     "ifftn": "The inverse of ``fftn``.",
     "rfftn": "``rfft`` along the last of the axes, ``fft`` along the others.",
     "irfftn": "The inverse of ``rfftn``.",
@@ -36,9 +36,9 @@ _ALONG_SEVERAL = {
     "irfft2": "``irfftn`` along two axes.",
 }
 _FREQUENCIES = {
-    "fftfreq": "The frequencies of what ``fft`` gives for ``n`` samples ``d`` apart.",
-    "rfftfreq": "The frequencies of what ``rfft`` gives for ``n`` samples ``d`` apart.",
-    "fftshift": "The element of frequency zero in the middle of each axis.",
+    "fftfreq": "The frequencies of the elements of ``fft`` for ``n`` samples at distance ``d``.",
+    "rfftfreq": "The frequencies of the elements of ``rfft`` for ``n`` samples at distance ``d``.",
+    "fftshift": "Moves the element of frequency zero to the middle of each axis.",
     "ifftshift": "The inverse of ``fftshift``.",
 }
 

@@ -1,4 +1,4 @@
-"""The docstrings of the functions of images that the core has."""
+"""Docstrings of the core's image functions."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from farcall import _core
 from farcall._docs.document import document
 
 _RESIZING = {
-    "scale_and_translate": """The image, scaled and moved along some dimensions.
+    "scale_and_translate": """Resamples the image, scaled and translated along some dimensions.
 
-        The sample at place x goes to ``x * scale + translation``, where places are counted from the
-        edge of the first sample and a sample has size one. Outside of the image is zero.
+        The sample at position x moves to ``x * scale + translation``. Positions are measured from
+        the edge of the first sample; a sample has size 1. Outside the image, samples are zero.
 
         Args:
           image: an array.
-          shape: of the result; like that of the image in the other dimensions.
-          spatial_dims: the dimensions that are sampled anew.
-          scale, translation: a number for each of these.
+          shape: the shape of the result; equal to the image's in the other dimensions.
+          spatial_dims: the dimensions to resample.
+          scale, translation: one number for each of ``spatial_dims``.
           method: ``linear``, ``cubic``, ``lanczos3``, ``lanczos5`` or a ResizeMethod.
-          antialias: whether the kernel grows where the image shrinks.
-          precision: is checked; without effect on the CPU.
+          antialias: whether to widen the kernel where the image shrinks.
+          precision: checked, but has no effect on the CPU.
 
         Raises:
-          ValueError: for a shape of another rank, and for ``nearest``.
+          ValueError: for a shape of another rank, and for method ``nearest``.
         """,
-    "resize": """The image in another shape, its edges kept.
+    "resize": """Resizes the image; its edges stay at the edges.
 
         Args:
           image: an array.
-          shape: of the result, of the same rank.
+          shape: the shape of the result, of the same rank.
           method: ``nearest``, ``linear``, ``cubic`` (Keys, a = -0.5), ``lanczos3``, ``lanczos5``,
-            other names of these, or a ResizeMethod.
-          antialias: whether the kernel grows where the image shrinks.
-          precision: is checked; without effect on the CPU.
+            their aliases, or a ResizeMethod.
+          antialias: whether to widen the kernel where the image shrinks.
+          precision: checked, but has no effect on the CPU.
 
         Returns:
-          An array of this shape; integers become float32, but for ``nearest``.
+          An array of this shape; integers become float32, except for ``nearest``.
 
         Raises:
           ValueError: for a shape of another rank, and an unknown method.
         """,
 }
 _SAMPLING = {
-    "map_coordinates": """The array at places between its elements.
+    "map_coordinates": """Interpolates the array at fractional indices.
 
         Args:
           input: an array.
-          coordinates: for each of its dimensions the places, arrays of one shape.
+          coordinates: for each dimension an array of indices; all have one shape.
           order: 0 for the nearest element, 1 for linear interpolation.
-          mode: what lies outside: "constant" (cval), "nearest", "wrap", "mirror" (about the last
-            elements) or "reflect" (about their edges).
-          cval: the number outside.
+          mode: the values outside: "constant" (``cval``), "nearest", "wrap", "mirror" (about the
+            last elements) or "reflect" (about their edges).
+          cval: the value outside for "constant".
 
         Raises:
-          NotImplementedError: for another order or mode.
-          ValueError: for another number of coordinates than dimensions.
+          NotImplementedError: for other orders and modes.
+          ValueError: if the number of coordinates is not the number of dimensions.
         """,
 }
 

@@ -1,4 +1,4 @@
-"""The docstrings of products, linear algebra and signals, with numpy's and scipy's meaning."""
+"""Docstrings of products, linear algebra and signal functions, which follow numpy and scipy."""
 
 from __future__ import annotations
 
@@ -6,305 +6,309 @@ from farcall import _core
 from farcall._docs.document import document
 
 _OPTIONS = """
-          precision: is checked; without effect on the CPU.
-          preferred_element_type: the dtype of the result, and of the sums where it is wider.
+          precision: checked, but has no effect on the CPU.
+          preferred_element_type: the dtype of the result, and of the accumulation if it is wider.
 """
 _PRODUCTS = {
-    "matmul": f"""The products of stacked matrices, or of a matrix and a vector, as operator ``@``.
+    "matmul": f"""The product of matrices (stacked or not), or of a matrix and a vector: ``a @ b``.
 
         Args:
           a, b: the arrays.{_OPTIONS}
         Raises:
-          TypeError: for what is no array.
-          ValueError: for scalars, shapes that do not fit, and what is no precision.
+          TypeError: for an operand that is not an array.
+          ValueError: for scalars, shapes that do not match, and invalid precisions.
         """,
-    "dot": """The sum over the last axis of ``a`` and the last but one of ``b``.
+    "dot": """Contracts the last axis of ``a`` with the second to last of ``b``.
 
-        Of scalars the product; the options are those of ``matmul``.
+        For scalars this is the product. The options are those of ``matmul``.
         """,
-    "inner": "The product summed over the last axis of both; the options are those of ``matmul``.",
-    "vdot": "The sum of all products, ``a`` conjugated; the options are those of ``matmul``.",
-    "outer": "The products of all elements of ``a`` with all of ``b``, as a matrix.",
-    "tensordot": f"""The product summed over ``axes``.
+    "inner": "Contracts the last axes of both; the options are those of ``matmul``.",
+    "vdot": "The dot product of the flattened arrays, ``a`` conjugated; options as for ``matmul``.",
+    "outer": "The outer product of the flattened arrays, a matrix.",
+    "tensordot": f"""Contracts two arrays over ``axes``.
 
         Args:
           a, b: the arrays.
-          axes: how many, last ones of ``a`` and first ones of ``b``; or those of both.{_OPTIONS}
+          axes: the axes of both, or a number: of last axes of ``a`` and first of ``b``.{_OPTIONS}
         Raises:
-          TypeError: for what is no array, and axes that are neither.
-          ValueError: for axes and shapes that do not fit.
+          TypeError: for an operand that is not an array, and ``axes`` of another type.
+          ValueError: for axes and shapes that do not match.
         """,
-    "vecdot": f"""The products of vectors along ``axis``, those of ``x1`` conjugated.
+    "vecdot": f"""The dot products of vectors along ``axis``, those of ``x1`` conjugated.
 
         Args:
           x1, x2: the vectors; the other dimensions are broadcast.
-          axis: where they lie in both.{_OPTIONS}
+          axis: the axis of the vectors in both.{_OPTIONS}
         """,
     "matvec": "Matrices ``[…, m, n]`` times vectors ``[…, n]``.",
     "vecmat": "Vectors ``[…, m]``, conjugated, times matrices ``[…, m, n]``.",
-    "kron": "A copy of ``b`` for each element of ``a``, times that element.",
+    "kron": "The Kronecker product: for each element of ``a`` a copy of ``b`` times that element.",
     "cross": """The cross product of vectors of two or three elements.
 
         Args:
           a, b: the vectors; the other dimensions are broadcast.
-          axisa, axisb: where the vectors lie in ``a`` and ``b``.
-          axisc: where they lie in the result, unless both have two elements.
-          axis: all three of these.
+          axisa, axisb: the axes of the vectors in ``a`` and ``b``.
+          axisc: their axis in the result; unused if both have two elements.
+          axis: overrides all three.
 
         Raises:
           ValueError: for vectors of other sizes, and axes out of range.
         """,
-    "trace": """The sum along the diagonals.
+    "trace": """The sum along a diagonal.
 
         Args:
-          a: an array of two dimensions at least.
-          offset: the diagonal, from the main one upward.
-          axis1, axis2: of which dimensions.
+          a: an array of at least two dimensions.
+          offset: the diagonal; 0 is the main one, positive ones are above it.
+          axis1, axis2: the two dimensions that form the matrices.
           dtype: of the sum and of the result.
           out: not supported.
         """,
     "convolve": """The convolution of two vectors.
 
         Args:
-          a, v: the vectors; the longer one is the first.
-          mode: "full": wherever they overlap; "same": the size of the longer one; "valid": where
-            the shorter one lies within the longer one.
-          precision: is checked; without effect on the CPU.
-          preferred_element_type: the dtype to multiply in.
+          a, v: the vectors, exchanged if ``v`` is longer.
+          mode: "full": all positions where they overlap; "same": the size of the longer one;
+            "valid": positions where they overlap completely.
+          precision: checked, but has no effect on the CPU.
+          preferred_element_type: the dtype of the products and sums.
 
         Raises:
-          ValueError: for other ranks, vectors without elements, and another mode.
+          ValueError: for other ranks, empty vectors, and unknown modes.
         """,
-    "correlate": """The sums of products of ``a`` and the conjugate of ``v``, which moves along it.
+    "correlate": """The cross-correlation of two vectors, ``v`` conjugated.
 
         The arguments are those of ``convolve``.
         """,
 }
 _LINALG = {
-    "cholesky": """The lower triangular ``L`` with ``a = L @ L^H``, or its adjoint.
+    "cholesky": """The lower triangular ``L`` with ``a = L @ L^H``, or its conjugate transpose.
 
         Args:
-          a: Hermitian positive definite matrices; others give NaN.
-          upper: whether the adjoint is returned.
-          symmetrize_input: whether the mean of ``a`` and its adjoint is taken first.
+          a: Hermitian positive definite matrices; for others the result is NaN.
+          upper: whether to return the conjugate transpose of ``L``.
+          symmetrize_input: whether to average ``a`` with its conjugate transpose first.
         """,
-    "svdvals": "Singular values, descending.",
-    "eigvalsh": "Ascending eigenvalues of Hermitian matrices; arguments as for ``eigh``.",
-    "eigvals": "Complex eigenvalues of square matrices, in no order.",
-    "solve": "``x`` with ``a @ x = b``; ``b`` is a vector if it has one dimension, else matrices.",
-    "inv": "The inverse.",
+    "svdvals": "The singular values, in descending order.",
+    "eigvalsh": "The eigenvalues of Hermitian matrices, ascending; arguments as for ``eigh``.",
+    "eigvals": "The complex eigenvalues of square matrices, in no particular order.",
+    "solve": "Solves ``a @ x = b``; ``b`` is a vector if it has one dimension, else matrices.",
+    "inv": "The inverse of square matrices.",
     "pinv": """The Moore-Penrose inverse.
 
         Args:
           a: the matrices.
-          rtol: singular values below this part of the largest count as zero. Left out,
+          rtol: singular values below this fraction of the largest count as zero. Default:
             ``10 * max(rows, columns) * eps``.
-          hermitian: whether ``a`` is known to be Hermitian, which is faster.
-          rcond: numpy's older name of ``rtol``.
+          hermitian: assume that ``a`` is Hermitian, which is faster.
+          rcond: numpy's older name for ``rtol``.
         """,
-    "lstsq": """The shortest ``x`` for which ``a @ x`` is nearest to ``b``.
+    "lstsq": """Least squares: the ``x`` of least norm that minimises ``|a @ x - b|``.
 
         Args:
           a: one matrix.
           b: a vector or a matrix.
-          rcond: singular values below this part of the largest count as zero.
-          numpy_resid: whether residuals are left out where numpy leaves them out, for which the
-            rank must be known.
+          rcond: singular values below this fraction of the largest count as zero.
+          numpy_resid: whether to return empty residuals where numpy does; this needs a concrete
+            rank.
 
         Returns:
-          ``x``, the squared lengths of the residuals, the rank and the singular values of ``a``.
+          ``x``, the sums of squared residuals, the rank and the singular values of ``a``.
         """,
-    "tensorinv": "The inverse of the linear map that ``tensordot(a, x, ind)`` is.",
-    "tensorsolve": """``x`` with ``tensordot(a, x, x.ndim) = b``.
+    "tensorinv": "The inverse of ``a`` as the linear map ``x -> tensordot(a, x, ind)``.",
+    "tensorsolve": """Solves ``tensordot(a, x, x.ndim) = b``.
 
-        ``axes`` of ``a`` are moved to its end first.
+        The ``axes`` of ``a`` are moved to its end first.
         """,
-    "det": "The determinant.",
-    "matrix_rank": """How many singular values are larger than ``rtol`` times the largest.
+    "det": "The determinant of square matrices.",
+    "matrix_rank": """The number of singular values above ``rtol`` times the largest.
 
         Args:
           M: the matrices.
-          rtol: left out, ``max(rows, columns) * eps``.
-          hermitian: whether ``M`` is known to be Hermitian, which is faster.
-          tol: numpy's older name of ``rtol``.
+          rtol: the default is ``max(rows, columns) * eps``.
+          hermitian: assume that ``M`` is Hermitian, which is faster.
+          tol: numpy's older name for ``rtol``.
         """,
     "cond": """The condition number: the norm ``p`` of ``x`` times that of its inverse.
 
         Args:
           x: the matrices.
-          p: as for ``matrix_norm``; left out, 2.
+          p: the norm, as ``ord`` of ``matrix_norm``; 2 by default.
         """,
-    "matrix_power": "``a`` multiplied with itself ``n`` times, or its inverse ``-n`` times.",
+    "matrix_power": "The ``n``-th power of square matrices; ``n`` may be negative.",
     "multi_dot": """The product of matrices in the order that needs the fewest multiplications.
 
         Args:
-          arrays: from two to a thousand; the first and the last may be vectors.
-          precision: is checked; without effect on the CPU.
+          arrays: 2 to 1000 matrices; the first and the last may be vectors.
+          precision: checked, but has no effect on the CPU.
         """,
     "cross": "The cross product of vectors of three elements along ``axis``.",
     "matrix_transpose": "``x`` with its last two dimensions exchanged.",
     "diagonal": "A diagonal of each matrix, as the last dimension.",
-    "trace": "The sum of a diagonal of each matrix, of elements of ``dtype`` if it is given.",
+    "trace": "The sum of a diagonal of each matrix; ``dtype`` is that of the sum.",
 }
 _NORMS = {
-    "vector_norm": """The norm of vectors along ``axis``, all axes if left out.
+    "vector_norm": """The norm of vectors along ``axis``, all axes by default.
 
         Args:
           x: the array.
-          axis: a number or several.
+          axis: one axis or several.
           keepdims: whether the axes stay, with size 1.
-          ord: a number p for the pth root of the sum of pth powers; ±inf for the extreme modulus; 0
-            for the number of elements that are not zero.
+          ord: p, for the p-th root of the sum of p-th powers; ±inf for the greatest and the least
+            modulus; 0 for the number of nonzero elements.
         """,
     "matrix_norm": "The norm of the matrices in the last two dimensions; ``ord`` as for ``norm``.",
     "norm": """The norm of vectors (one axis) or matrices (two axes).
 
         Args:
-          x: the array; without ``axis`` and ``ord`` it counts as one vector.
+          x: the array; without ``axis`` and ``ord`` it is flattened to one vector.
           ord: for vectors as for ``vector_norm``; for matrices "fro", "nuc" (sum of singular
-            values), ±1 and ±inf (extreme column and row sum), ±2 (extreme singular value).
-          axis: a number, or two.
+            values), ±1 and ±inf (greatest or least column and row sum of moduli), ±2 (greatest or
+            least singular value).
+          axis: one axis for vectors, two for matrices.
           keepdims: whether the axes stay, with size 1.
         """,
 }
 _SPECIAL_MATRICES = {
     "toeplitz": """The matrix of first column ``c`` and first row ``r``, constant along diagonals.
 
-        ``r`` is the conjugate of ``c`` if left out; its first element is not used.
+        ``r`` defaults to the conjugate of ``c``; its first element is ignored.
         """,
     "hankel": """The matrix of first column ``c`` and last row ``r``, constant along antidiagonals.
 
-        ``r`` is zeros if left out; its first element is not used.
+        ``r`` defaults to zeros; its first element is ignored.
         """,
-    "circulant": "The matrix of first column ``c``; each other is the last one moved down.",
-    "companion": "The matrix whose characteristic polynomial is ``a``, highest power first.",
-    "hilbert": "The matrix of ``1 / (i + j + 1)``.",
-    "hadamard": "The matrix of Hadamard by Sylvester; ``n`` is a power of two.",
+    "circulant": "The matrix whose columns are ``c`` rotated down by 0, 1, 2, … elements.",
+    "companion": "The matrix with characteristic polynomial ``a``, highest power first.",
+    "hilbert": "The Hilbert matrix, with elements ``1 / (i + j + 1)``.",
+    "hadamard": "The Hadamard matrix of size ``n``, a power of two, by Sylvester's construction.",
     "dft": """The matrix of the discrete Fourier transform; ``scale`` is "sqrtn", "n" or None.""",
-    "polar": """``u, p``, orthonormal and positive semidefinite, with ``a = u @ p`` or ``p @ u``.
+    "polar": """Polar decomposition: orthonormal ``u``, positive semidefinite ``p``, ``a = u @ p``.
+
+        With ``side`` "left", ``a = p @ u``.
+
 
         Args:
-          a: the matrices; for "right" with no more columns than rows, for "left" with no more rows.
-          side: of ``p``, "right" or "left".
-          method, eps, max_iterations: for programs written for JAX; without effect.
+          a: the matrices; "right" needs columns <= rows, "left" rows <= columns.
+          side: the side of ``p``, "right" or "left".
+          method, eps, max_iterations: accepted for compatibility with JAX; ignored.
         """,
 }
 _SCIPY_LINALG = {
-    "cholesky": "The upper triangular ``U`` with ``a = U^H @ U``, or with ``lower`` its adjoint.",
-    "cho_factor": "The Cholesky factor, and ``lower``, for ``cho_solve``.",
-    "cho_solve": "``x`` with ``a @ x = b``, from what ``cho_factor`` gave for ``a``.",
-    "solve_triangular": """``x`` with ``op(a) @ x = b`` for triangular ``a``.
+    "cholesky": "The upper triangular ``U`` with ``a = U^H @ U``, or ``U^H`` with ``lower``.",
+    "cho_factor": "The Cholesky factor and ``lower``, as ``cho_solve`` takes them.",
+    "cho_solve": "Solves ``a @ x = b`` from the result of ``cho_factor(a)``.",
+    "solve_triangular": """Solves ``op(a) @ x = b`` for triangular ``a``.
 
         Args:
           a: the matrices; the other triangle is not read.
           b: a vector or matrices.
-          trans: 0 or "N" for ``a`` itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+          trans: 0 or "N" for ``a``, 1 or "T" for the transpose, 2 or "C" for its adjoint.
           lower: whether ``a`` is lower triangular.
-          unit_diagonal: whether its diagonal counts as ones.
-          overwrite_b: changes nothing.
-          debug: changes nothing.
-          check_finite: changes nothing.
+          unit_diagonal: whether to take its diagonal as ones.
+          overwrite_b: ignored.
+          debug: ignored.
+          check_finite: ignored.
         """,
-    "lu_factor": "Both LU factors in one matrix, and the pivots, for ``lu_solve``.",
-    "lu_solve": """``x`` with ``op(a) @ x = b``, from what ``lu_factor`` gave for ``a``.
+    "lu_factor": "Both LU factors in one matrix, and the pivots, as ``lu_solve`` takes them.",
+    "lu_solve": """Solves ``op(a) @ x = b`` from the result of ``lu_factor(a)``.
 
         Args:
-          lu_and_piv: factors and pivots.
+          lu_and_piv: the factors and the pivots.
           b: a vector or matrices.
           trans: as for ``solve_triangular``.
-          overwrite_b: changes nothing.
-          check_finite: changes nothing.
+          overwrite_b: ignored.
+          check_finite: ignored.
         """,
     "lu": "``p, l, u`` with ``a = p @ l @ u``; with ``permute_l``, ``p @ l`` and ``u``.",
-    "inv": "The inverse.",
-    "det": "The determinant.",
-    "solve": """``x`` with ``a @ x = b``.
+    "inv": "The inverse of square matrices.",
+    "det": "The determinant of square matrices.",
+    "solve": """Solves ``a @ x = b``.
 
         Args:
           a: the matrices.
           b: a vector or matrices.
-          lower: which triangle is read where ``assume_a`` is "pos".
-          overwrite_a: changes nothing.
-          overwrite_b: changes nothing.
-          debug: changes nothing.
-          check_finite: changes nothing.
-          assume_a: "pos" for Hermitian positive definite matrices, which is faster; else "gen",
-            "sym" or "her".
+          lower: whether to read the lower triangle if ``assume_a`` is "pos".
+          overwrite_a: ignored.
+          overwrite_b: ignored.
+          debug: ignored.
+          check_finite: ignored.
+          assume_a: "gen", "sym", "her", or "pos": Hermitian positive definite matrices, which are
+            faster to solve.
         """,
-    "svd": "``U, s, Vh`` with ``a = U * s @ Vh``; ``s`` alone without ``compute_uv``.",
-    "qr": """``q, r`` with ``a = q @ r``.
+    "svd": "``U, s, Vh`` with ``a = U * s @ Vh``; only ``s`` without ``compute_uv``.",
+    "qr": """QR factorisation: ``q, r`` with ``a = q @ r``.
 
         Args:
           a: the matrices.
-          overwrite_a: changes nothing.
-          lwork: changes nothing.
-          mode: "full" (square ``q``), "economic" or "r" (``r`` alone).
-          pivoting: exchange columns so that the diagonal of ``r`` falls; the last result is their
-            order.
-          check_finite: changes nothing.
+          overwrite_a: ignored.
+          lwork: ignored.
+          mode: "full" (square ``q``), "economic" or "r" (only ``r``).
+          pivoting: permute the columns so that the diagonal of ``r`` decreases; the permutation is
+            the last result.
+          check_finite: ignored.
         """,
-    "eigh": """Ascending eigenvalues of Hermitian matrices; eigenvectors unless ``eigvals_only``.
+    "eigh": """The eigenvalues of Hermitian matrices, ascending, and their eigenvectors.
 
         Args:
-          a: the matrices; the mean of each and its adjoint is taken.
+          a: the matrices; each is averaged with its conjugate transpose.
           b: must be None.
-          lower: changes nothing.
-          eigvals_only: whether eigenvectors are left out.
-          overwrite_a: changes nothing.
-          overwrite_b: changes nothing.
-          turbo: changes nothing.
+          lower: ignored.
+          eigvals_only: whether to return only the eigenvalues.
+          overwrite_a: ignored.
+          overwrite_b: ignored.
+          turbo: ignored.
           eigvals: must be None.
           type: must be 1.
-          check_finite: changes nothing.
+          check_finite: ignored.
         """,
-    "schur": """``t, z`` with ``a = z @ t @ z^H`` and ``t`` (block) upper triangular.
+    "schur": """Schur form: ``t, z`` with ``a = z @ t @ z^H`` and ``t`` (block) upper triangular.
 
         Args:
           a: the matrices.
-          output: "real" or "complex": whether real matrices are taken for complex ones first.
+          output: "real", or "complex" to convert real matrices to complex first.
         """,
-    "expm": """The sum of ``A^k / k!``, NaN for matrices so large that they take more squarings.
+    "expm": """The matrix exponential; NaN for matrices that need more than ``max_squarings``.
 
         Args:
           A: square matrices.
-          upper_triangular: whether they are known to be upper triangular.
-          max_squarings: how often a matrix is halved and its exponential squared at most.
+          upper_triangular: assume that they are upper triangular.
+          max_squarings: the maximum number of squarings of the scaled exponential.
         """,
-    "expm_frechet": """The exponential of ``A``, and its derivative in the direction ``E``.
+    "expm_frechet": """The exponential of ``A``, and its Fréchet derivative in direction ``E``.
 
-        The latter alone unless ``compute_expm``. ``method`` changes nothing.
+        Without ``compute_expm`` only the derivative is returned. ``method`` is ignored.
         """,
 }
 _SIGNAL = {
     "convolve": """The convolution of two arrays of one rank.
 
         Args:
-          mode: "full", "same" (the size of in1, from the middle), or "valid" (where both overlap).
-          method: "direct", "fft", or "auto": direct.
-          precision: is checked; without effect on the CPU.
+          mode: "full", "same" (the size of ``in1``, centred), or "valid" (complete overlap).
+          method: "direct", "fft", or "auto", which is "direct".
+          precision: checked, but has no effect on the CPU.
 
         Raises:
-          ValueError: for arrays of different ranks or without elements, another mode or method.
+          ValueError: for arrays of different ranks, empty arrays, and unknown modes or methods.
         """,
-    "correlate": "The convolution with the conjugate of in2, reversed; see convolve.",
-    "convolve2d": "``convolve`` of matrices, zeros outside.",
-    "correlate2d": "``correlate`` of matrices, zeros outside.",
-    "fftconvolve": """``convolve`` by Fourier transforms, over some of the axes.
+    "correlate": "The cross-correlation, ``in2`` conjugated; arguments as for ``convolve``.",
+    "convolve2d": "``convolve`` of matrices, padded with zeros.",
+    "correlate2d": "``correlate`` of matrices, padded with zeros.",
+    "fftconvolve": """``convolve`` by Fourier transforms, along the given axes.
 
         Raises:
-          ValueError: for sizes in other axes that do not broadcast.
+          ValueError: if the sizes of the other axes do not broadcast.
         """,
-    "detrend": """The data less its trend along an axis.
+    "detrend": """Subtracts the trend along an axis.
 
         Args:
           data: an array.
-          axis: along which.
-          type: "linear" (the line of least squares) or "constant" (the mean).
-          bp: where pieces with lines of their own begin.
+          axis: the axis.
+          type: "linear" (a least-squares line) or "constant" (the mean).
+          bp: breakpoints: indices where a new line begins.
           overwrite_data: must be None.
 
         Raises:
-          ValueError: for another type, and breakpoints outside.
+          ValueError: for an unknown type, and breakpoints out of range.
         """,
 }
 

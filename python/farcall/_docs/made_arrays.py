@@ -1,4 +1,4 @@
-"""The docstrings of what farcall.numpy makes of few numbers, of covariances and histograms."""
+"""Docstrings of creation, windows, covariances, polynomials and histograms of farcall.numpy."""
 
 from __future__ import annotations
 
@@ -11,133 +11,127 @@ _CREATION = {
         Args:
           start, stop: numbers or arrays, broadcast against each other.
           num: how many values.
-          endpoint: whether ``stop`` is one of them.
-          retstep: also return the distance of neighbours.
-          dtype: of the result; a float if left out.
-          axis: where the values lie.
+          endpoint: whether ``stop`` is the last value.
+          retstep: whether to return the step too.
+          dtype: of the result; a float by default.
+          axis: the axis of the values in the result.
         """,
     "logspace": "``base`` to the power of evenly spaced numbers from ``start`` to ``stop``.",
-    "geomspace": """``num`` values from ``start`` to ``stop``.
-
-        Each is the one before times one factor.
-        """,
+    "geomspace": """``num`` values from ``start`` to ``stop`` in geometric progression.""",
     "eye": """Zeros, with ones on diagonal ``k``.
 
-        There are ``N`` rows and ``M`` columns, as many if left out.
+        There are ``N`` rows and ``M`` columns; ``M`` defaults to ``N``.
         """,
     "identity": "The identity matrix.",
     "tri": "Ones on and below diagonal ``k``, zeros above.",
     "tril_indices": "The rows and columns on and below diagonal ``k`` of a matrix of ``n`` rows.",
     "triu_indices": "The rows and columns on and above diagonal ``k`` of a matrix of ``n`` rows.",
-    "diag": """The diagonal ``k`` of a matrix, or a matrix of a vector.
-
-        That has the vector on diagonal ``k`` and zeros elsewhere.
-        """,
+    "diag": """The diagonal ``k`` of a matrix, or the matrix with a vector on diagonal ``k``.""",
     "diagflat": "The matrix with the flattened elements on diagonal ``k``.",
-    "vander": "The powers of the elements, a row for each, the highest first.",
-    "indices": "For each dimension the indices along it, in arrays of the shape ``dimensions``.",
+    "vander": "The matrix of powers of the elements: a row for each element, highest power first.",
+    "indices": "For each dimension an array of shape ``dimensions`` with the index along it.",
 }
 _WINDOWS = {
-    "bartlett": "A triangle of ``M`` points that ends in zeros.",
-    "blackman": "The window of Blackman with ``M`` points, a sum of three cosines.",
-    "hamming": "The window of Hamming with ``M`` points, a raised cosine that ends above zero.",
-    "hanning": "The window of von Hann with ``M`` points, a raised cosine that ends in zeros.",
-    "kaiser": "The window of Kaiser with ``M`` points; the larger ``beta``, the narrower.",
+    "bartlett": "The triangular window of ``M`` points, with zeros at both ends.",
+    "blackman": "The Blackman window of ``M`` points: a sum of three cosine terms.",
+    "hamming": "The Hamming window of ``M`` points: a raised cosine, nonzero at both ends.",
+    "hanning": "The Hann window of ``M`` points: a raised cosine, zero at both ends.",
+    "kaiser": "The Kaiser window of ``M`` points; a larger ``beta`` makes it narrower.",
 }
 _COVARIANCES = {
-    "cov": """The covariances of variables, of which each row of ``m`` holds the observations.
+    "cov": """The covariance matrix of variables; each row of ``m`` observes one variable.
 
         Args:
           m: observations, in at most two dimensions.
-          y: those of more variables.
+          y: observations of further variables.
           rowvar: False: each column holds the observations of a variable.
-          bias: divide by the number of observations, in place of one less.
-          ddof: what is subtracted from that number; overrides ``bias``.
-          fweights: how often each observation counts, whole numbers.
-          aweights: how important each observation is.
+          bias: divide by the number of observations n; otherwise by n - 1.
+          ddof: divide by n - ddof; overrides ``bias``.
+          fweights: integers, how often each observation counts.
+          aweights: the weight of each observation.
           dtype: of the result.
         """,
-    "corrcoef": "Covariances divided by the standard deviations; the arguments are as for ``cov``.",
+    "corrcoef": "The correlation coefficients; arguments as for ``cov``.",
 }
 _POLYNOMIALS = {
-    "polyval": """The polynomial at ``x``; ``p`` may be stacked along further dimensions.
+    "polyval": """Evaluates the polynomial at ``x``; ``p`` may stack several of them.
 
         Args:
-          p: the coefficients along the first dimension.
-          x: where.
-          unroll: for programs written for JAX; without effect.
+          p: the coefficients along the first dimension, highest power first.
+          x: the points.
+          unroll: accepted for compatibility with JAX; ignored.
         """,
     "polyadd": "The sum of two polynomials.",
     "polysub": "The difference of two polynomials.",
-    "polyder": "The derivative of order ``m``.",
-    "polyint": "The antiderivative of order ``m``, with the constants ``k``, 0 if left out.",
-    "poly": """The coefficients of the polynomial with these zeros.
+    "polyder": "The derivative of order ``m`` of a polynomial.",
+    "polyint": "The antiderivative of order ``m``, with integration constants ``k``, 0 by default.",
+    "poly": """The coefficients of the polynomial with the given roots.
 
-        Of a square matrix it is the characteristic polynomial.
+        For a square matrix, those of its characteristic polynomial.
         """,
     "polymul": """The product of two polynomials.
 
-        With ``trim_leading_zeros`` first without zeros in front: the values must be known.
+        With ``trim_leading_zeros``, leading zeros are removed first; this needs concrete values.
         """,
     "polydiv": """Quotient and remainder of two polynomials.
 
-        The remainder keeps zeros in front, unless ``trim_leading_zeros``, for which the values
-        must be known.
+        The remainder keeps leading zeros unless ``trim_leading_zeros``, which needs concrete
+        values.
         """,
-    "roots": """The zeros of a polynomial, complex.
+    "roots": """The complex roots of a polynomial.
 
         Args:
           p: the coefficients.
-          strip_zeros: first take away zeros at both ends, for which the values must be known.
-            Without, the first coefficient must not be zero.
+          strip_zeros: whether to remove zeros at both ends first, which needs concrete values.
+            Otherwise the first coefficient must not be zero.
         """,
-    "polyfit": """The polynomial that is nearest to points, in the sense of least squares.
+    "polyfit": """Fits a polynomial to points by least squares.
 
         Args:
-          x: where the points are.
-          y: their values, or several columns of them.
+          x: the positions of the points.
+          y: their values, or several columns of values.
           deg: the degree.
-          rcond: singular values below this part of the largest one count as 0.
-          full: also return what ``linalg.lstsq`` does, and ``rcond``.
+          rcond: singular values below this fraction of the largest count as 0.
+          full: also return the results of ``linalg.lstsq``, and ``rcond``.
           w: the weight of each point's distance.
           cov: also return the covariances of the coefficients; "unscaled": not scaled by the
             residuals.
         """,
 }
 _HISTOGRAMS = {
-    "bincount": """How often each number from 0 on is among the elements of ``x``.
+    "bincount": """The number of occurrences of each integer from 0 in ``x``.
 
         Args:
           x: integers, in one dimension; negative ones count as 0.
-          weights: what each element counts, 1 if left out.
-          minlength: the least size of the result.
-          length: the size of the result, larger numbers being left out. If it is not given, the
-            values must be known: the size is one more than the largest.
+          weights: the weight of each element, 1 by default.
+          minlength: the minimum size of the result.
+          length: the size of the result; larger numbers are ignored. By default the size is the
+            greatest element + 1, which needs concrete values.
         """,
-    "histogram_bin_edges": """The edges between which ``histogram`` counts.
+    "histogram_bin_edges": """The edges of the bins of ``histogram``.
 
         Args:
           a: the values.
           bins: how many bins of equal width, or the edges.
-          range: the first and the last edge; left out, the least and the largest value.
-          weights: changes nothing.
+          range: the first and the last edge; by default the least and the greatest value.
+          weights: ignored.
         """,
-    "histogram": """How many values lie in each bin, and the edges of the bins.
+    "histogram": """The number of values in each bin, and the edges of the bins.
 
         Args:
           a, bins, range: as for ``histogram_bin_edges``.
-          weights: what each value counts, 1 if left out.
-          density: divide by the number of values and the width of the bins.
+          weights: the weight of each value, 1 by default.
+          density: divide by the number of values and by the width of the bins.
         """,
     "histogram2d": "``histogramdd`` of points in the plane: counts, and the edges along both axes.",
-    "histogramdd": """How many points lie in each box, and the edges of the boxes along each axis.
+    "histogramdd": """The number of points in each box, and the edges of the boxes along each axis.
 
         Args:
           sample: the points, one in each row.
-          bins: one number, or one or the edges for each axis.
+          bins: the number of bins, or for each axis their number or their edges.
           range: the first and the last edge for each axis, or None.
-          weights: what each point counts, 1 if left out.
-          density: divide by the number of points and the size of the boxes.
+          weights: the weight of each point, 1 by default.
+          density: divide by the number of points and by the volume of the boxes.
         """,
 }
 

@@ -1,4 +1,4 @@
-"""The docstrings of numpy's functions of places in arrays."""
+"""Docstrings of numpy's functions on indices of elements."""
 
 from __future__ import annotations
 
@@ -6,66 +6,63 @@ from farcall import _core
 from farcall._docs.document import document
 
 _PLACES = {
-    "argwhere": """The places of elements that are not zero, one in each row.
+    "argwhere": """The indices of the nonzero elements, one element in each row.
 
         Args:
           a: an array.
-          size: how many to give; needed where ``a`` is traced.
-          fill_value: what fills the rest; 0 if left out.
+          size: the number of rows; required if ``a`` is traced.
+          fill_value: pads missing rows; 0 by default.
         """,
-    "flatnonzero": "The places of elements that are not zero in the flattened array; see argwhere.",
-    "compress": """The slices of ``a`` along the axis whose entry in ``condition`` holds.
+    "flatnonzero": "The indices of the nonzero elements of the flattened array; see argwhere.",
+    "compress": """The slices of ``a`` along the axis whose entry in ``condition`` is true.
 
         Args:
           condition: a vector.
           a: an array.
-          axis: left out, ``a`` is flattened.
-          size: how many slices to give; needed where the condition is traced.
-          fill_value: the elements of slices that are missing from so many.
+          axis: the axis; by default ``a`` is flattened.
+          size: the number of slices; required if the condition is traced.
+          fill_value: the value of missing slices.
         """,
-    "extract": "The elements of ``arr`` where ``condition``, of as many elements, holds.",
-    "choose": """Each element from the one of ``choices`` that ``a`` numbers.
+    "extract": "The elements of ``arr`` where ``condition``, of the same size, is true.",
+    "choose": """Takes each element from the array ``choices[i]`` that ``a`` selects.
 
         Args:
-          a: whole numbers.
+          a: integers, indices into ``choices``.
           choices: arrays, broadcast against ``a``.
           out: not supported.
-          mode: of numbers outside: "raise", for which they must be known, "wrap" or "clip".
+          mode: for indices out of range: "raise", which needs concrete values, "wrap" or "clip".
         """,
-    "diag_indices": """The places on the diagonal of an array.
+    "diag_indices": """The diagonal's indices in an array of ``ndim`` dimensions of size ``n``.""",
+    "diag_indices_from": "The diagonal's indices in an array whose dimensions have equal size.",
+    "tril_indices_from": "The indices on and below the diagonal ``k`` of a matrix.",
+    "triu_indices_from": "The indices on and above the diagonal ``k`` of a matrix.",
+    "unravel_index": """Converts flat row-major indices to an index in each dimension.
 
-        That has ``ndim`` dimensions of size ``n``.
-        """,
-    "diag_indices_from": "The places on the diagonal of an array whose dimensions have one size.",
-    "tril_indices_from": "The places on and below the diagonal ``k`` of a matrix.",
-    "triu_indices_from": "The places on and above the diagonal ``k`` of a matrix.",
-    "unravel_index": """The index in each dimension of elements numbered in row-major order.
-
-        Numbers outside are moved inside.
+        Indices out of range are clamped.
         """,
     "fill_diagonal": """``a`` with ``val`` on its diagonal.
 
         Args:
-          a: a matrix, or an array whose dimensions have one size.
-          val: a number, or several that are taken over and over.
-          wrap: begin another diagonal below a square, where a matrix is higher than wide.
+          a: a matrix, or an array whose dimensions have equal size.
+          val: a number, or several numbers, which are repeated.
+          wrap: for matrices with more rows than columns, continue with a new diagonal below.
           inplace: must be False, as arrays are immutable.
         """,
-    "place": "``arr`` with ``vals``, over and over, where the mask holds; see fill_diagonal.",
-    "put": """``a`` with ``v``, over and over, at places in row-major order; see fill_diagonal.
+    "place": "``arr`` with ``vals``, repeated, where the mask is true; see fill_diagonal.",
+    "put": """``a`` with ``v``, repeated, at flat row-major indices; see fill_diagonal.
 
-        ``mode`` is of places outside: "clip" moves them inside, "wrap" counts on, None leaves them
-        out.
+        ``mode`` is for indices out of range: "clip" clamps them, "wrap" takes them modulo the size,
+        None drops them.
         """,
-    "resize": "The elements of ``a`` in row-major order, over and over, in another shape.",
-    "repeat": """Each element ``repeats`` times along ``axis``; of the flattened array without one.
+    "resize": "Another shape, filled with the elements of ``a``, repeated, in row-major order.",
+    "repeat": """Repeats each element along ``axis``, or along the flattened array.
 
         Args:
           a: an array.
-          repeats: a number, or one for each element along the axis.
-          axis: where to repeat.
-          total_repeat_length: the size of the result along the axis: what is longer is cut, what is
-            shorter ends with copies of the last element. Needed where ``repeats`` is traced.
+          repeats: the number of repetitions, one for all or one for each element along the axis.
+          axis: the axis; None for the flattened array.
+          total_repeat_length: the size of the result along the axis. A longer result is cut; a
+            shorter one is padded with its last element. Required if ``repeats`` is traced.
         """,
 }
 

@@ -1,4 +1,4 @@
-"""The docstrings of the functions that farcall.lax has from the core."""
+"""Docstrings of functions that farcall.lax takes from the core."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ Returns:
   An array of the shape of ``x``.
 
 Raises:
-  TypeError: for what is no array.
-  ValueError: for a dtype for which this is not defined.
+  TypeError: for an operand that is not an array.
+  ValueError: for unsupported dtypes.
 """
 
 _BINARY = """{summary}
 
 Args:
-  x, y: arrays of one dtype and shape; a scalar or a number is broadcast.
+  x, y: arrays of equal dtype and shape; scalars and numbers are broadcast.
 
 Returns:
   An array of that shape.
 
 Raises:
-  TypeError: for what is no array.
-  ValueError: for types that differ, or a dtype for which this is not defined.
+  TypeError: for an operand that is not an array.
+  ValueError: for different dtypes or shapes, and unsupported dtypes.
 """
 
 _REDUCTIONS = {
-    "reduce_sum": "The sum of the elements; 0 of none.",
-    "reduce_prod": "The product of the elements; 1 of none.",
-    "reduce_max": "The greatest element; the lowest number of the dtype of none.",
-    "reduce_min": "The least element; the highest number of the dtype of none.",
-    "reduce_and": "The bits that all elements have; integers and bools.",
-    "reduce_or": "The bits that one element has; integers and bools.",
+    "reduce_sum": "The sum of the elements; 0 for empty input.",
+    "reduce_prod": "The product of the elements; 1 for empty input.",
+    "reduce_max": "The greatest element; for empty input, the lowest number of the dtype.",
+    "reduce_min": "The least element; for empty input, the highest number of the dtype.",
+    "reduce_and": "The bitwise AND of the elements; integers and bools.",
+    "reduce_or": "The bitwise OR of the elements; integers and bools.",
 }
 
 _CUMULATIVE = {
-    "cumsum": "Running sums.",
-    "cumprod": "Running products.",
-    "cummax": "The greatest element so far.",
-    "cummin": "The least element so far.",
-    "cumlogsumexp": "log of running sums of exp, without overflow on the way; floats.",
+    "cumsum": "Cumulative sums.",
+    "cumprod": "Cumulative products.",
+    "cummax": "Cumulative maxima.",
+    "cummin": "Cumulative minima.",
+    "cumlogsumexp": "The log of cumulative sums of exp, computed without overflow; floats.",
 }
 
 _SCATTER = {
-    "scatter": "replaced by those of ``updates``; the last of several stays",
+    "scatter": "replaced by those of ``updates``; the last one wins",
     "scatter_add": "increased by those of ``updates``",
     "scatter_mul": "multiplied by those of ``updates``",
-    "scatter_min": "replaced where those of ``updates`` are smaller",
-    "scatter_max": "replaced where those of ``updates`` are greater",
+    "scatter_min": "replaced by those of ``updates`` that are smaller",
+    "scatter_max": "replaced by those of ``updates`` that are greater",
 }
 
 _OTHERS = {
-    "argmax": """The position of the greatest element along an axis; the first of several.
+    "argmax": """The index of the greatest element along an axis; the first of equal ones.
 
         Args:
           operand: an array, not complex.
@@ -65,10 +65,10 @@ _OTHERS = {
           index_dtype: an integer dtype of the result.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for an axis out of range or without elements, or another dtype.
+          TypeError: for an operand that is not an array.
+          ValueError: for an axis that is out of range or has no elements, and other index dtypes.
         """,
-    "argmin": """The position of the least element along an axis; the first of several.
+    "argmin": """The index of the least element along an axis; the first of equal ones.
 
         Args:
           operand: an array, not complex.
@@ -76,263 +76,265 @@ _OTHERS = {
           index_dtype: an integer dtype of the result.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for an axis out of range or without elements, or another dtype.
+          TypeError: for an operand that is not an array.
+          ValueError: for an axis that is out of range or has no elements, and other index dtypes.
         """,
-    "broadcast_in_dim": """The array repeated along new dimensions and those of size 1.
+    "broadcast_in_dim": """Repeats the array along new dimensions and those of size 1.
 
         Args:
           operand: an array or a number.
-          shape: of the result.
-          broadcast_dimensions: for each dimension of the operand, which one of the result it is.
+          shape: the shape of the result.
+          broadcast_dimensions: for each dimension of the operand, its position in the result.
 
         Raises:
-          TypeError: for what is no array, or sizes that are no whole numbers.
-          ValueError: for dimensions that do not fit.
+          TypeError: for an operand that is not an array, and sizes that are not integers.
+          ValueError: for dimensions that do not match.
         """,
-    "reshape": """The elements in another shape, row by row.
+    "reshape": """Changes the shape; the elements stay in row-major order.
 
         Args:
           operand: an array or a number.
-          new_sizes: of the result.
+          new_sizes: the shape of the result.
 
         Raises:
-          TypeError: for what is no array, or sizes that are no whole numbers.
-          ValueError: for a shape of another number of elements.
+          TypeError: for an operand that is not an array, and sizes that are not integers.
+          ValueError: for a shape with a different number of elements.
         """,
-    "transpose": """The dimensions in another order.
+    "transpose": """Permutes the dimensions.
 
         Args:
           operand: an array.
-          permutation: for each dimension of the result which one of the operand it is.
+          permutation: for each dimension of the result, the dimension of the operand.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for what is no permutation.
+          TypeError: for an operand that is not an array.
+          ValueError: if ``permutation`` is not a permutation.
         """,
-    "expand_dims": """New dimensions of size 1.
+    "expand_dims": """Adds dimensions of size 1.
 
         Args:
           array: an array.
-          dimensions: where they lie in the result.
+          dimensions: their positions in the result.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for dimensions out of range or named twice.
         """,
-    "squeeze": """Without some dimensions of size 1.
+    "squeeze": """Removes dimensions of size 1.
 
         Args:
           array: an array.
-          dimensions: which.
+          dimensions: the dimensions to remove.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for a dimension of another size.
         """,
-    "slice": """The elements from some places to others, in steps.
+    "slice": """The elements in a range of indices in each dimension, with steps.
 
         Args:
           operand: an array.
-          start_indices, limit_indices: for each dimension the first place and the one behind the
-            last, within the dimension.
-          strides: for each dimension the step; None for 1.
+          start_indices, limit_indices: for each dimension the first index and the index after the
+            last one, within the dimension.
+          strides: the step in each dimension; None for 1.
 
         Raises:
-          TypeError: for what is no array, and indices that are no whole numbers.
+          TypeError: for an operand that is not an array, and indices that are not integers.
           ValueError: for indices out of range, or steps that are not positive.
         """,
-    "concatenate": """Arrays one behind the other along a dimension.
+    "concatenate": """Joins arrays along a dimension.
 
         Args:
-          operands: arrays of one dtype and of equal sizes but along the dimension.
+          operands: arrays of one dtype, equal in all other dimensions.
           dimension: the dimension.
 
         Raises:
-          TypeError: for what is no sequence of arrays.
-          ValueError: for no arrays, dtypes and shapes that do not fit.
+          TypeError: if ``operands`` is not a sequence of arrays.
+          ValueError: for an empty sequence, and dtypes or shapes that do not match.
         """,
-    "rev": """The elements in the opposite order along dimensions.
+    "rev": """Reverses the order of the elements along dimensions.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for dimensions out of range or named twice.
         """,
-    "broadcasted_iota": """The positions along one dimension, as an array of a shape.
+    "broadcasted_iota": """An array whose elements are their index along one dimension.
 
         Args:
           dtype: an integer or a float dtype.
-          shape: of the result.
-          dimension: the one that is counted.
+          shape: the shape of the result.
+          dimension: the dimension of the indices.
 
         Raises:
-          TypeError: for sizes that are no whole numbers.
-          ValueError: for a dimension out of range, or another dtype.
+          TypeError: for sizes that are not integers.
+          ValueError: for a dimension out of range, and other dtypes.
         """,
-    "integer_pow": """x to the power of a known whole number.
+    "integer_pow": """x to the power of a Python int.
 
         Args:
           x: numbers.
-          y: a Python int; for integers not negative.
+          y: a Python int; not negative if ``x`` holds integers.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for a negative power of integers.
         """,
-    "round": """The nearest whole number.
+    "round": """Rounds to the nearest integer.
 
         Args:
           x: floats.
-          rounding_method: RoundingMethod.AWAY_FROM_ZERO or TO_NEAREST_EVEN, for halves.
+          rounding_method: for halves: RoundingMethod.AWAY_FROM_ZERO or TO_NEAREST_EVEN.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for another dtype or method.
+          TypeError: for an operand that is not an array.
+          ValueError: for other dtypes or methods.
         """,
-    "convert_element_type": """The elements in another dtype; fractions are cut off in integers.
+    "convert_element_type": """Converts the elements to another dtype; float to int truncates.
 
         Args:
           operand: an array or a number.
-          new_dtype: what ``numpy.dtype`` accepts.
+          new_dtype: anything that ``numpy.dtype`` accepts.
 
         Raises:
-          TypeError: for what is no array, or a dtype that farcall does not have.
+          TypeError: for an operand that is not an array, and unsupported dtypes.
         """,
-    "bitcast_convert_type": """The same bits as elements of another dtype.
+    "bitcast_convert_type": """Reinterprets the bits as elements of another dtype.
 
         Args:
           operand: an array.
-          new_dtype: of the same width.
+          new_dtype: a dtype of the same width.
 
         Raises:
-          TypeError: for what is no array, or a dtype that farcall does not have.
-          ValueError: for a dtype of another width.
+          TypeError: for an operand that is not an array, and unsupported dtypes.
+          ValueError: for a dtype of a different width.
         """,
-    "reduce_precision": """Floats rounded as if they had fewer bits; the dtype stays.
+    "reduce_precision": """Rounds floats to a format with fewer bits; the dtype stays.
 
         Args:
           operand: floats.
-          exponent_bits, mantissa_bits: how many are kept.
+          exponent_bits, mantissa_bits: the bits of that format.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for another dtype, no exponent bits or negative numbers.
+          TypeError: for an operand that is not an array.
+          ValueError: for other dtypes, zero exponent bits, and negative numbers.
         """,
-    "select_n": """For each element the case that ``which`` numbers.
+    "select_n": """Selects each element from one of several arrays.
 
         Args:
-          which: bools, for two cases, or int32 numbers of the cases; a scalar, or of their shape.
-          cases: arrays of one type. The first one is that of False.
+          which: the index of the case: bools for two cases, otherwise int32; a scalar, or of the
+            shape of the cases.
+          cases: arrays of equal dtype and shape. False selects the first one.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for types that differ, or no cases.
+          TypeError: for an operand that is not an array.
+          ValueError: for different dtypes or shapes, and without cases.
         """,
     "betainc": """The regularised incomplete beta function I_x(a, b); floats.
 
         Args:
-          a, b, x: arrays of one float dtype and shape, or scalars.
+          a, b, x: arrays of one float dtype and shape; scalars are broadcast.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for types that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for dtypes or shapes that do not match.
         """,
-    "clamp": """``x`` moved between ``min`` and ``max``.
+    "clamp": """Limits ``x`` to the range from ``min`` to ``max``.
 
         Args:
-          min, x, max: arrays of one dtype, not complex; the bounds are scalars or of the shape of
+          min, x, max: arrays of one dtype, not complex; the bounds are scalars or have the shape of
             ``x``.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for types that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for dtypes or shapes that do not match.
         """,
-    "dot_general": """Sums of products over dimensions, for each element of batch dimensions.
+    "dot_general": """Contracts two arrays over dimensions, for each index of the batch dimensions.
 
         Args:
           lhs, rhs: arrays.
           dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``,
-            sequences of dimensions that belong together in order.
-          precision: is checked; without effect on the CPU.
-          preferred_element_type: the dtype of the result; None for the promoted one.
+            sequences of dimensions paired in order.
+          precision: checked, but has no effect on the CPU.
+          preferred_element_type: the dtype of the result; None for the promoted dtype.
 
         Returns:
-          An array of the batch dimensions, then those left of ``lhs``, then those left of ``rhs``.
+          An array with the batch dimensions, then the free dimensions of ``lhs`` and of ``rhs``.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for dimensions or sizes that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for dimensions or sizes that do not match.
         """,
-    "dynamic_slice": """The part of some sizes that begins at computed places.
+    "dynamic_slice": """A slice of fixed size that starts at computed indices.
 
         Args:
           operand: an array.
-          start_indices: for each dimension an integer scalar; they are moved so that the part lies
+          start_indices: an integer scalar for each dimension, clamped so that the slice lies
             inside.
-          slice_sizes: of the result, known when the function is recorded.
+          slice_sizes: the shape of the result, known when the function is recorded.
           allow_negative_indices: whether negative ones count from the end.
 
         Raises:
-          TypeError: for what is no array, and indices that are no integers.
-          ValueError: for numbers of indices, or sizes, that do not fit.
+          TypeError: for an operand that is not an array, and indices that are not integers.
+          ValueError: for a wrong number of indices, and sizes larger than the operand.
         """,
-    "dynamic_update_slice": """``operand`` with a part replaced that begins at computed places.
+    "dynamic_update_slice": """``operand`` with a slice replaced that starts at computed indices.
 
         Args:
           operand: an array.
-          update: the part, of the same dtype and rank, not larger.
-          start_indices: for each dimension an integer scalar; they are moved so that the part lies
+          update: the new slice, of the same dtype and rank, not larger than the operand.
+          start_indices: an integer scalar for each dimension, clamped so that the slice lies
             inside.
           allow_negative_indices: whether negative ones count from the end.
 
         Raises:
-          TypeError: for what is no array, and indices that are no integers.
-          ValueError: for types that do not fit.
+          TypeError: for an operand that is not an array, and indices that are not integers.
+          ValueError: for dtypes or shapes that do not match.
         """,
-    "pad": """Elements added before, after and between those of an array.
+    "pad": """Adds elements before, after and between those of an array.
 
         Args:
           operand: an array.
           padding_value: a scalar of the same dtype.
           padding_config: for each dimension ``(before, after, between)``; negative numbers before
-            and after take elements away.
+            and after remove elements.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for numbers that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for an invalid configuration.
         """,
-    "gather": """Windows of an array at computed places.
+    "gather": """Windows of an array at computed indices.
 
         Args:
           operand: an array.
-          start_indices: integers; along the last dimension the components of one index.
+          start_indices: integers; the last dimension holds the components of an index.
           dimension_numbers: GatherDimensionNumbers.
-          slice_sizes: for each dimension of the operand the size of a window.
+          slice_sizes: the size of a window in each dimension of the operand.
           unique_indices, indices_are_sorted: promises about the indices.
-          mode: of windows that do not lie inside, GatherScatterMode or its name: "fill" gives
-            ``fill_value``, "clip" moves them inside, "promise_in_bounds" says that there are none.
-          fill_value: NaN, or the greatest integer, if left out.
+          mode: for windows out of bounds, a GatherScatterMode or its name: "fill" returns
+            ``fill_value``, "clip" moves them inside, "promise_in_bounds" promises that there are
+            none.
+          fill_value: default: NaN, or the greatest integer of the dtype.
 
         Raises:
-          TypeError: for what is no array, and indices that are no integers.
-          ValueError: for dimension numbers that do not fit, or another mode.
+          TypeError: for an operand that is not an array, and indices that are not integers.
+          ValueError: for invalid dimension numbers, and unknown modes.
         """,
-    "create_token": """A token, by which foreign calls are kept in order.""",
-    "top_k": """The greatest elements along an axis, in descending order, and where they are.
+    "create_token": """A token, a value that orders foreign calls.""",
+    "top_k": """The greatest elements along an axis, in descending order, and their indices.
 
-        Among equal ones the first comes first. NaN is above all numbers, and 0.0 above -0.0.
+        Equal elements keep their order. NaN is above all numbers, and 0.0 above -0.0.
 
         Args:
           operand: an array, not complex.
-          k: how many.
+          k: the number of elements.
           axis: the axis.
 
         Returns:
-          A list of two arrays of size ``k`` along the axis: the elements, and their places, int32.
+          A list of two arrays of size ``k`` along the axis: the elements, and their int32 indices.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for an axis out of range, or more than there are.
+          TypeError: for an operand that is not an array.
+          ValueError: for an axis out of range, and ``k`` above its size.
         """,
 }
 
@@ -342,49 +344,49 @@ def _docs() -> dict[str, str]:
     rows = [
         (name, len(operands), summary) for name, operands, *_, summary in _core.lax._elementwise
     ]
-    for name, arity, summary in [*rows, ("stop_gradient", 1, "x, a constant to differentiation.")]:
+    for name, arity, summary in [*rows, ("stop_gradient", 1, "x, a constant in derivatives.")]:
         docs[name] = (_UNARY if arity == 1 else _BINARY).format(summary=summary)
     for name, summary in _REDUCTIONS.items():
         docs[name] = f"""{summary}
 
 Args:
   operand: an array.
-  axes: the axes to reduce over; the result is without them.
+  axes: the axes to reduce; the result lacks them.
 
 Raises:
-  TypeError: for what is no array.
-  ValueError: for axes out of range or named twice, or a dtype for which this is not defined.
+  TypeError: for an operand that is not an array.
+  ValueError: for axes out of range or named twice, and unsupported dtypes.
 """
     for name, summary in _CUMULATIVE.items():
         docs[name] = f"""{summary}
 
 Args:
   operand: an array.
-  axis: the axis to run along.
-  reverse: whether to begin at the end.
+  axis: the axis.
+  reverse: whether to start at the end.
 
 Returns:
   An array of the shape and dtype of the operand.
 
 Raises:
-  TypeError: for what is no array.
-  ValueError: for an axis out of range, or a dtype for which this is not defined.
+  TypeError: for an operand that is not an array.
+  ValueError: for an axis out of range, and unsupported dtypes.
 """
     for name, effect in _SCATTER.items():
-        docs[name] = f"""The operand with elements at computed places {effect}.
+        docs[name] = f"""The operand with elements at computed indices {effect}.
 
 Args:
   operand: an array.
-  scatter_indices: integers; along the last dimension the components of one index.
-  updates: windows, of the operand's dtype.
+  scatter_indices: integers; the last dimension holds the components of an index.
+  updates: the windows, of the operand's dtype.
   dimension_numbers: ScatterDimensionNumbers.
   indices_are_sorted, unique_indices: promises about the indices.
-  mode: of windows that do not lie inside, GatherScatterMode or its name: "drop" leaves them out,
-    "clip" moves them inside, "promise_in_bounds" says that there are none.
+  mode: for windows out of bounds, a GatherScatterMode or its name: "drop" ignores them, "clip"
+    moves them inside, "promise_in_bounds" promises that there are none.
 
 Raises:
-  TypeError: for what is no array, and indices that are no integers.
-  ValueError: for dimension numbers that do not fit, or another mode.
+  TypeError: for an operand that is not an array, and indices that are not integers.
+  ValueError: for invalid dimension numbers, and unknown modes.
 """
     return docs
 

@@ -1,4 +1,4 @@
-"""The docstrings of the reductions of farcall.numpy."""
+"""Docstrings of the reductions of farcall.numpy."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from farcall import _core
 from farcall._docs.document import document
 
 _DOCS = {
-    "sum": """The sum along the axes. Bools and integers below 32 bits are added as 32-bit integers.
+    "sum": """The sum along the axes. Bools and narrow integers are summed in 32 bits.
 
         Args:
           a: an array.
-          axis: one axis or several; all of them if left out.
-          dtype: of the sum and of the result.
+          axis: one axis or a tuple of axes; all by default.
+          dtype: the dtype of the sum and of the result.
           out: not supported.
-          keepdims: keep the axes, with size one.
-          initial: what is added to.
-          where: bools, broadcast against ``a``: which elements count.
-          promote_integers: False adds narrow integers in their own dtype.
+          keepdims: whether the axes stay, with size 1.
+          initial: the start value.
+          where: bools, broadcast against ``a``: the elements to include.
+          promote_integers: False sums narrow integers in their own dtype.
         """,
     "prod": "The product along the axes; the arguments are those of ``sum``.",
-    "max": "The largest element along the axes; NaN where there is one.",
-    "min": "The smallest element along the axes; NaN where there is one.",
-    "any": "Whether any element along the axes is true (not zero).",
-    "all": "Whether all elements along the axes are true (not zero).",
-    "ptp": "The difference of the largest and the smallest element along the axes.",
-    "count_nonzero": "How many elements along the axes are not zero.",
+    "max": "The largest element along the axes; NaN if any element is NaN.",
+    "min": "The smallest element along the axes; NaN if any element is NaN.",
+    "any": "Whether any element along the axes is nonzero.",
+    "all": "Whether all elements along the axes are nonzero.",
+    "ptp": "The largest minus the smallest element along the axes.",
+    "count_nonzero": "The number of nonzero elements along the axes.",
     "mean": "The mean along the axes, a float; the arguments are those of ``sum``.",
-    "var": """The mean square distance from the mean along the axes.
+    "var": """The variance along the axes: the mean squared distance from the mean.
 
         Args:
           a, axis, dtype, out, keepdims, where: as for ``sum``.
-          ddof: is subtracted from the number of elements that the sum of squares is divided by.
-          mean: the mean along the axes, which were kept, where it is known already.
+          ddof: the sum of squares is divided by the number of elements minus ``ddof``.
+          mean: the mean, if already known, computed with ``keepdims=True``.
           correction: another name for ``ddof``.
         """,
     "std": "The square root of ``var``, with its arguments.",
-    "average": """The mean along the axes, each element counting as often as its weight says.
+    "average": """The weighted mean along the axes.
 
         Args:
           a, axis, keepdims: as for ``sum``.
@@ -46,13 +46,13 @@ _DOCS = {
 _NAN = {
     "nansum": "``sum`` of the elements that are not NaN.",
     "nanprod": "``prod`` of the elements that are not NaN.",
-    "nanmax": "``max`` of the elements that are not NaN; NaN where all are.",
-    "nanmin": "``min`` of the elements that are not NaN; NaN where all are.",
+    "nanmax": "``max`` of the elements that are not NaN; NaN if all are.",
+    "nanmin": "``min`` of the elements that are not NaN; NaN if all are.",
     "nanmean": "``mean`` of the elements that are not NaN.",
-    "nanvar": "``var`` of the elements that are not NaN; NaN where no more than ``ddof`` are left.",
+    "nanvar": "``var`` of the elements that are not NaN; NaN if at most ``ddof`` remain.",
     "nanstd": "The square root of ``nanvar``.",
-    "nanargmax": "``argmax`` of the elements that are not NaN; -1 where all are.",
-    "nanargmin": "``argmin`` of the elements that are not NaN; -1 where all are.",
+    "nanargmax": "``argmax`` of the elements that are not NaN; -1 if all are.",
+    "nanargmin": "``argmin`` of the elements that are not NaN; -1 if all are.",
 }
 
 document(_core.numpy, "farcall.numpy", _DOCS | _NAN)

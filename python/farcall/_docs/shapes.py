@@ -1,4 +1,4 @@
-"""The docstrings of numpy's functions of shapes, and of arrays put together and taken apart."""
+"""Docstrings of numpy's functions that change shapes, join arrays and split them."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from farcall import _core
 from farcall._docs.document import document
 
 _SHAPES = {
-    "reshape": """The elements in another shape, of which one size may be -1.
+    "reshape": """Changes the shape; one size may be -1, which stands for the remaining elements.
 
         Args:
           a: an array.
-          shape: the sizes.
-          order: "C": elements are taken and put with the last index running fastest; "F": with
-            the first.
-          copy: changes nothing.
+          shape: the new shape.
+          order: "C": row-major order of the elements; "F": column-major order.
+          copy: ignored.
         """,
-    "ravel": "The elements in one dimension; ``order`` as for ``reshape``.",
-    "moveaxis": "Dimensions ``source`` at positions ``destination``, the others in their order.",
-    "rollaxis": "Dimension ``axis`` before dimension ``start``.",
-    "permute_dims": "``transpose`` with axes.",
-    "flipud": "The rows in the opposite order.",
-    "fliplr": "The columns in the opposite order.",
-    "rot90": "Turned by 90 degrees ``k`` times in a plane, from the first axis to the second.",
-    "concatenate": "The arrays one after the other along ``axis``, or flattened where it is None.",
-    "concat": "``concatenate``, by the name of the array API.",
-    "stack": "The arrays, of one shape, along a new dimension at ``axis``.",
-    "vstack": "Rows, or arrays along their first dimension, one below the other.",
-    "hstack": "Arrays side by side: along the second dimension, vectors along their only one.",
-    "dstack": "Arrays along their third dimension.",
-    "column_stack": "Vectors as columns, and matrices as they are, side by side.",
-    "append": "``values`` behind ``arr``; both flattened without an axis.",
+    "ravel": "The flattened array; ``order`` as for ``reshape``.",
+    "moveaxis": "Moves dimensions ``source`` to ``destination``; the others keep their order.",
+    "rollaxis": "Moves dimension ``axis`` in front of dimension ``start``.",
+    "permute_dims": "``transpose`` with explicit axes.",
+    "flipud": "Reverses the order of the rows.",
+    "fliplr": "Reverses the order of the columns.",
+    "rot90": "Rotates by ``k`` times 90 degrees, from the first of the axes toward the second.",
+    "concatenate": "Joins the arrays along ``axis``; None flattens them first.",
+    "concat": "``concatenate`` under its array API name.",
+    "stack": "Joins arrays of one shape along a new dimension at ``axis``.",
+    "vstack": "Joins arrays along the first dimension; vectors become rows.",
+    "hstack": "Joins arrays along the second dimension, vectors along their only one.",
+    "dstack": "Joins arrays along the third dimension.",
+    "column_stack": "Joins matrices side by side; vectors become columns.",
+    "append": "Joins ``arr`` and ``values`` along ``axis``; without an axis both are flattened.",
     "array_split": "``split``, with parts that may differ in size by one.",
 }
 

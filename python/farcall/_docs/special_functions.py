@@ -1,4 +1,4 @@
-"""The docstrings of the functions that farcall.scipy.special has from the core."""
+"""Docstrings of functions that farcall.scipy.special takes from the core."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from farcall._docs.document import document
 
 _DOCS = {
     "logit": "log(x / (1 - x)), the inverse of expit.",
-    "factorial": "1 * 2 * ... * n, and gamma(n + 1) between the integers; 0 at negative integers.",
-    "multigammaln": "The logarithm of the gamma function of dimension ``d``.",
-    "zeta": "The sum of (q + k) ** -x over k from 0; ``q`` is 1 if left out.",
-    "xlogy": "x * log(y), 0 where x is 0, unless y is NaN.",
-    "xlog1py": "x * log1p(y), 0 where x is 0, unless y is NaN.",
-    "entr": "-x * log(x), 0 at zero, minus infinity below.",
-    "rel_entr": "p * log(p / q), 0 where p is 0, infinity where either is negative or q is 0.",
+    "factorial": "gamma(n + 1), which is 1 * 2 * ... * n for integers; 0 at negative integers.",
+    "multigammaln": "The logarithm of the multivariate gamma function of dimension ``d``.",
+    "zeta": "The sum of (q + k) ** -x over k >= 0 (Hurwitz zeta); ``q`` is 1 by default.",
+    "xlogy": "x * log(y); 0 if x is 0 and y is not NaN.",
+    "xlog1py": "x * log1p(y); 0 if x is 0 and y is not NaN.",
+    "entr": "-x * log(x); 0 at zero, -infinity for x < 0.",
+    "rel_entr": "p * log(p / q); 0 if p is 0, infinity if p or q is negative or q is 0.",
     "kl_div": "p * log(p / q) - p + q.",
-    "betainc": """The part of beta(a, b) below ``x``: the regularised incomplete beta function.
+    "betainc": """The regularised incomplete beta function I_x(a, b).
 
         It has no derivatives with respect to ``a`` and ``b``.
         """,
-    "gammasgn": "The sign of the gamma function: 1 or -1, NaN where it has none.",
-    "boxcox": "``(x^lmbda - 1) / lmbda``, and log(x) where ``lmbda`` is 0.",
+    "gammasgn": "The sign of the gamma function, 1 or -1; NaN where it is undefined.",
+    "boxcox": "``(x^lmbda - 1) / lmbda``, or log(x) if ``lmbda`` is 0.",
     "boxcox1p": "``boxcox(1 + x, lmbda)``.",
 }
 

@@ -1,113 +1,113 @@
-"""Docstrings of functions of farcall.lax on shapes, and of the greatest elements."""
+"""Docstrings of shape functions and ``approx_max_k`` of farcall.lax."""
 
 from __future__ import annotations
 
 from farcall import _core
 from farcall._docs.document import document
 
-_EXTREMES = """The ``k`` {which} elements along a dimension, and their places: here always all.
+_EXTREMES = """The ``k`` {which} elements along a dimension, and their indices. The result is exact.
 
 Args:
   operand: floats.
-  k: how many.
-  reduction_dimension: along which; -1 is the last one.
-  recall_target: how many of them must be found, in (0, 1].
-  reduction_input_size_override, aggregate_to_topk: for programs written for JAX; without effect.
+  k: the number of elements.
+  reduction_dimension: the dimension; -1 is the last one.
+  recall_target: the required fraction of correct elements, in (0, 1].
+  reduction_input_size_override, aggregate_to_topk: accepted for compatibility with JAX; ignored.
 
 Returns:
-  The elements, the {which} first, and their places, int32; both have size ``k`` along the
+  The elements, the {which} first, and their int32 indices; both have size ``k`` along the
   dimension.
 
 Raises:
-  TypeError: for what is no array.
-  ValueError: for other dtypes, a dimension out of range, or more than there are.
+  TypeError: for an operand that is not an array.
+  ValueError: for other dtypes, a dimension out of range, and ``k`` above its size.
 """
 
 _DOCS = {
     "approx_max_k": _EXTREMES.format(which="greatest"),
     "approx_min_k": _EXTREMES.format(which="least"),
-    "broadcast": """The operand, repeated along new dimensions of these sizes in front.
+    "broadcast": """Repeats the operand along new leading dimensions.
 
         Args:
           operand: an array.
-          sizes: of the new dimensions.
+          sizes: the sizes of the new dimensions.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for negative sizes.
         """,
-    "broadcast_to_rank": """The array with dimensions of size one in front.
+    "broadcast_to_rank": """Adds leading dimensions of size 1.
 
         Args:
           x: an array.
-          rank: how many dimensions the result has.
+          rank: the number of dimensions of the result.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for a rank below that of ``x``.
         """,
-    "collapse": """The operand with the dimensions from one up to another made into one.
+    "collapse": """Merges a range of dimensions into one.
 
         Args:
           operand: an array.
           start_dimension: the first of them.
-          stop_dimension: the one after the last; the rank if left out.
+          stop_dimension: the one after the last; the rank by default.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for a start behind the stop.
+          TypeError: for an operand that is not an array.
+          ValueError: if the start is after the stop.
         """,
-    "tile": """The operand repeated along each dimension.
+    "tile": """Repeats the operand along each dimension.
 
         Args:
           operand: an array.
-          reps: how often, for each dimension.
+          reps: the number of copies for each dimension.
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for another number of repetitions than dimensions.
+          TypeError: for an operand that is not an array.
+          ValueError: if the number of ``reps`` is not the number of dimensions.
         """,
-    "split": """Consecutive parts along an axis.
+    "split": """Splits the operand into consecutive parts along an axis.
 
         Args:
           operand: an array.
-          sizes: of the parts; together they must be all of the axis.
+          sizes: the sizes of the parts; they must add up to the size of the axis.
           axis: the axis.
 
         Returns:
           A list of arrays.
 
         Raises:
-          TypeError: for what is no array.
+          TypeError: for an operand that is not an array.
           ValueError: for sizes that do not add up, or an axis out of range.
         """,
-    "index_take": """The slices at vectors of indices.
+    "index_take": """The slices at the given indices along several axes.
 
         Args:
           src: an array.
-          idxs: for each of ``axes`` a vector of integers, all of one size n.
-          axes: which dimensions of ``src`` the indices are of.
+          idxs: a vector of integers for each of ``axes``, all of one size n.
+          axes: the dimensions of ``src`` to index.
 
         Returns:
-          An array of n and then the other dimensions of ``src``.
+          An array with a dimension of size n, followed by the other dimensions of ``src``.
 
         Raises:
-          TypeError: for what is no array, and indices that are no integers.
-          ValueError: for axes out of range or named twice, or another number of indices.
+          TypeError: for an operand that is not an array, and indices that are not integers.
+          ValueError: for axes out of range or named twice, and a wrong number of indices.
         """,
-    "batch_matmul": """Products of matrices stacked along the same dimensions in front.
+    "batch_matmul": """Products of matrices, stacked along equal leading dimensions.
 
         Args:
           lhs: [..., m, k].
           rhs: [..., k, n].
-          precision: is checked; without effect on the CPU.
+          precision: checked, but has no effect on the CPU.
 
         Returns:
           [..., m, n].
 
         Raises:
-          TypeError: for what is no array.
-          ValueError: for shapes that do not fit.
+          TypeError: for an operand that is not an array.
+          ValueError: for shapes that do not match.
         """,
 }
 

@@ -1,4 +1,4 @@
-"""Functions under the names that they have in JAX's experimental package."""
+"""Functions under their names in ``jax.experimental``."""
 
 from farcall._callbacks import io_callback as io_callback
 from farcall._config import disable_x64 as disable_x64

@@ -1,4 +1,4 @@
-"""Callbacks that work in place on the program's own memory."""
+"""Callbacks that work in place on the program's memory."""
 
 from farcall import _core
 from farcall._callbacks import buffer_callback as buffer_callback

@@ -1,4 +1,4 @@
-"""Devices in grids."""
+"""Arrangement of devices in grids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def create_device_mesh(
     """The devices as an array of this shape, for ``sharding.Mesh``.
 
     Raises:
-      ValueError: for a shape that needs another number of devices than there are.
+      ValueError: if the shape does not match the number of devices.
     """
     del contiguous_submeshes, allow_split_physical_axes
     names = [f"axis{i}" for i in range(len(mesh_shape))]

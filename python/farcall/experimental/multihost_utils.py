@@ -1,4 +1,4 @@
-"""What programs of several processes do with values that they have in common."""
+"""Exchange of values between the processes of a program."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ __all__ = [
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """All values of each array, on every process, as numpy arrays.
+    """Gathers the values of each array on every process, as numpy arrays.
 
     Args:
-      in_tree: a pytree. Of an array over several processes the result is all of it. Of another one
-        it is what all processes have, stacked along a new first dimension.
-      tiled: other arrays are put together along their first dimension instead.
+      in_tree: a pytree. For an array over several processes, the result is the whole array. For
+        another array, the result is the arrays of all processes, stacked along a new first
+        dimension.
+      tiled: concatenate arrays of the latter kind along their first dimension instead.
 
     Raises:
-      RuntimeError: when the processes differ, as ``distributed.initialize`` says.
+      RuntimeError: if the processes do not run the same operation; see ``distributed.initialize``.
     """
 
     def gather(leaf: Any) -> Any:
@@ -43,14 +44,14 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """The arrays of one process, on every process, as numpy arrays.
+    """Copies the arrays of one process to every process, as numpy arrays.
 
     Args:
-      in_tree: a pytree of arrays, of the same shapes and dtypes everywhere.
-      is_source: whether this process is that one; process 0 by default.
+      in_tree: a pytree of arrays, with the same shapes and dtypes on all processes.
+      is_source: whether this process is the source; process 0 by default.
 
     Raises:
-      ValueError: unless one process is the source.
+      ValueError: if not exactly one process is the source.
     """
     index, count = _core.distributed.process_index(), _core.distributed.process_count()
     if count == 1:
@@ -71,14 +72,14 @@ def sync_global_devices(name: str) -> None:
     """Waits until all processes have called this with the same name.
 
     Raises:
-      RuntimeError: where they give different names.
+      RuntimeError: if the names differ.
     """
     if _core.distributed.process_count() > 1:
         _core.distributed.agree(f"sync_global_devices({name!r})")
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Raises AssertionError where the arrays of the processes differ."""
+    """Raises AssertionError if the arrays differ between processes."""
     for leaf in tree.leaves(process_allgather(in_tree)):
         for other in leaf[1:]:
             if not np.array_equal(leaf[0], other, equal_nan=leaf.dtype.kind in "fc"):

@@ -1,4 +1,4 @@
-"""shard_map, which is farcall.shard_map."""
+"""An alias of farcall.shard_map."""
 
 from farcall._public import public_names as _public_names
 from farcall._public import show_names_of as _show_names_of

@@ -1,4 +1,4 @@
-"""For programs that look into programs."""
+"""Types for programs that inspect programs."""
 
 from farcall._public import public_names as _public_names
 from farcall._public import show_names_of as _show_names_of

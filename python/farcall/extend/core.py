@@ -1,4 +1,4 @@
-"""What programs are made of."""
+"""The parts of programs."""
 
 from farcall._core import Primitive as Primitive
 from farcall._public import public_names as _public_names

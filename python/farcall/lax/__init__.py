@@ -1,4 +1,4 @@
-"""The primitives as functions: strict about dtypes and shapes, as JAX's lax."""
+"""The primitives as functions, strict about dtypes and shapes, like ``jax.lax``."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _functions = _core.lax
 
 
 class RoundingMethod(_enum.IntEnum):
-    """How ``round`` treats halves."""
+    """The rounding of halves by ``round``."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
 def stop_gradient(x: Any) -> Any:
-    """The arrays of the pytree ``x``, as constants to differentiation."""
+    """Returns the arrays of the pytree ``x``, treated as constants by differentiation."""
     return _tree.map(_functions.stop_gradient, x)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> _core.Array:
-    """``on_true`` where ``pred`` holds, else ``on_false``."""
+    """``on_true`` where ``pred`` is true, else ``on_false``."""
     return _functions.select_n(pred, on_false, on_true)
 
 
@@ -64,7 +64,7 @@ def iota(dtype: Any, size: int) -> _core.Array:
 
 
 class GatherScatterMode(_enum.Enum):
-    """What becomes of indices outside."""
+    """The treatment of indices out of bounds."""
 
     CLIP = "clip"
     FILL_OR_DROP = "fill_or_drop"
@@ -72,7 +72,7 @@ class GatherScatterMode(_enum.Enum):
 
     @staticmethod
     def from_any(s: str | GatherScatterMode | None) -> GatherScatterMode:
-        """The mode of this name; FILL_OR_DROP for None."""
+        """The mode with this name; FILL_OR_DROP for None."""
         if isinstance(s, GatherScatterMode):
             return s
         if s is None or s in ("fill", "drop"):
@@ -81,13 +81,13 @@ class GatherScatterMode(_enum.Enum):
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Where the windows of ``gather`` lie.
+    """The positions of the windows of ``gather``.
 
     Attributes:
-      offset_dims: the dimensions of the result that are those of a window.
-      collapsed_slice_dims: dimensions of the operand that windows leave out.
-      start_index_map: for each component of an index, the dimension of the operand it is for.
-      operand_batching_dims, start_indices_batching_dims: dimensions that go in step.
+      offset_dims: the dimensions of the result that are window dimensions. collapsed_slice_dims:
+      dimensions of the operand that windows omit. start_index_map: for each component of an index,
+      the dimension of the operand that it indexes. operand_batching_dims,
+      start_indices_batching_dims: paired batch dimensions.
     """
 
     offset_dims: tuple[int, ...]
@@ -98,7 +98,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Where the windows of ``scatter`` lie; see GatherDimensionNumbers."""
+    """The positions of the windows of ``scatter``; see GatherDimensionNumbers."""
 
     update_window_dims: tuple[int, ...]
     inserted_window_dims: tuple[int, ...]
@@ -110,7 +110,7 @@ class ScatterDimensionNumbers(NamedTuple):
 def scatter_sub(
     operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: Any, **options: Any
 ) -> _core.Array:
-    """``scatter_add`` of the updates with the opposite sign."""
+    """``scatter_add`` of the negated updates."""
     negated = _core.numpy.negative(updates)
     return _functions.scatter_add(operand, scatter_indices, negated, dimension_numbers, **options)
 
@@ -139,7 +139,7 @@ def slice_in_dim(
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> _core.Array:
-    """The elements at one index along an axis, which stays with size 1 unless told otherwise."""
+    """The elements at one index along an axis; ``keepdims`` keeps the axis with size 1."""
     operand = _core.numpy.as_array(operand, "index_in_dim: argument operand")
     axis = _axis_of(operand, axis)
     at = range(operand.shape[axis])[index]
@@ -155,7 +155,7 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> _core.Array:
-    """``dynamic_slice`` along one axis, all of the others."""
+    """``dynamic_slice`` along one axis; the other axes stay whole."""
     operand = _core.numpy.as_array(operand, "dynamic_slice_in_dim: argument operand")
     axis = _axis_of(operand, axis)
     return _functions.dynamic_slice(
@@ -174,7 +174,7 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> _core.Array:
-    """The elements at one index along an axis, which stays with size 1 unless told otherwise."""
+    """The elements at one index along an axis; ``keepdims`` keeps the axis with size 1."""
     operand = _core.numpy.as_array(operand, "dynamic_index_in_dim: argument operand")
     part = dynamic_slice_in_dim(
         operand, index, 1, axis, allow_negative_indices=allow_negative_indices
@@ -201,7 +201,7 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> _core.Array:
-    """Replaces the elements at one index along an axis, which the update may leave out."""
+    """Replaces the elements at one index along an axis; the update may lack that axis."""
     operand = _core.numpy.as_array(operand, "dynamic_update_index_in_dim: argument operand")
     update = _core.numpy.as_array(update, "dynamic_update_index_in_dim: argument update")
     axis = _axis_of(operand, axis)

@@ -1,4 +1,4 @@
-"""Functions of farcall.lax that are made of others."""
+"""Functions of farcall.lax composed of other functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ConvGeneralDilatedDimensionNumbers = Any
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """``operand``, whose arrays are tied together: no operation moves over this point.
+    """Ties the arrays of ``operand`` together: no operation is moved across this point.
 
     Args:
       operand: a pytree of arrays.
@@ -50,12 +50,12 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
-    """``decomposition`` under a name, by which an engine could replace it.
+    """Names ``decomposition``, so that an engine can replace it by its own implementation.
 
     Args:
       decomposition: a function of arrays; keyword arguments are constants.
-      name: of the operation in programs.
-      version: of its meaning.
+      name: the name of the operation in programs.
+      version: the version of its semantics.
     """
     check_callable(decomposition, "composite")
     if not isinstance(name, str) or not name:
@@ -73,22 +73,22 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
 
 def pswapaxes(x: Any, axis_name: str, axis: int, *, axis_index_groups: Any = None) -> Any:
-    """``x`` with dimension ``axis``, which has the size of the named axis, exchanged with it."""
+    """Exchanges dimension ``axis`` of ``x`` with the named axis, which has the same size."""
     _control_flow.check_no_groups("pswapaxes", axis_index_groups)
     return _core.pswapaxes(x, axis_name, axis)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
-    """The ``x`` of element ``source``, for all elements of the named axis."""
+    """Copies ``x`` of element ``source`` to all elements of the named axis."""
     return _core.pbroadcast(x, axis_name, source)
 
 
 def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
-    """``x``, of which JAX has to be told whether it varies over an axis of a mesh.
+    """Returns ``x``. JAX needs this to know whether ``x`` varies over a mesh axis.
 
     Raises:
-      ValueError: for another ``to`` than "varying", "unreduced" and "reduced".
-      NameError: for an axis that is not there.
+      ValueError: if ``to`` is not "varying", "unreduced" or "reduced".
+      NameError: for an unknown axis.
     """
     if to not in ("varying", "unreduced", "reduced"):
         raise ValueError(f"pcast: to must be 'varying', 'unreduced' or 'reduced', got {to!r}")
@@ -108,13 +108,13 @@ def ragged_dot(
     preferred_element_type: Any = None,
     group_offset: Any = None,
 ) -> Array:
-    """The rows of ``lhs``, in groups that follow one another, each times the matrix of its group.
+    """Multiplies consecutive groups of rows of ``lhs``, each by the matrix of its group.
 
     Args:
       lhs: [m, k].
       rhs: [g, k, n].
-      group_sizes: integers [g]: how many rows each group has. Rows behind the last group give 0.
-      precision: is checked; without effect on the CPU.
+      group_sizes: integers [g]: the number of rows of each group. Rows after the last group give 0.
+      precision: checked, but has no effect on the CPU.
       preferred_element_type: the dtype of the result.
       group_offset: must be None.
 
@@ -140,17 +140,17 @@ def conv_shape_tuple(
     pads: Any,
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """The shape of a convolution; batch and features first.
+    """The shape of a convolution with batch and features first.
 
     Raises:
-      ValueError: for another number of strides or pads than spatial dimensions.
+      ValueError: if the number of strides or pads is not the number of spatial dimensions.
     """
     numbers = conv_dimension_numbers(lhs_shape, rhs_shape, None)
     return _lax._conv_shape(lhs_shape, rhs_shape, numbers, strides, pads, batch_group_count)
 
 
 def conv_general_permutations(dimension_numbers: Any) -> list[list[int]]:
-    """For each operand and the result, the order that puts batch and features first."""
+    """For each operand and the result, the permutation that puts batch and features first."""
     rank = len(dimension_numbers[0])
     if isinstance(dimension_numbers[0], str):
         dimension_numbers = conv_dimension_numbers((1,) * rank, (1,) * rank, dimension_numbers)
@@ -214,14 +214,14 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """The patches of ``lhs`` that a convolution sees, each as features of one place.
+    """The patches of ``lhs`` under a convolution's windows, flattened to features.
 
     Args:
       filter_shape: the spatial sizes of a patch.
       others: as for conv_general_dilated.
 
     Returns:
-      An array in which features are (feature of lhs, places in the patch), the former slowest.
+      An array whose features are (feature of lhs, position in the patch), in row-major order.
     """
     return _lax._conv_general_dilated_patches(
         lhs,
@@ -247,11 +247,11 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Array:
-    """A convolution with weights of their own for each place of the result.
+    """A convolution with separate weights for each position of the result.
 
     Args:
-      rhs: the weights: output features, input features times places in the patch, and the spatial
-        dimensions of the result.
+      rhs: the weights: output features, input features times positions in the patch, and the
+        spatial dimensions of the result.
       filter_shape: the spatial sizes of a patch.
       others: as for conv_general_dilated.
     """

@@ -1,5 +1,4 @@
-"""How exactly products are computed. Programs say it; on the CPU all products are exact to their
-dtype, so that the choice changes nothing."""
+"""The precision of products; no effect on the CPU, which uses the dtype's full precision."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ __all__ = [
 
 
 class Precision(enum.Enum):
-    """How exactly a product is computed where hardware offers a choice."""
+    """The precision of a product, on hardware that offers a choice."""
 
     DEFAULT = 0
     HIGH = 1
@@ -37,14 +36,14 @@ class Precision(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """How a product is computed: the dtypes of operands and sums, and how they are split.
+    """An algorithm for products: the dtypes of operands and sums, and the splitting of operands.
 
     Attributes:
-      lhs_precision_type, rhs_precision_type: what operands are rounded to.
-      accumulation_type: the dtype of sums.
-      lhs_component_count, rhs_component_count: into how many parts operands are split.
-      num_primitive_operations: how many products of parts are computed.
-      allow_imprecise_accumulation: whether sums may be less exact than their dtype.
+      lhs_precision_type, rhs_precision_type: the dtypes to which operands are rounded.
+      accumulation_type: the dtype of the accumulation. lhs_component_count, rhs_component_count:
+      the number of parts into which operands are split. num_primitive_operations: the number of
+      products of parts. allow_imprecise_accumulation: whether sums may be less precise than their
+      dtype.
     """
 
     lhs_precision_type: Any
@@ -84,17 +83,17 @@ class DotAlgorithmPreset(enum.Enum):
 
     @property
     def supported_lhs_types(self) -> tuple[Any, ...] | None:
-        """The dtypes that a left operand may have; None: any."""
+        """The dtypes that a left operand may have; None for any dtype."""
         return _operand_types(self.name)
 
     @property
     def supported_rhs_types(self) -> tuple[Any, ...] | None:
-        """The dtypes that a right operand may have; None: any."""
+        """The dtypes that a right operand may have; None for any dtype."""
         return _operand_types(self.name)
 
     @property
     def accumulation_type(self) -> Any:
-        """The dtype of sums; None where the operands decide."""
+        """The dtype of the accumulation; None if the operands determine it."""
         if self is DotAlgorithmPreset.DEFAULT or "_ANY" in self.name.removeprefix("ANY_F8_ANY_F8"):
             return None
         return _TYPES[self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")[-1]]
@@ -118,7 +117,7 @@ def _operand_types(name: str) -> tuple[Any, ...] | None:
 
 
 class RandomAlgorithm(enum.IntEnum):
-    """How rng_bit_generator makes bits."""
+    """The algorithm of rng_bit_generator."""
 
     RNG_DEFAULT = 0
     RNG_THREE_FRY = 1
@@ -126,7 +125,7 @@ class RandomAlgorithm(enum.IntEnum):
 
 
 class AccuracyMode(enum.Enum):
-    """How exactly an elementwise function is computed where hardware offers a choice."""
+    """The accuracy of an elementwise function, on hardware that offers a choice."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -134,7 +133,7 @@ class AccuracyMode(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Tolerance:
-    """How far an elementwise function may be off."""
+    """The error tolerance of an elementwise function."""
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -158,7 +157,7 @@ DotDimensionNumbers: TypeAlias = tuple[
     tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]
 ]
 
-# Other names of the precisions.
+# Aliases of the precisions.
 _NAMES = {
     "default": Precision.DEFAULT,
     "fastest": Precision.DEFAULT,
@@ -172,10 +171,10 @@ _NAMES = {
 
 
 def canonicalize_precision(precision: Any) -> Any:
-    """What a precision argument stands for: None, an algorithm, or a pair of Precisions.
+    """Converts a precision argument to None, an algorithm, or a pair of Precisions.
 
     Raises:
-      ValueError: for what is no precision.
+      ValueError: for an invalid precision.
     """
     if precision is None or isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return precision

@@ -1,4 +1,4 @@
-"""Reductions by functions of two values."""
+"""Reductions with a function of two values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _f: Any = _core.numpy
 def operands_and_computation(
     function: str, operands: Any, init_values: Any, computation: Callable[[Any, Any], Any]
 ) -> tuple[list[Any], list[Any], Callable[[list[Any], list[Any]], list[Any]], Any]:
-    """The leaves of the operands, their init values, and the computation as one of lists."""
+    """The leaves of the operands, their init values, and the computation as a function of lists."""
     leaves, structure = tree.flatten(operands)
     starts, start_structure = tree.flatten(init_values)
     if structure != start_structure or not leaves:
@@ -38,18 +38,18 @@ def reduce(
     dimensions: Sequence[int],
     out_sharding: None = None,
 ) -> Any:
-    """All elements along some dimensions, combined two by two.
+    """Reduces elements along dimensions with a function of two values.
 
     Args:
-      operands: arrays of one shape, in any containers.
-      init_values: for each array the scalar that changes nothing.
-      computation: combines two scalars, or two containers of them; associative, since the order is
-        not said.
-      dimensions: along which to combine.
-      out_sharding: for programs written for JAX; must be None.
+      operands: a pytree of arrays of one shape.
+      init_values: for each array the identity of the computation, a scalar.
+      computation: combines two scalars, or two pytrees of scalars; must be associative, since the
+        order is unspecified.
+      dimensions: the dimensions to reduce.
+      out_sharding: accepted for compatibility with JAX; must be None.
 
     Raises:
-      TypeError: for initial values of another structure, results of another type.
+      TypeError: for initial values of another structure, and results of another type.
       ValueError: for arrays of different shapes.
     """
     if out_sharding is not None:
@@ -61,6 +61,6 @@ def reduce(
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> _core.Array:
-    """The exclusive or of bools, or of the bits of integers, along the axes."""
+    """The bitwise XOR of integers or bools along the axes."""
     operand = _f.as_array(operand, "reduce_xor: argument operand")
     return reduce(operand, _f.zeros((), operand.dtype), _core.lax.bitwise_xor, axes)

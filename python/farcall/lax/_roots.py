@@ -22,22 +22,23 @@ def custom_root(
     tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
     has_aux: bool = False,
 ) -> Any:
-    """The root that ``solve`` finds, with a derivative by what ``f`` closes over.
+    """The root that ``solve`` finds, differentiable in the values that ``f`` closes over.
 
-    The derivative is that of the root as a function of these values. ``solve`` is any function: it
-    is not differentiated.
+    The derivative is that of the root as a function of these values. ``solve`` may be any function:
+    it is not differentiated.
 
     Args:
-      f: takes a pytree of arrays, returns one of the same structure, which the root makes zero.
-      initial_guess: where ``solve`` begins.
-      solve: ``solve(f, initial_guess)`` returns the root, or a pair of it and other results. It may
-        use ``f``, and close over known values alone.
-      tangent_solve: ``tangent_solve(g, y)`` returns x with g(x) = y for a linear ``g``; linear in
-        ``y`` itself, made of operations that reverse mode can transpose.
+      f: takes a pytree of arrays and returns one of the same structure, which is zero at the root.
+      initial_guess: the start value for ``solve``.
+      solve: ``solve(f, initial_guess)`` returns the root, or a pair of the root and auxiliary
+        results. It may use ``f``, and may close over concrete values only.
+      tangent_solve: ``tangent_solve(g, y)`` returns x with g(x) = y for a linear ``g``. It must be
+        linear in ``y``, and reverse mode must be able to transpose it.
       has_aux: whether ``solve`` returns a pair.
 
     Raises:
-      TypeError: for what is no function, and when ``f`` returns another structure than it takes.
+      TypeError: if a function is not callable, and if ``f`` does not return the structure of its
+        argument.
     """
     for name, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         check_callable(function, f"custom_root: {name}")
@@ -77,32 +78,32 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """x with matvec(x) = b, as ``solve`` finds it, differentiated as the solution of the equation.
+    """Solves matvec(x) = b with ``solve``, with derivatives by implicit differentiation.
 
-    The derivative is that by ``b`` and by what ``matvec`` closes over; it solves one more system
-    with the same matrix. ``solve`` is never differentiated, so that it may be a while loop or a
-    foreign call. That x solves the equation is not checked.
+    Derivatives are with respect to ``b`` and the values that ``matvec`` closes over; each solves
+    another system with the same matrix. ``solve`` is never differentiated, so it may be a while
+    loop or a foreign call. The solution is not checked.
 
     Args:
-      matvec: linear; takes and returns a pytree of arrays like ``b``. Derivatives are by what it
-        closes over.
+      matvec: a linear function; takes and returns a pytree of arrays like ``b``. Derivatives are
+        with respect to the values that it closes over.
       b: a pytree of arrays.
-      solve: ``solve(matvec, b)`` returns x, of the structure, shapes and dtypes of ``b``.
+      solve: ``solve(matvec, b)`` returns x, with the structure, shapes and dtypes of ``b``.
       transpose_solve: ``transpose_solve(vecmat, b)``, which solves with the transpose of
         ``matvec``. Reverse mode needs it, or ``symmetric``.
-      symmetric: whether ``matvec`` is its own transpose; ``solve`` then solves for both unless
-        ``transpose_solve`` is given.
+      symmetric: whether ``matvec`` is its own transpose; ``solve`` then also solves the transposed
+        system, unless ``transpose_solve`` is given.
       has_aux: whether the solvers return pairs (x, aux); aux, a pytree of arrays, has no
         derivative.
 
     Returns:
-      x, or with ``has_aux`` the pair.
+      x, or the pair with ``has_aux``.
 
     Raises:
-      TypeError: for what is no function; when a function returns another structure than ``b`` has;
-        for integers in ``b`` where ``matvec`` is to be transposed; in reverse mode without
+      TypeError: if a function is not callable or does not return the structure of ``b``; for
+        integers in ``b`` if ``matvec`` must be transposed; in reverse mode without
         ``transpose_solve`` or ``symmetric``.
-      ValueError: when a function returns other shapes or dtypes than those of ``b``.
+      ValueError: if a function does not return the shapes and dtypes of ``b``.
     """
     return _control_flow.custom_linear_solve(
         matvec, b, solve, transpose_solve, bool(symmetric), bool(has_aux)

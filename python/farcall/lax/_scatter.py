@@ -1,4 +1,4 @@
-"""Scatter with a function of the elements."""
+"""Scatter that applies a function to elements."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> _core.Array:
-    """The operand after ``func`` was applied to windows, to each as often as an index names it.
+    """Applies ``func`` to windows of the operand, once for each index of a window.
 
     Args:
       operand: an array.
-      scatter_indices: where the windows begin, as for ``scatter``.
-      func: takes and returns arrays, element by element.
+      scatter_indices: the start indices of the windows, as for ``scatter``.
+      func: an elementwise function of arrays.
       dimension_numbers: as for ``scatter``.
-      update_shape: the shape that updates of ``scatter`` would have.
+      update_shape: the shape of the corresponding updates of ``scatter``.
       indices_are_sorted, unique_indices: promises about the indices.
-      mode: what becomes of indices outside, as for ``scatter``.
+      mode: the treatment of windows out of bounds, as for ``scatter``.
     """
     operand = _core.numpy.as_array(operand, "scatter_apply: argument operand")
     options: Any = {

@@ -1,4 +1,4 @@
-"""Arrays of one value, and others as JAX's lax names them."""
+"""Arrays of one value, products and stacking, as in ``jax.lax``."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _array(value: Any, function: str, name: str) -> _core.Array:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> _core.Array:
-    """An array that holds one scalar everywhere."""
+    """An array filled with a scalar."""
     return _f.full(shape, fill_value, dtype)
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> _core.Array:
-    """An array of the shape and dtype of ``x``, or of others, that holds one scalar everywhere."""
+    """An array filled with a scalar, by default with the shape and dtype of ``x``."""
     if not (hasattr(x, "shape") and hasattr(x, "dtype")):
         x = _array(x, "full_like", "x")
     wanted = x.shape if shape is None else shape
@@ -44,7 +44,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 
 def empty(shape: Any, dtype: Any) -> _core.Array:
-    """An array of zeros, whose elements are not to be relied on."""
+    """An array with unspecified elements (currently zeros)."""
     return _f.zeros(shape, dtype)
 
 
@@ -66,10 +66,10 @@ def dot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> _core.Array:
-    """The product of vectors and matrices, or ``dot_general`` where dimensions are given.
+    """The product of vectors and matrices, or ``dot_general`` with ``dimension_numbers``.
 
-    ``precision`` is checked and has no effect on the CPU; ``preferred_element_type`` is
-    as for ``dot_general``.
+    ``precision`` is checked, but has no effect on the CPU; ``preferred_element_type`` is as for
+    ``dot_general``.
     """
     if dimension_numbers is None:
         return _lax._dot(lhs, rhs, precision, preferred_element_type)
@@ -77,10 +77,10 @@ def dot(
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> _core.Array:
-    """Arrays of one type along a new dimension."""
+    """Joins arrays of one dtype and shape along a new dimension."""
     return _f.stack(list(operands), axis)
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[_core.Array, ...]:
-    """The slices along the axis, which they do not have."""
+    """The slices along the axis; the slices lack that axis."""
     return tuple(_f._unstack(x, axis))

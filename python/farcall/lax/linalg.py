@@ -1,7 +1,7 @@
-"""Factorisations and triangular systems, strict about dtypes, as JAX's lax.linalg.
+"""Factorisations and triangular systems, strict about dtypes, like ``jax.lax.linalg``.
 
-All take matrices stacked along any number of leading dimensions, of float32, float64, complex64 or
-complex128. A matrix for which a factorisation fails gives NaN.
+All functions take matrices stacked along any number of leading dimensions, of dtype float32,
+float64, complex64 or complex128. If the factorisation of a matrix fails, its results are NaN.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def qr(
 
     Args:
       x: the matrices.
-      pivoting: exchange columns so that the diagonal of ``r`` falls; ``q @ r`` is then ``x`` with
-        its columns in the order of the third result.
+      pivoting: permute the columns so that the diagonal of ``r`` decreases; ``q @ r`` is then ``x``
+        with its columns permuted by the third result.
       full_matrices: whether ``q`` is square.
-      use_magma: for programs written for JAX; without effect.
+      use_magma: accepted for compatibility with JAX; ignored.
     """
     del use_magma
     return _functions._qr(x, pivoting, full_matrices)
@@ -54,14 +54,14 @@ def eigh(
     sort_eigenvalues: bool = True,
     subset_by_index: tuple[int, int] | None = None,
 ) -> tuple[Array, Array]:
-    """Eigenvectors and ascending eigenvalues of Hermitian matrices.
+    """The eigenvectors and eigenvalues of Hermitian matrices; eigenvalues ascend.
 
     Args:
       x: the matrices.
-      lower: whether the lower triangle is read, where ``symmetrize_input`` is False.
-      symmetrize_input: whether the mean of ``x`` and its adjoint is taken first.
-      sort_eigenvalues: they always are.
-      subset_by_index: first eigenvalue and the one after the last, in ascending order.
+      lower: whether to read the lower triangle, if ``symmetrize_input`` is False.
+      symmetrize_input: whether to average ``x`` with its conjugate transpose first.
+      sort_eigenvalues: ignored; eigenvalues are always sorted.
+      subset_by_index: the range (begin, end) of eigenvalues to compute, in ascending order.
     """
     del sort_eigenvalues
     return _functions._eigh(x, lower, symmetrize_input, subset_by_index)
@@ -74,13 +74,13 @@ def svd(
     compute_uv: bool = True,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
-    """``u, s, vh`` with ``x = u * s @ vh``, descending; ``s`` alone without ``compute_uv``.
+    """``u, s, vh`` with ``x = u * s @ vh`` and descending ``s``; only ``s`` without ``compute_uv``.
 
     Args:
       x: the matrices.
       full_matrices: whether ``u`` and ``vh`` are square.
-      compute_uv: whether they are computed.
-      subset_by_index: first singular value and the one after the last, in descending order.
+      compute_uv: whether to compute ``u`` and ``vh``.
+      subset_by_index: the range (begin, end) of singular values to compute, in descending order.
     """
     if compute_uv:
         return _functions._svd(x, full_matrices, subset_by_index)
@@ -94,14 +94,14 @@ def eig(
     compute_right_eigenvectors: bool = True,
     enable_eigvec_derivs: bool = False,
 ) -> list[Array]:
-    """Eigenvalues ``w``, and eigenvectors ``vl``, ``vr`` as asked for, all complex.
+    """The eigenvalues ``w``, and eigenvectors ``vl``, ``vr`` as requested, all complex.
 
     Args:
       x: the matrices.
-      compute_left_eigenvectors: gives ``vl`` with ``vl^H @ x = w * vl^H``.
-      compute_right_eigenvectors: gives ``vr`` with ``x @ vr = vr * w``.
-      enable_eigvec_derivs: whether eigenvectors may be differentiated, which is right where all
-        eigenvalues are distinct.
+      compute_left_eigenvectors: whether to return ``vl`` with ``vl^H @ x = w * vl^H``.
+      compute_right_eigenvectors: whether to return ``vr`` with ``x @ vr = vr * w``.
+      enable_eigvec_derivs: whether eigenvectors may be differentiated; their derivatives are
+        correct only if all eigenvalues are distinct.
     """
     return list(
         _functions.eig(
@@ -117,7 +117,7 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Any = None,
 ) -> tuple[Array, ...]:
-    """``t``, and ``q`` if asked for, with ``x = q @ t @ q^H`` and ``t`` (block) upper triangular.
+    """Schur form ``x = q @ t @ q^H``: (block) upper triangular ``t``, and ``q`` if requested.
 
     Raises:
       NotImplementedError: with ``sort_eig_vals``.

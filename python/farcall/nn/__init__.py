@@ -1,4 +1,4 @@
-"""Activation functions, and what stands beside them in the last layer of a network."""
+"""Activation functions, softmax, normalization and attention."""
 
 from farcall._core.nn import (
     celu,
@@ -70,5 +70,5 @@ __all__ = [
     "tanh",
 ]
 
-# Other names of the same functions.
+# Aliases.
 hard_swish, swish = hard_silu, silu

@@ -1,4 +1,4 @@
-"""Functions that make the first parameters of a network: ``init(key, shape, dtype)``."""
+"""Functions that create the initial parameters of a network: ``init(key, shape, dtype)``."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _nn: Any = _core.nn
 
 
 class Initializer(Protocol):
-    """What an initializer is."""
+    """The type of an initializer."""
 
     def __call__(
         self, key: Any, shape: Sequence[int], dtype: Any = ..., out_sharding: Any = ...
     ) -> Array:
-        """An array of this shape and dtype, drawn with the key."""
+        """An array with this shape and dtype, sampled with the key."""
         ...
 
 
@@ -68,24 +68,24 @@ def _made(draw: Callable[[Any, Sequence[int], Any], Array], default: Any) -> Ini
 
 
 def constant(value: Any, dtype: Any = float) -> Initializer:
-    """An initializer of arrays of this value, a number or an array that broadcasts."""
+    """An initializer with a constant value: a number, or an array that is broadcast."""
     return _made(_nn._constant(value), dtype)
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = float) -> Initializer:
-    """An initializer of uniform numbers in [0, scale)."""
+    """An initializer with uniform samples in [0, scale)."""
     return _made(_nn._uniform(scale), dtype)
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = float) -> Initializer:
-    """An initializer of normal numbers of this standard deviation."""
+    """An initializer with normal samples of this standard deviation."""
     return _made(_nn._normal(stddev), dtype)
 
 
 def truncated_normal(
     stddev: Any = 1e-2, dtype: Any = float, lower: Any = -2.0, upper: Any = 2.0
 ) -> Initializer:
-    """An initializer of normal numbers between ``lower`` and ``upper``, times ``stddev``."""
+    """An initializer with normal samples between ``lower`` and ``upper``, times ``stddev``."""
     return _made(_nn._truncated_normal(stddev, lower, upper), dtype)
 
 
@@ -101,19 +101,20 @@ def variance_scaling(
     batch_axis: int | Sequence[int] = (),
     dtype: Any = float,
 ) -> Initializer:
-    """An initializer of numbers of variance ``scale / n``.
+    """An initializer with samples of variance ``scale / n``.
 
     Args:
       scale: a positive number.
-      mode: what n is: "fan_in", "fan_out", "fan_avg", or "fan_geo_avg" for the geometric mean.
-      distribution: "truncated_normal" (cut off at two standard deviations), "normal", "uniform".
+      mode: the choice of n: "fan_in", "fan_out", "fan_avg", or "fan_geo_avg" for the geometric
+        mean.
+      distribution: "truncated_normal" (at two standard deviations), "normal", "uniform".
       in_axis, out_axis: the dimensions of inputs and outputs.
-      batch_axis: dimensions that count for neither.
-      dtype: of the arrays where the initializer is given none; floats or complex numbers.
+      batch_axis: dimensions that count as neither.
+      dtype: the default dtype of the initializer; float or complex.
 
     Raises:
-      ValueError: for another mode or distribution; by the initializer, for a shape of less than two
-        dimensions.
+      ValueError: for an unknown mode or distribution; from the initializer, for a shape with fewer
+        than two dimensions.
     """
     draw = _nn._variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis)
     return _made(draw, dtype)
@@ -175,25 +176,25 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = float) -> Initializer:
-    """An initializer of matrices with orthonormal columns or rows, whichever are fewer.
+    """An initializer with orthonormal columns or rows, whichever are fewer.
 
     Args:
       scale: a factor.
-      column_axis: the dimension of columns; the others together are that of rows.
-      dtype: where the initializer is given none.
+      column_axis: the dimension of columns; the others are merged to the dimension of rows.
+      dtype: the default dtype of the initializer.
 
     Raises:
-      ValueError: by the initializer, for a shape of less than two dimensions.
+      ValueError: from the initializer, for a shape with fewer than two dimensions.
     """
     return _made(_nn._orthogonal(scale, column_axis), dtype)
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = float) -> Initializer:
-    """An initializer of convolutions that are orthogonal matrices at their centre and 0 elsewhere.
+    """An initializer of convolution weights: an orthogonal matrix at the centre, 0 elsewhere.
 
     Shapes are (spatial sizes…, inputs, outputs) with at most as many inputs as outputs.
 
     Raises:
-      ValueError: by the initializer, for another shape.
+      ValueError: from the initializer, for other shapes.
     """
     return _made(_nn._delta_orthogonal(scale, column_axis), dtype)

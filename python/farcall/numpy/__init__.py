@@ -1,7 +1,8 @@
-"""Array functions with numpy's names and meaning.
+"""Array functions with numpy's names and semantics.
 
-Explicit dtypes are honoured; Python numbers take the dtype of the array that they meet. The
-defaults are float32 and int32, which Python's types float and int stand for as dtypes too.
+Explicit dtypes are respected. A Python number takes the dtype of the array that it is combined
+with. The default dtypes are float32 and int32; Python's types float and int, used as dtypes, stand
+for these.
 """
 
 import ml_dtypes as _ml_dtypes
@@ -29,7 +30,7 @@ from farcall.numpy._sets import *  # noqa: F403
 from farcall.numpy._shapes import *  # noqa: F403
 from farcall.numpy._types import *  # noqa: F403
 
-# What the core offers to the functions above only.
+# Core functions that only the functions above use.
 del array_from_numpy, as_array, as_arrays, make_array  # noqa: F821
 for _name in ("add", "get", "max", "min", "multiply", "set"):
     del globals()[f"index_{_name}"]
@@ -40,13 +41,13 @@ newaxis = None
 ndarray = _core.Array
 dtype, finfo, iinfo = _numpy.dtype, _ml_dtypes.finfo, _ml_dtypes.iinfo
 bool = bool_  # noqa: F405
-# Python's numbers by numpy's names: the default dtypes.
+# numpy's names for the types of Python numbers: the default dtypes.
 int_, uint, float_, complex_ = int32, uint32, float32, complex64  # noqa: F405
 single, double, csingle, cdouble = float32, float64, complex64, complex128  # noqa: F405
 object_ = _numpy.object_
 ComplexWarning = _numpy.exceptions.ComplexWarning
 
-# Other names of the same functions.
+# Aliases.
 acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh  # noqa: F405
 atan, atan2, atanh = arctan, arctan2, arctanh  # noqa: F405
 bitwise_invert = bitwise_not  # noqa: F405

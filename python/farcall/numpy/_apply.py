@@ -1,4 +1,4 @@
-"""Functions of slices and of elements, applied along the dimensions of arrays."""
+"""Application of functions to slices and elements of arrays."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _f: Any = _core.numpy
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """``func1d(slice, *args, **kwargs)`` of the slices along ``axis``, in whose place come the
-    dimensions of its results.
+    """Applies ``func1d(slice, *args, **kwargs)`` to the slices along ``axis``.
+
+    The dimensions of its results replace ``axis``.
     """
     check_callable(func1d, "apply_along_axis")
     array = as_array(arr, "apply_along_axis", "arr")
@@ -39,7 +40,7 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Array:
-    """``func(a, axis)`` for each of the axes in turn, reduced ones being kept with size one."""
+    """Applies ``func(a, axis)`` for each axis in turn; reduced axes stay with size 1."""
     array = as_array(a, "apply_over_axes")
     for axis in axes:
         axis = normalize_axis(axis, array.ndim, "apply_over_axes")
@@ -53,13 +54,14 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
-    """Each element's function, or number, is that of the last condition that holds for it.
+    """Evaluates for each element the function, or number, of the last condition that is true.
 
     Args:
       x: the elements.
-      condlist: bools, of the shape of ``x`` each.
-      funclist: a function or a number for each condition, and perhaps one for all other elements.
-      args, kw: what the functions take besides the elements.
+      condlist: arrays of bools with the shape of ``x``.
+      funclist: a function or a number for each condition, optionally followed by one for all other
+        elements.
+      args, kw: further arguments of the functions.
     """
     x = as_array(x, "piecewise", "x")
     is_list = isinstance(condlist, (list, tuple))
@@ -110,17 +112,17 @@ def vectorize(
     excluded: Collection[int | str] = frozenset(),
     signature: str | None = None,
 ) -> Any:
-    """A function of arrays that broadcasts them and applies ``pyfunc`` to their elements.
+    """Makes a function that broadcasts arrays and applies ``pyfunc`` to their elements.
 
     Args:
-      pyfunc: takes arrays with the dimensions that ``signature`` gives, scalars without one. Left
-        out: returns a decorator.
-      excluded: positions and names of arguments that are given on as they are.
-      signature: the dimensions of arguments and results that ``pyfunc`` works on, the last ones of
-        the arrays: "(m,n),(n)->(m)".
+      pyfunc: takes arrays with the dimensions of ``signature``, or scalars without a signature.
+        Without ``pyfunc``, returns a decorator.
+      excluded: positions and names of arguments that are passed unchanged.
+      signature: the trailing dimensions of arguments and results that ``pyfunc`` works on:
+        "(m,n),(n)->(m)".
 
     Raises:
-      ValueError: at a call, for dimensions that do not fit the signature.
+      ValueError: at a call, for dimensions that do not match the signature.
     """
     if pyfunc is None:
         return functools.partial(vectorize, excluded=excluded, signature=signature)
@@ -150,7 +152,7 @@ def vectorize(
 
 
 def _checked(function: Any, where: str, cores: _Core, parsed: Any) -> Any:
-    """``function``, which raises where its arguments or results do not fit the signature."""
+    """Wraps ``function`` to check its arguments and results against the signature."""
     if parsed is None:
         return function
 
@@ -180,7 +182,7 @@ def _checked(function: Any, where: str, cores: _Core, parsed: Any) -> Any:
 
 
 def _over_batch(function: Any, arrays: list[Array], cores: _Core, where: str) -> Any:
-    """Maps over the dimensions before those of the signature, broadcast against one another."""
+    """Maps over the dimensions in front of those of the signature, after broadcasting them."""
     batches = []
     for array, core in zip(arrays, cores, strict=True):
         if array.ndim < len(core):
@@ -190,7 +192,7 @@ def _over_batch(function: Any, arrays: list[Array], cores: _Core, where: str) ->
             )
         batches.append(array.shape[: array.ndim - len(core)])
     shape = broadcast_shapes(*batches)
-    # Dimensions of size one are left out where others are larger; they are mapped over nowhere.
+    # A dimension of size 1 that is broadcast is squeezed out and not mapped over.
     squeezed, present = [], []
     for array, batch in zip(arrays, batches, strict=True):
         offset = len(shape) - len(batch)

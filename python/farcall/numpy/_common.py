@@ -1,4 +1,4 @@
-"""What the families share."""
+"""Shared helpers of farcall.numpy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Array = _core.Array
 
 
 def as_array(value: Any, function: str, name: str = "a") -> Array:
-    """The array that ``value`` is, or a TypeError naming the argument."""
+    """Converts ``value`` to an array; the TypeError names the argument."""
     return _core.numpy.as_array(value, f"{function}: argument {name}")
 
 
 def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.ndarray:
-    """The values of an array, on which ``result`` depends; ConcretizationTypeError: not known."""
+    """The values that ``result`` depends on; raises ConcretizationTypeError if traced."""
     try:
         return np.asarray(x)
     except _core.TracerArrayConversionError:
@@ -37,7 +37,7 @@ def as_arrays(values: Any, function: str, name: str = "arrays") -> list[Array]:
 
 
 def normalize_axis(axis: Any, ndim: int, function: str, name: str = "axis") -> int:
-    """The axis counted from the first; ValueError where there is none such."""
+    """The axis as a nonnegative index; raises ValueError if it is out of range."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise ValueError(f"{function}: {name} {index} is out of range for an array of rank {ndim}")
@@ -45,7 +45,7 @@ def normalize_axis(axis: Any, ndim: int, function: str, name: str = "axis") -> i
 
 
 def normalize_axes(axis: Any, ndim: int, function: str) -> tuple[int, ...]:
-    """The axes counted from the first; all of them for None."""
+    """The axes as nonnegative indices; all axes for None."""
     if axis is None:
         return tuple(range(ndim))
     axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
@@ -56,7 +56,7 @@ def normalize_axes(axis: Any, ndim: int, function: str) -> tuple[int, ...]:
 
 
 def refuse_out(out: Any, function: str) -> None:
-    """Arrays are immutable, so nothing can be written into one."""
+    """Raises an error for ``out``: arrays are immutable."""
     if out is not None:
         raise NotImplementedError(f"{function}: arrays are immutable; argument out must be None")
 
@@ -82,8 +82,9 @@ def is_float(x: Array) -> bool:
 
 
 def to_inexact(x: Array) -> Array:
-    """Integers and bools as float32, with ``enable_x64`` integers of 64 bits as float64; weak ones
-    stay weak.
+    """Converts integers and bools to float32; weak types stay weak.
+
+    With ``enable_x64``, 64-bit integers become float64.
     """
     if is_inexact(x):
         return x

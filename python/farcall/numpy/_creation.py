@@ -1,4 +1,4 @@
-"""Functions that make arrays."""
+"""Functions that create arrays."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ __all__ = [
 _f = _core.numpy
 
 _PYTHON_NUMBERS = (builtins.bool, int, float, complex)
-# What numpy takes for an array of the numbers in its memory.
+# Types that numpy treats as arrays over their memory.
 _MEMORY = (memoryview, array_module.array, ctypes.Array)
 
 
 def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int = 0) -> Array:
-    """An array of its own memory, from arrays, numbers and nested lists of them.
+    """Creates an array with its own memory from arrays, numbers and nested lists of them.
 
     Args:
-      object: what ``numpy.asarray`` accepts, or an Array, traced ones included.
-      dtype: left out, the dtype of the values; float32, int32 or complex64 for Python's numbers and
+      object: anything that ``numpy.asarray`` accepts, or an Array, concrete or traced.
+      dtype: by default the dtype of the values; float32, int32 or complex64 for Python numbers and
         for numpy's 64-bit data, which ``enable_x64`` keeps.
-      copy: False shares memory with a numpy array where that can be done, as ``asarray`` does.
-      ndmin: dimensions of size 1 are put before until there are so many.
+      copy: False shares memory with a numpy array if possible, as ``asarray`` does.
+      ndmin: the minimum number of dimensions; leading dimensions of size 1 are added.
 
     Raises:
-      TypeError: for values that are no numbers, lists of unequal lengths, or complex numbers of
-        Python in a real dtype.
-      OverflowError: for a number of Python that an integer dtype does not have.
-      ValueError: for a nan of Python in an integer dtype.
+      TypeError: for values that are not numbers, lists of unequal lengths, and Python complex
+        numbers with a real dtype.
+      OverflowError: for a Python number out of range of an integer dtype.
+      ValueError: for a Python NaN with an integer dtype.
     """
     result = _make(object, dtype, not copy)
     if result.ndim < ndmin:
@@ -60,17 +60,17 @@ def array(object: Any, dtype: Any = None, copy: builtins.bool = True, ndmin: int
 
 
 def asarray(a: Any, dtype: Any = None, copy: builtins.bool | None = None) -> Array:
-    """An array of the values of ``a``.
+    """Converts ``a`` to an array.
 
-    It shares the memory of a numpy array or a DLPack tensor where dtype, alignment (64 bytes) and
-    layout allow, unless ``copy`` is True: that memory must not be written to afterwards. No other
-    function shares memory that comes in. Args and errors are those of ``array``.
+    It shares the memory of a numpy array or a DLPack tensor if dtype, alignment (64 bytes) and
+    layout allow, unless ``copy`` is True. Shared memory must not be written afterwards. Arguments
+    and errors are those of ``array``.
     """
     return _make(a, dtype, not copy)
 
 
 def copy(a: Any) -> Array:
-    """An array with memory of its own."""
+    """A copy with its own memory."""
     return array(a)
 
 
@@ -111,7 +111,7 @@ def _from_sequence(value: list[Any], dtype: Any) -> Array:
 
 
 def _check_integers(value: list[Any], dtype: np.dtype) -> None:
-    """Raises where an integer dtype does not have the numbers of a list."""
+    """Raises an error if a number of a list is out of range of an integer dtype."""
     given = np.asarray(value)
     if not issubdtype(dtype, np.integer) or given.dtype.kind not in "iuf" or given.size == 0:
         return
@@ -123,7 +123,7 @@ def _check_integers(value: list[Any], dtype: np.dtype) -> None:
 
 
 def _default_for(made: np.ndarray) -> Any:
-    """The dtype for Python's numbers, of which numpy made ``made``; int64 where they need it."""
+    """The default dtype of Python numbers, given numpy's conversion ``made``; int64 if needed."""
     if made.dtype == np.int64 and made.size > 0:
         limits = np.iinfo(np.int32)
         if made.min() < limits.min or made.max() > limits.max:
@@ -133,7 +133,7 @@ def _default_for(made: np.ndarray) -> Any:
 
 
 def _collect_kinds(value: Any, kinds: dict[Any, Any]) -> None:
-    """One element of each kind of number that a list holds, by what tells the kinds apart."""
+    """Collects one element for each kind of number in a nested list."""
     if isinstance(value, (list, tuple)):
         for item in value:
             _collect_kinds(item, kinds)
@@ -146,7 +146,7 @@ def _collect_kinds(value: Any, kinds: dict[Any, Any]) -> None:
 
 
 def _common_dtype(elements: Iterable[Any]) -> Any:
-    """The dtype in which they meet; None where numpy has to tell what an element is."""
+    """The promoted dtype of the elements; None if only numpy can convert an element."""
     known = (Array, np.generic, np.ndarray, *_PYTHON_NUMBERS)
     return result_type(*elements) if builtins.all(isinstance(x, known) for x in elements) else None
 
@@ -156,7 +156,7 @@ def _to_array(a: Any) -> Array:
 
 
 def from_dlpack(x: Any, *, copy: builtins.bool | None = None) -> Array:
-    """An array from anything with ``__dlpack__``, sharing memory where alignment allows."""
+    """Converts anything with ``__dlpack__`` to an array; shares memory if the alignment allows."""
     return _core.from_dlpack(x, copy)
 
 
@@ -164,17 +164,17 @@ def from_dlpack(x: Any, *, copy: builtins.bool | None = None) -> Array:
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Zeros in the shape and dtype of ``a``, unless others are given."""
+    """Zeros with the shape and dtype of ``a``, unless others are given."""
     return full_like(a, 0, dtype, shape)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Ones in the shape and dtype of ``a``, unless others are given."""
+    """Ones with the shape and dtype of ``a``, unless others are given."""
     return full_like(a, 1, dtype, shape)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """``fill_value`` in the shape and dtype of ``a``, unless others are given."""
+    """``fill_value`` with the shape and dtype of ``a``, unless others are given."""
     if isinstance(a, (np.ndarray, np.generic)) or not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = asarray(a)
     return _f.full(
@@ -183,12 +183,12 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 
 def empty(shape: Any, dtype: Any = None) -> Array:
-    """Zeros: arrays are immutable, so there is nothing to fill."""
+    """Zeros: arrays are immutable, so there is no uninitialized memory to fill later."""
     return _f.zeros(shape, dtype)
 
 
 def empty_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
-    """Zeros in the shape and dtype of ``a``, unless others are given."""
+    """Zeros with the shape and dtype of ``a``, unless others are given."""
     return full_like(a, 0, dtype, shape)
 
 
@@ -196,10 +196,10 @@ def empty_like(a: Any, dtype: Any = None, shape: Any = None) -> Array:
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Array:
-    """Values from ``start`` (0 if left out) to below ``stop`` in steps of ``step``.
+    """Values from ``start`` (0 by default) up to, excluding, ``stop``, in steps of ``step``.
 
     Raises:
-      ConcretizationTypeError: for a traced array, on which the size of the result would depend.
+      ConcretizationTypeError: for a traced argument, since the size of the result depends on it.
     """
     if stop is None:
         start, stop = 0, start
@@ -219,18 +219,18 @@ def meshgrid(
     sparse: builtins.bool = False,
     indexing: str = "xy",
 ) -> list[Array]:
-    """Vectors as the coordinates of a grid, an array for each.
+    """The coordinate arrays of a grid given by vectors.
 
     Args:
       xi: the vectors, one for each dimension.
-      copy: without effect.
-      sparse: leave dimensions in which nothing changes at size one.
-      indexing: ``xy``: the first two dimensions of the grid are exchanged; ``ij``: they are not.
+      copy: ignored.
+      sparse: whether dimensions along which the coordinates are constant have size 1.
+      indexing: ``xy`` exchanges the first two dimensions of the grid, ``ij`` does not.
     """
     return _f._meshgrid(xi, sparse, indexing)
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = None, **kwargs: Any) -> Any:
-    """What ``function`` makes of the index arrays of this shape."""
+    """Calls ``function`` with the index arrays of this shape."""
     sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return function(*_f.indices(sizes, dtype or default_float()), **kwargs)

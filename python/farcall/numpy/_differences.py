@@ -11,17 +11,17 @@ __all__ = ["gradient"]
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """The slopes of ``f`` along its axes: central differences, one-sided ones at the ends.
+    """The slopes of ``f`` along its axes: central differences, one-sided at the ends.
 
     Args:
-      f: values.
-      varargs: the distance of points along all axes, or one for each axis: a number, or the
+      f: the values.
+      varargs: the spacing of the points: one number for all axes, or for each axis a number or the
         coordinates along it.
-      axis: one axis or several; all if left out.
-      edge_order: 1.
+      axis: one axis or several; all by default.
+      edge_order: must be 1.
 
     Returns:
-      An array of the shape of ``f``; a list of them for other than one axis.
+      An array with the shape of ``f`` for one axis; a list of such arrays for several axes.
     """
     if edge_order not in (None, 1):
         raise NotImplementedError(f"gradient: edge_order must be 1, got {edge_order}")

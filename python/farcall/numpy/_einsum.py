@@ -22,17 +22,18 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Array:
-    """Einstein's summation: products of arrays, summed over letters that the result lacks.
+    """Einstein summation: products of arrays, summed over the letters that the result lacks.
 
     Args:
-      subscripts: such as ``"ij,jk->ik"``; ``...`` stands for dimensions without a letter. Or an
-        array, followed by its dimensions as numbers, and so on, and those of the result.
+      subscripts: such as ``"ij,jk->ik"``; ``...`` stands for dimensions without a letter.
+        Alternatively arrays, each followed by a list of its dimensions as numbers, and finally the
+        dimensions of the result.
       operands: the arrays.
       out: not supported.
-      optimize: a path of ``einsum_path``, False for left to right; else the pair with the smallest
-        product is always multiplied first.
-      precision: is checked; without effect on the CPU, here and in other products.
-      preferred_element_type: the dtype of the result, and of the sums where it is wider.
+      optimize: a path of ``einsum_path``, or False for left to right. By default the pair with the
+        smallest product is multiplied first.
+      precision: checked, but has no effect on the CPU.
+      preferred_element_type: the dtype of the result, and of the accumulation if it is wider.
     """
     refuse_out(out, "einsum")
     subscripts, arrays = _with_letters(subscripts, operands)
@@ -54,7 +55,7 @@ def _letter(number: Any) -> str:
 
 
 def _with_letters(subscripts: Any, operands: Any) -> tuple[str, list[Any]]:
-    """The form with a string, of either form."""
+    """Converts either form of the arguments to the form with a string."""
     if isinstance(subscripts, str):
         return subscripts, list(operands)
     arguments = [subscripts, *operands]

@@ -1,4 +1,4 @@
-"""Arrays from files, bytes and iterators, and to files: numpy's functions, of farcall's arrays."""
+"""Arrays from and to files, bytes and iterators: numpy's functions for farcall's arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["frombuffer", "fromfile", "fromiter", "fromstring", "load", "save", "
 
 @contextlib.contextmanager
 def _pickling(function: str) -> Iterator[None]:
-    """Objects that are no arrays are pickled by numpy, unless they cannot be."""
+    """numpy pickles objects that are not arrays; reports objects that cannot be pickled."""
     try:
         yield
     except (pickle.PicklingError, AttributeError) as error:
@@ -40,7 +40,7 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 
 
 class _Loaded(Mapping[str, Array]):
-    """The arrays of a file in the format ``.npz``, by name; each is read when it is asked for."""
+    """The arrays of an ``.npz`` file by name; each is read on access."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -56,7 +56,7 @@ class _Loaded(Mapping[str, Array]):
 
     @property
     def files(self) -> list[str]:
-        """The names."""
+        """The names of the arrays."""
         return self._file.files
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ def fromfile(
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
-    """The numbers in the memory of an object, as ``numpy.frombuffer`` reads them: a copy."""
+    """The numbers in the memory of an object, as ``numpy.frombuffer`` reads them, copied."""
     return _python_default(np.frombuffer(buffer, dtype, count, offset), dtype)
 
 
@@ -116,5 +116,5 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 
 
 def _python_default(made: np.ndarray, dtype: Any) -> Array:
-    # float and int stand for the default dtypes, what is named for itself.
+    # float and int stand for the default dtypes; explicit dtypes are kept.
     return asarray(made.copy(), dtype=dtype if dtype in (bool, int, float, complex) else made.dtype)

@@ -1,4 +1,4 @@
-"""Indices written in brackets, and arrays joined by them."""
+"""Index helpers with bracket syntax: ranges and joined arrays."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ index_exp, s_ = np.index_exp, np.s_
 class _Joined:
     """Slices as ranges, joined with arrays and numbers: ``r_[1:4, 0, x]``.
 
-    A slice with an imaginary step, ``0:1:5j``, stands for so many evenly spaced numbers. A string
-    first of all says how: ``"axis,rank,place"``.
+    A slice with an imaginary step, ``0:1:5j``, stands for that many evenly spaced numbers. A string
+    in first position sets the mode: ``"axis,rank,place"``.
     """
 
     def __init__(self, axis: int, rank: int, place: int) -> None:
@@ -70,7 +70,7 @@ def _expanded(part: Any, rank: int, place: int) -> Array:
     missing = rank - array.ndim
     if missing <= 0:
         return array
-    # `place` is where the array's own dimensions begin.
+    # `place` is the position of the array's own first dimension.
     before = missing if place == -1 else place % rank if place < 0 else place
     return _f.reshape(array, (1,) * before + array.shape + (1,) * (missing - before))
 
@@ -82,23 +82,23 @@ c_ = _Joined(-1, 2, 0)
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: Any = 0, *, size: int | None = None
 ) -> tuple[Array, ...]:
-    """The places of an n by n matrix that ``mask_func`` of ones, such as ``triu``, leaves.
+    """The indices of the elements of an n by n matrix that ``mask_func``, such as ``triu``, keeps.
 
     Args:
-      n: the size.
+      n: the size of the matrix.
       mask_func: takes a matrix and ``k``.
-      k: its second argument.
-      size: how many places are returned; needed where it is not known.
+      k: the second argument of ``mask_func``.
+      size: the number of indices to return; required if their number is not concrete.
     """
     mask = mask_func(_f.ones((operator.index(n),) * 2, None), k)
     return as_array(mask, "mask_indices", "mask_func: what it returns").nonzero(size=size)
 
 
 def trim_zeros(filt: Any, trim: str = "fb") -> Array:
-    """The vector without its first (``f``) and last (``b``) zeros; values must be known.
+    """Removes leading (``f``) and trailing (``b``) zeros of a vector; needs concrete values.
 
     Raises:
-      ValueError: for an array of another rank, or another ``trim``.
+      ValueError: if ``filt`` is not a vector, and for an unknown ``trim``.
     """
     vector = asarray(filt)
     if vector.ndim != 1:

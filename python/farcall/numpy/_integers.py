@@ -1,4 +1,4 @@
-"""Functions of whole numbers, and of the bits of numbers."""
+"""Functions of integers, and of the bits of numbers."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ _f: Any = _core.numpy
 
 
 def gcd(x1: Any, x2: Any) -> Array:
-    """The greatest common divisor of integers, not negative.
+    """The nonnegative greatest common divisor of integers.
 
-    That of the lowest integer and itself or 0 does not fit its dtype, and is the lowest integer.
+    For the lowest integer of a dtype and itself or 0, the divisor is not representable; the result
+    is the lowest integer.
 
     Raises:
-      ValueError: for other than integers.
+      ValueError: for other dtypes.
     """
     return _f.gcd(x1, x2)
 
 
 def lcm(x1: Any, x2: Any) -> Array:
-    """The least common multiple of integers, not negative; it wraps around where it does not fit.
+    """The nonnegative least common multiple of integers; it wraps around on overflow.
 
     Raises:
-      ValueError: for other than integers.
+      ValueError: for other dtypes.
     """
     return _f.lcm(x1, x2)
 
 
 def frexp(x: Any, /) -> tuple[Array, Array]:
-    """The fraction, of size from a half to one, and the power of two whose product ``x`` is."""
+    """Splits ``x`` into a fraction with absolute value in [0.5, 1) and a power of two."""
     x = to_inexact(as_array(x, "frexp", "x"))
     if x.dtype.kind == "c":
         raise TypeError(f"frexp: takes real numbers, got {x.dtype}")
     info = ml_dtypes.finfo(x.dtype)
     whole = f"int{info.bits}"
     tiny = _f.less(_f.abs(x), info.tiny)
-    # Numbers below the normal ones are made normal first.
+    # Scale subnormal numbers to normal ones first.
     scaled = _f.where(tiny, x * 2.0**info.nmant, x)
     bits = _core.lax.bitcast_convert_type(scaled, whole)
     biased = _f.bitwise_and(_f.right_shift(bits, info.nmant), (1 << info.nexp) - 1)
@@ -51,5 +52,5 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     exponent = biased - bias - _f.where(tiny, info.nmant, 0)
     is_plain = _f.logical_and(_f.isfinite(x), _f.not_equal(x, 0))
     exponent = _f.astype(_f.where(is_plain, exponent, 0), "int32")
-    # A product, which is exact and has a derivative.
+    # ldexp is an exact product and differentiable.
     return ldexp(x, -exponent), exponent

@@ -1,4 +1,4 @@
-"""What kind of numbers objects hold."""
+"""Predicates on the kind of numbers in an object."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def isrealobj(x: Any) -> builtins.bool:
 
 
 def isscalar(element: Any) -> builtins.bool:
-    """Whether this is a number, or an array of rank 0."""
+    """Whether ``element`` is a number or an array of rank 0."""
     return np.isscalar(element) or (hasattr(element, "ndim") and element.ndim == 0)

@@ -1,4 +1,4 @@
-"""The methods that Array shares with numpy's arrays: functions of farcall.numpy on this array."""
+"""The methods of Array that numpy's arrays have too: they call functions of farcall.numpy."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
-    """This array with its dimensions permuted, reversed without axes."""
+    """This array with its dimensions permuted; without axes, in reversed order."""
     if not axes:
         return _core.numpy.transpose(self, None)
     return _core.numpy.transpose(self, axes[0] if len(axes) == 1 else axes)
 
 
 def _flatten(self: Array, order: str = "C") -> Array:
-    """The elements in one dimension."""
+    """The flattened array."""
     return _core.numpy.ravel(self, order)
 
 
@@ -51,7 +51,7 @@ _only_item = Array.item
 
 
 def _item(self: Array, *args: Any) -> Any:
-    """The one element as a Python number, or the one at this index."""
+    """The only element, or the element at an index, as a Python number."""
     if not args:
         return _only_item(self)
     index: Any = args[0] if len(args) == 1 else args
@@ -60,20 +60,20 @@ def _item(self: Array, *args: Any) -> Any:
         if not -self.size <= position < self.size:
             raise IndexError(f"item: index {position} is out of range for {self.size} elements")
         index = np.unravel_index(position % self.size, self.shape)
-    # One more than there are dimensions is too many already.
+    # At most ndim + 1 indices are needed to detect too many.
     places = itertools.islice(index, self.ndim + 1)
     return _only_item(self[tuple(int(i) for i in places)])
 
 
 def _view(self: Array, dtype: Any = None, type: None = None) -> Array:
-    """The same bits as elements of another dtype; the last dimension becomes shorter or longer.
+    """Reinterprets the bits as another dtype; the last dimension shrinks or grows accordingly.
 
     Args:
-      dtype: left out, this array as it is.
-      type: None: there is one class of arrays.
+      dtype: by default this array unchanged.
+      type: must be None: there is only one class of arrays.
 
     Raises:
-      ValueError: where the last dimension does not hold a whole number of the new elements.
+      ValueError: if the bytes of the last dimension are not a multiple of the new element size.
     """
     if type is not None:
         raise NotImplementedError("view: argument type must be None")
@@ -105,7 +105,7 @@ def _view(self: Array, dtype: Any = None, type: None = None) -> Array:
 
 
 def _cut(words: Array, width: int) -> Array:
-    """Unsigned integers as several of fewer bytes, the lowest first, along a new last dimension."""
+    """Splits unsigned integers into narrower ones, lowest first, along a new last dimension."""
     old, narrow = words.dtype.itemsize, f"uint{8 * width}"
     bits = np.arange(old // width, dtype=words.dtype) * (8 * width)
     parts = _core.numpy.right_shift(_core.numpy.expand_dims(words, -1), bits)
@@ -114,7 +114,7 @@ def _cut(words: Array, width: int) -> Array:
 
 
 def _join(parts: Array, width: int) -> Array:
-    """Unsigned integers of several of fewer bytes, the lowest first, along the last dimension."""
+    """Joins unsigned integers along the last dimension, lowest first, to wider ones."""
     wide = np.dtype(f"uint{8 * width}")
     bits = np.arange(parts.shape[-1], dtype=wide) * (8 * parts.dtype.itemsize)
     shifted = _core.numpy.left_shift(_core.numpy.astype(parts, wide), bits)
@@ -129,21 +129,21 @@ def _no_view(array: Array, target: np.dtype[Any]) -> ValueError:
 
 
 def _split_last(array: Array, count: int, viewed: Array, target: np.dtype[Any]) -> Array:
-    """The last dimension as two, the new one of ``count`` elements."""
+    """Splits the last dimension; the new last one has ``count`` elements."""
     if array.ndim == 0 or array.shape[-1] % count:
         raise _no_view(viewed, target)
     return _core.numpy.reshape(array, (*array.shape[:-1], array.shape[-1] // count, count))
 
 
 def _merge_last(array: Array, before: tuple[int, ...]) -> Array:
-    """The last two dimensions as one; ``before`` is the shape without the last of them."""
+    """Merges the last two dimensions; ``before`` is the shape without the last one."""
     if not before:
         return array
     return _core.numpy.reshape(array, (*before[:-1], before[-1] * array.shape[-1]))
 
 
 def _tobytes(self: Array, order: str = "C") -> bytes:
-    """The bytes of the elements, row by row (``"C"``) or column by column (``"F"``)."""
+    """The bytes of the elements in row-major (``"C"``) or column-major (``"F"``) order."""
     return np.asarray(self).tobytes(order)  # type: ignore[arg-type]
 
 
@@ -168,13 +168,13 @@ def _compress(
     size: int | None = None,
     fill_value: Any = 0,
 ) -> Array:
-    """The slices along the axis whose entry in ``condition`` holds; see farcall.numpy.compress."""
+    """The slices along ``axis`` where ``condition`` is true; see farcall.numpy.compress."""
     refuse_out(out, "compress")
     return _core.numpy.compress(condition, self, axis, size=size, fill_value=fill_value)
 
 
 def _round_to(self: Array, ndigits: int | None = None) -> Array:
-    """For Python's round(): rounded to so many decimals, to int32 without them."""
+    """Implements Python's round(): to ``ndigits`` decimals, or to int32 without ``ndigits``."""
     rounded = _core.numpy.round(self, 0 if ndigits is None else ndigits)
     return rounded if ndigits is not None else _core.numpy.astype(rounded, "int32")
 

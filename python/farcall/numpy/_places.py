@@ -1,4 +1,4 @@
-"""Places in arrays: indices, grids, and arrays with slices added or left out."""
+"""Index arrays and grids; insertion and deletion of slices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _f: Any = _core.numpy
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:
-    """Vectors as indices of all their combinations; bools stand for the places where they hold."""
+    """Index arrays for all combinations of vectors; a bool vector stands for its true positions."""
     return _f._ix([asarray(arg) for arg in args])
 
 
@@ -32,14 +32,14 @@ def ravel_multi_index(
     *,
     dtype: Any = None,
 ) -> Array:
-    """The number of elements, given by their index in each dimension.
+    """Converts an index in each dimension to flat indices.
 
     Args:
       multi_index: an array for each dimension.
       dims: the sizes of the dimensions.
-      mode: of indices outside: "raise", for which they must be known, "wrap" or "clip".
-      order: "C", the last dimension varies fastest, or "F", the first one.
-      dtype: of the result, int32 if left out.
+      mode: for indices out of range: "raise", which needs concrete values, "wrap" or "clip".
+      order: "C" for row-major, "F" for column-major flat indices.
+      dtype: the dtype of the result, int32 by default.
     """
     sizes = _core.to_sizes(dims, "ravel_multi_index: dims")
     indices = [asarray(i) for i in itertools.islice(multi_index, len(sizes) + 1)]
@@ -51,7 +51,7 @@ def ravel_multi_index(
 class _Grid:
     """``grid[a:b:step, …]``: the coordinates of the points of a grid.
 
-    A step that is imaginary is how many points there are, the last one being among them.
+    An imaginary step gives the number of points, including the end point.
     """
 
     def __init__(self, name: str, is_sparse: bool) -> None:
@@ -86,15 +86,15 @@ mgrid, ogrid = _Grid("mgrid", False), _Grid("ogrid", True)
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Array:
-    """``arr`` without the slices ``obj`` along ``axis``; flattened first where that is None.
+    """``arr`` without the slices ``obj`` along ``axis``; None flattens ``arr`` first.
 
     Args:
-      obj: a whole number, several of them, a slice, or bools. Their values must be known.
-      axis: along which slices are left out.
-      assume_unique_indices: for programs written for JAX; without effect.
+      obj: an integer, several integers, a slice, or bools; must be concrete.
+      axis: the axis of the slices.
+      assume_unique_indices: accepted for compatibility with JAX; ignored.
 
     Raises:
-      IndexError: for numbers outside.
+      IndexError: for indices out of range.
     """
     del assume_unique_indices
     array = as_array(arr, "delete", "arr")
@@ -111,7 +111,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
 
 def _slices(array: Array, obj: Any, axis: int | None, function: str) -> list[int]:
-    """The numbers that a whole number, several of them, a slice or bools stand for."""
+    """Converts an integer, several integers, a slice or bools to a list of indices."""
     axis = None if axis is None else normalize_axis(axis, array.ndim, function)
     size = array.size if axis is None else array.shape[axis]
     if isinstance(obj, slice):

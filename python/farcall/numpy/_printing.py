@@ -1,4 +1,4 @@
-"""Arrays as text: numpy's functions and its print options, which hold here too."""
+"""Arrays as text: numpy's functions. numpy's print options apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The element types as farcall.numpy names them: dtypes that also make scalars."""
+"""The element types of farcall.numpy: dtypes that also create scalars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from farcall.numpy._creation import asarray
 
 
 class ScalarType:
-    """An element type. ``float32(x)`` is an array of it; numpy takes it for its dtype."""
+    """An element type. ``float32(x)`` creates an array; numpy accepts the type as a dtype."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
@@ -34,7 +34,7 @@ class ScalarType:
 
 
 def make(name: str) -> ScalarType:
-    """The type of this name in farcall.dtypes."""
+    """The element type with this name in farcall.dtypes."""
     return ScalarType(getattr(dtypes, name))
 
 

@@ -1,4 +1,4 @@
-"""numpy's functions that pick elements by what they are, and pad."""
+"""Functions that select elements by value, and pad."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def _array(value: Any, function: str, name: str) -> Array:
 def where(
     condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
 ) -> Any:
-    """``x`` where the condition holds, else ``y``; without both, the places where it holds.
+    """``x`` where the condition is true, else ``y``; without both, the indices where it is true.
 
     Args:
-      size: how many places to give; needed where the condition is traced.
-      fill_value: what fills the rest, a number or one for each dimension; 0 if left out.
+      size: the number of indices; required if the condition is traced.
+      fill_value: pads the indices, a number or one for each dimension; 0 by default.
     """
     if x is None and y is None:
         return _functions.nonzero(condition, size=size, fill_value=fill_value)
@@ -47,16 +47,16 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The distinct elements, sorted. Without ``size`` the values must be known.
+    """The distinct elements, sorted. Without ``size``, needs concrete values.
 
     Args:
-      return_index: also where each is met first.
-      return_inverse: also which of them each element is.
-      return_counts: also how often each is met.
-      axis: left out, elements are told apart; else the slices along this axis.
-      equal_nan: whether all NaNs are one.
-      size: how many to give, the first ones or with ``fill_value`` after them (the smallest if left
-        out). Needed where ``ar`` is traced, which must then be without ``axis``.
+      return_index: also return the index of the first occurrence of each.
+      return_inverse: also return, for each element, its index in the result.
+      return_counts: also return the count of each.
+      axis: compare the slices along this axis; by default, compare elements.
+      equal_nan: whether all NaNs are equal.
+      size: the number of elements to return: the first ones, padded with ``fill_value`` (by default
+        the smallest). Required if ``ar`` is traced, which excludes ``axis``.
 
     Raises:
       ConcretizationTypeError: for a traced array without ``size``, or with ``axis``.
@@ -98,16 +98,16 @@ def unique(
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Array:
-    """``array`` with elements added before and after, along each axis.
+    """Pads ``array`` before and after, along each axis.
 
     Args:
       pad_width: (before, after) for each axis, one pair for all, or one number for all.
       mode: "constant" (``constant_values``, 0), "edge", "empty", "linear_ramp" (``end_values``, 0),
-        "maximum", "mean" and "minimum" (of ``stat_length`` elements at either end, all of them if
-        left out), "reflect", "symmetric" or "wrap".
+        "maximum", "mean" and "minimum" (of ``stat_length`` elements at either end, all by default),
+        "reflect", "symmetric" or "wrap".
 
     Raises:
-      ValueError: for another mode, another option, or widths that do not fit.
+      ValueError: for an unknown mode or option, and for invalid widths.
     """
     array = _array(array, "pad", "array")
     widths = _pairs(pad_width, array.ndim, "pad_width")
@@ -125,7 +125,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Ar
 
 
 def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """(before, after) for each axis, as numpy broadcasts them."""
+    """Broadcasts a value to (before, after) for each axis, as numpy does."""
     value = [value] if not isinstance(value, (list, tuple, np.ndarray)) else list(value)
     if len(value) == 2 and not builtins.any(
         isinstance(v, (list, tuple, np.ndarray)) for v in value

@@ -1,4 +1,4 @@
-"""Arrays as sets of their elements. Their values must be known, except for ``isin``."""
+"""Set operations. Only ``isin``, and ``union1d`` and ``unique_*`` with ``size``, can be traced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def isin(
     *,
     method: str = "auto",
 ) -> Array:
-    """Which elements are among ``test_elements``, or with ``invert`` are not."""
+    """Whether each element is in ``test_elements``; with ``invert``, whether it is not."""
     del assume_unique, method
     x, tests = asarray(element), asarray(test_elements)
     if tests.size == 0:
@@ -49,7 +49,7 @@ def isin(
 
 
 def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
-    """As many of the values, which are sorted; the least one, or ``fill_value``, after them."""
+    """``size`` of the sorted values, padded with ``fill_value`` (by default the least value)."""
     if size is not None:
         fill = fill_value if fill_value is not None else values[0] if values.size else 0
         rest = np.full(max(size - values.size, 0), fill, values.dtype)
@@ -58,16 +58,16 @@ def _sized(values: np.ndarray, size: int | None, fill_value: Any) -> Array:
 
 
 def _pair(ar1: Any, ar2: Any, function: str) -> tuple[np.ndarray, np.ndarray]:
-    """The elements of both, which must be known."""
+    """The values of both arrays, which must be concrete."""
     result = "the number of elements"
     a, b = (known_values(asarray(each), function, result) for each in (ar1, ar2))
     return a.ravel(), b.ravel()
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The elements of either, sorted; ``size`` of them, ``fill_value`` after the last.
+    """The sorted union; ``size`` elements, padded with ``fill_value``.
 
-    ``size`` is needed where an array is traced.
+    ``size`` is required if an array is traced.
     """
     a, b = asarray(ar1), asarray(ar2)
     if size is not None and (a.is_traced or b.is_traced):
@@ -84,7 +84,7 @@ def setdiff1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The elements of ``ar1`` that ``ar2`` does not have, sorted; see union1d."""
+    """The sorted elements of ``ar1`` that are not in ``ar2``, for concrete arrays; see union1d."""
     return _sized(np.setdiff1d(*_pair(ar1, ar2, "setdiff1d"), assume_unique), size, fill_value)
 
 
@@ -96,7 +96,7 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Array:
-    """The elements that one of both has, sorted; see union1d."""
+    """The sorted elements in exactly one of both arrays, which are concrete; see union1d."""
     return _sized(np.setxor1d(*_pair(ar1, ar2, "setxor1d"), assume_unique), size, fill_value)
 
 
@@ -109,9 +109,9 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The elements that both have, sorted; see union1d.
+    """The sorted intersection of concrete arrays; see union1d.
 
-    With ``return_indices`` also where each is met first, in ``ar1`` and in ``ar2``.
+    With ``return_indices``, also the index of the first occurrence in ``ar1`` and in ``ar2``.
     """
     a, b = _pair(ar1, ar2, "intersect1d")
     values, first, second = np.intersect1d(a, b, assume_unique, return_indices=True)
@@ -126,7 +126,7 @@ def intersect1d(
 
 
 class UniqueAllResult(NamedTuple):
-    """What unique_all returns."""
+    """The result of unique_all."""
 
     values: Array
     indices: Array
@@ -135,21 +135,21 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What unique_counts returns."""
+    """The result of unique_counts."""
 
     values: Array
     counts: Array
 
 
 class UniqueInverseResult(NamedTuple):
-    """What unique_inverse returns."""
+    """The result of unique_inverse."""
 
     values: Array
     inverse_indices: Array
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
-    """``unique`` with all that it can return; NaNs are told apart."""
+    """``unique`` with all its results; NaNs are distinct."""
     options: Any = {"equal_nan": False, "size": size, "fill_value": fill_value}
     values, indices, inverse, counts = unique(x, True, True, True, **options)
     return UniqueAllResult(values, indices, _f.reshape(inverse, np.shape(x)), counts)
@@ -158,7 +158,7 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 def unique_counts(
     x: Any, /, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueCountsResult:
-    """The distinct elements and how often each is met; NaNs are told apart."""
+    """The distinct elements and their counts; NaNs are distinct."""
     every = unique_all(x, size=size, fill_value=fill_value)
     return UniqueCountsResult(every.values, every.counts)
 
@@ -166,11 +166,11 @@ def unique_counts(
 def unique_inverse(
     x: Any, /, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueInverseResult:
-    """The distinct elements and which of them each element is; NaNs are told apart."""
+    """The distinct elements, and the index in them of each element; NaNs are distinct."""
     every = unique_all(x, size=size, fill_value=fill_value)
     return UniqueInverseResult(every.values, every.inverse_indices)
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The distinct elements; NaNs are told apart."""
+    """The distinct elements; NaNs are distinct."""
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)

@@ -1,4 +1,4 @@
-"""Functions of shapes, and those that put arrays together and take them apart."""
+"""Functions on shapes; functions that join and split arrays."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that all ``shapes`` broadcast to; ValueError when they do not."""
+    """The broadcast shape of all ``shapes``; raises ValueError if they do not broadcast."""
     return np.broadcast_shapes(*shapes)
 
 
 def broadcast_arrays(*args: Any) -> list[Array]:
-    """All arrays in the one shape that they broadcast to."""
+    """Broadcasts all arrays to one shape."""
     return _f._broadcast_arrays(
         [as_array(arg, "broadcast_arrays", f"args[{i}]") for i, arg in enumerate(args)]
     )
 
 
 def matrix_transpose(x: Any, /) -> Array:
-    """Each matrix transposed."""
+    """Transposes each matrix."""
     return _f._matrix_transpose(x)
 
 
@@ -70,9 +70,10 @@ def matrix_transpose(x: Any, /) -> Array:
 
 
 def block(arrays: Any) -> Array:
-    """Nested lists of arrays as one array.
+    """Joins nested lists of arrays to one array.
 
-    The innermost lists are put together along the last axis, those around along the one before.
+    The innermost lists are joined along the last axis, the next level along the axis before, and so
+    on.
     """
 
     def depth(part: Any) -> int:
@@ -113,17 +114,17 @@ def _at_least(function: str, widen: Any, arrays: tuple[Any, ...]) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Scalars as vectors; others as they are."""
+    """Converts scalars to vectors; other arrays stay unchanged."""
     return _at_least("atleast_1d", _f._atleast_1d, arys)
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Vectors as rows; matrices as they are."""
+    """Converts scalars and vectors to rows of a matrix; other arrays stay unchanged."""
     return _at_least("atleast_2d", _f._atleast_2d, arys)
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """With a first dimension (vectors) and a last one (vectors, matrices) of size one added."""
+    """Adds dimensions of size 1: a first one to vectors, a last one to vectors and matrices."""
     return _at_least("atleast_3d", _f._atleast_3d, arys)
 
 
@@ -136,7 +137,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """``split`` along the second dimension, of a vector along its only one."""
+    """``split`` along the second dimension; vectors are split along their only dimension."""
     array = as_array(ary, "hsplit", "ary")
     return _f.split(array, indices_or_sections, 0 if array.ndim == 1 else 1)
 

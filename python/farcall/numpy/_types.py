@@ -1,4 +1,4 @@
-"""Dtypes: what becomes of them where arrays meet, and what kind they are."""
+"""Promotion and kinds of dtypes."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ flexible, character = np.flexible, np.character
 
 
 def result_type(*args: Any) -> np.dtype[Any]:
-    """The dtype of a sum of these arrays, numbers and dtypes."""
+    """The promoted dtype of these arrays, numbers and dtypes."""
     if not args:
         raise ValueError("result_type: needs at least one array or dtype")
     return _core.promoted_dtype([_scalar_of(value) for value in args])
 
 
 def _scalar_of(value: Any) -> ShapeDtypeStruct:
-    """The type of a scalar that is promoted as ``value`` is."""
+    """The type of a scalar that promotes like ``value``."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return _f.as_array(value, "result_type").aval
     if isinstance(value, (np.ndarray, np.generic)):
@@ -60,7 +60,7 @@ def _scalar_of(value: Any) -> ShapeDtypeStruct:
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
-    """The dtype of a sum of arrays of these dtypes."""
+    """The promoted dtype of these dtypes."""
     return result_type(a, b)
 
 
@@ -76,7 +76,7 @@ _KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind: a name ("integral", "real floating"), a dtype, or several."""
+    """Whether a dtype has a kind: a name ("integral", "real floating"), a dtype, or several."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     for each in kinds:
         if isinstance(each, str) and each in _KINDS:
@@ -92,10 +92,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """numpy's rule for conversions of dtypes."""
+    """Whether a dtype can be converted to another, by numpy's rules."""
     return np.can_cast(from_, to, casting)
 
 
 def iterable(y: Any) -> bool:
-    """Whether one can iterate over ``y``."""
+    """Whether ``y`` is iterable."""
     return np.iterable(y)

@@ -1,4 +1,4 @@
-"""Fourier transforms: the functions of farcall.numpy.fft."""
+"""Fourier transforms with numpy's names and semantics."""
 
 from farcall._core.fft import (
     fft,

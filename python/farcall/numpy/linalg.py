@@ -1,7 +1,7 @@
-"""Linear algebra with numpy's names and meaning.
+"""Linear algebra with numpy's names and semantics.
 
-Integers become float32. All take matrices stacked along any number of leading dimensions. A matrix
-for which a factorisation fails gives NaN.
+Integers become float32. All functions take matrices stacked along any number of leading dimensions.
+If the factorisation of a matrix fails, its results are NaN.
 """
 
 from __future__ import annotations
@@ -79,28 +79,28 @@ _linalg: Any = _core.numpy_linalg
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` returns."""
+    """The result of ``eigh``."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class EigResult(NamedTuple):
-    """What ``eig`` returns."""
+    """The result of ``eig``."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` returns."""
+    """The result of ``qr``."""
 
     Q: Array
     R: Array
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` returns."""
+    """The result of ``svd``."""
 
     U: Array
     S: Array
@@ -108,7 +108,7 @@ class SVDResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` returns."""
+    """The result of ``slogdet``."""
 
     sign: Array
     logabsdet: Array
@@ -119,8 +119,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
     Args:
       a: the matrices.
-      mode: "reduced", "complete" (square ``Q``), "r" (``R`` alone) or "raw" (the reflections and
-        their factors, as LAPACK gives them, transposed).
+      mode: "reduced", "complete" (square ``Q``), "r" (only ``R``) or "raw" (LAPACK's Householder
+        reflections, transposed, and their factors).
     """
     made = _linalg._qr(a, mode)
     return made if mode == "r" else QRResult(*made)
@@ -133,37 +133,37 @@ def svd(
     hermitian: bool = False,
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
-    """``U, S, Vh`` with ``a = U * S @ Vh``; ``S`` alone without ``compute_uv``.
+    """``U, S, Vh`` with ``a = U * S @ Vh``; only ``S`` without ``compute_uv``.
 
     Args:
       a: the matrices.
       full_matrices: whether ``U`` and ``Vh`` are square.
-      compute_uv: whether they are computed.
-      hermitian: whether ``a`` is known to be Hermitian, which is faster.
-      subset_by_index: first singular value and the one after the last, in descending order.
+      compute_uv: whether to compute ``U`` and ``Vh``.
+      hermitian: assume that ``a`` is Hermitian, which is faster.
+      subset_by_index: the range (begin, end) of singular values to compute, in descending order.
     """
     made = _linalg._svd(a, full_matrices, compute_uv, hermitian, subset_by_index)
     return SVDResult(*made) if compute_uv else made
 
 
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:  # noqa: N803
-    """Ascending eigenvalues of Hermitian matrices, and their eigenvectors.
+    """The eigenvalues of Hermitian matrices, ascending, and their eigenvectors.
 
     Args:
       a: the matrices.
-      UPLO: "L" or "U", the triangle that is read where ``symmetrize_input`` is False.
-      symmetrize_input: whether the mean of ``a`` and its adjoint is taken first.
+      UPLO: "L" or "U", the triangle to read if ``symmetrize_input`` is False.
+      symmetrize_input: whether to average ``a`` with its conjugate transpose first.
     """
     return EighResult(*_linalg._eigh(a, UPLO, symmetrize_input))
 
 
 def eig(a: Any) -> EigResult:
-    """Complex eigenvalues and right eigenvectors of square matrices, in no order."""
+    """The complex eigenvalues and right eigenvectors of square matrices, in no particular order."""
     return EigResult(*_linalg._eig(a))
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
-    """Sign, a number of modulus 1 or 0, and logarithm of the modulus of the determinant.
+    """The sign (modulus 1 or 0) of the determinant, and the logarithm of its modulus.
 
     Args:
       a: the matrices.

@@ -1,7 +1,7 @@
 """Random numbers from explicit keys, with the same bits as ``jax.random``.
 
-A key says everything: the same key, shape and dtype give the same numbers, in eager code, under
-``jit``, ``vmap`` and in loops. Draw from a key once, and make new keys with ``split`` or
+The key determines the samples: the same key, shape and dtype give the same numbers, in eager code,
+under ``jit`` and ``vmap``, and in loops. Use a key once, and make new keys with ``split`` or
 ``fold_in``::
 
     key = farcall.random.key(0)
@@ -9,13 +9,13 @@ A key says everything: the same key, shape and dtype give the same numbers, in e
     x = farcall.random.normal(subkey, (3,))
 
 The generator is threefry2x32 (J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers:
-as easy as 1, 2, 3", 2011). Keys are arrays of dtype ``key<fry>``, or, as ``PRNGKey`` makes them, of
-two uint32; every function takes both.
+as easy as 1, 2, 3", 2011). Keys are arrays of dtype ``key<fry>``, or vectors of two uint32, as
+``PRNGKey`` makes them; every function accepts both.
 
-All functions raise TypeError for a ``key`` that is no key, and ValueError for an array of several
-keys (map over them with ``vmap``), for shapes that do not fit, and for a dtype that samples cannot
-have. ``dtype`` is float32, int32 or uint32 where it is left out, or the 64-bit type with
-``enable_x64``. ``out_sharding`` is for programs written for JAX and has no effect.
+All functions raise TypeError if ``key`` is not a key, and ValueError for an array of several keys
+(map over them with ``vmap``), for shapes that do not match, and for unsupported dtypes. ``dtype``
+defaults to float32, int32 or uint32, or to the 64-bit type with ``enable_x64``. ``out_sharding`` is
+accepted for compatibility with JAX and ignored.
 """
 
 from farcall.random._continuous import cauchy as cauchy

@@ -1,4 +1,4 @@
-"""Samples that follow from uniform or normal ones."""
+"""Samples of continuous distributions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def uniform(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Uniform in [minval, maxval).
+    """Uniform samples in [minval, maxval).
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
       minval: the lower bound, which broadcasts to ``shape``.
-      maxval: the upper bound, likewise. Rounding can make a sample equal to it.
+      maxval: the upper bound, which broadcasts to ``shape``. Rounding can make a sample equal to
+        it.
     """
     del out_sharding
     return _f.uniform(key, shape, dtype, minval, maxval)
@@ -40,7 +41,7 @@ def normal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Standard normal: of density proportional to exp(-x^2 / 2).
+    """Standard normal samples: density proportional to exp(-x^2 / 2).
 
     Args:
       key: a key.
@@ -60,15 +61,15 @@ def truncated_normal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Standard normal between bounds, which are not reached.
+    """Standard normal samples between bounds, which are excluded.
 
     Args:
       key: a key.
       lower: the lower bound.
       upper: the upper bound.
-      shape: the shape of the result, to which ``lower`` and ``upper`` must broadcast; left out,
-        theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``lower`` and ``upper`` must broadcast; by default
+        their broadcast shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.truncated_normal(key, lower, upper, shape, dtype)
@@ -82,12 +83,12 @@ def lognormal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """exp(sigma x) of a standard normal x.
+    """Samples of exp(sigma x) for a standard normal x.
 
     Args:
       key: a key.
       sigma: the standard deviation of the logarithm.
-      shape: the shape of the result, to which ``sigma`` must broadcast; left out, theirs.
+      shape: the shape of the result, to which ``sigma`` must broadcast; by default its shape.
       dtype: a float or complex dtype.
     """
     del out_sharding
@@ -101,12 +102,12 @@ def exponential(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density exp(-x) for x >= 0.
+    """Samples with density exp(-x) for x >= 0.
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.exponential(key, shape, dtype)
@@ -120,14 +121,14 @@ def gumbel(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density exp(-x - exp(-x)).
+    """Samples with density exp(-x - exp(-x)).
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
-      mode: ``"low"``, the default; ``"high"`` draws twice the bits, so that large samples are as
-        frequent as they should be; ``"highest"`` is exact in the other tail too, for float32.
+      dtype: a float dtype.
+      mode: ``"low"``, the default; ``"high"`` draws twice the bits, so that large samples have the
+        correct frequency; ``"highest"`` is exact in the other tail too, for float32.
     """
     del out_sharding
     return _f.gumbel(key, shape, dtype, "low" if mode is None else mode)
@@ -140,12 +141,12 @@ def laplace(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density exp(-abs(x)) / 2.
+    """Samples with density exp(-abs(x)) / 2.
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.laplace(key, shape, dtype)
@@ -158,12 +159,12 @@ def logistic(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of distribution function 1 / (1 + exp(-x)).
+    """Samples with distribution function 1 / (1 + exp(-x)).
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.logistic(key, shape, dtype)
@@ -176,12 +177,12 @@ def cauchy(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density proportional to 1 / (1 + x^2).
+    """Samples with density proportional to 1 / (1 + x^2).
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.cauchy(key, shape, dtype)
@@ -194,12 +195,12 @@ def maxwell(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The length of a standard normal vector of three dimensions.
+    """Samples of the length of a standard normal vector in three dimensions.
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.maxwell(key, shape, dtype)
@@ -212,16 +213,15 @@ def double_sided_maxwell(
     shape: Shape = (),
     dtype: Any = None,
 ) -> Array:
-    """loc plus scale times a sample of ``maxwell`` of random sign.
+    """Samples of loc + scale * s * m, with a random sign s and m from ``maxwell``.
 
     Args:
       key: a key.
       loc: the centre.
       scale: the scale.
-      shape: the first dimensions of the result, before those to which ``loc`` and ``scale``
-        broadcast;
-        left out, the same once more.
-      dtype: a float dtype, of the result.
+      shape: the leading dimensions of the result, in front of the broadcast shape of ``loc`` and
+        ``scale``; by default equal to that shape, which the result then has twice, as in JAX.
+      dtype: a float dtype.
     """
     return _f.double_sided_maxwell(key, loc, scale, shape, dtype)
 
@@ -233,14 +233,14 @@ def weibull_min(
     shape: Shape = (),
     dtype: Any = None,
 ) -> Array:
-    """Of distribution function 1 - exp(-(x / scale)^concentration) for x >= 0.
+    """Samples with distribution function 1 - exp(-(x / scale)^concentration) for x >= 0.
 
     Args:
       key: a key.
       scale: the scale, which broadcasts against ``shape``.
-      concentration: the exponent, likewise.
+      concentration: the exponent, which broadcasts against ``shape``.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     return _f.weibull_min(key, scale, concentration, shape, dtype)
 
@@ -253,13 +253,13 @@ def pareto(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density b / x^(b + 1) for x >= 1.
+    """Samples with density b / x^(b + 1) for x >= 1.
 
     Args:
       key: a key.
       b: the exponent, positive.
-      shape: the shape of the result, to which ``b`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``b`` must broadcast; by default its shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.pareto(key, b, shape, dtype)
@@ -273,13 +273,13 @@ def rayleigh(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density proportional to x exp(-(x / scale)^2 / 2) for x >= 0.
+    """Samples with density proportional to x exp(-(x / scale)^2 / 2) for x >= 0.
 
     Args:
       key: a key.
       scale: the scale, positive.
-      shape: the shape of the result, to which ``scale`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``scale`` must broadcast; by default its shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.rayleigh(key, scale, shape, dtype)
@@ -293,13 +293,13 @@ def wald(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The inverse normal distribution of scale 1.
+    """Samples of the inverse Gaussian distribution with scale 1.
 
     Args:
       key: a key.
       mean: the mean, positive.
-      shape: the shape of the result, to which ``mean`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``mean`` must broadcast; by default its shape.
+      dtype: a float dtype.
 
     Source: J. Michael, W. Schucany and R. Haas, "Generating random variates using
     transformations with multiple roots" (The American Statistician, 1976).
@@ -318,16 +318,16 @@ def triangular(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of a density that rises from 0 at left to mode, and falls to 0 at right.
+    """Samples with a density that rises linearly from 0 at left to mode, and falls to 0 at right.
 
     Args:
       key: a key.
       left: the lower bound.
-      mode: where the density is highest.
+      mode: the maximum of the density.
       right: the upper bound.
-      shape: the shape of the result, to which ``left``, ``mode``, ``right`` must broadcast; left
-        out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``left``, ``mode`` and ``right`` must broadcast; by
+        default their broadcast shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.triangular(key, left, mode, right, shape, dtype)

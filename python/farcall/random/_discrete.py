@@ -1,4 +1,4 @@
-"""Bits, integers, bools and choices."""
+"""Samples of bits, integers, bools and choices."""
 
 from __future__ import annotations
 
@@ -38,17 +38,18 @@ def randint(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Uniform integers in [minval, maxval); minval where that is empty.
+    """Uniform integers in [minval, maxval); ``minval`` if the range is empty.
 
     Args:
       key: a key.
       shape: the shape of the result.
       minval: the least integer, which broadcasts to ``shape``.
-      maxval: one past the greatest, likewise. It may be one more than the dtype holds.
-      dtype: an integer dtype, of the result.
+      maxval: one more than the greatest integer, which broadcasts to ``shape``. It may exceed the
+        greatest number of the dtype by one.
+      dtype: an integer dtype.
 
     Raises:
-      TypeError: for a dtype that is no integer.
+      TypeError: for a dtype that is not an integer dtype.
     """
     del out_sharding
     return _f.randint(key, shape, minval, maxval, dtype)
@@ -61,12 +62,12 @@ def rademacher(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """-1 or 1.
+    """Samples of -1 and 1 with equal probability.
 
     Args:
       key: a key.
       shape: the shape of the result.
-      dtype: a dtype of numbers; int32 by default.
+      dtype: a numeric dtype; int32 by default.
     """
     del out_sharding
     return _f.rademacher(key, shape, dtype)
@@ -80,19 +81,19 @@ def bernoulli(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """True with probability p.
+    """Samples that are True with probability p.
 
     Args:
       key: a key.
       p: the probability, a float.
-      shape: the shape of the result, to which ``p`` must broadcast; left out, theirs.
-      mode: ``"high"`` draws twice the bits, which probabilities below 1e-7 need; or ``"low"``.
+      shape: the shape of the result, to which ``p`` must broadcast; by default its shape.
+      mode: ``"low"``, or ``"high"``, which draws twice the bits, as probabilities below 1e-7 need.
 
     Returns:
       An array of bools.
 
     Raises:
-      TypeError: for a ``p`` that is no float.
+      TypeError: if ``p`` is not a float.
     """
     del out_sharding
     return _f.bernoulli(key, p, shape, mode)
@@ -106,13 +107,13 @@ def geometric(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """How many trials the first success takes: 1, 2, ...
+    """The number of trials up to the first success: 1, 2, ...
 
     Args:
       key: a key.
       p: the probability of success, 0 < p <= 1.
-      shape: the shape of the result, to which ``p`` must broadcast; left out, theirs.
-      dtype: an integer dtype, of the result.
+      shape: the shape of the result, to which ``p`` must broadcast; by default its shape.
+      dtype: an integer dtype.
     """
     del out_sharding
     return _f.geometric(key, p, shape, dtype)
@@ -126,18 +127,17 @@ def poisson(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """k with probability proportional to lam^k / k!.
+    """Samples k with probability proportional to lam^k / k!.
 
     Args:
       key: a key.
-      lam: the mean; -1 where it is NaN.
-      shape: the shape of the result, to which ``lam`` must broadcast; left out, theirs.
-      dtype: an integer dtype, of the result.
+      lam: the mean; the result is -1 where it is NaN.
+      shape: the shape of the result, to which ``lam`` must broadcast; by default its shape.
+      dtype: an integer dtype.
 
-    Source: products of uniform samples below 10 (D. Knuth, The Art of Computer Programming, volume
-    2),
-    above it W. Hoermann, "The transformed rejection method for generating Poisson random variables"
-    (1993).
+    Source: for lam below 10, products of uniform samples (D. Knuth, The Art of Computer
+    Programming, volume 2); above, W. Hoermann, "The transformed rejection method for generating
+    Poisson random variables" (1993).
     """
     del out_sharding
     return _f.poisson(key, lam, shape, dtype)
@@ -150,14 +150,15 @@ def binomial(
     shape: Shape | None = None,
     dtype: Any = None,
 ) -> Array:
-    """How many of n trials succeed, as a float.
+    """The number of successes in n trials, as a float.
 
     Args:
       key: a key.
-      n: how many trials; the result is NaN for negative ones.
-      p: the probability of success; the result is NaN outside of [0, 1].
-      shape: the shape of the result, to which ``n`` and ``p`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      n: the number of trials; the result is NaN if it is negative.
+      p: the probability of success; the result is NaN outside [0, 1].
+      shape: the shape of the result, to which ``n`` and ``p`` must broadcast; by default their
+        broadcast shape.
+      dtype: a float dtype.
 
     Source: W. Hoermann, "The generation of binomial random variates" (1993).
     """
@@ -173,15 +174,15 @@ def multinomial(
     dtype: Any = None,
     unroll: int = 1,
 ) -> Array:
-    """How many of n trials have each outcome, as floats.
+    """The number of occurrences of each outcome in n trials, as floats.
 
     Args:
       key: a key.
-      n: how many trials.
+      n: the number of trials.
       p: the probabilities of the outcomes, along the last dimension.
-      shape: the shape of the result, to which ``p`` must broadcast; left out, that of ``p``.
-      dtype: a float dtype, of the result.
-      unroll: steps of the loop over outcomes that run at a time.
+      shape: the shape of the result, to which ``p`` must broadcast; by default that of ``p``.
+      dtype: a float dtype.
+      unroll: the number of steps per iteration of the loop over outcomes.
     """
     return _f.multinomial(key, n, p, shape, dtype, int(unroll))
 
@@ -196,15 +197,15 @@ def categorical(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Positions along an axis, with probabilities in proportion to exp(logits).
+    """Indices along an axis, with probabilities proportional to exp(logits).
 
     Args:
       key: a key.
       logits: logarithms of the probabilities, up to a constant.
       axis: the axis of the categories.
-      shape: the shape of the result; it ends in that of ``logits`` without the axis, which is the
-        default.
-      replace: whether a category can be drawn twice, along the first dimensions of ``shape``.
+      shape: the shape of the result; it ends with the shape of ``logits`` without the axis, which
+        is the default.
+      replace: whether a category can be drawn repeatedly along the leading dimensions of ``shape``.
       mode: see ``gumbel``.
 
     Returns:
@@ -223,20 +224,20 @@ def choice(
     axis: int = 0,
     mode: str | None = None,
 ) -> Array:
-    """Entries of an array, drawn at random.
+    """Random entries of an array.
 
     Args:
       key: a key.
-      a: the array, or an integer that stands for the numbers below it.
-      shape: how many entries; the dimension ``axis`` of ``a`` is replaced by these.
-      replace: whether an entry can be drawn twice.
-      p: a vector of the probabilities of the entries; equal by default.
+      a: the array, or an integer n, which stands for 0, …, n - 1.
+      shape: the shape of the draws; it replaces the dimension ``axis`` of ``a``.
+      replace: whether an entry can be drawn repeatedly.
+      p: a vector of the probabilities of the entries; uniform by default.
       axis: the axis of the entries.
-      mode: see ``gumbel``, of which draws with ``p`` without replacement are made.
+      mode: see ``gumbel``, which draws with ``p`` and without replacement use.
 
     Raises:
-      ValueError: without entries, for more draws than entries without replacement, and for a
-        ``p`` of another shape.
+      ValueError: for an empty array, for more draws than entries without replacement, and for a
+        ``p`` with a wrong shape.
     """
     return _f.choice(key, a, shape, replace, p, axis, "low" if mode is None else mode)
 
@@ -249,13 +250,13 @@ def permutation(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The entries of an array in random order.
+    """Randomly permutes the entries of an array.
 
     Args:
       key: a key.
-      x: the array, or an integer that stands for the numbers below it.
-      axis: the axis along which entries are moved.
-      independent: whether each line along the axis has an order of its own.
+      x: the array, or an integer n, which stands for 0, …, n - 1.
+      axis: the axis to permute.
+      independent: whether each vector along the axis gets its own permutation.
     """
     del out_sharding
     return _f.permutation(key, x, axis, independent)

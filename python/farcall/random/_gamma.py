@@ -1,4 +1,4 @@
-"""Gamma samples and what is made of them; all can be differentiated by their parameters."""
+"""Gamma samples and samples derived from them; all are differentiable in their parameters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def gamma(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density proportional to x^(a - 1) exp(-x) for x >= 0.
+    """Samples with density proportional to x^(a - 1) exp(-x) for x >= 0.
 
     Args:
       key: a key.
-      a: the parameter, positive; samples can be differentiated by it.
-      shape: the shape of the result, to which ``a`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      a: the parameter, positive; samples are differentiable in it.
+      shape: the shape of the result, to which ``a`` must broadcast; by default its shape.
+      dtype: a float dtype.
 
     Source: G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (ACM
     Transactions on Mathematical Software, 2000).
@@ -42,13 +42,13 @@ def loggamma(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The logarithm of samples of ``gamma``, which is finite where those would be 0.
+    """The logarithm of samples of ``gamma``; it is finite where the samples underflow to 0.
 
     Args:
       key: a key.
-      a: the parameter, positive; samples can be differentiated by it.
-      shape: the shape of the result, to which ``a`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      a: the parameter, positive; samples are differentiable in it.
+      shape: the shape of the result, to which ``a`` must broadcast; by default its shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.loggamma(key, a, shape, dtype)
@@ -63,14 +63,15 @@ def beta(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density proportional to x^(a - 1) (1 - x)^(b - 1) for 0 <= x <= 1.
+    """Samples with density proportional to x^(a - 1) (1 - x)^(b - 1) for 0 <= x <= 1.
 
     Args:
       key: a key.
       a: the first parameter, positive.
-      b: the second one, positive.
-      shape: the shape of the result, to which ``a`` and ``b`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      b: the second parameter, positive.
+      shape: the shape of the result, to which ``a`` and ``b`` must broadcast; by default their
+        broadcast shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.beta(key, a, b, shape, dtype)
@@ -84,14 +85,14 @@ def dirichlet(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Vectors whose entries are positive and add up to 1.
+    """Samples of the Dirichlet distribution: vectors of positive entries that add up to 1.
 
     Args:
       key: a key.
       alpha: the parameters, positive, along the last dimension.
-      shape: the shape of the result without its last dimension, to which that of ``alpha`` must
-        broadcast; left out, that of ``alpha``.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result without its last dimension, to which the leading dimensions of
+        ``alpha`` must broadcast; by default these dimensions.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.dirichlet(key, alpha, shape, dtype)
@@ -105,13 +106,13 @@ def chisquare(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The sum of df squares of standard normal numbers.
+    """Chi-square samples: sums of the squares of df standard normal numbers.
 
     Args:
       key: a key.
       df: the degrees of freedom, positive.
-      shape: the shape of the result, to which ``df`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``df`` must broadcast; by default its shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.chisquare(key, df, shape, dtype)
@@ -126,15 +127,15 @@ def f(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """The quotient of two chi-square numbers, each divided by its degrees of freedom.
+    """F samples: quotients of two chi-square samples, each divided by its degrees of freedom.
 
     Args:
       key: a key.
       dfnum: the degrees of freedom of the numerator.
-      dfden: those of the denominator.
-      shape: the shape of the result, to which ``dfnum`` and ``dfden`` must broadcast; left out,
-        theirs.
-      dtype: a float dtype, of the result.
+      dfden: the degrees of freedom of the denominator.
+      shape: the shape of the result, to which ``dfnum`` and ``dfden`` must broadcast; by default
+        their broadcast shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.f(key, dfnum, dfden, shape, dtype)
@@ -148,13 +149,13 @@ def t(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Student's t: of density proportional to (1 + x^2 / df)^(-(df + 1) / 2).
+    """Student's t samples: density proportional to (1 + x^2 / df)^(-(df + 1) / 2).
 
     Args:
       key: a key.
       df: the degrees of freedom, positive.
-      shape: the shape of the result, to which ``df`` must broadcast; left out, theirs.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result, to which ``df`` must broadcast; by default its shape.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.t(key, df, shape, dtype)
@@ -168,13 +169,13 @@ def generalized_normal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Of density proportional to exp(-abs(x)^p).
+    """Samples with density proportional to exp(-abs(x)^p).
 
     Args:
       key: a key.
       p: the exponent, positive.
       shape: the shape of the result.
-      dtype: a float dtype, of the result.
+      dtype: a float dtype.
     """
     del out_sharding
     return _f.generalized_normal(key, p, shape, dtype)

@@ -1,4 +1,4 @@
-"""Keys: making them, and making new ones of them."""
+"""Keys: creation and derivation of new keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFAULT_IMPL = "threefry2x32"
 
 
 def _impl_name(function: str, impl: Any, dtype: Any = None) -> str:
-    """The name of the generator that ``impl`` or ``dtype`` asks for."""
+    """The name of the generator given by ``impl`` or ``dtype``."""
     if impl is not None and dtype is not None:
         raise ValueError(f"{function}: give impl or dtype, not both")
     wanted = DEFAULT_IMPL if impl is None and dtype is None else impl if dtype is None else dtype
@@ -28,11 +28,11 @@ def _impl_name(function: str, impl: Any, dtype: Any = None) -> str:
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
-    """The key of a seed.
+    """Makes a key from a seed.
 
     Args:
-      seed: an integer scalar. Its high and low 32 bits are the words of the key; of a Python int
-        the low 32 bits count, or 64 with ``enable_x64``.
+      seed: an integer scalar. Its high and low 32 bits are the words of the key; only the low 32
+        bits of a Python int are used, or 64 with ``enable_x64``.
       impl: the name of the generator, ``"threefry2x32"``.
       dtype: the dtype of keys of the generator, in place of ``impl``.
 
@@ -40,24 +40,24 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
       A scalar of dtype ``key<fry>``.
 
     Raises:
-      TypeError: for a seed that is no integer scalar.
-      OverflowError: for a Python int that does not fit into 64 bits.
-      ValueError: for a generator that there is not.
+      TypeError: if the seed is not an integer scalar.
+      OverflowError: for a Python int out of range of 64 bits.
+      ValueError: for an unknown generator.
     """
     return _f.key(seed, _impl_name("key", impl, dtype))
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Array:  # noqa: N802
-    """The words of the key of a seed, uint32 of shape (2,), which serve as a key; see ``key``."""
+    """Makes a key from a seed, as a uint32 array of shape (2,); see ``key``."""
     return _f.PRNGKey(seed, _impl_name("PRNGKey", impl))
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Array:
-    """New keys that are independent of each other and of the given one.
+    """Derives new keys that are independent of each other and of the given key.
 
     Args:
-      key: a key, which is not to be used again.
-      num: how many, or the shape of the array of keys.
+      key: a key, which must not be used again.
+      num: the number of keys, or the shape of the array of keys.
 
     Returns:
       Keys of the kind of ``key``, of shape ``(num,)`` or ``num``.
@@ -66,11 +66,11 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Array:
 
 
 def fold_in(key: Any, data: Any) -> Array:
-    """The key that belongs to a key and a number.
+    """Derives a new key from a key and a number.
 
     Args:
       key: a key.
-      data: an integer scalar, of which the low 32 bits count.
+      data: an integer scalar; its low 32 bits are used.
 
     Returns:
       A key of the kind of ``key``.
@@ -82,7 +82,7 @@ def fold_in(key: Any, data: Any) -> Array:
 
 
 def clone(key: Any) -> Array:
-    """The key itself, for programs that say where they use a key again."""
+    """Returns the key itself; marks a deliberate reuse of a key."""
     return _f.clone(key)
 
 
@@ -92,7 +92,7 @@ def key_data(keys: Any) -> Array:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
-    """Keys of words.
+    """Makes keys from their words.
 
     Args:
       key_bits_array: uint32 of shape ``(..., 2)``.
@@ -103,7 +103,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
       Keys of shape ``key_bits_array.shape[:-1]``.
 
     Raises:
-      TypeError: for an array of another dtype or shape.
+      TypeError: for an array with a wrong dtype or shape.
     """
     return _f.wrap_key_data(key_bits_array, _impl_name("wrap_key_data", impl, dtype))
 

@@ -21,17 +21,17 @@ def multivariate_normal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Normal vectors of this mean and covariance.
+    """Normal vectors with the given mean and covariance.
 
     Args:
       key: a key.
-      mean: of shape (..., n).
-      cov: symmetric and positive definite, of shape (..., n, n).
-      shape: the shape of the result without its last dimension; left out, that to which the leading
-        dimensions of ``mean`` and ``cov`` broadcast.
+      mean: an array of shape (..., n).
+      cov: symmetric positive definite matrices, of shape (..., n, n).
+      shape: the shape of the result without its last dimension; by default the shape to which the
+        leading dimensions of ``mean`` and ``cov`` broadcast.
       dtype: a float dtype; that of ``mean`` and ``cov`` by default.
-      method: how ``cov`` is factored: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which singular
-        ones need.
+      method: the factorisation of ``cov``: ``"cholesky"``, or ``"eigh"`` or ``"svd"``, which
+        singular matrices need.
     """
     del out_sharding
     return _f.multivariate_normal(key, mean, cov, shape, dtype, method)
@@ -46,18 +46,17 @@ def ball(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Uniform in the unit ball of a norm.
+    """Uniform samples in the unit ball of a norm.
 
     Args:
       key: a key.
       d: the number of dimensions.
       p: the order of the norm.
-      shape: the shape of the result without its last dimension, of size d.
-      dtype: a float dtype, of the result.
+      shape: the shape of the result without its last dimension, which has size d.
+      dtype: a float dtype.
 
     Source: F. Barthe, O. Guedon, S. Mendelson and A. Naor, "A probabilistic approach to the
-    geometry of
-    the l_p^n ball" (Annals of Probability, 2005).
+    geometry of the l_p^n ball" (Annals of Probability, 2005).
     """
     del out_sharding
     return _f.ball(key, d, p, shape, dtype)
@@ -72,19 +71,17 @@ def orthogonal(
     *,
     out_sharding: Any = None,
 ) -> Array:
-    """Uniform among the matrices with orthonormal rows or columns.
+    """Uniformly distributed matrices with orthonormal rows or columns.
 
     Args:
       key: a key.
       n: the number of rows.
       shape: the shape of the result without its last two dimensions.
       dtype: float32 or float64, or complex for unitary matrices.
-      m: the number of columns, n by default; the rows are orthonormal if it is greater, else the
-        columns.
+      m: the number of columns, n by default; if m > n the rows are orthonormal, else the columns.
 
     Source: F. Mezzadri, "How to generate random matrices from the classical compact groups"
-    (Notices of
-    the AMS, 2007).
+    (Notices of the AMS, 2007).
     """
     del out_sharding
     return _f.orthogonal(key, n, shape, dtype, m)

@@ -1,4 +1,4 @@
-"""Functions with scipy's names and meaning."""
+"""Functions with scipy's names and semantics."""
 
 from farcall._public import public_names as _public_names
 from farcall.scipy import integrate as integrate

@@ -10,5 +10,5 @@ from farcall.numpy._creation import asarray
 
 
 def block_diag(*arrs: Any) -> Array:
-    """Matrices along the diagonal of one, zeros elsewhere; vectors count as one row."""
+    """The block-diagonal matrix of the given matrices; vectors are treated as rows."""
     return _core.scipy_linalg._block_diag([asarray(a) for a in arrs])

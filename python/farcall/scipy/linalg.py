@@ -1,7 +1,7 @@
-"""Linear algebra with scipy's names and meaning.
+"""Linear algebra with scipy's names and semantics.
 
-``overwrite_*`` and ``check_finite`` are accepted and change nothing: arrays are immutable, and
-values that are not finite give NaN.
+``overwrite_*`` and ``check_finite`` are accepted and ignored: arrays are immutable, and non-finite
+values give NaN.
 """
 
 from __future__ import annotations

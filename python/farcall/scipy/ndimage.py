@@ -1,4 +1,4 @@
-"""Images sampled between their elements."""
+"""Interpolation of images."""
 
 from farcall._core.image import map_coordinates
 

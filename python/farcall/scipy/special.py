@@ -1,4 +1,4 @@
-"""Special functions, by scipy's names."""
+"""Special functions, under scipy's names."""
 
 from farcall._core.nn import log_softmax, logsumexp, softmax
 from farcall._core.special import (

@@ -1,4 +1,4 @@
-"""Distributions, a module each, and statistics of samples."""
+"""Distributions, one module each, and statistics of samples."""
 
 from farcall._public import public_names as _public_names
 from farcall.scipy.stats import bernoulli as bernoulli

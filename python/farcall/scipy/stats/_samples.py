@@ -12,7 +12,7 @@ __all__ = ["mode", "rankdata", "sem"]
 
 
 class ModeResult(NamedTuple):
-    """The most frequent values and how often they come."""
+    """The most frequent values and their counts."""
 
     mode: Array
     count: Array  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -21,15 +21,15 @@ class ModeResult(NamedTuple):
 def mode(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:
-    """The most frequent value along an axis, the least of several, and how often it comes.
+    """The most frequent value along an axis, and its count; the least of equally frequent ones.
 
     Args:
-      a: numbers.
-      axis: along which; None: of all elements.
-      nan_policy: must be "propagate": nan is a value like others.
-      keepdims: keep the axis, with size one.
+      a: an array.
+      axis: the axis; None for all elements.
+      nan_policy: must be "propagate": NaN counts as a value.
+      keepdims: whether the axis stays, with size 1.
 
     Raises:
-      NotImplementedError: for another nan_policy.
+      NotImplementedError: for other values of nan_policy.
     """
     return ModeResult(*_core.stats._mode(a, axis, nan_policy, keepdims))

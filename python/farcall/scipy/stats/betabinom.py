@@ -1,4 +1,4 @@
-"""The beta-binomial distribution: a binomial one whose probability has a beta distribution."""
+"""The beta-binomial distribution: binomial, with a beta-distributed probability."""
 
 from farcall._core import stats as _stats
 

@@ -1,4 +1,4 @@
-"""The binomial distribution: successes among ``n`` trials of probability ``p``."""
+"""The binomial distribution: the number of successes in ``n`` trials of probability ``p``."""
 
 from farcall._core import stats as _stats
 

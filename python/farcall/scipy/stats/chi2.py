@@ -1,4 +1,4 @@
-"""The chi-squared distribution of ``df`` degrees of freedom."""
+"""The chi-squared distribution with ``df`` degrees of freedom."""
 
 from farcall._core import stats as _stats
 

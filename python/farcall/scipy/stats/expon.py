@@ -1,4 +1,4 @@
-"""The exponential distribution from ``loc`` on, of mean ``scale`` above it."""
+"""The exponential distribution on [loc, inf), with mean ``loc + scale``."""
 
 from farcall._core import stats as _stats
 

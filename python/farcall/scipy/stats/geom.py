@@ -1,4 +1,4 @@
-"""The geometric distribution: trials of probability ``p`` up to the first success."""
+"""The geometric distribution: the number of trials of probability ``p`` up to the first success."""
 
 from farcall._core import stats as _stats
 

@@ -1,4 +1,4 @@
-"""The Gumbel distribution of the least of many values: that of the greatest, mirrored."""
+"""The Gumbel distribution of the minimum of many values: ``gumbel_r``, mirrored."""
 
 from farcall._core import stats as _stats
 

@@ -1,4 +1,4 @@
-"""The Gumbel distribution of the greatest of many values."""
+"""The Gumbel distribution of the maximum of many values."""
 
 from farcall._core import stats as _stats
 

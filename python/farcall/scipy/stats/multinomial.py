@@ -1,4 +1,4 @@
-"""The multinomial distribution: how often each outcome comes in ``n`` trials."""
+"""The multinomial distribution: the count of each outcome in ``n`` trials."""
 
 from farcall._core import stats as _stats
 

@@ -1,4 +1,4 @@
-"""The normal distribution of vectors."""
+"""The multivariate normal distribution."""
 
 from farcall._core import stats as _stats
 

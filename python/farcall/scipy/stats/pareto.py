@@ -1,4 +1,4 @@
-"""The Pareto distribution of shape ``b``, from loc + scale on."""
+"""The Pareto distribution of shape ``b`` on [loc + scale, inf)."""
 
 from farcall._core import stats as _stats
 

@@ -1,4 +1,4 @@
-"""Student's distribution of ``df`` degrees of freedom."""
+"""Student's t distribution with ``df`` degrees of freedom."""
 
 from farcall._core import stats as _stats
 

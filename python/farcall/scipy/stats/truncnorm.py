@@ -1,4 +1,4 @@
-"""The standard normal distribution cut off below ``a`` and above ``b``, scaled and moved."""
+"""The standard normal distribution truncated to [a, b], then scaled and shifted."""
 
 from farcall._core import stats as _stats
 

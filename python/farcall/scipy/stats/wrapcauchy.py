@@ -1,4 +1,4 @@
-"""The Cauchy distribution wrapped about the circle."""
+"""The Cauchy distribution wrapped around the circle."""
 
 from farcall._core import stats as _stats
 
