@@ -170,7 +170,8 @@ class Tensors {
       if (static_cast<uint32_t>(std::atomic_ref(counts).load()) == 1) continue;
       if (!keeper) {
         throw Error(ErrorCode::kFailedPrecondition,
-                    "the function kept a tensor, whose memory is not its own; it should copy it");
+                    "the function kept a tensor after the call, but does not own its memory; it "
+                    "must copy the data instead");
       }
       shown->memory = keeper->keep();
     }
@@ -361,7 +362,7 @@ FARCALL_FFI_Buffer buffer_of(const TvmAny& any, size_t i) {
   if (tensor->device.device_type != kDLCPU) refuse("does not lie on the CPU");
   const DType dtype = dtype_of(tensor->dtype);
   if (dtype == DType::kInvalid) {
-    refuse(fmt::format("is of DLPack code {}, {} bits and {} lanes, which is no dtype here",
+    refuse(fmt::format("is of DLPack code {}, {} bits and {} lanes, which no dtype of farcall has",
                        tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes));
   }
   int64_t stride = 1;

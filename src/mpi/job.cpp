@@ -93,10 +93,10 @@ Job::Job(const ProcessOptions& options, bool is_ours)
     check(kWho, MPI_Query_thread(&level));
   }
   if (level < MPI_THREAD_SERIALIZED) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                "distributed.initialize: MPI was initialised for one thread alone; initialise it "
-                "with MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it "
-                "to farcall");
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        "distributed.initialize: MPI was initialised for a single thread only; initialise it with "
+        "MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it to farcall");
   }
   check(kWho, MPI_Comm_rank(MPI_COMM_WORLD, &index_));
   check(kWho, MPI_Comm_size(MPI_COMM_WORLD, &count_));
@@ -115,8 +115,8 @@ MPI_Comm Job::duplicate() {
     check_interrupt();
     if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_) {
       throw Error(ErrorCode::kDeadlineExceeded,
-                  fmt::format("distributed.initialize: of the {} processes of the job not all have "
-                              "called initialize() within {} s",
+                  fmt::format("distributed.initialize: not all {} processes of the job have called "
+                              "initialize() within {} s",
                               count_, timeout_));
     }
   }
@@ -217,17 +217,14 @@ void Job::fail(std::string_view why) noexcept {
 
 void Job::check_failed(std::string_view what) {
   if (failure_.empty()) return;
-  aborted(
-      fmt::format("{}: {}. What the processes had in common has ended with that; start the "
-                  "program again",
-                  what, failure_));
+  aborted(fmt::format("{}: {}. The job cannot continue; restart the program", what, failure_));
 }
 
 // ---- waiting ----
 
 void Job::check(std::string_view what, int code) const {
   if (code == MPI_SUCCESS) return;
-  throw Error(ErrorCode::kUnavailable, fmt::format("{}: MPI says: {}", what, text_of(code)));
+  throw Error(ErrorCode::kUnavailable, fmt::format("{}: MPI error: {}", what, text_of(code)));
 }
 
 std::vector<int> Job::missing(const Awaited& awaited) const {

@@ -133,9 +133,9 @@ SavedTarget to_target(const Attributes& attributes) {
     target.custom_call_api_version = version->as<int64_t>();
   }
   if (target.custom_call_api_version < 0 || target.custom_call_api_version > 4) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("custom_call_api_version is 0 to 4, got {}", target.custom_call_api_version));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("custom_call_api_version must be from 0 to 4, got {}",
+                            target.custom_call_api_version));
   }
   return target;
 }
