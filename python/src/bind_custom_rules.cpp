@@ -98,10 +98,10 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   std::vector<nb::object> leaves;
   const TreeDef tangent_tree = flatten_tree(pair[1], leaves);
   if (!(tangent_tree == result.tree)) {
-    throw TypeError(fmt::format(
-        "{} must return primal and tangent results of one structure; primal results have {}, "
-        "tangent results have {}",
-        rule, text_of(result.tree), text_of(tangent_tree)));
+    throw TypeError(
+        fmt::format("{} must return primal and tangent results of the same structure; primal "
+                    "results have {}, tangent results have {}",
+                    rule, text_of(result.tree), text_of(tangent_tree)));
   }
   JvpResults results{std::move(result.arrays), {}};
   for (size_t i = 0; i < leaves.size(); ++i) {

@@ -113,7 +113,7 @@ class Parser {
     if (in_.accept('@')) return define(name, builder_.add_constant(type, stored(type)));
     in_.expect('[');
     if (type.size() > static_cast<int64_t>(in_.remaining())) {
-      in_.fail(fmt::format("{} has {} elements, and there is not so much text", type.to_string(),
+      in_.fail(fmt::format("{} has {} elements, but the text is too short", type.to_string(),
                            type.size()));
     }
     Storage storage = Storage::allocate(type.nbytes());

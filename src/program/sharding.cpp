@@ -26,7 +26,8 @@ std::string describe(std::span<const MeshAxis> axes) {
 size_t num_places(std::span<const MeshAxis> axes) {
   constexpr size_t kMaxAxes = 64;
   if (axes.size() > kMaxAxes) {
-    invalid_argument(fmt::format("mesh: has {} axes, and may have {}", axes.size(), kMaxAxes));
+    invalid_argument(
+        fmt::format("mesh: has {} axes, at most {} are supported", axes.size(), kMaxAxes));
   }
   size_t count = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -296,8 +297,8 @@ void check_has_all_processes(const Mesh& mesh) {
   for (int process = 0; process < job->count(); ++process) {
     if (std::ranges::find(found, process) != found.end()) continue;
     throw Error(ErrorCode::kUnimplemented,
-                fmt::format("{} has devices of several processes, but none of process {}; give it "
-                            "some of each, or those of one process alone",
+                fmt::format("{} has devices of several processes, but none of process {}; use "
+                            "devices of all processes or of one",
                             mesh.to_string(), process));
   }
 }

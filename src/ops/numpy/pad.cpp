@@ -107,8 +107,8 @@ void check_pairs(const Array& x, const PadWidths& widths, size_t count, std::str
 void check_not_empty(const Array& x, size_t axis) {
   if (x.shape()[axis] > 0) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: dimension {} of {} is empty and has nothing to repeat", axis,
-                          x.type().to_string()));
+              fmt::format("pad: dimension {} of {} is empty, so there are no elements to repeat",
+                          axis, x.type().to_string()));
 }
 
 }  // namespace

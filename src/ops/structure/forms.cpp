@@ -56,7 +56,7 @@ Array collapse(const Array& operand, int64_t start, std::optional<int64_t> stop)
   };
   const int64_t first = inside(start), end = inside(stop.value_or(rank));
   if (end < first) {
-    invalid_argument(fmt::format("collapse: from dimension {} to {} there is none in {}", start,
+    invalid_argument(fmt::format("collapse: start {} is after stop {} for {}", start,
                                  stop.value_or(rank), operand.type().to_string()));
   }
   const auto sizes = operand.shape();

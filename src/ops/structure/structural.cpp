@@ -95,7 +95,7 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
     Shape rest = to_shape(input.shape());
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {
-      type_error(fmt::format("operands may differ in dimension {} alone; got {}", dimension,
+      type_error(fmt::format("operands may differ only in dimension {}; got {}", dimension,
                              describe(inputs)));
     }
     if (__builtin_add_overflow(shape[dimension], input.shape()[dimension], &shape[dimension])) {

@@ -272,7 +272,8 @@ TEST(HostileSharing, ProgramsThatRunTwiceArePrintedOnce) {
 
 TEST(HostileSharing, ExpansionIsRefused) {
   EXPECT_THAT(error_of(ErrorCode::kResourceExhausted, [] { check_expansion(*tower(), "compile"); }),
-              HasSubstr("compile: the program would have 4503599627370494 equations"));
+              HasSubstr("compile: inlining the nested programs, which several equations share, "
+                        "would give 4503599627370494 equations"));
 }
 
 struct Interrupted {};

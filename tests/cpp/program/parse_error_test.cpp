@@ -65,8 +65,8 @@ TEST(ParseError, Constants) {
             "program text, line 1, column 22: the values of constant \"a\" were left out when this "
             "was printed");
   EXPECT_EQ(error_in("{ lambda a:f32[1000000000000]=[1.0] ;. let in (a,) }"),
-            "program text, line 1, column 32: f32[1000000000000] has 1000000000000 elements, and "
-            "there is not so much text");
+            "program text, line 1, column 32: f32[1000000000000] has 1000000000000 elements, but "
+            "the text is too short");
 }
 
 TEST(ParseError, Equations) {

@@ -284,9 +284,9 @@ TEST(JvpErrors, TangentsOfOtherTypes) {
     return [&f, tangent] { jvp(f, std::tuple(layer(1, 2)), std::tuple(tangent)); };
   };
   EXPECT_EQ(refused(call({Array::of<double>({1, 2}), Array()})),
-            "jvp: tangents[0].weights should be of dtype float32, as the value is; got f64[2]");
+            "jvp: tangents[0].weights must have dtype float32, the dtype of its value; got f64[2]");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, call({Array::of<float>({1}), Array()})),
-            "jvp: tangents[0].weights should have the shape [2] of the value; got f32[1]");
+            "jvp: tangents[0].weights must have the shape [2] of its value; got f32[1]");
   const auto [y, pull] = vjp([](const std::vector<Array>& x) { return x; },
                              std::vector<Array>{Array(1.f), Array(2.f)});
   EXPECT_EQ(refused([&, &pull = pull] { pull({Array(1.f)}); }),
