@@ -268,7 +268,7 @@ CustomFunctionPtr make_custom(fmt::format_string<std::string&> kind, std::string
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
   custom.argument_tree = positional_tree(custom.arguments);
   inputs = leaves_to_arrays(custom.name, custom.arguments,
-                            ". Name it in nondiff_argnums if it is to stay what it is");
+                            ". Add it to nondiff_argnums to pass it unchanged");
   custom.arguments.leaves.clear();  // arrays of this call; programs must not keep them alive
   return share(std::move(custom));
 }

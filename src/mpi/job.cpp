@@ -269,8 +269,8 @@ void Job::check_peers(std::string_view what, const Awaited& awaited) {
         awaited.processes.empty() || std::ranges::find(of_messages, process) != of_messages.end();
     if (!is_awaited) continue;
     aborted(
-        fmt::format("{}: process {} has ended, and process {} waits for it. All processes have "
-                    "to run the same programs, equally often",
+        fmt::format("{}: process {} has ended, and process {} waits for it. All processes must run "
+                    "the same programs, the same number of times",
                     what, process, index_));
   }
 }
@@ -291,8 +291,8 @@ void Job::time_is_up(std::string_view what, const Awaited& awaited) {
   }
   throw Error(
       ErrorCode::kDeadlineExceeded,
-      fmt::format("{}: process {} has waited {} s for {}. All processes have to run the "
-                  "same programs, equally often; if they only take longer, give "
+      fmt::format("{}: process {} has waited {} s for {}. All processes must run the same "
+                  "programs, the same number of times; if they only take longer, pass "
                   "distributed.initialize() a longer timeout",
                   what, index_, timeout_, late.empty() ? std::string("others") : names_of(late)));
 }
@@ -401,8 +401,8 @@ void Job::agree(uint64_t fingerprint, std::string_view what) {
                         processes.size() == 1 ? "s" : "", line->what);
   }
   throw Error(ErrorCode::kFailedPrecondition,
-              fmt::format("the processes run different programs: {}. All of them have to run the "
-                          "same ones, in the same order",
+              fmt::format("the processes run different programs: {}. All of them must run the same "
+                          "ones, in the same order",
                           text));
 }
 

@@ -13,9 +13,8 @@ namespace farcall::detail {
 namespace {
 
 constexpr std::string_view kForHolomorphic =
-    "For the derivative of a holomorphic function give the option holomorphic; for other functions "
-    "of "
-    "complex numbers use jvp or vjp";
+    "For the derivative of a holomorphic function set the option holomorphic; for other functions "
+    "of complex numbers use jvp or vjp";
 
 // Makes the tangent of a weakly typed value weakly typed.
 Array weak_like(const Array& tangent, ShapeDtype type) {
@@ -67,7 +66,7 @@ void check_inputs(const LeafCall& call, const std::vector<bool>& varies, const I
     if (rules.allow_int) continue;
     throw TypeError(
         fmt::format("{}; derivatives are with respect to floats{}. Make it a float, choose other "
-                    "argnums, or give the option allow_int where there is one",
+                    "argnums, or set the option allow_int where the function has it",
                     what, rules.allow_complex ? " or complex numbers" : ""));
   }
 }

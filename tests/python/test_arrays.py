@@ -354,14 +354,14 @@ def test_conversion_to_numbers():
 
 def test_conversion_errors(x):
     with pytest.raises(
-        TypeError, match=r"only a scalar array can become a Python number, this one is f32\[2,2\]"
+        TypeError, match=r"only a scalar array can be converted to a Python number, got f32\[2,2\]"
     ):
         float(x)
     with pytest.raises(
         ValueError, match=r"the truth value of f32\[2,2\] is not defined; use .any\(\)"
     ):
         bool(x)
-    with pytest.raises(TypeError, match="only an integer scalar can be an index"):
+    with pytest.raises(TypeError, match="only an integer scalar can be used as an index"):
         [1, 2][fnp.array(1.0)]
     with pytest.raises(OverflowError, match="does not fit into 64 bits"):
         x + 2**70

@@ -329,10 +329,9 @@ Array squeeze(const Array& x, ListOf<int64_t> dimensions) {
   Shape shape = to_shape(x.shape());
   for (size_t i = dimensions.size(); i-- > 0;) {
     if (shape[dimensions[i]] != 1) {
-      type_error(
-          fmt::format("squeeze: dimension {} of {} has size {}; only dimensions of size 1 "
-                      "can be left out",
-                      dimensions[i], x.type().to_string(), shape[dimensions[i]]));
+      type_error(fmt::format(
+          "squeeze: dimension {} of {} has size {}; only dimensions of size 1 can be removed",
+          dimensions[i], x.type().to_string(), shape[dimensions[i]]));
     }
     shape.erase(shape.begin() + dimensions[i]);
   }
