@@ -479,7 +479,7 @@ def test_arguments_that_are_not_arrays_must_be_named():
     f = fc.custom_jvp(lambda x, s: x)
     f.defjvp(lambda p, t: (p[0], t[0]))
     with pytest.raises(
-        TypeError, match=r"argument 1 is 'a' of type str.*Name it in nondiff_argnums"
+        TypeError, match=r"argument 1 is 'a' of type str.*Add it to nondiff_argnums"
     ):
         fc.grad(f)(1.0, "a")
 

@@ -248,7 +248,7 @@ def test_what_is_optional_may_be_absent(call: Any) -> None:
         ("f64", np.float32(1), "value as float64; got 1.0:f32. Typed values are not converted"),
         ("f32", "1", 'value as float32; got "1"'),
         ("str", 1, "value as a string; got 1"),
-        ("s32s", [1, 2**31], f"value as an array of {INT32}; element 1, 2147483648 is no value"),
+        ("s32s", [1, 2**31], f"value as an array of {INT32}; element 1, 2147483648 cannot be"),
         ("s32s", 1, "value as an array of int32; got 1"),
         ("mode", 2, "value as int32, one of 1 (kScale), 4 (kShift); got 2"),
         (
