@@ -194,7 +194,7 @@ std::vector<Array> diag_indices(int64_t n, int64_t ndim) {
 std::vector<Array> diag_indices_from(const Array& x) {
   if (!is_of_one_size(x)) {
     invalid_argument(
-        fmt::format("diag_indices_from: needs two or more dimensions of one size, got {}",
+        fmt::format("diag_indices_from: needs two or more dimensions of the same size, got {}",
                     x.type().to_string()));
   }
   return diag_indices(x.shape()[0], static_cast<int64_t>(x.rank()));
@@ -271,8 +271,9 @@ Array choose(const Array& which, ListOf<Array> choices, Outside outside) {
 
 Array fill_diagonal(const Array& x, const Array& values, bool wrap) {
   if (x.rank() != 2 && !is_of_one_size(x)) {
-    invalid_argument(fmt::format("fill_diagonal: needs a matrix, or dimensions of one size, got {}",
-                                 x.type().to_string()));
+    invalid_argument(
+        fmt::format("fill_diagonal: needs a matrix, or dimensions of the same size, got {}",
+                    x.type().to_string()));
   }
   const int64_t columns = x.shape().back();
   int64_t step = 1, stride = 1;

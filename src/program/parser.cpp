@@ -203,8 +203,8 @@ class Parser {
 
     const auto results = builder_.add_equation(*primitive, std::move(params), operands);
     if (results.size() != outputs.size()) {
-      in_.fail(
-          fmt::format("{} gives {} results, {} are named", name, results.size(), outputs.size()));
+      in_.fail(fmt::format("{} returns {} results, but {} are named", name, results.size(),
+                           outputs.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype inferred = builder_.type_of(Atom::variable(results[i]));

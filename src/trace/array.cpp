@@ -57,7 +57,7 @@ void deleted_array(const Array& array) {
 Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
   if (static_cast<int64_t>(count) != type.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: {} values were given for shape {}, which has {}", count,
+                fmt::format("Array: got {} values for shape {}, which has {}", count,
                             shape_to_string(type.shape()), type.size()));
   }
   Storage storage = Storage::allocate(type.nbytes());

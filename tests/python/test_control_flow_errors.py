@@ -38,7 +38,7 @@ def same(c, x):
         (
             lambda lax: lax.scan(same, 0.0, 1.0),
             ValueError,
-            "scan: xs has no dimension to scan over",
+            "scan: xs must have a dimension to scan over",
         ),
         (
             lambda lax: lax.scan(same, 0.0, {"a": X, "b": X[:2]}),

@@ -126,8 +126,8 @@ int64_t scan_length(std::string_view function, std::span<const Array> xs,
   for (size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].rank() == 0) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: {} has no dimension to scan over, it is {}", function, name(i),
-                              xs[i].type().to_string()));
+                  fmt::format("{}: {} must have a dimension to scan over, got {}", function,
+                              name(i), xs[i].type().to_string()));
     }
     const int64_t size = xs[i].shape()[0];
     do_agree = do_agree && size == length.value_or(size);

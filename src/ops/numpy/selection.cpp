@@ -202,9 +202,9 @@ std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_valu
                 fmt::format("nonzero: size must not be negative, got {}", size));
   }
   if (!fill_values.empty() && fill_values.size() != x.rank()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("nonzero: {} fill values were given for {} dimensions",
-                            fill_values.size(), x.rank()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("nonzero: got {} fill values for {} dimensions", fill_values.size(), x.rank()));
   }
   const PromotedDType as_index = {default_int(), false};
   const Array mask = ravel(as_bool(x));

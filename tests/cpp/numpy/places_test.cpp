@@ -89,7 +89,7 @@ TEST(Places, AsIndices) {
               HasSubstr("index 2 is out of range [0, 2)"));
   EXPECT_THAT(message_of([] { numpy::unravel_index(Array(1.5), {2}); }),
               HasSubstr("must be integers"));
-  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kMatrix); }), HasSubstr("of one size"));
+  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kMatrix); }), HasSubstr("of the same size"));
 }
 
 TEST(Places, GetOtherElements) {

@@ -30,7 +30,7 @@ TEST(Array, OfTheWrongNumberOfValues) {
                      [] {
                        Array::of<float>({1, 2, 3}, {2, 2});
                      }),
-            "Array: 3 values were given for shape [2,2], which has 4");
+            "Array: got 3 values for shape [2,2], which has 4");
 }
 
 TEST(Array, Scalars) {

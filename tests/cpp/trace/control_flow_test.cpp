@@ -384,7 +384,7 @@ TEST(ScanErrors, NameWhatDiffers) {
       "scan: the number of iterations is unknown; pass xs with a leading dimension, or length");
   EXPECT_EQ(
       error_of(ErrorCode::kInvalidArgument, [&] { lax::scan(product, init, Arrays{number(1)}); }),
-      "scan: xs[0] has no dimension to scan over, it is f32[]");
+      "scan: xs[0] must have a dimension to scan over, got f32[]");
   EXPECT_EQ(type_error_of([&] {
               lax::scan(
                   [](Inputs c, Inputs) {
