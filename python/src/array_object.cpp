@@ -103,8 +103,9 @@ nb::object as_number(PyObject* self) {
   const Array& array = array_of(self);
   const Storage& storage = array.storage();  // raises if the values are unknown
   if (array.size() != 1) {
-    throw TypeError(fmt::format("only an array of one element can become a number, this one is {}",
-                                array.type().to_string()));
+    throw TypeError(
+        fmt::format("only an array with one element can be converted to a number, got {}",
+                    array.type().to_string()));
   }
   nb::object concrete = wrap_object(Array(array.type(), storage));
   nb::object as_array = nb::steal(as_numpy(concrete.ptr()));
@@ -116,10 +117,10 @@ nb::object as_number(PyObject* self) {
 nb::object as_scalar(PyObject* self) {
   const Array& array = array_of(self);
   if (array.rank() > 0) {
-    throw TypeError(fmt::format(
-        "only a scalar array can become a Python number, this one is {}; for its only element "
-        "there is .item()",
-        array.type().to_string()));
+    throw TypeError(
+        fmt::format("only a scalar array can be converted to a Python number, got {}; for its only "
+                    "element there is .item()",
+                    array.type().to_string()));
   }
   return as_number(self);
 }
@@ -157,7 +158,7 @@ PyObject* index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Array& array = array_of(self);
     if (!is_integer_scalar(self)) {
-      throw TypeError(fmt::format("only an integer scalar can be an index, this array is {}",
+      throw TypeError(fmt::format("only an integer scalar can be used as an index, got {}",
                                   array.type().to_string()));
     }
     values_for(array, Conversion::kIndex);
@@ -351,7 +352,7 @@ PyObject* format(PyObject* self, PyObject* specification) {
       if (PyObject_IsTrue(specification) == 1) {
         if (array.is_deleted()) deleted_array(array);
         throw TypeError(
-            fmt::format("a traced {} has no value yet that could be formatted as {}; use "
+            fmt::format("a traced {} has no value yet and cannot be formatted as {}; use "
                         "farcall.debug.print, which formats when the program runs",
                         array.type().to_string(), repr_of(specification)));
       }

@@ -66,22 +66,23 @@ Array import_tensor(Managed* managed, PyObject* capsule, const char* used_name, 
 std::pair<const char*, const char*> advice_for(Conversion conversion) {
   switch (conversion) {
     case Conversion::kBool:
-      return {"decided over Python's control flow (if, while, and, or, not)",
+      return {"used as a condition of Python's control flow (if, while, and, or, not)",
               "Use where() or lax.cond in place of if, lax.while_loop in place of while, and &, | "
               "and ~ in place of and, or and not"};
     case Conversion::kIndex:
-      return {"used where Python needs a whole number (range, an index of a list, a size)",
+      return {"used where Python needs an integer (range, an index of a list, a size)",
               "Loop with lax.fori_loop, and index arrays, not lists"};
     case Conversion::kNumpyArray:
-      return {"handed to numpy", "Use farcall.numpy in place of numpy, or pure_callback"};
+      return {"passed to numpy", "Use farcall.numpy in place of numpy, or pure_callback"};
   }
   return {};
 }
 
 std::string lost_derivative(const Array& array, const char* wanted) {
   return fmt::format(
-      "a traced {} that is being differentiated was made a {}, which would lose its derivative. "
-      "Compute with farcall's operations; for the value alone use .item(), or lax.stop_gradient",
+      "a traced {} that is being differentiated was converted to a {}, which would lose its "
+      "derivative. Compute with farcall's operations; for the value alone use .item(), or "
+      "lax.stop_gradient",
       array.type().to_string(), wanted);
 }
 
@@ -104,9 +105,9 @@ void check_known_integer(nb::handle object, std::string_view what) {
   if (array.is_deleted()) deleted_array(array);
   throw TracerConversionError(
       Conversion::kIndex,
-      fmt::format("{} must be known when the function is traced, got a traced {}: {}. To mend it, "
-                  "{}",
-                  what, array.type().to_string(), why_unknown(array), how_to_know(array)));
+      fmt::format(
+          "{} must be known when the function is traced, got a traced {}: {}. To fix this, {}",
+          what, array.type().to_string(), why_unknown(array), how_to_know(array)));
 }
 
 void check_concrete(const Array& array, const char* wanted) {
@@ -146,7 +147,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (!numpy.is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
       PyErr_Clear();
-      PyErr_SetString(PyExc_BufferError, "the values of this array are not to be had as a buffer");
+      PyErr_SetString(PyExc_BufferError, "the values of this array are not available as a buffer");
     }
     return -1;
   }
@@ -195,8 +196,8 @@ Array from_dlpack(nb::handle object, std::optional<bool> copy) {
         static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule.ptr(), kNewName));
     if (managed->major != kDLMajorVersion) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("from_dlpack: version {}.{} of DLPack is not known here",
-                              managed->major, managed->minor));
+                  fmt::format("from_dlpack: unsupported DLPack version {}.{}", managed->major,
+                              managed->minor));
     }
     return import_tensor(managed, capsule.ptr(), "used_dltensor_versioned", share);
   }

@@ -77,8 +77,8 @@ std::vector<Array> returned_carry(std::string_view function, const TreeDef& want
       flatten_arrays(result, fmt::format("{}: the carry that the body returns", function));
   if (!(carry.tree == wanted)) {
     throw TypeError(
-        fmt::format("{}: the body must return a carry of the structure that it gets; in goes\n  "
-                    "{}\nout comes\n  {}",
+        fmt::format("{}: the body must return a carry of the structure that it gets; input:\n  "
+                    "{}\noutput:\n  {}",
                     function, text_of(wanted), text_of(carry.tree)));
   }
   return std::move(carry.arrays);
@@ -280,7 +280,7 @@ RecordedBody record_branches(const std::string& function, nb::list branches,
       FlatTree result = flatten_arrays(value, fmt::format("{}: what {} returns", function, name));
       if (!body.programs.empty() && !(result.tree == body.result_tree)) {
         throw TypeError(fmt::format(
-            "{}: all branches must return one structure; {} returns\n  {}\n{} returns\n  {}",
+            "{}: all branches must return the same structure; {} returns\n  {}\n{} returns\n  {}",
             function, lax::branch_name(function, 0), text_of(body.result_tree), name,
             text_of(result.tree)));
       }

@@ -98,10 +98,10 @@ JvpResults call_jvp_rule(CustomFunction& custom, std::span<const Array> primals,
   std::vector<nb::object> leaves;
   const TreeDef tangent_tree = flatten_tree(pair[1], leaves);
   if (!(tangent_tree == result.tree)) {
-    throw TypeError(fmt::format(
-        "{} must return primal and tangent results of one structure; primal results have {}, "
-        "tangent results have {}",
-        rule, text_of(result.tree), text_of(tangent_tree)));
+    throw TypeError(
+        fmt::format("{} must return primal and tangent results of the same structure; primal "
+                    "results have {}, tangent results have {}",
+                    rule, text_of(result.tree), text_of(tangent_tree)));
   }
   JvpResults results{std::move(result.arrays), {}};
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -268,7 +268,7 @@ CustomFunctionPtr make_custom(fmt::format_string<std::string&> kind, std::string
   custom.arguments = choose_arguments(args, nb::dict(), dynamic);
   custom.argument_tree = positional_tree(custom.arguments);
   inputs = leaves_to_arrays(custom.name, custom.arguments,
-                            ". Name it in nondiff_argnums if it is to stay what it is");
+                            ". Add it to nondiff_argnums to pass it unchanged");
   custom.arguments.leaves.clear();  // arrays of this call; programs must not keep them alive
   return share(std::move(custom));
 }

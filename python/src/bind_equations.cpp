@@ -134,7 +134,7 @@ const Variable& own_variable(const ProgramPtr& program, const Variable& variable
                              const char* where) {
   if (variable.program.get() == program.get()) return variable;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the variable is one of another program", where));
+              fmt::format("{}: the variable belongs to another program", where));
 }
 
 // The equations that use a variable; None stands for the program's outputs.

@@ -114,7 +114,7 @@ nb::tuple linearized(const ProgramObject& program, const std::vector<bool>& vari
   for (size_t i = 0; i < program->outputs.size(); ++i) {
     if (!split.is_unknown[i]) continue;
     throw Error(ErrorCode::kUnimplemented,
-                fmt::format("{}: the values of result {} cannot be had apart from its derivative",
+                fmt::format("{}: result {} cannot be computed separately from its derivative",
                             program->name, i));
   }
   return nb::make_tuple(object_of(split.known), object_of(split.unknown), jvp.varies);

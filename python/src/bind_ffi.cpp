@@ -53,11 +53,10 @@ HandlerBundle to_bundle(const std::string& name, nb::handle fn) {
     const auto found = std::find_if(stages.begin(), stages.end(),
                                     [&](const auto& entry) { return stage == entry.first; });
     if (found == stages.end()) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: \"{}\" is no stage; the keys are instantiate, prepare, initialize, "
-                      "execute and record",
-                      who, stage));
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: unknown stage \"{}\"; must be one of instantiate, prepare, "
+                              "initialize, execute and record",
+                              who, stage));
     }
     if (!value.is_none()) *found->second = handler(value, fmt::format("{}: {}", who, stage));
   }

@@ -104,10 +104,9 @@ void bind_numpy_reductions(nb::module_& module) {
                                            const OptionalArray& where, const OptionalArray& mean,
                                            std::optional<double> correction) {
           if (correction && ddof != 0) {
-            throw Error(ErrorCode::kInvalidArgument,
-                        fmt::format("{}: ddof and correction are one; only one of them can be "
-                                    "given",
-                                    name));
+            throw Error(
+                ErrorCode::kInvalidArgument,
+                fmt::format("{}: ddof and correction are the same option; pass only one", name));
           }
           return function(a, axes, {{keepdims, dtype, where}, correction.value_or(ddof), mean});
         },

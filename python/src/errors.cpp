@@ -90,7 +90,7 @@ void set_python_error() {
   } catch (const std::length_error&) {
     PyErr_SetString(PyExc_MemoryError, kNoMemory);  // a container beyond the maximal size
   } catch (const std::bad_cast&) {
-    PyErr_SetString(PyExc_TypeError, "an object is of another type than is wanted here");
+    PyErr_SetString(PyExc_TypeError, "an object has the wrong type");
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {
@@ -112,11 +112,11 @@ void bind_errors(nb::module_& module) {
         add_class(module, name, concretization_class, doc);
   };
   add_conversion(Conversion::kBool, "TracerBoolConversionError",
-                 "A traced array decided over Python's control flow.");
+                 "A traced array was used as a condition of Python's control flow.");
   add_conversion(Conversion::kIndex, "TracerIntegerConversionError",
-                 "A traced array was used where Python needs a whole number.");
+                 "A traced array was used where Python needs an integer.");
   add_conversion(Conversion::kNumpyArray, "TracerArrayConversionError",
-                 "A traced array was handed to numpy.");
+                 "A traced array was passed to numpy.");
   leaked_tracer_class =
       add_class(module, "UnexpectedTracerError", PyExc_RuntimeError,
                 "A traced array was used outside the function that it belongs to.");

@@ -212,9 +212,7 @@ MajorToMinor to_layout(nb::handle layout, std::string_view what) {
       nb::len(nb::object(layout.attr("tiling"))) > 0) {
     throw Error(
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: layouts with tiling are for the insides of compilers; handlers get "
-                    "dense buffers",
-                    what));
+        fmt::format("{}: tiled layouts are not supported; handlers receive dense buffers", what));
   }
   return to_sizes(layout.attr("major_to_minor"), what);
 }

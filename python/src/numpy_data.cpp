@@ -105,11 +105,11 @@ bool cut(DType dtype, const void* from, void* to, size_t count) {
 void warn_of_overflow(ShapeDtype type, DType target) {
   send_message(
       MessageKind::kWarning,
-      fmt::format("numpy data of {} becomes {}, and some numbers are too large for that: they {}. "
-                  "Ask for the dtype (numpy.asarray(x, \"{}\") of farcall), or turn on "
-                  "enable_x64",
+      fmt::format("numpy data of {} is converted to {}; numbers out of its range {}. Ask for the "
+                  "dtype (numpy.asarray(x, \"{}\") of farcall), or turn on enable_x64",
                   type.to_string(), dtype_name(target),
-                  is_integer(target) ? "wrap round" : "become infinite", dtype_name(type.dtype())));
+                  is_integer(target) ? "wrap around" : "become infinite",
+                  dtype_name(type.dtype())));
 }
 
 // The number of a 64-bit scalar, if a ScalarNode can hold it.

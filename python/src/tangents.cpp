@@ -53,7 +53,7 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
   const bool is_nothing = is_float0(object);
   if (is_nothing != !has_tangent(type)) {
     raise_mismatch(
-        fmt::format("{} should be {}, as the value is {}; got {}{}", what, tangent_name(type),
+        fmt::format("{} must be {}, because its value is {}; got {}{}", what, tangent_name(type),
                     type.strengthened().to_string(), is_nothing ? "float0" : repr_of(object),
                     is_nothing ? ""
                                : ". Values that are neither floats nor complex numbers take "
@@ -66,14 +66,14 @@ Array to_tangent(nb::handle object, ShapeDtype type, const std::string& what,
     // A Python float is accepted for any float dtype.
     const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
     if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
-      raise_mismatch(fmt::format("{} should be of dtype {}, as the value is; got {}", what,
+      raise_mismatch(fmt::format("{} must have dtype {}, the dtype of its value; got {}", what,
                                  dtype_name(type.dtype()), tangent.type().to_string()),
                      dtype_is_type_error);
     }
     tangent = lax::convert_element_type(tangent, type.dtype());
   }
   if (!std::ranges::equal(tangent.shape(), type.shape())) {
-    raise_mismatch(fmt::format("{} should have the shape {} of the value; got {}", what,
+    raise_mismatch(fmt::format("{} must have the shape {} of its value; got {}", what,
                                shape_to_string(type.shape()), tangent.type().to_string()),
                    errors == TangentErrors::kType);
   }

@@ -94,7 +94,8 @@ namespace detail {
 
 void assertion_failed(const char* condition, const char* file, int line) {
   throw Error(ErrorCode::kInternal,
-              fmt::format("farcall broke a promise of its own: {} ({}:{})", condition, file, line));
+              fmt::format("internal error, a bug in farcall: {} does not hold ({}:{})", condition,
+                          file, line));
 }
 
 }  // namespace detail

@@ -13,7 +13,7 @@ void size_overflow(int64_t a, char operation, int64_t b) {
 }
 
 void memory_overflow() {
-  throw Error(ErrorCode::kResourceExhausted, "more memory is needed than there are addresses");
+  throw Error(ErrorCode::kResourceExhausted, "the sizes exceed the address space");
 }
 
 }  // namespace farcall::detail

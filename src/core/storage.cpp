@@ -14,7 +14,8 @@ namespace farcall {
 namespace {
 
 [[noreturn]] void throw_no_memory(size_t nbytes) {
-  throw Error(ErrorCode::kResourceExhausted, fmt::format("no memory for {} bytes", nbytes));
+  throw Error(ErrorCode::kResourceExhausted,
+              fmt::format("out of memory: cannot allocate {} bytes", nbytes));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ FARCALL_FFI_Error* call(Exported& function, FARCALL_FFI_CallFrame* frame) {
   try {
     if (frame->attrs.size != 0) {
       const FARCALL_FFI_ByteSpan& name = *frame->attrs.names[0];
-      invalid_argument(fmt::format("it takes no attributes, the call has \"{}\"",
+      invalid_argument(fmt::format("the function takes no attributes, the call has \"{}\"",
                                    std::string_view(name.ptr, name.len)));
     }
     function.run({frame->args.types, frame->args.args, frame->args.size},
@@ -68,10 +68,11 @@ class Slots {
   FARCALL_FFI_Handler* add(std::unique_ptr<Exported> made) {
     const std::lock_guard lock(mutex_);
     if (count_ == kMaxExported) {
-      throw Error(ErrorCode::kResourceExhausted,
-                  fmt::format("export_handler: {} handlers have been exported, which is all that a "
-                              "process has room for; export each function once",
-                              kMaxExported));
+      throw Error(
+          ErrorCode::kResourceExhausted,
+          fmt::format(
+              "export_handler: a process can export at most {} handlers; export each function once",
+              kMaxExported));
     }
     exported[count_].store(made.release(), std::memory_order_release);
     return kHandlers[count_++];
@@ -100,8 +101,8 @@ FARCALL_FFI_Handler* export_handler(std::string name, FlatFunction function) {
 
 void detail::check_operand_count(size_t wanted, size_t given) {
   if (wanted == given) return;
-  invalid_argument(
-      fmt::format("it takes {} operand{}, the call has {}", wanted, wanted == 1 ? "" : "s", given));
+  invalid_argument(fmt::format("the function takes {} operand{}, the call has {}", wanted,
+                               wanted == 1 ? "" : "s", given));
 }
 
 }  // namespace farcall

@@ -19,8 +19,8 @@ std::string describe(const ffi::AnyBuffer& buffer) {
 void check_type(std::string_view what, size_t i, ShapeDtype type) {
   if (!is_key(type.dtype())) return;
   invalid_argument(
-      fmt::format("{} {} is {}, which the binary interface does not have; pass the "
-                  "words of keys, random.key_data(key)",
+      fmt::format("{} {} is {}, a dtype that the binary interface does not have; for keys pass "
+                  "their words, random.key_data(key)",
                   what, i, type.to_string()));
 }
 
@@ -49,7 +49,7 @@ ShapeDtype type_of(const ffi::AnyBuffer& buffer) {
   const auto dims = buffer.dimensions();
   const auto dtype = static_cast<DType>(buffer.element_type());
   if (dtype_info(dtype).kind == DTypeKind::kInvalid || is_key(dtype)) {
-    invalid_argument(fmt::format("the binary interface has no dtype number {}",
+    invalid_argument(fmt::format("unknown dtype number of the binary interface: {}",
                                  static_cast<int>(buffer.element_type())));
   }
   return {dtype, std::span(dims.begin(), dims.size())};
@@ -70,8 +70,8 @@ void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
                const ffi::RemainingRets& results) {
   const auto types = executable.output_types();
   if (results.size() != types.size()) {
-    invalid_argument(fmt::format("it gives {} result{}, the call wants {}", types.size(),
-                                 types.size() == 1 ? "" : "s", results.size()));
+    invalid_argument(fmt::format("the function returns {} result{}, the call expects {}",
+                                 types.size(), types.size() == 1 ? "" : "s", results.size()));
   }
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
@@ -83,10 +83,9 @@ void run_frame(const Executable& executable, const ffi::RemainingArgs& operands,
   for (size_t i = 0; i < types.size(); ++i) {
     const ffi::AnyBuffer result = **results.get<ffi::AnyBuffer>(i);
     if (!is_of_type(result, types[i])) {
-      invalid_argument(
-          fmt::format("result {} is {}, the call wants {}: give ffi_call the types of "
-                      "the function's results",
-                      i, types[i].strengthened().to_string(), describe(result)));
+      invalid_argument(fmt::format(
+          "result {} is {}, the call expects {}; pass ffi_call the types of the function's results",
+          i, types[i].strengthened().to_string(), describe(result)));
     }
     outputs.push_back(result.untyped_data());
   }

@@ -170,7 +170,8 @@ class Tensors {
       if (static_cast<uint32_t>(std::atomic_ref(counts).load()) == 1) continue;
       if (!keeper) {
         throw Error(ErrorCode::kFailedPrecondition,
-                    "the function kept a tensor, whose memory is not its own; it should copy it");
+                    "the function kept a tensor after the call, but does not own its memory; it "
+                    "must copy the data instead");
       }
       shown->memory = keeper->keep();
     }
@@ -235,8 +236,8 @@ TvmAny value_of(std::string_view name, FARCALL_FFI_AttrType type, const void* at
     }
   }
   invalid_argument(
-      fmt::format("the attribute \"{}\" should be a bool, a whole number of at most 64 "
-                  "bits with a sign, a float of 32 or 64 bits or a string",
+      fmt::format("the attribute \"{}\" must be a bool, a signed integer of at most 64 bits, a "
+                  "float of 32 or 64 bits or a string",
                   name));
 }
 
@@ -291,8 +292,8 @@ class TvmTarget {
     if (result.type >= kFirstObject) library_.decrease(result.value.pointer);
     if (result.type != kNone) {
       invalid_argument(
-          "the function returned a value; it should write its results into the "
-          "tensors that it is called with, and return nothing");
+          "the function returned a value; it must write its results into the tensors that it is "
+          "called with, and return nothing");
     }
   }
 
@@ -358,10 +359,10 @@ FARCALL_FFI_Buffer buffer_of(const TvmAny& any, size_t i) {
   if (any.type == kTensorPointer) tensor = static_cast<const DLTensor*>(any.value.pointer);
   if (any.type == kTensor) tensor = &static_cast<const TvmTensor*>(any.value.pointer)->tensor;
   if (tensor == nullptr) refuse("is not a tensor");
-  if (tensor->device.device_type != kDLCPU) refuse("does not lie on the CPU");
+  if (tensor->device.device_type != kDLCPU) refuse("is not on the CPU");
   const DType dtype = dtype_of(tensor->dtype);
   if (dtype == DType::kInvalid) {
-    refuse(fmt::format("is of DLPack code {}, {} bits and {} lanes, which is no dtype here",
+    refuse(fmt::format("is of DLPack code {}, {} bits and {} lanes, which no dtype of farcall has",
                        tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes));
   }
   int64_t stride = 1;
@@ -381,10 +382,8 @@ FARCALL_FFI_Buffer buffer_of(const TvmAny& any, size_t i) {
 
 void run(const ExportedToTvm& exported, std::span<const TvmAny> arguments) {
   if (arguments.size() < exported.num_results) {
-    invalid_argument(
-        fmt::format("the call has {} arguments, should have the operands and {} "
-                    "results",
-                    arguments.size(), exported.num_results));
+    invalid_argument(fmt::format("the call has {} arguments, expected the operands and {} results",
+                                 arguments.size(), exported.num_results));
   }
   std::vector<FARCALL_FFI_Buffer> buffers;
   buffers.reserve(arguments.size());  // keeps addresses stable

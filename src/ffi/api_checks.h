@@ -20,8 +20,8 @@ void check_args(std::string_view function, const Args* args, size_t needed) {
   const size_t got = args->struct_size;
   if (got >= needed) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: the arguments take {} bytes at least, got {}. The handler was not "
-                          "built with a header of this interface.",
+              fmt::format("{}: the argument struct must have at least {} bytes, got {}. The "
+                          "handler was not built with a header of this interface.",
                           function, needed, got));
 }
 

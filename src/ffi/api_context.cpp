@@ -31,7 +31,7 @@ void check_host_memory(const FARCALL_FFI_ExecutionContext* ctx) {
   check_offer(ctx, Offer::kDeviceMemory);
   if (ctx->target->platform() == "cpu") return;
   throw Error(ErrorCode::kUnimplemented,
-              fmt::format("this runtime allocates memory on platform \"cpu\" alone, not on \"{}\"",
+              fmt::format("this runtime allocates memory only on platform \"cpu\", not on \"{}\"",
                           ctx->target->platform()));
 }
 
@@ -70,14 +70,13 @@ FARCALL_FFI_Error* device_memory_allocate(FARCALL_FFI_DeviceMemory_Allocate_Args
     FARCALL_CHECK_ARGS("DeviceMemory_Allocate", FARCALL_FFI_DeviceMemory_Allocate_Args, data);
     check_host_memory(args->ctx);
     if (args->alignment != 0 && !std::has_single_bit(args->alignment)) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format("the alignment of memory is a power of two, got {}", args->alignment));
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("alignment must be a power of two, got {}", args->alignment));
     }
     args->data = args->ctx->scratch.allocate(args->size, args->alignment);
     if (args->data == nullptr) {
       throw Error(ErrorCode::kResourceExhausted,
-                  fmt::format("no memory for {} bytes of scratch", args->size));
+                  fmt::format("out of memory: cannot allocate {} bytes of scratch", args->size));
     }
   });
 }
@@ -88,7 +87,7 @@ FARCALL_FFI_Error* device_memory_free(FARCALL_FFI_DeviceMemory_Free_Args* args) 
     check_host_memory(args->ctx);
     if (args->data == nullptr || args->ctx->scratch.free(args->data)) return;
     throw Error(ErrorCode::kInvalidArgument,
-                "the memory to free was not allocated by this call, or is free already");
+                "the memory to free was not allocated by this call, or has been freed already");
   });
 }
 
@@ -108,7 +107,7 @@ FARCALL_FFI_Error* thread_pool_num_threads(FARCALL_FFI_ThreadPool_NumThreads_Arg
     check_offer(args->ctx, Offer::kThreadPool);
     if (args->num_threads == nullptr) {
       throw Error(ErrorCode::kInvalidArgument,
-                  "ThreadPool_NumThreads: num_threads, where the answer goes, is null");
+                  "ThreadPool_NumThreads: the output pointer num_threads is null");
     }
     *args->num_threads = pool_of(args->ctx).num_threads();
   });

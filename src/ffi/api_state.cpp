@@ -82,7 +82,7 @@ void* get(FARCALL_FFI_ExecutionContext* ctx, Stage stage, const FARCALL_FFI_Type
 Stage checked_stage(FARCALL_FFI_ExecutionStage stage) {
   if (stage >= 0 && static_cast<int>(stage) < kNumStages) return static_cast<Stage>(stage);
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("there is no stage of number {}", static_cast<int>(stage)));
+              fmt::format("unknown stage {}", static_cast<int>(stage)));
 }
 
 Deleter registered_deleter(const FARCALL_FFI_TypeId* type_id) {

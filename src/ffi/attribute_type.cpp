@@ -81,9 +81,10 @@ class Converter {
     const DType to = type.dtype == DType::kInvalid ? value.dtype() : type.dtype;
     if (value.dtype() == to) return enumerated(value.typed(), type, path);
     if (!value.is_plain()) {
-      return fail(type, path,
-                  fmt::format("; got {}, which keeps its own type: pass a plain number, or {}",
-                              value.to_string(), with_article(dtype_name(to))));
+      return fail(
+          type, path,
+          fmt::format("; got {}. Typed values are not converted: pass a plain number, or {}",
+                      value.to_string(), with_article(dtype_name(to))));
     }
     if (!converts_) return got(value, type, path);
     std::vector<std::byte> bytes(value.count() * byte_width(to));
@@ -93,7 +94,7 @@ class Converter {
       const std::string where =
           wanted == Attribute::Kind::kArray ? fmt::format("element {}, ", i) : std::string();
       return fail(type, path,
-                  fmt::format(", {}; {}{} is no value of it", range_text(to), where,
+                  fmt::format(", {}; {}{} cannot be represented exactly", range_text(to), where,
                               format_element(value.dtype(), element)));
     }
     return enumerated(wanted == Attribute::Kind::kScalar
@@ -110,9 +111,8 @@ class Converter {
              number == entry.second;
     };
     if (type.values.empty() || std::ranges::any_of(type.values, is_it)) return value;
-    return fail(
-        type, path,
-        fmt::format("; {} is none of them", format_element(value.dtype(), value.bytes().data())));
+    return fail(type, path,
+                fmt::format("; got {}", format_element(value.dtype(), value.bytes().data())));
   }
 
   std::optional<Attribute> dictionary(const Attribute& value, const AttributeType& type,

@@ -86,7 +86,7 @@ void check_spec(const ForeignCallSpec& spec) {
   }
   const int version = spec.custom_call_api_version;
   if (version < 0 || version > 4) {
-    invalid(spec, fmt::format("custom_call_api_version is 0 to 4, got {}", version));
+    invalid(spec, fmt::format("custom_call_api_version must be from 0 to 4, got {}", version));
   }
   if (spec.target->is_untyped() != (version < 4)) {
     invalid(spec, spec.target->is_untyped()

@@ -63,11 +63,10 @@ std::string find_helper() {
 HandlerPlace place_of(std::string_view name, FARCALL_FFI_Handler* handler) {
   if (handler == nullptr) return {};
   const auto refuse = [&](std::string_view why) {
-    invalid_argument(
-        fmt::format("registry: \"{}\" cannot be isolated: its handler {}, where another process "
-                    "does not find it. Build it into a shared library, or register it without "
-                    "isolation.",
-                    name, why));
+    invalid_argument(fmt::format(
+        "registry: \"{}\" cannot be isolated: its handler {}, so another process cannot load it. "
+        "Build it into a shared library, or register it without isolation.",
+        name, why));
   };
   Dl_info info = {}, program = {};
   if (dladdr(reinterpret_cast<void*>(handler), &info) == 0 || info.dli_fname == nullptr) {
@@ -77,7 +76,7 @@ HandlerPlace place_of(std::string_view name, FARCALL_FFI_Handler* handler) {
   if (program.dli_fbase == info.dli_fbase) refuse("lies in the program itself");
   std::error_code error;
   const auto path = std::filesystem::canonical(info.dli_fname, error);
-  if (error) refuse(fmt::format("lies in {}, which is no file", info.dli_fname));
+  if (error) refuse(fmt::format("lies in {}, which is not a file", info.dli_fname));
   return {path.string(),
           reinterpret_cast<uintptr_t>(handler) - reinterpret_cast<uintptr_t>(info.dli_fbase)};
 }
@@ -131,8 +130,9 @@ class Helper {
                           ? mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0)
                           : MAP_FAILED;
     if (map == MAP_FAILED) {
-      throw Error(ErrorCode::kResourceExhausted,
-                  fmt::format("no {} bytes of shared memory for an isolated call", nbytes));
+      throw Error(
+          ErrorCode::kResourceExhausted,
+          fmt::format("cannot allocate {} bytes of shared memory for an isolated call", nbytes));
     }
     map_ = static_cast<std::byte*>(map);
     mapped_ = nbytes;
@@ -186,7 +186,7 @@ class Helper {
   void spawn(const std::string& program) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-      precondition("no socket could be made for an isolated call");
+      precondition("cannot create a socket for an isolated call");
     }
     socket_ = ends[0];
     memory_ = memfd_create("farcall", MFD_CLOEXEC);
@@ -244,7 +244,7 @@ class Helper {
       }
       if (report.stack[0] != 0) text += fmt::format(", in{}", report.stack);
     } else {
-      text = fmt::format("the process of the isolated handler ended itself, with exit code {}",
+      text = fmt::format("the process of the isolated handler exited with code {}",
                          WEXITSTATUS(status));
     }
     return ErrorPointer(make_error(ErrorCode::kAborted, std::move(text)));
@@ -306,8 +306,8 @@ class IsolatedFunction {
   static void check(const ExecutionOptions& options) {
     if (options.user_data.empty() && !options.custom_options && !options.extensions) return;
     precondition(
-        "an isolated target cannot be given user data, custom options or extensions of an "
-        "execution, which lie in this process");
+        "an isolated target cannot use the user data, custom options or extensions of an "
+        "execution, because they exist only in this process");
   }
 
   std::unique_ptr<Helper> take() const {
@@ -435,8 +435,8 @@ void register_isolated_ffi_target(std::string_view name, const HandlerBundle& bu
                                   const IsolationOptions& options,
                                   FARCALL_FFI_Handler_Traits traits) {
   if (!(options.timeout_seconds >= 0)) {
-    invalid_argument(fmt::format("registry: \"{}\": timeout_seconds is 0 or more, got {}.", name,
-                                 options.timeout_seconds));
+    invalid_argument(fmt::format("registry: \"{}\": timeout_seconds must be 0 or more, got {}.",
+                                 name, options.timeout_seconds));
   }
   // Provides the usual errors for bad handlers, and the types of attributes.
   const auto plain = TargetBuilder::typed(name, "cpu", bundle, traits);

@@ -58,7 +58,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads) {
   if (num_threads < 1) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("thread pool: needs one thread at least, got {}", num_threads));
+                fmt::format("thread pool: num_threads must be at least 1, got {}", num_threads));
   }
   ThreadBudget::instance().add(num_threads);
   state_ = std::make_unique<State>(num_threads);

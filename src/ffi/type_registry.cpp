@@ -65,7 +65,7 @@ Deleter deleter_of(const void* type_info) {
 void register_type(std::string_view name, FARCALL_FFI_TypeId* type_id, Deleter deleter) {
   if (type_id == nullptr) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("registry: type \"{}\" needs a type id to read and write", name));
+                fmt::format("registry: type \"{}\" needs a type_id, got null", name));
   }
   Types& all = types();
   const std::unique_lock lock(all.mutex);
@@ -74,7 +74,7 @@ void register_type(std::string_view name, FARCALL_FFI_TypeId* type_id, Deleter d
   if (record == nullptr) {
     if (given != 0) {
       if (const TypeRecord* other = all.find_id(given)) {
-        taken(fmt::format("registry: type \"{}\" comes with the id {}, which type \"{}\" has", name,
+        taken(fmt::format("registry: type \"{}\": id {} belongs to type \"{}\" already", name,
                           given, other->name));
       }
     }

@@ -91,7 +91,7 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> w, ffi::Remai
                      ffi::ScratchAllocator allocator, bool left, bool right) {
   if (vectors.size() != size_t{left} + size_t{right}) {
     return ffi::Error::InvalidArgument(
-        "the results are the eigenvalues and the vectors of each side that is asked for");
+        "expected one result for the eigenvalues and one per requested side");
   }
   std::vector<ffi::AnyBuffer> buffers = {a, *w};
   std::array<void*, 2> data = {};
@@ -168,7 +168,7 @@ JvpResults differentiate(std::span<const Array> primals, std::span<const Array> 
   if ((left || right) && !enable_eigvec_derivs) {
     throw Error(ErrorCode::kUnimplemented,
                 "eig: derivatives of eigenvectors hold only where all eigenvalues are distinct; "
-                "ask for them with enable_eigvec_derivs=True, or compute eigenvalues alone");
+                "ask for them with enable_eigvec_derivs=True, or compute only the eigenvalues");
   }
   auto results = call(primals[0], left, true);
   const Array &w = results[0], &v = results.back();

@@ -39,7 +39,8 @@ ffi::Error decompose(ffi::AnyBuffer a, ffi::Result<ffi::AnyBuffer> s,
                      std::optional<ffi::Result<ffi::AnyBuffer>> vh, ffi::ScratchAllocator allocator,
                      bool full_matrices, bool compute_uv) {
   if (compute_uv != u.has_value() || compute_uv != vh.has_value()) {
-    return ffi::Error::InvalidArgument("the results are s, and with compute_uv also u and vh");
+    return ffi::Error::InvalidArgument(
+        "expected the result s, or with compute_uv the results s, u and vh");
   }
   std::vector<ffi::AnyBuffer> buffers = {a, *s};
   if (compute_uv) buffers.insert(buffers.end(), {**u, **vh});

@@ -93,10 +93,10 @@ Job::Job(const ProcessOptions& options, bool is_ours)
     check(kWho, MPI_Query_thread(&level));
   }
   if (level < MPI_THREAD_SERIALIZED) {
-    throw Error(ErrorCode::kFailedPrecondition,
-                "distributed.initialize: MPI was initialised for one thread alone; initialise it "
-                "with MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it "
-                "to farcall");
+    throw Error(
+        ErrorCode::kFailedPrecondition,
+        "distributed.initialize: MPI was initialised for a single thread only; initialise it with "
+        "MPI_THREAD_MULTIPLE or MPI_THREAD_SERIALIZED (MPI_Init_thread), or leave it to farcall");
   }
   check(kWho, MPI_Comm_rank(MPI_COMM_WORLD, &index_));
   check(kWho, MPI_Comm_size(MPI_COMM_WORLD, &count_));
@@ -115,8 +115,8 @@ MPI_Comm Job::duplicate() {
     check_interrupt();
     if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_) {
       throw Error(ErrorCode::kDeadlineExceeded,
-                  fmt::format("distributed.initialize: of the {} processes of the job not all have "
-                              "called initialize() within {} s",
+                  fmt::format("distributed.initialize: not all {} processes of the job have called "
+                              "initialize() within {} s",
                               count_, timeout_));
     }
   }
@@ -217,17 +217,14 @@ void Job::fail(std::string_view why) noexcept {
 
 void Job::check_failed(std::string_view what) {
   if (failure_.empty()) return;
-  aborted(
-      fmt::format("{}: {}. What the processes had in common has ended with that; start the "
-                  "program again",
-                  what, failure_));
+  aborted(fmt::format("{}: {}. The job cannot continue; restart the program", what, failure_));
 }
 
 // ---- waiting ----
 
 void Job::check(std::string_view what, int code) const {
   if (code == MPI_SUCCESS) return;
-  throw Error(ErrorCode::kUnavailable, fmt::format("{}: MPI says: {}", what, text_of(code)));
+  throw Error(ErrorCode::kUnavailable, fmt::format("{}: MPI error: {}", what, text_of(code)));
 }
 
 std::vector<int> Job::missing(const Awaited& awaited) const {
@@ -272,8 +269,8 @@ void Job::check_peers(std::string_view what, const Awaited& awaited) {
         awaited.processes.empty() || std::ranges::find(of_messages, process) != of_messages.end();
     if (!is_awaited) continue;
     aborted(
-        fmt::format("{}: process {} has ended, and process {} waits for it. All processes have "
-                    "to run the same programs, equally often",
+        fmt::format("{}: process {} has ended, and process {} waits for it. All processes must run "
+                    "the same programs, the same number of times",
                     what, process, index_));
   }
 }
@@ -294,8 +291,8 @@ void Job::time_is_up(std::string_view what, const Awaited& awaited) {
   }
   throw Error(
       ErrorCode::kDeadlineExceeded,
-      fmt::format("{}: process {} has waited {} s for {}. All processes have to run the "
-                  "same programs, equally often; if they only take longer, give "
+      fmt::format("{}: process {} has waited {} s for {}. All processes must run the same "
+                  "programs, the same number of times; if they only take longer, pass "
                   "distributed.initialize() a longer timeout",
                   what, index_, timeout_, late.empty() ? std::string("others") : names_of(late)));
 }
@@ -404,8 +401,8 @@ void Job::agree(uint64_t fingerprint, std::string_view what) {
                         processes.size() == 1 ? "s" : "", line->what);
   }
   throw Error(ErrorCode::kFailedPrecondition,
-              fmt::format("the processes run different programs: {}. All of them have to run the "
-                          "same ones, in the same order",
+              fmt::format("the processes run different programs: {}. All of them must run the same "
+                          "ones, in the same order",
                           text));
 }
 

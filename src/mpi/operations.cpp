@@ -108,21 +108,22 @@ std::string text_of(std::string_view name, const Buffer& x, fmt::format_string<O
 
 int count_of(std::string_view what, size_t count) {
   if (count > static_cast<size_t>(INT32_MAX)) {
-    invalid_argument(fmt::format("{}: MPI takes 2147483647 elements at once", what));
+    invalid_argument(
+        fmt::format("{}: MPI takes at most 2147483647 elements at once, got {}", what, count));
   }
   return static_cast<int>(count);
 }
 
 int process_of(std::string_view what, const Job& job, int64_t process) {
   if (process >= 0 && process < job.count()) return static_cast<int>(process);
-  invalid_argument(
-      fmt::format("{}: there is no process {}; there are 0 to {}", what, process, job.count() - 1));
+  invalid_argument(fmt::format("{}: there is no process {}; processes are numbered from 0 to {}",
+                               what, process, job.count() - 1));
 }
 
 int tag_of(std::string_view what, int64_t tag) {
   if (tag >= 0 && tag <= Processes::kMaxTag) return static_cast<int>(tag);
   invalid_argument(
-      fmt::format("{}: a tag is a number from 0 to {}, got {}", what, Processes::kMaxTag, tag));
+      fmt::format("{}: a tag must be from 0 to {}, got {}", what, Processes::kMaxTag, tag));
 }
 
 void copy(const Buffer& x, const Buffer& y) {

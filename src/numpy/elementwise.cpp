@@ -84,7 +84,7 @@ Array round(const Array& x, int64_t decimals) {
   if (!is_inexact(x)) {
     if (decimals >= 0) return x;
     throw Error(ErrorCode::kUnimplemented,
-                "round: integers cannot be rounded to tens; divide them");
+                fmt::format("round: decimals must not be negative for integers, got {}", decimals));
   }
   if (decimals == 0) return rint(x);
   // Powers of ten overflow early in half precision.

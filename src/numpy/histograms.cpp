@@ -24,8 +24,8 @@ namespace {
 int64_t known_length(const Array& x) {
   if (!x.has_known_values()) {
     throw ConcretizationError(
-        fmt::format("bincount: the largest element of a traced array is not known: {}. To mend it, "
-                    "give length=, or {}",
+        fmt::format("bincount: the length of the result depends on the values of a traced array: "
+                    "{}. To fix this, pass length=, or {}",
                     why_unknown(x), how_to_know(x)));
   }
   if (x.size() == 0) return 0;

@@ -161,8 +161,9 @@ Array pinv(const Array& a, const std::optional<Array>& rcond, bool hermitian) {
 Lstsq lstsq(const Array& a_in, const Array& b_in, const LstsqOptions& options) {
   const auto [a, b] = strong_inexact(a_in, b_in, "lstsq");
   if (a.rank() != 2 || (b.rank() != 1 && b.rank() != 2) || a.shape()[0] != b.shape()[0]) {
-    invalid_argument(fmt::format("lstsq: {} does not fit one matrix, {}",
-                                 shape_to_string(b.shape()), shape_to_string(a.shape())));
+    invalid_argument(
+        fmt::format("lstsq: a must be one matrix and b match its rows, got b {} and a {}",
+                    shape_to_string(b.shape()), shape_to_string(a.shape())));
   }
   const Array columns = b.rank() == 1 ? expand_dims(b, {1}) : b;
   const int64_t rows = a.shape()[0], size = a.shape()[1];

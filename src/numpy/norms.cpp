@@ -57,10 +57,9 @@ Array of_matrices(const Array& x, const NormOrder& order, int64_t row, int64_t c
     result = expand_dims(name ? sum(s, -1) : extreme(s, -1, false),
                          {std::min(row, column), std::max(row, column)});
   } else {
-    invalid_argument(
-        fmt::format("norm: a matrix has the norms \"fro\", \"nuc\", 1, 2, inf and the last three "
-                    "negative; got {}",
-                    text_of(order)));
+    invalid_argument(fmt::format(
+        "norm: ord of a matrix must be \"fro\", \"nuc\", 1, -1, 2, -2, inf or -inf, got {}",
+        text_of(order)));
   }
   return keepdims ? result : squeeze(result, both);
 }
@@ -79,8 +78,7 @@ std::vector<int64_t> in_order(const Axes& axes, size_t rank) {
 Array vector_norm(const Array& x_in, const Axes& axes, bool keepdims, const NormOrder& order) {
   const Array x = strong_inexact(x_in, "norm");
   if (std::holds_alternative<std::string>(order)) {
-    invalid_argument(
-        fmt::format("norm: a vector has no norm {}; ord must be a number", text_of(order)));
+    invalid_argument(fmt::format("norm: ord of a vector must be a number, got {}", text_of(order)));
   }
   const auto* number = std::get_if<double>(&order);
   const double p = number ? *number : 2;
@@ -99,7 +97,7 @@ Array vector_norm(const Array& x_in, const Axes& axes, bool keepdims, const Norm
 Array matrix_norm(const Array& x, bool keepdims, const NormOrder& order) {
   const auto rank = static_cast<int64_t>(x.rank());
   if (rank < 2) {
-    invalid_argument(fmt::format("matrix_norm: x must have two dimensions at least, got {}",
+    invalid_argument(fmt::format("matrix_norm: x must have at least two dimensions, got {}",
                                  x.type().to_string()));
   }
   return of_matrices(strong_inexact(x, "matrix_norm"), order, rank - 2, rank - 1, keepdims);

@@ -48,8 +48,8 @@ void check_known(const Array& x, std::string_view function, std::string_view res
                  std::string_view remedy) {
   if (x.has_known_values()) return;
   throw ConcretizationError(
-      fmt::format("{}: {} of a traced array is not known: {}. To mend it, {}, or {}", function,
-                  result, why_unknown(x), remedy, how_to_know(x)));
+      fmt::format("{}: {} depends on the values of a traced array: {}. To fix this, {}, or {}",
+                  function, result, why_unknown(x), remedy, how_to_know(x)));
 }
 
 // The array and the axis; without an axis, the flattened array.
@@ -71,12 +71,13 @@ Array moved_inside(const Array& index, int64_t size, Outside outside, std::strin
     case Outside::kClip:
       return clip(index, Array(0), Array(size - 1));
     default:
-      check_known(index, function, "whether an index lies inside", "say what becomes of others");
+      check_known(index, function, "whether an index is in range", "pass a mode");
       for (const int64_t i : integer_values(index)) {
         if (i >= 0 && i < size) continue;
-        invalid_argument(fmt::format(
-            "{}: index {} lies outside of [0, {}); mode \"wrap\" or \"clip\" moves it inside",
-            function, i, size));
+        invalid_argument(
+            fmt::format("{}: index {} is out of range [0, {}); pass mode \"wrap\" or \"clip\" to "
+                        "bring it into range",
+                        function, i, size));
       }
       return index;
   }
@@ -132,8 +133,8 @@ Array compress(const Array& condition, const Array& x_in, std::optional<int64_t>
   if (condition.size() > length) {
     const Array rest = any(take(condition, {Slice{.start = length}}));
     check_known(rest, "compress",
-                fmt::format("whether the condition holds behind {} entries", length),
-                "give a condition of so many");
+                fmt::format("whether the condition is true beyond entry {}", length),
+                "pass a condition with at most that many entries");
     if (*static_cast<const bool*>(rest.data())) {
       invalid_argument(fmt::format("compress: the condition has {} entries, dimension {} has {}",
                                    condition.size(), axis, length));
@@ -193,7 +194,7 @@ std::vector<Array> diag_indices(int64_t n, int64_t ndim) {
 std::vector<Array> diag_indices_from(const Array& x) {
   if (!is_of_one_size(x)) {
     invalid_argument(
-        fmt::format("diag_indices_from: needs two or more dimensions of one size, got {}",
+        fmt::format("diag_indices_from: needs two or more dimensions of the same size, got {}",
                     x.type().to_string()));
   }
   return diag_indices(x.shape()[0], static_cast<int64_t>(x.rank()));
@@ -243,7 +244,7 @@ Array ravel_multi_index(ListOf<Array> indices, ListOf<int64_t> shape,
   constexpr std::string_view kName = "ravel_multi_index";
   if (indices.size() != shape.size()) {
     invalid_argument(
-        fmt::format("{}: {} indices for {} dimensions", kName, indices.size(), shape.size()));
+        fmt::format("{}: got {} indices for {} dimensions", kName, indices.size(), shape.size()));
   }
   const DType dtype = options.dtype.value_or(DType::kInt32);
   Array result = zeros({}, dtype);
@@ -270,8 +271,9 @@ Array choose(const Array& which, ListOf<Array> choices, Outside outside) {
 
 Array fill_diagonal(const Array& x, const Array& values, bool wrap) {
   if (x.rank() != 2 && !is_of_one_size(x)) {
-    invalid_argument(fmt::format("fill_diagonal: needs a matrix, or dimensions of one size, got {}",
-                                 x.type().to_string()));
+    invalid_argument(
+        fmt::format("fill_diagonal: needs a matrix, or dimensions of the same size, got {}",
+                    x.type().to_string()));
   }
   const int64_t columns = x.shape().back();
   int64_t step = 1, stride = 1;
@@ -279,7 +281,7 @@ Array fill_diagonal(const Array& x, const Array& values, bool wrap) {
   const int64_t size = x.size();
   const int64_t end = wrap || x.rank() > 2 ? size : std::min(size, columns * columns);
   if (end == 0) return x;
-  if (values.size() == 0) invalid_argument("fill_diagonal: there are no values");
+  if (values.size() == 0) invalid_argument("fill_diagonal: values must not be empty");
   const Array chosen = repeated_to(ravel(values), (end + step - 1) / step);
   const Index diagonal = Slice{.start = 0, .stop = end, .step = step};
   return reshape(update(ravel(x), {diagonal}, chosen, Update::kSet), x.shape());
@@ -292,7 +294,7 @@ Array place(const Array& x, const Array& mask, const Array& values) {
                     mask.type().to_string(), x.type().to_string()));
   }
   if (x.size() == 0) return x;
-  if (values.size() == 0) invalid_argument("place: there are no values");
+  if (values.size() == 0) invalid_argument("place: values must not be empty");
   const Array holds = ravel(as_bool(mask));
   const Array turn = subtract(cumsum(astype(holds, DType::kInt32), 0), 1);
   const Array flat = ravel(values);
@@ -401,8 +403,9 @@ Array repeat(const Array& x_in, const Array& counts, std::optional<int64_t> axis
     invalid_argument(fmt::format("repeat: the total length must not be negative, got {}", *total));
   }
   if (total && *total > 0 && size == 0) {
-    invalid_argument(fmt::format("repeat: dimension {} of {} has nothing to repeat", axis,
-                                 x.type().to_string()));
+    invalid_argument(
+        fmt::format("repeat: dimension {} of {} is empty, so total_repeat_length must be 0", axis,
+                    x.type().to_string()));
   }
   if (!counts.has_known_values() && total) {
     const Array ends = cumsum(broadcast_to(ravel(counts), {size}));
@@ -411,8 +414,8 @@ Array repeat(const Array& x_in, const Array& counts, std::optional<int64_t> axis
                              {{-1}});
     return take(x, minimum(passed, size - 1), axis);
   }
-  check_known(counts, "repeat", "how long the result is, which the repeats decide,",
-              "give total_repeat_length=");
+  check_known(counts, "repeat", "the length of the result, the sum of the repeats,",
+              "pass total_repeat_length=");
   std::vector<int64_t> times = integer_values(counts);
   if (times.size() == 1 && !total) return repeat(x, times[0], axis);
   if (times.size() == 1) times.resize(size, times[0]);

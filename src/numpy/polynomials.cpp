@@ -57,8 +57,8 @@ Array powers(int64_t size) {
 std::vector<bool> known_nonzeros(const Array& p, const char* function) {
   if (!p.has_known_values()) {
     throw ConcretizationError(
-        fmt::format("{}: which coefficients of a traced {} are zero is not known: {}. To mend it, "
-                    "leave zeros where they are, or {}",
+        fmt::format("{}: which coefficients are zero depends on the values of a traced {}: {}. To "
+                    "fix this, leave zeros where they are, or {}",
                     function, p.type().to_string(), why_unknown(p), how_to_know(p)));
   }
   const CompileTimeEval eval;

@@ -51,7 +51,7 @@ Array extreme(const Extreme& which, const Array& x, const Axes& axes,
     if (options.where) {
       throw Error(
           ErrorCode::kInvalidArgument,
-          fmt::format("{}: with where, initial says what the extreme of nothing is", which.name));
+          fmt::format("{}: where requires initial, the result for no elements", which.name));
     }
     return which.reduce(x, axes, options.keepdims);
   }

@@ -138,7 +138,7 @@ std::vector<Array> array_split(const Array& x, int64_t sections, int64_t axis) {
 }
 
 std::vector<Array> unstack(const Array& x, int64_t axis_in) {
-  if (x.rank() == 0) invalid_argument("unstack: a scalar has no dimension to take apart");
+  if (x.rank() == 0) invalid_argument("unstack: x must have at least one dimension, got a scalar");
   const int64_t axis = normalize_axis(axis_in, x.rank(), "unstack");
   std::vector<Array> result;
   std::vector<Index> index(axis, Slice{});

@@ -113,7 +113,7 @@ class Parser {
     if (in_.accept('@')) return define(name, builder_.add_constant(type, stored(type)));
     in_.expect('[');
     if (type.size() > static_cast<int64_t>(in_.remaining())) {
-      in_.fail(fmt::format("{} has {} elements, and there is not so much text", type.to_string(),
+      in_.fail(fmt::format("{} has {} elements, but the text is too short", type.to_string(),
                            type.size()));
     }
     Storage storage = Storage::allocate(type.nbytes());
@@ -203,8 +203,8 @@ class Parser {
 
     const auto results = builder_.add_equation(*primitive, std::move(params), operands);
     if (results.size() != outputs.size()) {
-      in_.fail(
-          fmt::format("{} gives {} results, {} are named", name, results.size(), outputs.size()));
+      in_.fail(fmt::format("{} returns {} results, but {} are named", name, results.size(),
+                           outputs.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype inferred = builder_.type_of(Atom::variable(results[i]));

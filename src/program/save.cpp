@@ -133,9 +133,9 @@ SavedTarget to_target(const Attributes& attributes) {
     target.custom_call_api_version = version->as<int64_t>();
   }
   if (target.custom_call_api_version < 0 || target.custom_call_api_version > 4) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("custom_call_api_version is 0 to 4, got {}", target.custom_call_api_version));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("custom_call_api_version must be from 0 to 4, got {}",
+                            target.custom_call_api_version));
   }
   return target;
 }
@@ -143,24 +143,24 @@ SavedTarget to_target(const Attributes& attributes) {
 Header read_header(std::string_view bytes) {
   Header header;
   if (bytes.size() < sizeof(header) || std::memcmp(bytes.data(), header.magic, 8) != 0) {
-    invalid("these bytes do not begin as a saved program does");
+    invalid("wrong file signature: these bytes are not a saved program");
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.version != 1) {
     throw Error(ErrorCode::kUnimplemented,
-                fmt::format("saved program: it has version {} of the form, and this farcall reads "
+                fmt::format("saved program: unsupported format version {}, this farcall reads "
                             "version 1; use the farcall that saved it, or a newer one",
                             header.version));
   }
   const std::string_view rest = bytes.substr(sizeof(header));
   if (header.text_size > rest.size() || header.data_size != rest.size() - header.text_size) {
     invalid(
-        fmt::format("it should have {} bytes of text and {} of data, and there are {} in all; "
-                    "it was cut or extended",
+        fmt::format("expected {} bytes of text and {} of data, got {} bytes in all: the data were "
+                    "truncated or extended",
                     header.text_size, header.data_size, rest.size()));
   }
   if (header.zero != 0 || header.checksum != checksum(rest)) {
-    invalid("its checksum does not fit; it was changed after it was saved");
+    invalid("checksum mismatch: the data were changed after saving");
   }
   return header;
 }

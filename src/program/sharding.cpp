@@ -26,7 +26,8 @@ std::string describe(std::span<const MeshAxis> axes) {
 size_t num_places(std::span<const MeshAxis> axes) {
   constexpr size_t kMaxAxes = 64;
   if (axes.size() > kMaxAxes) {
-    invalid_argument(fmt::format("mesh: has {} axes, and may have {}", axes.size(), kMaxAxes));
+    invalid_argument(
+        fmt::format("mesh: has {} axes, at most {} are supported", axes.size(), kMaxAxes));
   }
   size_t count = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -40,7 +41,7 @@ size_t num_places(std::span<const MeshAxis> axes) {
     }
     if (static_cast<size_t>(axes[i].size) > kMaxDevices) {
       invalid_argument(
-          fmt::format("mesh: axis \"{}\" has size {}, and a process has {} devices at most",
+          fmt::format("mesh: axis \"{}\" has size {}, but a process has at most {} devices",
                       axes[i].name, axes[i].size, kMaxDevices));
     }
     count = std::min(count * static_cast<size_t>(axes[i].size), size_t{1} << 32);
@@ -56,8 +57,8 @@ std::vector<const Device*> first_devices(std::span<const MeshAxis> axes) {
   const size_t count = num_places(axes);
   if (count > all.size()) {
     invalid_argument(
-        fmt::format("mesh {} needs {} devices, and there {} {}; set FARCALL_NUM_CPU_DEVICES for "
-                    "more of the host",
+        fmt::format("mesh {} needs {} devices, but there {} {}; set FARCALL_NUM_CPU_DEVICES for "
+                    "more host devices",
                     describe(axes), count, all.size() == 1 ? "is" : "are", all.size()));
   }
   return {all.begin(), all.begin() + static_cast<int64_t>(count)};
@@ -70,8 +71,8 @@ Mesh::Mesh(std::initializer_list<MeshAxis> axes) : Mesh(std::vector(axes), first
 Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<const Device*> devices) {
   const size_t count = num_places(axes);
   if (devices.size() != (axes.empty() ? 0 : count)) {
-    invalid_argument(fmt::format("mesh {} has {} places, and is given {} devices", describe(axes),
-                                 count, devices.size()));
+    invalid_argument(fmt::format("mesh {} has {} places, got {} devices", describe(axes), count,
+                                 devices.size()));
   }
   grid_ = std::make_shared<const Grid>(Grid{std::move(axes), std::move(devices)});
 }
@@ -99,7 +100,7 @@ Partition::Partition(ShapeDtype whole, const PartitionSpec& spec, std::span<cons
     : whole_(whole), shard_(whole) {
   const size_t count = num_places(axes);
   if (count > kMaxDevices) {
-    invalid_argument(fmt::format("mesh {} has {} places, and a process has {} devices at most",
+    invalid_argument(fmt::format("mesh {} has {} places, but a process has at most {} devices",
                                  describe(axes), count, kMaxDevices));
   }
   if (spec.size() > (whole.is_token() ? 0 : whole.rank())) {
@@ -296,8 +297,8 @@ void check_has_all_processes(const Mesh& mesh) {
   for (int process = 0; process < job->count(); ++process) {
     if (std::ranges::find(found, process) != found.end()) continue;
     throw Error(ErrorCode::kUnimplemented,
-                fmt::format("{} has devices of several processes, but none of process {}; give it "
-                            "some of each, or those of one process alone",
+                fmt::format("{} has devices of several processes, but none of process {}; use "
+                            "devices of all processes or of one",
                             mesh.to_string(), process));
   }
 }

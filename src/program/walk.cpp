@@ -76,11 +76,12 @@ void check_expansion(const Program& program, std::string_view action) {
   const int64_t num_equations = nesting_of(program).num_equations;
   if (num_equations - std::ssize(program.equations) <= kMaxAdded) return;
   const bool is_counted = num_equations < INT64_MAX;
-  throw Error(ErrorCode::kResourceExhausted,
-              fmt::format("{}: the program would have {}{} equations with each program that its "
-                          "equations run in their place, because they share these programs; at "
-                          "most {} may be added. Use a loop (scan, fori_loop) in place of calls",
-                          action, is_counted ? "" : "more than ", num_equations, kMaxAdded));
+  throw Error(
+      ErrorCode::kResourceExhausted,
+      fmt::format(
+          "{}: inlining the nested programs, which several equations share, would give {}{} "
+          "equations; at most {} may be added. Use a loop (scan, fori_loop) in place of calls",
+          action, is_counted ? "" : "more than ", num_equations, kMaxAdded));
 }
 
 std::vector<std::vector<Use>> find_users(const Program& program) {

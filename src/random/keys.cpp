@@ -53,7 +53,7 @@ Array as_given(const GivenKeys& given, const Array& keys) {
 DType key_dtype(std::string_view impl) {
   if (impl == kThreefryName || impl == "fry") return DType::kThreefryKey;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("there is no random number generator \"{}\"; there is \"{}\"", impl,
+              fmt::format("unknown random number generator \"{}\"; available: \"{}\"", impl,
                           kThreefryName));
 }
 

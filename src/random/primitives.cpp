@@ -68,7 +68,7 @@ std::vector<ShapeDtype> fold_in_rule(std::span<const ShapeDtype> inputs, const P
   check_operand_count(inputs, 2);
   check_keys(inputs.first(1));
   if (inputs[1].dtype() != DType::kUInt32) {
-    type_error(fmt::format("what is folded in must be u32, got {}", inputs[1].to_string()));
+    type_error(fmt::format("data must be u32, got {}", inputs[1].to_string()));
   }
   return {{inputs[0].dtype(), elementwise_shape(inputs)}};
 }

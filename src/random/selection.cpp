@@ -113,8 +113,8 @@ Array permutation(const Array& key, const Array& x, int64_t axis, bool independe
   const Array typed = one_key("permutation", key);
   if (x.rank() == 0) {
     invalid_argument(
-        fmt::format("permutation: x must have at least one dimension, or be a whole number "
-                    "that is known; got {}",
+        fmt::format("permutation: x must have at least one dimension, or be an integer with a "
+                    "known value; got {}",
                     x.type().to_string()));
   }
   const int64_t along = numpy::normalize_axis(axis, x.rank(), "permutation");
@@ -135,10 +135,9 @@ Array choice(const Array& key, const Array& a, ListOf<int64_t> shape,
              const ChoiceOptions& options) {
   const Array typed = one_key("choice", key);
   if (a.rank() == 0) {
-    invalid_argument(
-        fmt::format("choice: a must have at least one dimension, or be a whole number that is "
-                    "known; got {}",
-                    a.type().to_string()));
+    invalid_argument(fmt::format(
+        "choice: a must have at least one dimension, or be an integer with a known value; got {}",
+        a.type().to_string()));
   }
   const int64_t axis = numpy::normalize_axis(options.axis, a.rank(), "choice");
   const Shape size = checked_shape("choice", shape);

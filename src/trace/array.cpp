@@ -57,7 +57,7 @@ void deleted_array(const Array& array) {
 Array Array::copy_of(const void* values, size_t count, ShapeDtype type) {
   if (static_cast<int64_t>(count) != type.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: {} values were given for shape {}, which has {}", count,
+                fmt::format("Array: got {} values for shape {}, which has {}", count,
                             shape_to_string(type.shape()), type.size()));
   }
   Storage storage = Storage::allocate(type.nbytes());
@@ -86,22 +86,22 @@ Array Array::weak(ScalarNode::Number number) {
 void Array::check_dtype(DType wanted) const {
   if (dtype() != wanted) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: values of {} were asked for, the array is {}",
+                fmt::format("Array: requested values of dtype {}, but the array is {}",
                             dtype_name(wanted), type().to_string()));
   }
 }
 
 void Array::check_single() const {
   if (size() != 1) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Array: item() needs an array of one element, this one is {}",
-                            type().to_string()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Array: item() needs an array of one element, got {}", type().to_string()));
   }
 }
 
 void Array::null_array() {
   throw Error(ErrorCode::kFailedPrecondition,
-              "Array: this object refers to no array; it was default-constructed or moved from");
+              "this Array is empty: it was default-constructed or moved from");
 }
 
 bool Array::is_deleted() const {
@@ -112,8 +112,8 @@ bool Array::is_deleted() const {
 void Array::not_concrete() const {
   if (is_deleted()) deleted_array(*this);
   throw ConcretizationError(fmt::format(
-      "the values of a traced {} were asked for, but {}. Compute with array operations only (cond "
-      "or where in place of if, while_loop in place of while, take in place of an index), {}",
+      "the values of a traced {} are needed, but {}. Compute with array operations only (cond or "
+      "where in place of if, while_loop in place of while, take in place of an index), {}",
       type().to_string(), why_unknown(*this), how_to_know(*this)));
 }
 

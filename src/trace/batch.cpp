@@ -185,13 +185,14 @@ int64_t mapped_axis_size(const std::string& name) {
     if (named_axes[i]->name == name) return named_axes[i]->size;
   }
   const auto names = mapped_axis_names();
-  throw NameError(names.empty()
-                      ? fmt::format("unbound axis name \"{}\": no vmap with an axis_name is around "
-                                    "this function",
-                                    name)
-                      : fmt::format("unbound axis name \"{}\": the axes around this function are "
-                                    "{}",
-                                    name, fmt::join(names, ", ")));
+  throw NameError(
+      names.empty()
+          ? fmt::format(
+                "unbound axis name \"{}\": this function is not inside a vmap with an axis_name",
+                name)
+          : fmt::format("unbound axis name \"{}\": the axes around this function are "
+                        "{}",
+                        name, fmt::join(names, ", ")));
 }
 
 std::vector<std::pair<std::string, int64_t>> mapped_axes() {

@@ -67,9 +67,9 @@ const NamedPolicy& find_policy(std::string_view name) {
   if (it != std::end(kPolicies)) return *it;
   std::vector<std::string_view> all;
   for (const NamedPolicy& policy : kPolicies) all.push_back(policy.name);
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("checkpoint: there is no policy {}; there are: {}", name, fmt::join(all, ", ")));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("checkpoint: unknown policy {}; expected one of: {}", name,
+                          fmt::join(all, ", ")));
 }
 
 // ---- partial evaluation ----

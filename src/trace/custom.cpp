@@ -261,7 +261,7 @@ const Primitive kCustomLin = {
     .body = lin_body,
     .never_run =
         "can't apply forward-mode differentiation (jvp, jacfwd) to a custom_vjp function, whose "
-        "rules give reverse mode alone; use grad, vjp or jacrev, or give it a custom_jvp"};
+        "rules support reverse mode only; use grad, vjp or jacrev, or give it a custom_jvp"};
 
 const bool kCustomRegistered = [] {
   for (const Primitive* primitive :
@@ -297,11 +297,10 @@ class ResultAxes {
       Array& output = found.outputs[i];
       if (output.is_null() || found.axes[i] == to) continue;
       if (to == kNotBatched) {
-        throw Error(
-            ErrorCode::kInvalidArgument,
-            fmt::format("{}: its custom rule closes over a mapped array, of which result {} "
-                        "of the function does not depend; pass the array as an argument",
-                        name_, i % num_results));
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: its custom rule closes over a mapped array, but result {} of "
+                                "the function does not depend on it; pass the array as an argument",
+                                name_, i % num_results));
       }
       output = move_axis(output, found.axes[i], to, axis_.size);
     }
@@ -351,8 +350,7 @@ void refuse_captured_tangents(const CustomCall& call, const std::vector<bool>& v
   if (std::find(varies.begin(), end, true) == end) return;
   throw LeakedTracerError(fmt::format(
       "{}: detected differentiation with respect to a value that the function closes over; its "
-      "custom rule speaks of its arguments only. Pass the value as an argument, and extend the "
-      "rule",
+      "custom rule covers only its arguments. Pass the value as an argument, and extend the rule",
       call.name));
 }
 

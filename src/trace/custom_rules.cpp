@@ -61,7 +61,7 @@ void RuleChecks::check_tangents(const std::string& which, const TreeDef& wanted,
     if (tangents[i].is_null() || !has_tangent(types[i])) continue;
     const ShapeDtype type = tangents[i].type();
     if (type.strengthened() == types[i].strengthened()) continue;
-    throw TypeError(fmt::format("{}: {}{} should be {}, as the value is; got {}", rule_, which,
+    throw TypeError(fmt::format("{}: {}{} must be {}, the type of its value; got {}", rule_, which,
                                 leaf_path(wanted, i), types[i].strengthened().to_string(),
                                 type.to_string()));
   }
@@ -84,8 +84,7 @@ BatchResults RuleChecks::check_batch(const TreeDef& tree, std::vector<Array> lea
     if (axis < 0 || axis >= rank || type.shape()[static_cast<size_t>(axis)] != size) {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("{}: result{} should have the batch of {} along its axis {}, got {}. "
-                              "Of a result without a batch the rule's second value must say that "
-                              "it is not batched",
+                              "If a result is not batched, the rule's second value must say so",
                               rule_, leaf_path(tree, i), size, *axes[i], type.to_string()));
     }
     results.axes.push_back(axis);

@@ -13,9 +13,8 @@ namespace farcall::detail {
 namespace {
 
 constexpr std::string_view kForHolomorphic =
-    "For the derivative of a holomorphic function give the option holomorphic; for other functions "
-    "of "
-    "complex numbers use jvp or vjp";
+    "For the derivative of a holomorphic function set the option holomorphic; for other functions "
+    "of complex numbers use jvp or vjp";
 
 // Makes the tangent of a weakly typed value weakly typed.
 Array weak_like(const Array& tangent, ShapeDtype type) {
@@ -27,23 +26,22 @@ Array weak_like(const Array& tangent, ShapeDtype type) {
 Array checked_tangent(const Array& tangent, ShapeDtype type, const std::string& what) {
   if (tangent.is_null()) return tangent;
   if (!has_tangent(type)) {
-    throw TypeError(
-        fmt::format("{} should be a null Array, as the value is {}, which is neither a float nor "
-                    "complex; got {}",
-                    what, type.strengthened().to_string(), tangent.type().to_string()));
+    throw TypeError(fmt::format(
+        "{} must be a null Array, because the value is {}, which has no tangent; got {}", what,
+        type.strengthened().to_string(), tangent.type().to_string()));
   }
   Array result = tangent;
   if (tangent.dtype() != type.dtype()) {
     const bool fits = is_floating(tangent.dtype()) || is_complex(type.dtype());
     if (!tangent.type().weak_type() || !has_tangent(tangent.type()) || !fits) {
-      throw TypeError(fmt::format("{} should be of dtype {}, as the value is; got {}", what,
+      throw TypeError(fmt::format("{} must have dtype {}, the dtype of its value; got {}", what,
                                   dtype_name(type.dtype()), tangent.type().to_string()));
     }
     result = basic_operations().convert(tangent, type.dtype(), /*weak_type=*/false);
   }
   if (!std::ranges::equal(result.shape(), type.shape())) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} should have the shape {} of the value; got {}", what,
+                fmt::format("{} must have the shape {} of its value; got {}", what,
                             shape_to_string(type.shape()), tangent.type().to_string()));
   }
   return result;
@@ -68,7 +66,7 @@ void check_inputs(const LeafCall& call, const std::vector<bool>& varies, const I
     if (rules.allow_int) continue;
     throw TypeError(
         fmt::format("{}; derivatives are with respect to floats{}. Make it a float, choose other "
-                    "argnums, or give the option allow_int where there is one",
+                    "argnums, or set the option allow_int where the function has it",
                     what, rules.allow_complex ? " or complex numbers" : ""));
   }
 }

@@ -387,10 +387,10 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
   std::vector<Array> captured;
   const CachedProgramPtr cached = find_or_record(call, type, captured);
   if (!captured.empty()) {
-    throw LeakedTracerError(fmt::format(
-        "{}: lower: the function closes over a traced array, {}, so that its program holds for one "
-        "call alone; pass it as an argument",
-        call.where(), captured[0].type().to_string()));
+    throw LeakedTracerError(
+        fmt::format("{}: lower: the function closes over a traced array, {}, so its program is "
+                    "valid for one call only; pass the array as an argument",
+                    call.where(), captured[0].type().to_string()));
   }
   return {call.where(),     cached->program(),    call.arguments(),
           cached->result(), donated_leaves(call), options_.device};

@@ -122,8 +122,8 @@ Linearized linearize(const FlatFunction& function, std::span<const Array> primal
   for (const Array& output : results.primals) {
     if (!recorder.owns(output)) continue;
     throw Error(ErrorCode::kUnimplemented,
-                fmt::format("reverse-mode differentiation: the result {} cannot be computed before "
-                            "its derivative is known",
+                fmt::format("reverse-mode differentiation: the result {} cannot be computed "
+                            "separately from its derivative",
                             output.type().to_string()));
   }
   std::vector<bool> has_output = present(results.tangents);

@@ -180,8 +180,8 @@ void leaked_array(const Array& array, std::string_view where) {
   if (array.is_deleted()) deleted_array(array);
   const std::string origin = origin_of_leak(array);
   throw LeakedTracerError(
-      fmt::format("leaked traced array {} met {}: it belongs to a function whose recording has "
-                  "ended, or is another one's{}. Pass it as an argument, or return it, instead of "
+      fmt::format("leaked traced array {} was used {}: it belongs to another function, or to one "
+                  "whose recording has ended{}. Pass it as an argument, or return it, instead of "
                   "keeping it in a variable outside",
                   array.type().to_string(), where, origin.empty() ? "" : "; " + origin));
 }

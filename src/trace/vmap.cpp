@@ -89,14 +89,13 @@ int64_t batch_size(const LeafCall& call, const MappedInputs& inputs, Axis axis_s
     size = inputs.size_of(i);
   }
   if (!size) {
-    invalid_argument(
-        call.leaves().empty()
-            ? fmt::format("{}: there is no array among the arguments from which the size of the "
-                          "mapped axis would follow; give axis_size",
-                          call.where())
-            : fmt::format("{}: no argument is mapped: in_axes must be other than None for at "
-                          "least one, or axis_size be given",
-                          call.where()));
+    invalid_argument(call.leaves().empty()
+                         ? fmt::format("{}: no argument is an array, so the size of the mapped "
+                                       "axis is unknown; pass axis_size",
+                                       call.where())
+                         : fmt::format("{}: no argument is mapped: set in_axes to an axis for at "
+                                       "least one of them, or pass axis_size",
+                                       call.where()));
   }
   if (!differs) return *size;
   std::string text = fmt::format("{}: the mapped axes have inconsistent sizes:", call.where());
@@ -165,7 +164,7 @@ std::vector<Array> call_vmap(TreeCall& call, const VmapOptions& options) {
 const MappedAxes& MappedAxes::operator[](size_t part) const {
   if (!is_list_) return *this;
   if (part >= parts_.size()) {
-    invalid_argument(fmt::format("MappedAxes: part {} was asked for, but {} has {} parts", part,
+    invalid_argument(fmt::format("MappedAxes: part {} was requested, but {} has {} parts", part,
                                  detail::describe_axes(*this), parts_.size()));
   }
   return parts_[part];

@@ -140,7 +140,7 @@ def test_scalars_are_formatted_as_jax_formats_them(form, dtype):
 def test_what_numpy_does_not_format_is_a_type_error(x):
     with pytest.raises(TypeError, match="unsupported format string"):
         f"{x:.2f}"
-    with pytest.raises(TypeError, match="no value yet that could be formatted"):
+    with pytest.raises(TypeError, match="no value yet and cannot be formatted"):
         fc.jit(lambda x: f"{x:.2f}")(x)
     assert fc.eval_shape(lambda x: [fnp.zeros(len(f"{x}"))], x)
 
@@ -354,14 +354,14 @@ def test_conversion_to_numbers():
 
 def test_conversion_errors(x):
     with pytest.raises(
-        TypeError, match=r"only a scalar array can become a Python number, this one is f32\[2,2\]"
+        TypeError, match=r"only a scalar array can be converted to a Python number, got f32\[2,2\]"
     ):
         float(x)
     with pytest.raises(
         ValueError, match=r"the truth value of f32\[2,2\] is not defined; use .any\(\)"
     ):
         bool(x)
-    with pytest.raises(TypeError, match="only an integer scalar can be an index"):
+    with pytest.raises(TypeError, match="only an integer scalar can be used as an index"):
         [1, 2][fnp.array(1.0)]
     with pytest.raises(OverflowError, match="does not fit into 64 bits"):
         x + 2**70
@@ -419,7 +419,7 @@ def test_dtypes_and_shapes_that_do_not_exist_are_refused():
         fnp.zeros((2**40, 2**40))
     with pytest.raises(ValueError, match="at most 32"):
         fnp.zeros((1,) * 33)
-    with pytest.raises(MemoryError, match="no memory for"):
+    with pytest.raises(MemoryError, match="out of memory: cannot allocate"):
         fnp.zeros(2**50)
 
 

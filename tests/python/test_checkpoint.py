@@ -71,7 +71,9 @@ def test_what_is_refused():
     text = r"checkpoint\(abs\): policy must be None or one of farcall.checkpoint_policies, .*got "
     with pytest.raises(TypeError, match=text):
         fc.checkpoint(abs, policy=lambda *_: True)
-    with pytest.raises(ValueError, match="checkpoint: there is no policy all; there are: nothing_"):
+    with pytest.raises(
+        ValueError, match="checkpoint: unknown policy all; expected one of: nothing_"
+    ):
         fc.checkpoint(abs, policy=SavePolicy("all"))(X)
     with pytest.raises(TypeError, match=r"checkpoint\(abs\): argument 0 is 'a' of type str"):
         fc.checkpoint(abs)("a")

@@ -172,7 +172,7 @@ def test_the_size_is_not_remembered():
 
 
 def test_errors():
-    with pytest.raises(NameError, match='psum: unbound axis name "i": no vmap with an axis_name'):
+    with pytest.raises(NameError, match='psum: unbound axis name "i": this function is not inside'):
         fc.lax.psum(X, "i")
     with pytest.raises(NameError, match="the axes around this function are k"):
         fc.vmap(lambda x: fc.lax.pmax(x, "i"), axis_name="k")(X)

@@ -34,11 +34,11 @@ def same(c, x):
             TypeError,
             "scan: the y that f returns",
         ),
-        (lambda lax: lax.scan(same, 0.0), ValueError, "scan: how often to run?"),
+        (lambda lax: lax.scan(same, 0.0), ValueError, "scan: the number of iterations is unknown"),
         (
             lambda lax: lax.scan(same, 0.0, 1.0),
             ValueError,
-            "scan: xs has no dimension to scan over",
+            "scan: xs must have a dimension to scan over",
         ),
         (
             lambda lax: lax.scan(same, 0.0, {"a": X, "b": X[:2]}),
@@ -49,14 +49,14 @@ def same(c, x):
         (
             lambda lax: lax.scan(lambda c, x: ((c["a"],), x), {"a": 1.0}, X),
             TypeError,
-            "in goes\n  PyTreeDef({'a': *})\nout comes\n  PyTreeDef((*,))",
+            "input:\n  PyTreeDef({'a': *})\noutput:\n  PyTreeDef((*,))",
         ),
         (
             lambda lax: lax.scan(
                 lambda c, x: ({"a": x, "b": c["b"][:2]}, x), {"a": F32(1), "b": X}, X
             ),
             TypeError,
-            "\n  carry['b'] is f32[3] going in, f32[2] coming out\n",
+            "\n  carry['b'] is f32[3] as input, f32[2] as output\n",
         ),
         (
             lambda lax: lax.while_loop(3, same, 0),
@@ -92,7 +92,7 @@ def same(c, x):
         (
             lambda lax: lax.fori_loop(np.int8(0), np.int16(3), same, 0),
             TypeError,
-            "lower and upper must be of one type, got i8[] and i16[]",
+            "lower and upper must have the same type, got i8[] and i16[]",
         ),
         (
             lambda lax: lax.cond(X, lambda: 1, lambda: 2),

@@ -393,12 +393,12 @@ def named_rule(primals, tangents):
         (
             lambda: jvp_of(lambda p, t: (p[0], np.int32(1))),
             TypeError,
-            r"tangent result should be of dtype float32, as the value is; got i32\[\]",
+            r"tangent result must have dtype float32, the dtype of its value; got i32\[\]",
         ),
         (
             lambda: jvp_of(lambda p, t: (p[0], fnp.ones(3))),
             TypeError,
-            r"tangent result should have the shape \[\] of the value; got f32\[3\]",
+            r"tangent result must have the shape \[\] of its value; got f32\[3\]",
         ),
         (
             lambda: jvp_of(lambda p, t: ((p[0], 1), (t[0], 1)), lambda x: (x, 1)),
@@ -433,12 +433,12 @@ def named_rule(primals, tangents):
         (
             lambda: vjp_of(lambda x: (x, x), lambda r, ct: (np.int32(1),)),
             ValueError,
-            r"cotangent\[0\] should be of dtype float32, as the value is; got i32\[\]",
+            r"cotangent\[0\] must have dtype float32, the dtype of its value; got i32\[\]",
         ),
         (
             lambda: vjp_of(lambda x: (x, x), lambda r, ct: (fnp.ones(2),)),
             ValueError,
-            r"cotangent\[0\] should have the shape \[\] of the value; got f32\[2\]",
+            r"cotangent\[0\] must have the shape \[\] of its value; got f32\[2\]",
         ),
         (
             lambda: vmap_of(lambda n, b, x: x),
@@ -479,7 +479,7 @@ def test_arguments_that_are_not_arrays_must_be_named():
     f = fc.custom_jvp(lambda x, s: x)
     f.defjvp(lambda p, t: (p[0], t[0]))
     with pytest.raises(
-        TypeError, match=r"argument 1 is 'a' of type str.*Name it in nondiff_argnums"
+        TypeError, match=r"argument 1 is 'a' of type str.*Add it to nondiff_argnums"
     ):
         fc.grad(f)(1.0, "a")
 

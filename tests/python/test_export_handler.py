@@ -194,14 +194,16 @@ def test_what_is_wrong_with_a_call() -> None:
     assert "INVALID_ARGUMENT: farcall: softmax: operand 0 should be f32[3]" in failure(
         fixed, np.ones(4, np.float32)
     )
-    assert "it takes 1 operand, the call has 2" in failure(fixed, normal(3), normal(3))
-    assert "it gives 1 result, the call wants 2" in failure(
+    assert "the function takes 1 operand, the call has 2" in failure(fixed, normal(3), normal(3))
+    assert "the function returns 1 result, the call expects 2" in failure(
         fixed, normal(3), results=[((3,), "float32")] * 2
     )
-    assert "result 0 is f32[3], the call wants f32[4]" in failure(
+    assert "result 0 is f32[3], the call expects f32[4]" in failure(
         fixed, normal(3), results=[((4,), "float32")]
     )
-    assert 'it takes no attributes, the call has "eps"' in failure(fixed, normal(3), eps=1.0)
+    assert 'the function takes no attributes, the call has "eps"' in failure(
+        fixed, normal(3), eps=1.0
+    )
     named = export_handler(lambda x: x.reshape(2), name="shaped")
     assert "farcall: shaped: " in failure(named, normal(3))
 

@@ -38,12 +38,14 @@ CALLS = [
     (
         lambda: scale(X, factor=1e300),
         ValueError,
-        "its handler declares attribute factor as float32, from .*; 1e.300 is no value of it",
+        "its handler declares attribute factor as float32, from .*; 1e.300 cannot be "
+        "represented exactly",
     ),
     (
         lambda: scale(X, factor=np.float64(2)),
         ValueError,
-        "declares attribute factor as float32; got 2.0:f64, which keeps its own type: pass a plain",
+        "declares attribute factor as float32; got 2.0:f64. Typed values are not "
+        "converted: pass a plain",
     ),
     (lambda: scale(X), fc.FfiError, r'scale: attribute "factor": missing \(the call has none\)'),
     (

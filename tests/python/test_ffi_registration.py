@@ -81,9 +81,13 @@ def test_what_cannot_be_registered(arguments, error, message):
 def test_more_that_cannot_be_registered(capsule, handler_library):
     with pytest.raises(TypeError, match=r"fn must be a PyCapsule.*farcall.ffi.pycapsule"):
         ffi.register_ffi_target("t", handler_library.scale)
-    with pytest.raises(ValueError, match='"exec" is no stage; the keys are instantiate, prepare'):
+    with pytest.raises(
+        ValueError, match='unknown stage "exec"; must be one of instantiate, prepare'
+    ):
         ffi.register_ffi_target("t", {"exec": capsule})
-    with pytest.raises(ValueError, match=r"api_version is 0 \(untyped\) or 1 \(typed\), got 3"):
+    with pytest.raises(
+        ValueError, match=r"api_version must be 0 \(untyped\) or 1 \(typed\), got 3"
+    ):
         ffi.register_ffi_target("t", capsule, api_version=3)
     with pytest.raises(ValueError, match="the name of a target is empty"):
         ffi.register_ffi_target("", capsule)

@@ -283,7 +283,7 @@ ERRORS = [
     ),
     (
         lambda: lax.pad(np.zeros(3), 0.0, [(-2, -2, 0)]),
-        "pad: padding (-2, -2, 0) takes more than there is of dimension 0 of f64[3]",
+        "pad: padding (-2, -2, 0) removes more elements than dimension 0 of f64[3] has",
     ),
     (
         lambda: lax.pad(np.zeros(3), 0.0, [(2**62, 2**62, 2**62)]),

@@ -91,7 +91,8 @@ ATTRIBUTE_MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
     "type": (
         {"n": 1.5},
         '"n": wanted s64 scalar, got f64 scalar',
-        "n as int64, from -9223372036854775808 to 9223372036854775807; 1.5 is no value of it",
+        "n as int64, from -9223372036854775808 to 9223372036854775807; 1.5 cannot be "
+        "represented exactly",
     ),
     "kind": (
         {"weights": "heavy"},
@@ -101,13 +102,13 @@ ATTRIBUTE_MISTAKES: dict[str, tuple[dict[str, Any], str, str]] = {
     "enumerator": (
         {"mode": np.int32(2)},
         '"mode": wanted s32 scalar of kAdd=1, kMultiply=7, got s32 scalar 2',
-        "mode as int32, one of 1 (kAdd), 7 (kMultiply); 2 is none of them",
+        "mode as int32, one of 1 (kAdd), 7 (kMultiply); got 2",
     ),
     "member": (
         {"window": {"size": np.float64(1), "name": "w"}},
         '"window.size": wanted s64 scalar, got f64 scalar',
-        "window.size as int64; got 1.0:f64, which keeps its own type: pass a plain number, or an "
-        "int64",
+        "window.size as int64; got 1.0:f64. Typed values are not converted: pass a plain "
+        "number, or an int64",
     ),
 }
 

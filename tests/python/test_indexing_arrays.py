@@ -252,7 +252,7 @@ def test_places_that_are_not_zero(case: int) -> None:
 
 
 def test_how_many_are_not_zero_has_to_be_known() -> None:
-    with pytest.raises(fc.ConcretizationTypeError, match="nonzero: how many elements"):
+    with pytest.raises(fc.ConcretizationTypeError, match="nonzero: the number of nonzero elements"):
         fc.jit(fnp.nonzero)(X)
 
 

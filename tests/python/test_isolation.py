@@ -166,7 +166,7 @@ def test_errors_of_the_handler_have_their_code_text_and_line():
         ("segfault", "was ended by signal 11 (Segmentation fault), at address 0x10, in"),
         ("abort", "was ended by signal 6 (Aborted), in"),
         ("kill", "was ended by signal 9 (Killed)"),
-        ("exit", "ended itself, with exit code 7"),
+        ("exit", "exited with code 7"),
     ],
 )
 def test_a_crash_is_an_error_and_the_program_goes_on(how, text):
@@ -238,7 +238,7 @@ def test_what_cannot_be_isolated(handler_library):
         ffi.register_ffi_target("device", scale_capsule, platform="cuda", isolate=True)
     with pytest.raises(TypeError, match="a timeout is for isolate=True"):
         ffi.register_ffi_target("late", scale_capsule, timeout=1.0)
-    with pytest.raises(ValueError, match="timeout_seconds is 0 or more, got -1"):
+    with pytest.raises(ValueError, match="timeout_seconds must be 0 or more, got -1"):
         ffi.register_ffi_target("early", scale_capsule, isolate=True, timeout=-1.0)
 
 

@@ -378,7 +378,7 @@ def test_an_outer_functions_tracer_is_refused_by_a_lowered_function(x):
     def outer(a):
         return fc.jit(lambda b: a + b).lower(x)
 
-    with pytest.raises(fc.UnexpectedTracerError, match="or is another one's"):
+    with pytest.raises(fc.UnexpectedTracerError, match="it belongs to another function"):
         fc.jit(outer)(x)
 
 

@@ -136,22 +136,22 @@ def identity(x):
         (
             lambda: fc.jvp(identity, ({"a": X},), ({"a": np.ones((2, 3), np.int32)},)),
             TypeError,
-            r"jvp\(identity\): tangents\[0\]\['a'\] should be of dtype float32.*got i32\[2,3\]",
+            r"jvp\(identity\): tangents\[0\]\['a'\] must have dtype float32.*got i32\[2,3\]",
         ),
         (
             lambda: fc.jvp(identity, (X,), (X[0],)),
             ValueError,
-            r"tangents\[0\] should have the shape \[2,3\] of the value; got f32\[3\]",
+            r"tangents\[0\] must have the shape \[2,3\] of its value; got f32\[3\]",
         ),
         (
             lambda: fc.jvp(identity, (1,), (1,)),
             TypeError,
-            r"tangents\[0\] should be float0\[\], as the value is i32\[\]; got 1.*float0\)",
+            r"tangents\[0\] must be float0\[\], because its value is i32\[\]; got 1.*float0\)",
         ),
         (
             lambda: fc.jvp(identity, (1.0,), (FLOAT0,)),
             TypeError,
-            r"tangents\[0\] should be f32\[\], as the value is f32\[\]; got float0",
+            r"tangents\[0\] must be f32\[\], because its value is f32\[\]; got float0",
         ),
         (lambda: fc.jvp(identity, ("a",), ("a",)), TypeError, "argument 0 is 'a' of type str"),
         (lambda: fc.vjp(identity, "a"), TypeError, "argument 0 is 'a' of type str"),
@@ -165,12 +165,12 @@ def identity(x):
         (
             lambda: fc.vjp(lambda x: {"a": x}, X)[1]({"a": X.astype(np.int32)}),
             ValueError,
-            r"cotangent\['a'\] should be of dtype float32, as the value is; got i32\[2,3\]",
+            r"cotangent\['a'\] must have dtype float32, the dtype of its value; got i32\[2,3\]",
         ),
         (
             lambda: fc.vjp(identity, X)[1](X[0]),
             ValueError,
-            r"cotangent should have the shape \[2,3\] of the value; got f32\[3\]",
+            r"cotangent must have the shape \[2,3\] of its value; got f32\[3\]",
         ),
         (
             lambda: fc.linearize(identity, 1.0)[1](1.0, 2.0),

@@ -82,7 +82,7 @@ def test_users(program):
     jit, mul, add = program.equations
     assert [e.primitive for e in program.users(jit.outvars[0])] == [mul.primitive]
     assert program.users(add.outvars[0]) == [None]
-    with pytest.raises(ValueError, match="users: the variable is one of another program"):
+    with pytest.raises(ValueError, match="users: the variable belongs to another program"):
         program.users(jit.params["jaxpr"].invars[0])
 
 
@@ -96,7 +96,7 @@ def test_substitute(x):
         program.substitute({sine: 1.0})
     with pytest.raises(TypeError, match="the keys must be variables of the program, got 'a'"):
         program.substitute({"a": sine})
-    with pytest.raises(ValueError, match="the variable is one of another program"):
+    with pytest.raises(ValueError, match="the variable belongs to another program"):
         program.substitute({sine: fc.make_jaxpr(fnp.sin)(x).invars[0]})
 
 

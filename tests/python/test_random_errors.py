@@ -113,7 +113,7 @@ ERRORS: dict[str, tuple[Any, type, str]] = {
     "unknown generator": (
         lambda: random.key(0, impl="rbg"),
         ValueError,
-        'no random number generator "rbg"; there is',
+        'unknown random number generator "rbg"; available:',
     ),
     "impl and dtype": (
         lambda: random.key(0, impl="threefry2x32", dtype=KEY.dtype),

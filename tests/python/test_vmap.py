@@ -165,7 +165,7 @@ def identity(v, *_):
             "spmd_axis_name must be None",
         ),
         (lambda: fc.vmap(identity, None)(X), ValueError, "no argument is mapped"),
-        (lambda: fc.vmap(lambda: 1.0)(), ValueError, "no array among the arguments.*axis_size"),
+        (lambda: fc.vmap(lambda: 1.0)(), ValueError, "no argument is an array.*axis_size"),
         (
             lambda: fc.vmap(identity, (0,))(X, X),
             ValueError,

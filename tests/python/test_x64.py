@@ -151,7 +151,7 @@ def test_a_numpy_scalar_keeps_its_number_for_an_array_of_64_bits():
     x = fnp.ones(2, "float64") * np.float64(0.1)
     assert x.dtype == "float64"
     np.testing.assert_array_equal(x, [0.1, 0.1])
-    with pytest.warns(UserWarning, match="wrap round"):
+    with pytest.warns(UserWarning, match="wrap around"):
         big = fnp.zeros(1, "int64") + np.int64(2**40)
     assert big.dtype == "int64"
     assert big[0] == 2**40
@@ -183,8 +183,8 @@ def test_a_handler_of_f32_takes_random_numbers_of_numpy(handlers):
 
 
 @pytest.mark.parametrize("value", [np.array([2**40 + 5]), np.int64(2**40 + 5)])
-def test_integers_that_do_not_fit_wrap_round_with_a_warning(value):
-    with pytest.warns(UserWarning, match=r"i64\[.* becomes int32.*they wrap round") as caught:
+def test_integers_that_do_not_fit_wrap_around_with_a_warning(value):
+    with pytest.warns(UserWarning, match=r"i64\[.* is converted to int32.*wrap around") as caught:
         made = fnp.asarray(value)
     assert caught[0].filename == __file__
     assert np.asarray(made).item() == 5

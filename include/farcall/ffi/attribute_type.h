@@ -43,7 +43,7 @@ using AttributeTypes = std::map<std::string, AttributeType, std::less<>>;
 // nearest. Other values keep their type, which must be this one. Raises INVALID_ARGUMENT. The text
 // begins with `declared`, which names the origin of the type, and has the path inside a dictionary,
 // the type, its range and the value: "the handler declares attribute n as int8, from -128 to 127;
-// 300 is no value of it".
+// 300 cannot be represented exactly".
 FARCALL_API Attribute convert_attribute(const Attribute& value, const AttributeType& type,
                                         std::string_view declared, const std::string& name);
 

@@ -106,7 +106,7 @@ struct CtxDecoding<State<T, stage>> {
     if (type_id.has_error()) return std::move(type_id).error();
     ErrorOr<void*> state = detail::get_state(context, stage, *type_id);
     if (state.has_error()) return std::move(state).error();
-    if (*state == nullptr) return Error::FailedPrecondition("it has not been made");
+    if (*state == nullptr) return Error::FailedPrecondition("the state has not been created");
     return State<T, stage>(static_cast<T*>(*state));
   }
 };

@@ -53,13 +53,13 @@ FARCALL_UNARY(abs, "abs", S | U | F | C, kReal, kAnywhere,
 FARCALL_UNARY(sign, "sign", S | U | F | C, kSame, kAnywhere,
               "-1, 0 or 1 by the sign; x / abs(x) of complex numbers.", ZERO_DERIVATIVE)
 FARCALL_UNARY(floor, "floor", F, kSame, kAnywhere,
-              "The greatest whole number that is not above; floats.", ZERO_DERIVATIVE)
-FARCALL_UNARY(ceil, "ceil", F, kSame, kAnywhere,
-              "The least whole number that is not below; floats.", ZERO_DERIVATIVE)
+              "The largest integer not greater than x; floats.", ZERO_DERIVATIVE)
+FARCALL_UNARY(ceil, "ceil", F, kSame, kAnywhere, "The smallest integer not less than x; floats.",
+              ZERO_DERIVATIVE)
 FARCALL_UNARY(is_finite, "is_finite", F, kBool, kAnywhere,
               "Whether an element is neither infinite nor NaN: bools; of floats.", ZERO_DERIVATIVE)
 FARCALL_UNARY(bitwise_not, "not", B | S | U, kSame, kAnywhere,
-              "The bits of integers inverted; not x of bools.", ZERO_DERIVATIVE)
+              "The bits of integers inverted; logical not for bools.", ZERO_DERIVATIVE)
 FARCALL_UNARY(exp, "exp", F | C, kSame, kAnywhere,
               "e to the power of x; floats and complex numbers.", DERIVATIVE(mul(t, r)))
 FARCALL_NUMPY_UNARY(exp, exp, "e to the power of x.")
@@ -218,7 +218,7 @@ FARCALL_BINARY(sub, "sub", S | U | F | C, kSame, "x - y; numbers.", DERIVATIVES(
                TRANSPOSES(ct, neg(ct)))
 FARCALL_NUMPY_BINARY(subtract, sub, "x - y.")
 FARCALL_BINARY(mul, "mul", B | S | U | F | C, kSame,
-               "x * y; numbers, and bools, of which it is x and y.",
+               "x * y; numbers, and bools, for which it is x and y.",
                DERIVATIVES(mul(t, y), mul(t, x)),
                TRANSPOSES_OF_PRODUCT(mul(ct, other), mul(ct, other)))
 FARCALL_NUMPY_BINARY(multiply, mul, "x * y.")
@@ -226,14 +226,15 @@ FARCALL_NUMPY_BINARY(multiply, mul, "x * y.")
 FARCALL_BINARY(div, "div", S | U | F | C, kSame, "x / y, of integers rounded toward 0; numbers.",
                DERIVATIVES(div(t, y), mul(t, neg(div(r, y)))), TRANSPOSE_BY_X(div(ct, other)))
 FARCALL_BINARY(rem, "rem", S | U | F, kSame,
-               "What is left of x / y rounded toward 0: it has the sign of x; numbers.",
+               "The remainder of x / y rounded toward 0, with the sign of x; numbers.",
                DERIVATIVES(t, mul(t, round(div(sub(r, x), y), 1))))
-FARCALL_BINARY(max, "max", B | S | U | F | C, kSame, "The greater one; NaN where one is NaN.",
+FARCALL_BINARY(max, "max", B | S | U | F | C, kSame, "The larger of x and y; NaN if either is NaN.",
                DERIVATIVES(mul(t, share(x, y, r)), mul(t, share(y, x, r))))
-FARCALL_NUMPY_BINARY(maximum, max, "The greater one; NaN where one is NaN.")
-FARCALL_BINARY(min, "min", B | S | U | F | C, kSame, "The smaller one; NaN where one is NaN.",
+FARCALL_NUMPY_BINARY(maximum, max, "The larger of x and y; NaN if either is NaN.")
+FARCALL_BINARY(min, "min", B | S | U | F | C, kSame,
+               "The smaller of x and y; NaN if either is NaN.",
                DERIVATIVES(mul(t, share(x, y, r)), mul(t, share(y, x, r))))
-FARCALL_NUMPY_BINARY(minimum, min, "The smaller one; NaN where one is NaN.")
+FARCALL_NUMPY_BINARY(minimum, min, "The smaller of x and y; NaN if either is NaN.")
 FARCALL_BINARY(pow, "pow", S | U | F | C, kSame,
                "x to the power of y; x floats or complex, y of the same dtype or integers.",
                DERIVATIVES(pow_by_base(t, x, y), mul(t, mul(log(zero_replaced_by_one(x)), r))))
@@ -278,20 +279,21 @@ FARCALL_BINARY(
     DERIVATIVES(no_derivative("polygamma: has no derivative with respect to its order m"),
                 mul(t, polygamma(one_plus(x), y))))
 FARCALL_SPECIAL_BINARY(polygamma, polygamma, n, x, "The derivative of digamma of order ``n``.")
-FARCALL_BINARY(bitwise_and, "and", B | S | U, kSame, "The bits that both have; integers and bools.",
+FARCALL_BINARY(bitwise_and, "and", B | S | U, kSame,
+               "The bitwise and of x and y; integers and bools.", ZERO_DERIVATIVE)
+FARCALL_NUMPY_BINARY(bitwise_and, bitwise_and,
+                     "The bitwise and of x and y; for integers and bools.")
+FARCALL_BINARY(bitwise_or, "or", B | S | U, kSame, "The bitwise or of x and y; integers and bools.",
                ZERO_DERIVATIVE)
-FARCALL_NUMPY_BINARY(bitwise_and, bitwise_and, "The bits that both have; for integers and bools.")
-FARCALL_BINARY(bitwise_or, "or", B | S | U, kSame, "The bits that one has; integers and bools.",
-               ZERO_DERIVATIVE)
-FARCALL_NUMPY_BINARY(bitwise_or, bitwise_or, "The bits that one has; for integers and bools.")
+FARCALL_NUMPY_BINARY(bitwise_or, bitwise_or, "The bitwise or of x and y; for integers and bools.")
 FARCALL_BINARY(bitwise_xor, "xor", B | S | U, kSame,
-               "The bits that exactly one has; integers and bools.", ZERO_DERIVATIVE)
+               "The bitwise exclusive or of x and y; integers and bools.", ZERO_DERIVATIVE)
 FARCALL_NUMPY_BINARY(bitwise_xor, bitwise_xor,
-                     "The bits that exactly one has; for integers and bools.")
+                     "The bitwise exclusive or of x and y; for integers and bools.")
 FARCALL_BINARY(shift_left, "shift_left", S | U, kSame,
                "x * 2 ** y, of integers; 0 where y is the number of bits or more.", ZERO_DERIVATIVE)
 FARCALL_BINARY(shift_right_logical, "shift_right_logical", S | U, kSame,
-               "The bits moved down by y, zeros behind them; integers.", ZERO_DERIVATIVE)
+               "x shifted right by y bits, filled with zeros; integers.", ZERO_DERIVATIVE)
 FARCALL_BINARY(shift_right_arithmetic, "shift_right_arithmetic", S | U, kSame,
                "x / 2 ** y rounded down; integers.", ZERO_DERIVATIVE)
 FARCALL_BINARY(eq, "eq", B | S | U | F | C | K, kBool, "Whether x is y: bools.", ZERO_DERIVATIVE)

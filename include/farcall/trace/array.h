@@ -169,9 +169,10 @@ class FARCALL_API Array {
   template <class T>
   requires std::same_as<T, bool>
   explicit operator T() const {
-    static_assert(sizeof(T) == 0,
-                  "farcall: an Array is no condition, since its values may not be known: use "
-                  "numpy::where, lax::cond or lax::while_loop, or x.item<bool>() of a known one");
+    static_assert(
+        sizeof(T) == 0,
+        "farcall: an Array cannot be used as a condition, because its values may be unknown: use "
+        "numpy::where, lax::cond or lax::while_loop, or x.item<bool>() of a known one");
     return false;
   }
   bool is_null() const { return node_ == nullptr; }

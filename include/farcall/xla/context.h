@@ -88,8 +88,8 @@ FarcallErrorOr<::farcall::ffi::TypeId> type_number(const FARCALL_FFI_Api* api) {
     (void)api;
     if (T::id.type_id == 0) {
       return ::farcall::ffi::Error::FailedPrecondition(
-          "its type has no number yet: register its TypeId with the runtime "
-          "(register_ffi_type, or XLA_FFI_REGISTER_TYPE) before the handler");
+          "its type has no id yet: register its TypeId with the runtime (register_ffi_type, or "
+          "XLA_FFI_REGISTER_TYPE) before the handler");
     }
     return ::farcall::ffi::TypeId{T::id.type_id};
   } else {
@@ -168,7 +168,7 @@ struct CtxDecoding<State<T, stage>> : internal::CtxBase<CtxDecoding<State<T, sta
     auto state = ::farcall::ffi::detail::get_state(context, stage, *type_id);
     if (state.has_error()) return std::move(state).error();
     if (*state == nullptr) {
-      return ::farcall::ffi::Error::FailedPrecondition("it has not been made");
+      return ::farcall::ffi::Error::FailedPrecondition("the state has not been created");
     }
     return static_cast<T*>(*state);
   }

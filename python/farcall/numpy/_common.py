@@ -24,8 +24,8 @@ def known_values(x: Array, function: str, result: str, remedy: str = "") -> np.n
     except _core.TracerArrayConversionError:
         how = [text for text in (remedy, _core._how_to_know(x)) if text]
         raise _core.ConcretizationTypeError(
-            f"{function}: {result} of a traced array is not known: {_core._why_unknown(x)}. To "
-            f"mend it, {', or '.join(how)}"
+            f"{function}: {result} depends on the values of a traced array: "
+            f"{_core._why_unknown(x)}. To fix this, {', or '.join(how)}"
         ) from None
 
 

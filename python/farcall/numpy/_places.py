@@ -116,7 +116,7 @@ def _slices(array: Array, obj: Any, axis: int | None, function: str) -> list[int
     size = array.size if axis is None else array.shape[axis]
     if isinstance(obj, slice):
         return list(range(*obj.indices(size)))
-    given = np.atleast_1d(known_values(asarray(obj), function, "which slices it is about"))
+    given = np.atleast_1d(known_values(asarray(obj), function, "which slices are meant"))
     if given.dtype == np.bool_:
         if given.shape != (size,):
             raise ValueError(f"{function}: needs {size} bools, got an array of shape {given.shape}")

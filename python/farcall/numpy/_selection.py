@@ -67,7 +67,7 @@ def unique(
         wanted = (True, return_index, return_inverse, return_counts)
         chosen = [part for part, is_wanted in zip(parts, wanted, strict=True) if is_wanted]
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
-    remedy = "give size=" if axis is None else "leave axis out and give size="
+    remedy = "pass size=" if axis is None else "leave axis out and pass size="
     given = known_values(array, "unique", "the number of distinct elements", remedy)
     # numpy does not sort NaNs of narrow floats to the end.
     is_narrow = given.dtype.kind not in "biufc"

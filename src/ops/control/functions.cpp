@@ -27,7 +27,7 @@ std::string differences(std::span<const ShapeDtype> in, std::span<const ShapeDty
   std::string text;
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i].strengthened() == out[i].strengthened()) continue;
-    text += fmt::format("\n  {} is {} going in, {} coming out", name(i), in[i].to_string(),
+    text += fmt::format("\n  {} is {} as input, {} as output", name(i), in[i].to_string(),
                         out[i].to_string());
   }
   return text;
@@ -37,7 +37,7 @@ void check_carry(std::string_view function, std::span<const ShapeDtype> in,
                  std::span<const ShapeDtype> out, const LeafName& name) {
   if (in.size() != out.size()) {
     throw TypeError(fmt::format(
-        "{}: the body must return a carry of as many arrays as it gets: {} go in, {} come out",
+        "{}: the body must return a carry of as many arrays as it gets: input {}, output {}",
         function, in.size(), out.size()));
   }
   const std::string text = differences(in, out, name);
@@ -126,8 +126,8 @@ int64_t scan_length(std::string_view function, std::span<const Array> xs,
   for (size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].rank() == 0) {
       throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: {} has no dimension to scan over, it is {}", function, name(i),
-                              xs[i].type().to_string()));
+                  fmt::format("{}: {} must have a dimension to scan over, got {}", function,
+                              name(i), xs[i].type().to_string()));
     }
     const int64_t size = xs[i].shape()[0];
     do_agree = do_agree && size == length.value_or(size);
@@ -142,8 +142,9 @@ int64_t scan_length(std::string_view function, std::span<const Array> xs,
                            *options.length, *length, text));
   }
   if (!length && !options.length) {
-    type_error(
-        fmt::format("{}: how often to run? Give xs with a leading dimension, or length", function));
+    type_error(fmt::format(
+        "{}: the number of iterations is unknown; pass xs with a leading dimension, or length",
+        function));
   }
   return length ? *length : *options.length;
 }
@@ -243,8 +244,9 @@ ForBounds for_bounds(const Array& lower, const Array& upper, std::optional<int64
   if (lower.dtype() != upper.dtype()) {
     // A number of the host language takes the dtype of the other bound.
     if (!lower.type().weak_type() && !upper.type().weak_type()) {
-      throw TypeError(fmt::format("fori_loop: lower and upper must be of one type, got {} and {}",
-                                  lower.type().to_string(), upper.type().to_string()));
+      throw TypeError(
+          fmt::format("fori_loop: lower and upper must have the same type, got {} and {}",
+                      lower.type().to_string(), upper.type().to_string()));
     }
     const ShapeDtype types[] = {lower.type(), upper.type()};
     const PromotedDType to = promote_types(types);
@@ -345,9 +347,9 @@ void check_branches(std::string_view function, std::span<const Recording> branch
     const auto others = branches[i].program->output_types();
     const std::string other = branch_name(function, i);
     if (others.size() != types.size()) {
-      throw TypeError(
-          fmt::format("{}: all branches must return as many arrays: {} returns {}, {} returns {}",
-                      function, first, types.size(), other, others.size()));
+      throw TypeError(fmt::format(
+          "{}: all branches must return the same number of arrays: {} returns {}, {} returns {}",
+          function, first, types.size(), other, others.size()));
     }
     std::string text;
     for (size_t j = 0; j < types.size(); ++j) {

@@ -144,8 +144,8 @@ std::vector<Array> associative_scan(const Combine& fn, std::span<const Array> el
     const auto in = types_of(a), out = types_of(results);
     if (!std::ranges::equal(in, out, {}, &ShapeDtype::strengthened, &ShapeDtype::strengthened)) {
       throw TypeError(
-          fmt::format("associative_scan: the function must return arrays of the types "
-                      "that it gets: ({}) go in, ({}) come out",
+          fmt::format("associative_scan: the function must return arrays of the types that it "
+                      "gets: input ({}), output ({})",
                       describe(in), describe(out)));
     }
     return results;

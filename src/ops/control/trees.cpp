@@ -14,10 +14,9 @@ LeafName paths(std::string root, TreeDef tree) {
 
 void check_carry(std::string_view function, const TreeDef& wanted, const TreeDef& returned) {
   if (returned == wanted) return;
-  throw TypeError(
-      fmt::format("{}: the body must return a carry of the structure that it gets; in goes\n  "
-                  "{}\nout comes\n  {}",
-                  function, wanted.to_string(), returned.to_string()));
+  throw TypeError(fmt::format(
+      "{}: the body must return a carry of the structure that it gets; input:\n  {}\noutput:\n  {}",
+      function, wanted.to_string(), returned.to_string()));
 }
 
 LoopResults scan_trees(const ScanBody& body, const TreeDef& carry_tree, std::span<const Array> init,
@@ -67,8 +66,8 @@ std::vector<Array> branch_trees(std::string_view function, const Array& choice,
     recordings.push_back(record_closure(branches[i], types_of(operands), "branch"));
     if (trees[i] == trees[0]) continue;
     throw TypeError(fmt::format(
-        "{}: all branches must return one structure; {} returns\n  {}\n{} returns\n  {}", function,
-        branch_name(function, 0), trees[0].to_string(), branch_name(function, i),
+        "{}: all branches must return the same structure; {} returns\n  {}\n{} returns\n  {}",
+        function, branch_name(function, 0), trees[0].to_string(), branch_name(function, i),
         trees[i].to_string()));
   }
   check_branches(function, recordings, paths("result", trees[0]));

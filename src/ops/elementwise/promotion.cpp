@@ -108,8 +108,8 @@ size_t join(std::span<const ShapeDtype> types, bool strong) {
   for (const ShapeDtype& type : types) text += (text.empty() ? "" : ", ") + type.to_string();
   if (std::ranges::any_of(types, is_key, &ShapeDtype::dtype)) {
     throw TypeError(
-        fmt::format("operands ({}) have no common dtype: keys of random numbers are no numbers; "
-                    "random.key_data gives their words",
+        fmt::format("operands ({}) have no common dtype: random keys are not numbers; use "
+                    "random.key_data to get their words",
                     text));
   }
   throw Error(
@@ -134,10 +134,9 @@ void check_fits(int64_t value, const DTypeInfo& info) {
   if (info.bits == 64 || value == static_cast<int32_t>(value)) return;
   const bool is_unsigned = info.kind == DTypeKind::kUnsigned;
   if (is_unsigned && value >= 0 && value >> info.bits == 0) return;
-  throw OverflowError(
-      fmt::format("the number {} does not fit into {}; convert the array that it "
-                  "meets to a larger integer first",
-                  value, info.name));
+  throw OverflowError(fmt::format(
+      "the number {} does not fit into {}; convert the other operand to a larger integer first",
+      value, info.name));
 }
 
 Array from_number(const ScalarNode::Number& number, PromotedDType to) {

@@ -52,8 +52,9 @@ std::vector<ShapeDtype> pad_rule(std::span<const ShapeDtype> inputs, const Param
   for (size_t i = 0; i < x.rank(); ++i) {
     shape.push_back(padded_size(x, i, config[i]));
     if (shape[i] < 0) {
-      type_error(fmt::format("padding ({}, {}, {}) takes more than there is of dimension {} of {}",
-                             config[i].low, config[i].high, config[i].interior, i, x.to_string()));
+      type_error(
+          fmt::format("padding ({}, {}, {}) removes more elements than dimension {} of {} has",
+                      config[i].low, config[i].high, config[i].interior, i, x.to_string()));
     }
   }
   return {common_dtype(inputs, shape)};

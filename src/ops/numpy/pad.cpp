@@ -18,8 +18,8 @@ namespace {
 void check_widths(const Array& x, const PadWidths& widths) {
   if (widths.size() != x.rank()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("pad: {} has {} dimensions, {} pad widths were given",
-                            x.type().to_string(), x.rank(), widths.size()));
+                fmt::format("pad: {} has {} dimensions, got {} pad widths", x.type().to_string(),
+                            x.rank(), widths.size()));
   }
   for (const auto& [before, after] : widths) {
     if (before < 0 || after < 0) {
@@ -101,14 +101,14 @@ void check_pairs(const Array& x, const PadWidths& widths, size_t count, std::str
   check_widths(x, widths);
   if (count == x.rank()) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: {} has {} dimensions, {} pairs of {} were given",
-                          x.type().to_string(), x.rank(), count, what));
+              fmt::format("pad: {} has {} dimensions, got {} pairs of {}", x.type().to_string(),
+                          x.rank(), count, what));
 }
 void check_not_empty(const Array& x, size_t axis) {
   if (x.shape()[axis] > 0) return;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("pad: dimension {} of {} is empty and has nothing to repeat", axis,
-                          x.type().to_string()));
+              fmt::format("pad: dimension {} of {} is empty, so there are no elements to repeat",
+                          axis, x.type().to_string()));
 }
 
 }  // namespace

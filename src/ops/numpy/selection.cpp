@@ -182,8 +182,8 @@ Array put_along_axis(const Array& x, const Array& indices, const Array& values,
 std::vector<Array> nonzero(const Array& x) {
   if (!x.has_known_values()) {
     throw ConcretizationError(
-        fmt::format("nonzero: how many elements of a traced {} are not zero is not known: {}. Give "
-                    "size=, or {}",
+        fmt::format("nonzero: the number of nonzero elements depends on the values of a traced {}: "
+                    "{}. Pass size=, or {}",
                     x.type().to_string(), why_unknown(x), how_to_know(x)));
   }
   const Array mask = as_bool(x);
@@ -202,9 +202,9 @@ std::vector<Array> nonzero(const Array& x, int64_t size, ListOf<Array> fill_valu
                 fmt::format("nonzero: size must not be negative, got {}", size));
   }
   if (!fill_values.empty() && fill_values.size() != x.rank()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("nonzero: {} fill values were given for {} dimensions",
-                            fill_values.size(), x.rank()));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("nonzero: got {} fill values for {} dimensions", fill_values.size(), x.rank()));
   }
   const PromotedDType as_index = {default_int(), false};
   const Array mask = ravel(as_bool(x));

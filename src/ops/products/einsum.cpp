@@ -53,7 +53,7 @@ Labels parse_labels(std::string_view subscripts, std::string_view text, int64_t 
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '.') {
       if (has_ellipsis || text.substr(i, 3) != "...") {
-        fail_einsum(subscripts, "\"{}\" has dots that are no single ellipsis", text);
+        fail_einsum(subscripts, "\"{}\" may contain dots only as one \"...\"", text);
       }
       for (int64_t j = num_unnamed; j-- > 0;) labels.push_back(kEllipsis - static_cast<int>(j));
       has_ellipsis = true;
@@ -61,7 +61,7 @@ Labels parse_labels(std::string_view subscripts, std::string_view text, int64_t 
     } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
       labels.push_back(text[i]);
     } else {
-      fail_einsum(subscripts, "'{}' is no letter", text[i]);
+      fail_einsum(subscripts, "'{}' is not a letter", text[i]);
     }
   }
   return labels;
@@ -246,7 +246,7 @@ std::pair<size_t, size_t> cheapest_pair(const std::vector<Term>& terms, const La
 void check_path_step(std::string_view subscripts, const std::vector<int64_t>& step, size_t count) {
   for (const int64_t i : step) {
     if (i < 0 || i >= static_cast<int64_t>(count)) {
-      fail_einsum(subscripts, "the path names operand {}, of which there are {}", i, count);
+      fail_einsum(subscripts, "the path names operand {}, but there are only {}", i, count);
     }
   }
   if (step.empty()) fail_einsum(subscripts, "a step of the path names no operand");
@@ -298,7 +298,7 @@ std::vector<Term> make_terms(std::string_view subscripts, const Parsed& parsed,
       const int64_t here = operands[i].shape()[j];
       if (here != size && here != 1 && size != 1) {
         fail_einsum(subscripts,
-                    "one letter stands for sizes {} and {}; dimension {} of operand {} is {}", size,
+                    "one letter has two sizes, {} and {}; dimension {} of operand {} is {}", size,
                     here, j, i, operands[i].type().to_string());
       }
       if (here != 1) size = here;

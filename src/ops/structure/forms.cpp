@@ -56,7 +56,7 @@ Array collapse(const Array& operand, int64_t start, std::optional<int64_t> stop)
   };
   const int64_t first = inside(start), end = inside(stop.value_or(rank));
   if (end < first) {
-    invalid_argument(fmt::format("collapse: from dimension {} to {} there is none in {}", start,
+    invalid_argument(fmt::format("collapse: start {} is after stop {} for {}", start,
                                  stop.value_or(rank), operand.type().to_string()));
   }
   const auto sizes = operand.shape();
@@ -69,8 +69,9 @@ Array collapse(const Array& operand, int64_t start, std::optional<int64_t> stop)
 
 Array tile(const Array& operand, ListOf<int64_t> repeats) {
   if (repeats.size() != operand.rank()) {
-    invalid_argument(fmt::format("tile: {} repetitions for the dimensions of {}", repeats.size(),
-                                 operand.type().to_string()));
+    invalid_argument(
+        fmt::format("tile: repeats must have one entry for each dimension of {}, got {}",
+                    operand.type().to_string(), repeats.size()));
   }
   return numpy::tile(operand, repeats);
 }
@@ -114,7 +115,8 @@ Array index_take(const Array& src, ListOf<Array> indices, ListOf<int64_t> axes) 
   for (int64_t axis = 0; axis < rank_of(src); ++axis) {
     const auto given = std::ranges::count(order, axis);
     if (given > 1) {
-      invalid_argument(fmt::format("index_take: axes {} name one twice", shape_to_string(axes)));
+      invalid_argument(
+          fmt::format("index_take: axes {} contain a dimension twice", shape_to_string(axes)));
     }
     if (given == 0) order.push_back(axis);
   }

@@ -95,7 +95,7 @@ std::vector<ShapeDtype> concatenate_rule(std::span<const ShapeDtype> inputs, con
     Shape rest = to_shape(input.shape());
     if (rest.size() == shape.size()) rest[dimension] = shape[dimension];
     if (rest != shape) {
-      type_error(fmt::format("operands may differ in dimension {} alone; got {}", dimension,
+      type_error(fmt::format("operands may differ only in dimension {}; got {}", dimension,
                              describe(inputs)));
     }
     if (__builtin_add_overflow(shape[dimension], input.shape()[dimension], &shape[dimension])) {
@@ -329,10 +329,9 @@ Array squeeze(const Array& x, ListOf<int64_t> dimensions) {
   Shape shape = to_shape(x.shape());
   for (size_t i = dimensions.size(); i-- > 0;) {
     if (shape[dimensions[i]] != 1) {
-      type_error(
-          fmt::format("squeeze: dimension {} of {} has size {}; only dimensions of size 1 "
-                      "can be left out",
-                      dimensions[i], x.type().to_string(), shape[dimensions[i]]));
+      type_error(fmt::format(
+          "squeeze: dimension {} of {} has size {}; only dimensions of size 1 can be removed",
+          dimensions[i], x.type().to_string(), shape[dimensions[i]]));
     }
     shape.erase(shape.begin() + dimensions[i]);
   }

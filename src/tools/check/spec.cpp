@@ -140,7 +140,7 @@ void parse_stages(std::string_view text, CheckSpec& spec) {
       throw Failure(
           kUsage,
           fmt::format(
-              "{} is no stage. There are instantiate, prepare, initialize, execute, record.",
+              "unknown stage {}. Must be one of instantiate, prepare, initialize, execute, record.",
               farcall::quoted(name)));
     spec.stages[static_cast<size_t>(index)] = symbol;
   }

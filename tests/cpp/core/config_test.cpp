@@ -75,7 +75,7 @@ TEST(Config, AValueThatAFlagDoesNotHaveIsRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
     EXPECT_EQ(error.message(),
-              "config: flag numpy_rank_promotion has 3 values, there is none of number 3");
+              "config: flag numpy_rank_promotion takes a value from 0 to 2, got 3");
   }
   EXPECT_THROW(FlagScope(Flag::kEnableX64, 2), Error);
   EXPECT_EQ(thread_override(Flag::kEnableX64), kNoOverride);

@@ -136,7 +136,8 @@ TEST_F(MemoryPoolTest, NoMemoryIsAnError) {
       ADD_FAILURE() << nbytes;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kResourceExhausted);
-      EXPECT_EQ(error.message(), "no memory for " + std::to_string(nbytes) + " bytes");
+      EXPECT_EQ(error.message(),
+                "out of memory: cannot allocate " + std::to_string(nbytes) + " bytes");
     }
   }
   EXPECT_EQ(in_use(), 0u);

@@ -109,7 +109,7 @@ TEST(Storage, SaysHowMuchMemoryThereIsNot) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kResourceExhausted);
-    EXPECT_EQ(error.message(), "no memory for 18446744073709551615 bytes");
+    EXPECT_EQ(error.message(), "out of memory: cannot allocate 18446744073709551615 bytes");
   }
 }
 

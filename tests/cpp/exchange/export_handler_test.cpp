@@ -141,7 +141,7 @@ TEST(ExportHandler, AFunctionOfTreesTakesTheirLeaves) {
   EXPECT_THAT(z.values(), ElementsAre(3));
   const auto [code, text] = failure([&] { call(handler, {a.buffer()}, {x.buffer()}); });
   EXPECT_EQ(code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(text, HasSubstr("farcall: swapped: it takes 3 operands, the call has 1"));
+  EXPECT_THAT(text, HasSubstr("farcall: swapped: the function takes 3 operands, the call has 1"));
 }
 
 TEST(ExportHandler, AResultInTheMemoryOfAnOperand) {
@@ -234,17 +234,17 @@ TEST(ExportHandler, MistakesOfTheCall) {
     return detail;
   };
   EXPECT_EQ(text({x.buffer()}, {y.buffer()}),
-            "farcall: row_sums: it takes 2 operands, the call has 1");
+            "farcall: row_sums: the function takes 2 operands, the call has 1");
   EXPECT_THAT(text({whole, factor.buffer()}, {y.buffer()}),
               HasSubstr("farcall: row_sums: operand 0 should be f32[2,3], or a batch of them"));
   EXPECT_THAT(text({z.buffer(), factor.buffer()}, {y.buffer()}), HasSubstr("got f32[3]"));
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {}),
-            "farcall: row_sums: it gives 1 result, the call wants 0");
+            "farcall: row_sums: the function returns 1 result, the call expects 0");
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {z.buffer()}),
-            "farcall: row_sums: result 0 is f32[2], the call wants f32[3]: give ffi_call the types "
-            "of the function's results");
+            "farcall: row_sums: result 0 is f32[2], the call expects f32[3]; pass ffi_call the "
+            "types of the function's results");
   EXPECT_EQ(text({x.buffer(), factor.buffer()}, {y.buffer()}, {{"eps", 1.0}}),
-            "farcall: row_sums: it takes no attributes, the call has \"eps\"");
+            "farcall: row_sums: the function takes no attributes, the call has \"eps\"");
   // Different batch sizes.
   const Memory two(f32({2, 2, 3})), three(f32({3}));
   EXPECT_THAT(text({two.buffer(), three.buffer()}, {y.buffer()}), HasSubstr("operand 1 should be"));
@@ -313,7 +313,7 @@ TEST(ProgramHandlers, Mistakes) {
   EXPECT_THAT(call("{ lambda ; a:f32[3]. let in (a,) }", x).second,
               HasSubstr("operand 0 should be f32[3], got f32[2]"));
   EXPECT_THAT(call("{ lambda ; a:f32[2]. let in (a,) }", x).second,
-              HasSubstr("result 0 is f32[2], the call wants f32[3]"));
+              HasSubstr("result 0 is f32[2], the call expects f32[3]"));
 }
 
 }  // namespace

@@ -47,10 +47,11 @@ TEST(AttributeType, PlainNumbersAreConvertedOthersAreNot) {
             Attribute(std::vector<float>{1, 2}));
   EXPECT_EQ(convert(int32_t{2}, int32_t{1}), Attribute(int32_t{2}));
   EXPECT_EQ(refusal(int64_t{2}, int32_t{1}),
-            "someone declares attribute a as int32; got 2:i64, which keeps its own type: pass a "
-            "plain number, or an int32");
-  EXPECT_EQ(refusal(Attribute(int64_t{300}).plain(), int8_t{1}),
-            "someone declares attribute a as int8, from -128 to 127; 300 is no value of it");
+            "someone declares attribute a as int32; got 2:i64. Typed values are not converted: "
+            "pass a plain number, or an int32");
+  EXPECT_EQ(
+      refusal(Attribute(int64_t{300}).plain(), int8_t{1}),
+      "someone declares attribute a as int8, from -128 to 127; 300 cannot be represented exactly");
   EXPECT_EQ(refusal("x", 1.5f), "someone declares attribute a as float32; got \"x\"");
   EXPECT_EQ(refusal(1.5f, "x"), "someone declares attribute a as a string; got 1.5:f32");
 }
@@ -96,7 +97,7 @@ TEST(AttributeType, OfADescription) {
   EXPECT_EQ(converted(Attribute(int64_t{1} << 40).plain(), variant), "1099511627776.0:f32");
   EXPECT_EQ(converted(Attributes{{"mode", Attribute(4.0).plain()}}, record), "{mode=4:i32}");
   EXPECT_EQ(refusal(Attribute(int64_t{2}).plain(), AttributeType(mode)),
-            "someone declares attribute a as int32, one of 1 (kA), 4 (kB); 2 is none of them");
+            "someone declares attribute a as int32, one of 1 (kA), 4 (kB); got 2");
   EXPECT_EQ(refusal(Attributes{{"x", "text"}}, AttributeType(record)),
             "someone declares attribute a.x as float32 or int32 or an array of float32; got "
             "\"text\"");

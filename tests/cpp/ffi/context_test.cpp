@@ -128,9 +128,8 @@ TEST(Context, EveryFunctionOfEveryTableSurvivesNullAndShortArguments) {
     EXPECT_EQ(text_of(frame->api, frame->api->Future_Create(nullptr)),
               "INVALID_ARGUMENT: Future_Create: the arguments are null");
     FARCALL_FFI_ThreadPool_NumThreads_Args pool = {sizeof(pool), nullptr, frame->ctx, nullptr};
-    EXPECT_EQ(
-        text_of(frame->api, frame->api->ThreadPool_NumThreads(&pool)),
-        "INVALID_ARGUMENT: ThreadPool_NumThreads: num_threads, where the answer goes, is null");
+    EXPECT_EQ(text_of(frame->api, frame->api->ThreadPool_NumThreads(&pool)),
+              "INVALID_ARGUMENT: ThreadPool_NumThreads: the output pointer num_threads is null");
     FARCALL_FFI_Handler_Register_Args named = {};
     named.struct_size = sizeof(named);
     named.name = {nullptr, 7};
@@ -147,15 +146,16 @@ TEST(Context, MistakesAreErrors) {
               std::string::npos);
     FARCALL_FFI_RunId_Get_Args small = {16, nullptr, frame->ctx, 0};
     EXPECT_EQ(text_of(frame->api, frame->api->RunId_Get(&small)),
-              "INVALID_ARGUMENT: RunId_Get: the arguments take 32 bytes at least, got 16. The "
-              "handler was not built with a header of this interface.");
+              "INVALID_ARGUMENT: RunId_Get: the argument struct must have at least 32 bytes, got "
+              "16. The handler was not built with a header of this interface.");
     FARCALL_FFI_DeviceMemory_Allocate_Args odd = {sizeof(odd), nullptr, frame->ctx, 8, 3, nullptr};
     EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&odd)),
-              "INVALID_ARGUMENT: the alignment of memory is a power of two, got 3");
+              "INVALID_ARGUMENT: alignment must be a power of two, got 3");
     FARCALL_FFI_DeviceMemory_Allocate_Args huge = {sizeof(huge), nullptr, frame->ctx,
                                                    SIZE_MAX - 8, 64,      nullptr};
-    EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&huge)),
-              "RESOURCE_EXHAUSTED: no memory for 18446744073709551607 bytes of scratch");
+    EXPECT_EQ(
+        text_of(frame->api, frame->api->DeviceMemory_Allocate(&huge)),
+        "RESOURCE_EXHAUSTED: out of memory: cannot allocate 18446744073709551607 bytes of scratch");
     FARCALL_FFI_ThreadPool_Schedule_Args task = {sizeof(task), nullptr, frame->ctx, nullptr,
                                                  nullptr};
     EXPECT_EQ(text_of(frame->api, frame->api->ThreadPool_Schedule(&task)),
@@ -191,8 +191,8 @@ TEST(Context, Scratch) {
     int other;
     for (void* wrong : {static_cast<void*>(&other), first}) {
       EXPECT_EQ(release(frame, wrong),
-                "INVALID_ARGUMENT: the memory to free was not allocated by this call, or is free "
-                "already");
+                "INVALID_ARGUMENT: the memory to free was not allocated by this call, or has been "
+                "freed already");
     }
     EXPECT_EQ(release(frame, third), "OK");
   });
@@ -244,7 +244,7 @@ TEST(Context, ScratchIsOfTheHostAlone) {
         FARCALL_FFI_DeviceMemory_Allocate_Args args = {sizeof(args), nullptr, frame->ctx, 8, 8,
                                                        nullptr};
         EXPECT_EQ(text_of(frame->api, frame->api->DeviceMemory_Allocate(&args)),
-                  "UNIMPLEMENTED: this runtime allocates memory on platform \"cpu\" alone, not on "
+                  "UNIMPLEMENTED: this runtime allocates memory only on platform \"cpu\", not on "
                   "\"cuda\"");
         FARCALL_FFI_Stream_Get_Args stream = {sizeof(stream), nullptr, frame->ctx, nullptr};
         EXPECT_EQ(frame->api->Stream_Get(&stream), nullptr);

@@ -221,7 +221,7 @@ TEST(ForeignCall, RefusesSpecsThatDoNotFit) {
   EXPECT_EQ(refused({.target = typed, .custom_call_api_version = 3}),
             "ffi_call(\"typed\"): the target is typed: use custom_call_api_version 4, got 3");
   EXPECT_EQ(refused({.target = typed, .custom_call_api_version = 5}),
-            "ffi_call(\"typed\"): custom_call_api_version is 0 to 4, got 5");
+            "ffi_call(\"typed\"): custom_call_api_version must be from 0 to 4, got 5");
   EXPECT_EQ(refused({.target = typed, .legacy_backend_config = "x"}),
             "ffi_call(\"typed\"): legacy_backend_config is for custom_call_api_version 0 to 3; use "
             "attributes");

@@ -81,7 +81,7 @@ TEST_F(Isolation, RefusesPointersOfThisProcess) {
                        [&] {
                          call_target("far_count", {}, {}, {{"size", int64_t{8}}}, options);
                        }),
-              HasSubstr("cannot be given user data"));
+              HasSubstr("cannot use the user data"));
 }
 #endif
 

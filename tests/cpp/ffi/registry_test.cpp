@@ -105,7 +105,7 @@ TEST(Registry, RefusesWhatCannotBeCalled) {
             "registry: the name of a target is empty.");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [] { register_ffi_target("registry.v2", handler<1>, "cpu", 2); }),
-            "registry: \"registry.v2\": api_version is 0 (untyped) or 1 (typed), got 2.");
+            "registry: \"registry.v2\": api_version must be 0 (untyped) or 1 (typed), got 2.");
   EXPECT_EQ(
       error_of(ErrorCode::kInvalidArgument,
                [] {
@@ -113,7 +113,7 @@ TEST(Registry, RefusesWhatCannotBeCalled) {
                                      HandlerBundle{.prepare = handler<1>, .execute = handler<1>},
                                      "cpu", 0);
                }),
-      "registry: \"registry.v0\": an untyped target (api_version 0) has the execute stage alone.");
+      "registry: \"registry.v0\": an untyped target (api_version 0) has only the execute stage.");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { register_legacy_target("x", nullptr); }),
             "registry: \"x\" on platform \"cpu\" has no function.");
   EXPECT_EQ(
@@ -139,10 +139,9 @@ TEST(Registry, NotFoundHelps) {
                 .find("no untyped target \"registry.normalize\" on platform \"metal\". It is "
                       "registered as a typed target: use custom_call_api_version 4."),
             std::string::npos);
-  EXPECT_EQ(
-      error_of(ErrorCode::kInvalidArgument, [] { find_target("f", "cpu", 5); }),
-      "ffi_call(\"f\"): custom_call_api_version is 0 to 3 for untyped targets and 4 for typed "
-      "ones, got 5.");
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { find_target("f", "cpu", 5); }),
+            "ffi_call(\"f\"): custom_call_api_version must be 0 to 3 for untyped targets and 4 for "
+            "typed ones, got 5.");
 }
 
 TEST(Registry, ApiVersionZeroIsUntyped) {
@@ -199,8 +198,8 @@ TEST(Registry, HandlerRegisterReadsEitherBundle) {
             "already, with another execute handler. Choose another name.");
   old.struct_size = 40;
   EXPECT_EQ(testing::text_of(ffi_api(), ffi_api(3)->Handler_Register(args)),
-            "INVALID_ARGUMENT: Handler_Register: the arguments take 84 bytes at least, got 40. The "
-            "handler was not built with a header of this interface.");
+            "INVALID_ARGUMENT: Handler_Register: the argument struct must have at least 84 bytes, "
+            "got 40. The handler was not built with a header of this interface.");
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST_F(State, ReadingWhatIsNotThere) {
               "INVALID_ARGUMENT: the execute stage has no state; instantiate, prepare and "
               "initialize do");
     EXPECT_EQ(get_state(frame, static_cast<FARCALL_FFI_ExecutionStage>(9)),
-              "INVALID_ARGUMENT: there is no stage of number 9");
+              "INVALID_ARGUMENT: unknown stage 9");
     char object = 'x';
     EXPECT_EQ(text_of(frame->api, set_state(frame, FARCALL_FFI_ExecutionStage_PREPARE, &object)),
               "FAILED_PRECONDITION: the execute stage cannot set the state of the prepare stage");

@@ -64,7 +64,7 @@ TEST(ThreadPool, TasksMayScheduleTasks) {
 
 TEST(ThreadPool, WantsAThread) {
   EXPECT_EQ(testing::error_of(ErrorCode::kInvalidArgument, [] { ThreadPool pool(0); }),
-            "thread pool: needs one thread at least, got 0");
+            "thread pool: num_threads must be at least 1, got 0");
   EXPECT_GE(ThreadPool::shared().num_threads(), 1);
 }
 

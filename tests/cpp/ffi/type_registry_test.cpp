@@ -42,9 +42,9 @@ TEST(TypeRegistry, TakesIdsThatAnotherRuntimeGave) {
   EXPECT_EQ(error_of(ErrorCode::kAlreadyExists, [&] { register_ffi_type("types.given", &other); }),
             "registry: type \"types.given\" is registered with the id 17, not 18");
   EXPECT_EQ(error_of(ErrorCode::kAlreadyExists, [&] { register_ffi_type("types.thief", &given); }),
-            "registry: type \"types.thief\" comes with the id 17, which type \"types.given\" has");
+            "registry: type \"types.thief\": id 17 belongs to type \"types.given\" already");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { register_ffi_type("types.null", nullptr); }),
-            "registry: type \"types.null\" needs a type id to read and write");
+            "registry: type \"types.null\" needs a type_id, got null");
 }
 
 TEST(TypeRegistry, ReadsBothLayoutsOfTheTypeInfo) {

@@ -45,7 +45,7 @@ TEST(Targets, RefuseResultsThatDoNotFit) {
               HasSubstr("result pivots must be i32[2], got i32[3]"));
   EXPECT_THAT(message_of("farcall_gesdd", {{DType::kFloat64, {2}}}, {a},
                          {{"full_matrices", true}, {"compute_uv", true}}),
-              HasSubstr("with compute_uv also u and vh"));
+              HasSubstr("with compute_uv the results s, u and vh"));
 }
 
 TEST(Targets, RefuseOtherDtypes) {

@@ -86,10 +86,10 @@ TEST(Places, AsIndices) {
   EXPECT_THAT(message_of([] {
                 numpy::ravel_multi_index({2, 0}, {2, 3});
               }),
-              HasSubstr("index 2 lies outside of [0, 2)"));
+              HasSubstr("index 2 is out of range [0, 2)"));
   EXPECT_THAT(message_of([] { numpy::unravel_index(Array(1.5), {2}); }),
               HasSubstr("must be integers"));
-  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kMatrix); }), HasSubstr("of one size"));
+  EXPECT_THAT(message_of([] { numpy::diag_indices_from(kMatrix); }), HasSubstr("of the same size"));
 }
 
 TEST(Places, GetOtherElements) {
@@ -264,8 +264,9 @@ TEST(Structure, OfStrictFunctions) {
   const std::pair<std::function<void()>, const char*> refused[] = {
       {[] { lax::broadcast(kX, {-1}); }, "sizes [-1] must not be negative"},
       {[] { lax::broadcast_to_rank(kMatrix, 1); }, "has more than 1 dimensions"},
-      {[] { lax::collapse(kMatrix, 2, 1); }, "from dimension 2 to 1 there is none"},
-      {[] { lax::tile(kMatrix, {2}); }, "1 repetitions for the dimensions of i32[2,3]"},
+      {[] { lax::collapse(kMatrix, 2, 1); }, "collapse: start 2 is after stop 1"},
+      {[] { lax::tile(kMatrix, {2}); },
+       "tile: repeats must have one entry for each dimension of i32[2,3], got 1"},
       {[] {
          lax::split(kMatrix, {1, 1}, 1);
        },
@@ -278,7 +279,7 @@ TEST(Structure, OfStrictFunctions) {
       {[] {
          lax::index_take(kMatrix, {kX, kX}, {1, -1});
        },
-       "name one twice"},
+       "contain a dimension twice"},
       {[] { lax::batch_matmul(kX, kX); }, "needs stacked matrices of one rank"},
       {[] { lax::approx_max_k(kMatrix, 1); }, "operand must be floats, got i32[2,3]"},
       {[] { lax::approx_max_k(kX, 1, 0, 1.5); }, "recall_target must lie in (0, 1], got 1.5"},

@@ -130,7 +130,7 @@ TEST(LinearAlgebra, PromotesItsOperands) {
   EXPECT_THAT(message_of([&] {
                 linalg::lstsq(whole, Array::of<double>({1, 2, 3}));
               }),
-              HasSubstr("lstsq: [3] does not fit one matrix, [2,2]"));
+              HasSubstr("lstsq: a must be one matrix and b match its rows, got b [3] and a [2,2]"));
 }
 
 TEST(LinearAlgebra, MultipliesChainsAndPowers) {

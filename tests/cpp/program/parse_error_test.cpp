@@ -65,15 +65,15 @@ TEST(ParseError, Constants) {
             "program text, line 1, column 22: the values of constant \"a\" were left out when this "
             "was printed");
   EXPECT_EQ(error_in("{ lambda a:f32[1000000000000]=[1.0] ;. let in (a,) }"),
-            "program text, line 1, column 32: f32[1000000000000] has 1000000000000 elements, and "
-            "there is not so much text");
+            "program text, line 1, column 32: f32[1000000000000] has 1000000000000 elements, but "
+            "the text is too short");
 }
 
 TEST(ParseError, Equations) {
   EXPECT_EQ(error_in("{ lambda ; a:f32[]. let b:f32[2] = neg a in (b,) }"),
             "program text, line 1, column 42: result 0 of neg is f32[], not f32[2]");
   EXPECT_EQ(error_in("{ lambda ; a:f32[]. let = neg a in () }"),
-            "program text, line 1, column 33: neg gives 1 results, 0 are named");
+            "program text, line 1, column 33: neg returns 1 results, but 0 are named");
   EXPECT_EQ(error_in("{ lambda ; a:f32[] b:i32[]. let c:f32[] = add a b in (c,) }").substr(0, 65),
             "program text, line 1, column 51: add: operands must have one dtyp");
 }

@@ -75,19 +75,20 @@ TEST(Save, SharedProgramsAndConstantsAreSavedOnce) {
 
 TEST(Save, ForeignBytes) {
   const std::string bytes = serialize_program(*sample());
-  EXPECT_EQ(error_in(""), "saved program: these bytes do not begin as a saved program does");
+  EXPECT_EQ(error_in(""),
+            "saved program: wrong file signature: these bytes are not a saved program");
   EXPECT_EQ(error_in("{ lambda ;. let in () } and so on, longer than a header would be"),
-            "saved program: these bytes do not begin as a saved program does");
+            "saved program: wrong file signature: these bytes are not a saved program");
   std::string later = bytes;
   later[8] = 2;
-  EXPECT_EQ(
-      error_of(ErrorCode::kUnimplemented, [&] { deserialize_program(later); }),
-      "saved program: it has version 2 of the form, and this farcall reads version 1; use the "
-      "farcall that saved it, or a newer one");
-  EXPECT_EQ(error_in(bytes + "x").substr(0, 32), "saved program: it should have 34");
-  EXPECT_EQ(error_in(bytes.substr(0, 100)),
-            "saved program: it should have " + std::to_string(bytes.size() - 40 - 64) +
-                " bytes of text and 64 of data, and there are 60 in all; it was cut or extended");
+  EXPECT_EQ(error_of(ErrorCode::kUnimplemented, [&] { deserialize_program(later); }),
+            "saved program: unsupported format version 2, this farcall reads version 1; use the "
+            "farcall that saved it, or a newer one");
+  EXPECT_EQ(error_in(bytes + "x").substr(0, 26), "saved program: expected 34");
+  EXPECT_EQ(error_in(bytes.substr(0, 100)), "saved program: expected " +
+                                                std::to_string(bytes.size() - 40 - 64) +
+                                                " bytes of text and 64 of data, got 60 bytes in "
+                                                "all: the data were truncated or extended");
 }
 
 TEST(Save, EveryPrefixIsAnError) {

@@ -176,7 +176,7 @@ TEST(Samples, ArgumentsThatDoNotFitAreRefused) {
                 choice(k, 3, {4}, {.p = Array::of<float>({1, 2})});
               }),
               HasSubstr("a probability for each of the 3 entries"));
-  EXPECT_THAT(message_of([&] { key_dtype("rbg"); }), HasSubstr("there is \"threefry2x32\""));
+  EXPECT_THAT(message_of([&] { key_dtype("rbg"); }), HasSubstr("available: \"threefry2x32\""));
   EXPECT_THAT(message_of([&] { categorical(k, Array(1.0)); }), HasSubstr("got a scalar"));
   EXPECT_THAT(message_of([&] { multivariate_normal(k, a, a); }), HasSubstr("cov a matrix"));
 }

@@ -30,7 +30,7 @@ TEST(Array, OfTheWrongNumberOfValues) {
                      [] {
                        Array::of<float>({1, 2, 3}, {2, 2});
                      }),
-            "Array: 3 values were given for shape [2,2], which has 4");
+            "Array: got 3 values for shape [2,2], which has 4");
 }
 
 TEST(Array, Scalars) {
@@ -61,15 +61,14 @@ TEST(Array, AWeakNumberKeepsItsPrecision) {
 TEST(Array, ReadingAsAnotherType) {
   const Array x = Array::of<float>({1, 2});
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { x.values<double>(); }),
-            "Array: values of float64 were asked for, the array is f32[2]");
+            "Array: requested values of dtype float64, but the array is f32[2]");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { x.item<float>(); }),
-            "Array: item() needs an array of one element, this one is f32[2]");
+            "Array: item() needs an array of one element, got f32[2]");
   EXPECT_EQ(Array::of<float>({3}, {1, 1}).item<float>(), 3);
 }
 
 TEST(Array, OneThatRefersToNone) {
-  const std::string message =
-      "Array: this object refers to no array; it was default-constructed or moved from";
+  const std::string message = "this Array is empty: it was default-constructed or moved from";
   EXPECT_TRUE(Array().is_null());
   EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [] { Array().type(); }), message);
   Array x = Array::scalar(1.f);

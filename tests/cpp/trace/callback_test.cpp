@@ -418,7 +418,7 @@ TEST(Callbacks, NumbersTakeTheDeclaredDtypeAndNullArraysAreRefused) {
   const auto nothing = [](std::span<const Array>) { return std::vector<Array>(1); };
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { pure_callback(nothing, type, {}); }),
             "pure_callback callback: result 0 was declared as f64[], but the function returned an "
-            "Array that refers to no array");
+            "empty Array");
 }
 
 TEST(Callbacks, MovedFromTheyStayUsable) {

@@ -314,8 +314,9 @@ TEST(WhileBatch, RunsUntilAllHaveEnded) {
 
 TEST(Collectives, NeedTheirAxis) {
   const std::string name = "rows";
-  EXPECT_EQ(error_of<NameError>(ErrorCode::kNotFound, [&] { lax::psum(number(1), name); }),
-            "psum: unbound axis name \"rows\": no vmap with an axis_name is around this function");
+  EXPECT_EQ(
+      error_of<NameError>(ErrorCode::kNotFound, [&] { lax::psum(number(1), name); }),
+      "psum: unbound axis name \"rows\": this function is not inside a vmap with an axis_name");
 }
 
 TEST(Collectives, TakeAxesByName) {
@@ -378,11 +379,12 @@ TEST(ScanErrors, NameWhatDiffers) {
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument,
                      [&] { lax::scan(product, init, std::span(xs).first(1), {.length = 3}); }),
             "scan: length is 3, but the leading dimension of xs is 2:\n  xs[0] is f32[2]");
-  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { lax::scan(product, init, {}); }),
-            "scan: how often to run? Give xs with a leading dimension, or length");
+  EXPECT_EQ(
+      error_of(ErrorCode::kInvalidArgument, [&] { lax::scan(product, init, {}); }),
+      "scan: the number of iterations is unknown; pass xs with a leading dimension, or length");
   EXPECT_EQ(
       error_of(ErrorCode::kInvalidArgument, [&] { lax::scan(product, init, Arrays{number(1)}); }),
-      "scan: xs[0] has no dimension to scan over, it is f32[]");
+      "scan: xs[0] must have a dimension to scan over, got f32[]");
   EXPECT_EQ(type_error_of([&] {
               lax::scan(
                   [](Inputs c, Inputs) {
@@ -391,12 +393,12 @@ TEST(ScanErrors, NameWhatDiffers) {
                   init, Arrays{xs[0]});
             }),
             "scan: the body must return a carry of the types that it gets:\n"
-            "  carry[0] is f32[] going in, i32[] coming out\n"
+            "  carry[0] is f32[] as input, i32[] as output\n"
             "Convert the initial value, or what the body returns, so that they agree");
   EXPECT_EQ(type_error_of([&] {
               lax::scan([](Inputs, Inputs) { return lax::LoopResults{}; }, init, Arrays{xs[0]});
             }),
-            "scan: the body must return a carry of as many arrays as it gets: 1 go in, 0 come out");
+            "scan: the body must return a carry of as many arrays as it gets: input 1, output 0");
 }
 
 TEST(WhileErrors, NameWhatTheConditionReturned) {
@@ -415,7 +417,7 @@ TEST(ForiLoopErrors, NameTheBound) {
               lax::fori_loop(Array::scalar<int8_t>(0), Array::scalar<int16_t>(3), same,
                              Arrays{number(1)});
             }),
-            "fori_loop: lower and upper must be of one type, got i8[] and i16[]");
+            "fori_loop: lower and upper must have the same type, got i8[] and i16[]");
 }
 
 TEST(CondErrors, ShowBothBranches) {

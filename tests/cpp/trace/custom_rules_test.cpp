@@ -95,16 +95,16 @@ TEST(CustomRuleErrors, WhatRulesReturnIsChecked) {
                             },
                             {.name = "f"});
   EXPECT_EQ(refused([&] { grad(f)(Array::scalar(1.f)); }),
-            "the bwd rule of custom_vjp function f: cotangent[0] should be f32[], as the value is; "
-            "got f32[2]");
+            "the bwd rule of custom_vjp function f: cotangent[0] must be f32[], the type of its "
+            "value; got f32[2]");
   const auto g = custom_jvp(identity,
                             [](const std::tuple<Array>& x, const std::tuple<Array>&) {
                               return std::pair(std::get<0>(x), Array::scalar(1.0));
                             },
                             {.name = "g"});
   EXPECT_EQ(refused([&] { jvp(g, std::tuple(Array::scalar(1.f)), std::tuple(1.f)); }),
-            "the jvp rule of custom_jvp function g: tangent result should be f32[], as the value "
-            "is; got f64[]");
+            "the jvp rule of custom_jvp function g: tangent result must be f32[], the type of its "
+            "value; got f64[]");
 }
 
 TEST(CustomRuleErrors, AReverseRuleHasNoForwardMode) {
@@ -191,12 +191,10 @@ TEST(CustomRuleErrors, WhatRulesForVmapReturnIsChecked) {
   const auto identity = [](const Array& x) { return x; };
   const auto summed = [](const VmapOptions&, const Array& x) { return numpy::sum(x); };
   const Array x = Array::of<float>({1, 2});
-  EXPECT_EQ(
-      error_of<Error>(ErrorCode::kInvalidArgument,
-                      [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
-      "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
-      "axis 0, got f32[]. Of a result without a batch the rule's second value must say that it "
-      "is not batched");
+  EXPECT_EQ(error_of<Error>(ErrorCode::kInvalidArgument,
+                            [&] { vmap(custom_vmap(identity, summed, {.name = "f"}))(x); }),
+            "the vmap rule of custom_vmap function f: result should have the batch of 2 along its "
+            "axis 0, got f32[]. If a result is not batched, the rule's second value must say so");
   const auto other = [](const VmapOptions&, const Array& x) {
     return lax::convert_element_type(x, DType::kInt32);
   };

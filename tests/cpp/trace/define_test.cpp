@@ -74,8 +74,8 @@ TEST(Define, AttributesAreOfTheDeclaredTypes) {
                        call(name, {{"n", 2.0}});
                      }),
             "ffi_call(\"" + name +
-                "\"): its definition declares attribute n as float32; got 2.0:f64, which keeps its "
-                "own type: pass a plain number, or a float32");
+                "\"): its definition declares attribute n as float32; got 2.0:f64. Typed values "
+                "are not converted: pass a plain number, or a float32");
   define_target(name, {.default_attributes = {{"n", int8_t{1}}}});
   call(name, {{"n", Attribute(2.0).plain()}});
   EXPECT_EQ(seen.attribute, "int8");

@@ -257,21 +257,20 @@ TEST(GradErrors, ByAnInteger) {
               grad(weighted)(Layer{Array::of<int>({1, 2}), 1.f}, Array(1.f), 1);
             }),
             "grad: argument 0.weights is i32[2]; derivatives are with respect to floats or complex "
-            "numbers. Make it a float, choose other argnums, or give the option allow_int "
-            "where there is one");
+            "numbers. Make it a float, choose other argnums, or set the option allow_int where the "
+            "function has it");
   EXPECT_EQ(refused([] { jacfwd([](const Array& x) { return x; })(Array::scalar(1)); }),
             "jacfwd: argument 0 is i32[]; derivatives are with respect to floats. Make it a float, "
-            "choose other argnums, or give the option allow_int where there is one");
+            "choose other argnums, or set the option allow_int where the function has it");
 }
 
 TEST(GradErrors, OfComplexNumbers) {
   const Array z = Array::scalar(std::complex<float>(1, 2));
   const auto square = [](const Array& x) { return x * x; };
-  EXPECT_EQ(refused([&] { grad(square)(z); }),
-            "grad: the function's result is c64[], but must be real. For the derivative of a "
-            "holomorphic function give the option holomorphic; for other functions of complex "
-            "numbers use "
-            "jvp or vjp");
+  EXPECT_EQ(
+      refused([&] { grad(square)(z); }),
+      "grad: the function's result is c64[], but must be real. For the derivative of a holomorphic "
+      "function set the option holomorphic; for other functions of complex numbers use jvp or vjp");
   EXPECT_EQ(refused([&] { grad(square, {.holomorphic = true})(1.f); }),
             "grad: argument 0 is f32[]; with the option holomorphic it must be complex");
   const Array slope = grad(square, {.holomorphic = true})(z);
@@ -284,9 +283,9 @@ TEST(JvpErrors, TangentsOfOtherTypes) {
     return [&f, tangent] { jvp(f, std::tuple(layer(1, 2)), std::tuple(tangent)); };
   };
   EXPECT_EQ(refused(call({Array::of<double>({1, 2}), Array()})),
-            "jvp: tangents[0].weights should be of dtype float32, as the value is; got f64[2]");
+            "jvp: tangents[0].weights must have dtype float32, the dtype of its value; got f64[2]");
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, call({Array::of<float>({1}), Array()})),
-            "jvp: tangents[0].weights should have the shape [2] of the value; got f32[1]");
+            "jvp: tangents[0].weights must have the shape [2] of its value; got f32[1]");
   const auto [y, pull] = vjp([](const std::vector<Array>& x) { return x; },
                              std::vector<Array>{Array(1.f), Array(2.f)});
   EXPECT_EQ(refused([&, &pull = pull] { pull({Array(1.f)}); }),

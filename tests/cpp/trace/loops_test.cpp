@@ -112,7 +112,7 @@ TEST(LoopErrors, CarriesOfAnotherTypeAreNamed) {
   };
   EXPECT_EQ(refused([&] { lax::scan(step, layer(1, 2), kXs); }),
             "scan: the body must return a carry of the types that it gets:\n"
-            "  carry.shift is f32[] going in, f64[] coming out\n"
+            "  carry.shift is f32[] as input, f64[] as output\n"
             "Convert the initial value, or what the body returns, so that they agree");
 }
 
@@ -122,8 +122,8 @@ TEST(LoopErrors, CarriesOfAnotherStructure) {
   };
   const std::vector<Array> two{Array(1), Array(2)};
   EXPECT_EQ(refused([&] { lax::fori_loop(0, 3, step, two); }),
-            "fori_loop: the body must return a carry of the structure that it gets; in goes\n"
-            "  [*, *]\nout comes\n  [*]");
+            "fori_loop: the body must return a carry of the structure that it gets; input:\n"
+            "  [*, *]\noutput:\n  [*]");
 }
 
 TEST(LoopErrors, XsOfSeveralLengths) {
@@ -140,8 +140,8 @@ TEST(LoopErrors, BranchesThatDiffer) {
   const auto one = [](const Array& x) { return std::vector{x}; };
   const auto two = [](const Array& x) { return std::vector{x, x}; };
   EXPECT_EQ(refused([&] { lax::cond(true, one, two, kXs); }),
-            "cond: all branches must return one structure; false_fun returns\n  [*, *]\n"
-            "true_fun returns\n  [*]");
+            "cond: all branches must return the same structure; false_fun returns\n"
+            "  [*, *]\ntrue_fun returns\n  [*]");
 }
 
 }  // namespace

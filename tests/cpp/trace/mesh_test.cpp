@@ -81,7 +81,7 @@ TEST(Sharding, RefusesWhatDoesNotFit) {
     return error_of([&] { Mesh(std::move(axes), {&host_device()}); });
   };
   EXPECT_NE(make({{"x", 1}, {"x", 1}}).find("named twice"), std::string::npos);
-  EXPECT_NE(make({{"x", 2}}).find("2 places, and is given 1 devices"), std::string::npos);
+  EXPECT_NE(make({{"x", 2}}).find("2 places, got 1 devices"), std::string::npos);
   EXPECT_NE(make({{"x", 0}}).find("1 or more"), std::string::npos);
   EXPECT_NE(error_of([] { Mesh{{"x", 128}}; }).find("needs 128 devices"), std::string::npos);
 }

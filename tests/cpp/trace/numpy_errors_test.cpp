@@ -79,7 +79,7 @@ TEST(OpErrors, Joins) {
   EXPECT_EQ(invalid([] { numpy::concatenate({}); }), "concatenate: needs at least one array");
   const Array parts[] = {matrix(), numpy::ones(Shape{2, 2})};
   EXPECT_EQ(invalid([&] { numpy::concatenate(parts, 0); }),
-            "concatenate: operands may differ in dimension 0 alone; got f32[2,3], f32[2,2]");
+            "concatenate: operands may differ only in dimension 0; got f32[2,3], f32[2,2]");
   EXPECT_EQ(invalid([&] { numpy::stack(parts); }),
             "stack: all arrays must have one shape; got f32[2,3] and f32[2,2]");
 }

@@ -95,10 +95,10 @@ TEST(Tracers, HaveATypeAndNoValues) {
 
 TEST(Tracers, TheirValuesAreNotKnown) {
   const std::string message =
-      "the values of a traced f32[3] were asked for, but its values are not known while the "
-      "function is traced. Compute with array operations only (cond or where in place of if, "
-      "while_loop in place of while, take in place of an index), make the argument that they come "
-      "from static (static_argnums), or call this part outside jit and vmap";
+      "the values of a traced f32[3] are needed, but its values are not known while the function "
+      "is traced. Compute with array operations only (cond or where in place of if, while_loop in "
+      "place of while, take in place of an index), make the argument that they come from static "
+      "(static_argnums), or call this part outside jit and vmap";
   record_one([&](const Array& x) {
     using Class = ConcretizationError;
     EXPECT_EQ(error_of<Class>(ErrorCode::kFailedPrecondition, [&] { x.data(); }), message);
@@ -115,9 +115,9 @@ TEST(Tracers, OneThatLeaksIsRefusedWhereItIsMet) {
             "neg: leaked traced array f32[3]: it was kept in a variable outside the function that "
             "was recorded. Return it from that function instead");
   const std::string in_another =
-      "leaked traced array f32[3] met while again was recorded: it belongs to a function whose "
-      "recording has ended, or is another one's. Pass it as an argument, or return it, instead of "
-      "keeping it in a variable outside";
+      "leaked traced array f32[3] was used while again was recorded: it belongs to another "
+      "function, or to one whose recording has ended. Pass it as an argument, or return it, "
+      "instead of keeping it in a variable outside";
   EXPECT_EQ(error_of<LeakedTracerError>(
                 ErrorCode::kFailedPrecondition,
                 [&] { record_one([&](const Array& x) { return x + leaked; }, "again"); }),
@@ -133,7 +133,7 @@ TEST(Tracers, OfAnOuterRecordingAreRefusedInside) {
     EXPECT_THAT(error_of<LeakedTracerError>(
                     ErrorCode::kFailedPrecondition,
                     [&] { record_one([&](const Array& inner) { return inner + outer; }); }),
-                HasSubstr("leaked traced array f32[3] met while a function was recorded"));
+                HasSubstr("leaked traced array f32[3] was used while a function was recorded"));
     return lax::neg(outer);  // and stays usable afterwards
   });
 }

@@ -62,7 +62,7 @@ void call() {
                       [](const Array& x) { return x; })(1.f);
 #elif REFUSAL == 16  // REFUSAL 16: the body must return a pair (carry, y)
   farcall::lax::scan([](const Array& x, const Array&) { return x; }, Array(1.f), Array(2.f));
-#elif REFUSAL == 17  // REFUSAL 17: an Array is no condition, since its values may not be known
+#elif REFUSAL == 17  // REFUSAL 17: an Array cannot be used as a condition
   if (Array(1.f)) farcall::jit(scaled);
 #elif REFUSAL == 18  // REFUSAL 18: takes an integer, numpy::Slice
   Array(1.f)["first"];

@@ -205,12 +205,12 @@ TEST(RuleCorners, PolygammaHasNoDerivativeByItsOrder) {
 }
 
 TEST(RuleCorners, SqueezeRefusesDimensionsThatAreLonger) {
-  EXPECT_EQ(testing::error_of(ErrorCode::kInvalidArgument,
-                              [] {
-                                lax::squeeze(testing::counting({2, 1}), Shape{0});
-                              }),
-            "squeeze: dimension 0 of i32[2,1] has size 2; only dimensions of size 1 can be left "
-            "out");
+  EXPECT_EQ(
+      testing::error_of(ErrorCode::kInvalidArgument,
+                        [] {
+                          lax::squeeze(testing::counting({2, 1}), Shape{0});
+                        }),
+      "squeeze: dimension 0 of i32[2,1] has size 2; only dimensions of size 1 can be removed");
 }
 
 }  // namespace

@@ -108,8 +108,8 @@ TEST(VmapErrors, AxesThatAreNotThere) {
             "vmap: in_axes must be a tree prefix of the value that it belongs to: got {0, 0, 0} "
             "where the value has structure {.weights: *, .shift: *}");
   EXPECT_EQ(invalid([] { vmap(apply, {.in_axes = std::nullopt})(layer(1, 2), kRows); }),
-            "vmap: no argument is mapped: in_axes must be other than None for at least one, "
-            "or axis_size be given");
+            "vmap: no argument is mapped: set in_axes to an axis for at least one of them, or pass "
+            "axis_size");
 }
 
 TEST(VmapErrors, ResultsThatDiffer) {

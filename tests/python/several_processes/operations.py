@@ -263,7 +263,7 @@ def check_errors_that_leave_the_job_whole() -> None:
     refused(ValueError, "cannot reduce elements of type bool", mpi.allreduce, x > 0)
     refused(ValueError, "there is no process 17", mpi.bcast, x, 17)
     refused(fc.FfiError, "there is no process 17", mpi.send, x, 17)
-    refused(fc.FfiError, "a tag is a number from 0", mpi.send, x, 0, -3)
+    refused(fc.FfiError, "a tag must be from 0", mpi.send, x, 0, -3)
     refused(ValueError, f"must be {N}, the number of processes", mpi.alltoall, fnp.ones((N + 1, 2)))
     # Another operation on process 0, and another size.
     text = refused(fc.FfiError, "run different programs", mpi.allreduce if ME == 0 else mpi.scan, x)

@@ -100,10 +100,11 @@ CallbackFunction on_arrays(CallbackKind kind, std::string name, ArrayFunction fu
     for (size_t i = 0; i < results.size(); ++i) {
       const ShapeDtype wanted = call.results[i].type().strengthened();
       if (results[i].is_null()) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("{} {}: result {} was declared as {}, but the function returned an "
-                                "Array that refers to no array",
-                                callback_kind_name(kind), name, i, wanted.to_string()));
+        throw Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format(
+                "{} {}: result {} was declared as {}, but the function returned an empty Array",
+                callback_kind_name(kind), name, i, wanted.to_string()));
       }
       results[i] = as_declared(results[i], wanted, kind, name);
       const ShapeDtype got = results[i].type().strengthened();
