@@ -1,7 +1,6 @@
 // Conversions between 16-bit floats and float32: the same bits as the types of the handler header,
 // for each instruction set.
 #include <bit>
-#include <cstring>
 #include <random>
 #include <vector>
 
@@ -16,16 +15,15 @@
 namespace farcall::native {
 namespace {
 
-// `from`, converted from an unaligned address to an unaligned address.
+// `from`, converted between addresses that are aligned to their elements alone.
 template <class To, class From>
 std::vector<To> converted(const Conversion& conversion, const std::vector<From>& from) {
-  std::vector<std::byte> source(from.size() * sizeof(From) + 1),
-      target(from.size() * sizeof(To) + 3);
-  std::memcpy(source.data() + 1, from.data(), from.size() * sizeof(From));
-  conversion.run(source.data() + 1, target.data() + 3, static_cast<int64_t>(from.size()));
-  std::vector<To> to(from.size());
-  std::memcpy(to.data(), target.data() + 3, to.size() * sizeof(To));
-  return to;
+  std::vector<From> source(1);
+  source.insert(source.end(), from.begin(), from.end());
+  std::vector<To> target(from.size() + 1);
+  conversion.run(source.data() + 1, target.data() + 1, static_cast<int64_t>(from.size()));
+  target.erase(target.begin());
+  return target;
 }
 
 // Numbers of T, the midpoints between them, the neighbours of both, and NaNs of all kinds.
