@@ -69,10 +69,11 @@ std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::s
     }
   }
   if (specs.empty()) {
-    throw Failure(tools::kUsage,
-                  fmt::format("{}: no handler there carries a signature. Name one and describe its "
-                              "call: farcall check {}:SYMBOL --arg … --ret ….",
-                              library, library));
+    throw Failure(
+        tools::kUsage,
+        fmt::format("{}: no handler in this library has a signature. Name one and describe its "
+                    "call: farcall check {}:SYMBOL --arg … --ret ….",
+                    library, library));
   }
   return specs;
 }

@@ -86,7 +86,7 @@ class Reader {
     throw Failure(kCouldNotRun, fmt::format("{}: {}", path_, why));
   }
   [[noreturn]] void cut_off(uint64_t wanted) const {
-    fail(fmt::format("the file is cut off: it needs {} bytes and has {}. Build or copy it again.",
+    fail(fmt::format("the file is truncated: expected {} bytes, got {}. Build or copy it again.",
                      wanted, bytes_.size()));
   }
 

@@ -135,8 +135,8 @@ void Devices::share(Processes& processes) const {
   if (total >= devices_.size()) {
     throw Error(
         ErrorCode::kResourceExhausted,
-        fmt::format("distributed.initialize: the {} processes have {} devices together, and "
-                    "a mesh can have {}",
+        fmt::format("distributed.initialize: {} processes have {} devices in total; at most {} "
+                    "are supported",
                     processes.count(), total, devices_.size() - 1));
   }
   int id = 0;
