@@ -88,7 +88,7 @@ _Type = tuple[str, str, Callable[[Any], bool]]
 _TYPES: dict[str, _Type] = {
     "object": ("an object", "objects", lambda value: value is not None),
     "bool": ("True or False", "bools", lambda value: isinstance(value, bool)),
-    "int": ("a whole number", "whole numbers", _is_int),
+    "int": ("an integer", "integers", _is_int),
     "float": ("a number", "numbers", _is_float),
     "str": ("a string", "strings", lambda value: isinstance(value, str) and _is_text(value)),
     "bytes": ("bytes", "bytes", lambda value: isinstance(value, bytes)),

@@ -53,7 +53,7 @@ def _whole_number(value: Any) -> int:
     try:
         return int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
-        raise ValueError("a whole number") from None
+        raise ValueError("an integer") from None
 
 
 def _count(value: Any) -> int:

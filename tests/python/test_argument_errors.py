@@ -19,7 +19,7 @@ CASES = {
     "a float for an int": (
         lambda: fc.lax.cumsum(X, 1.5),
         TypeError,
-        "cumsum: argument axis must be a whole number, got 1.5 of type float",
+        "cumsum: argument axis must be an integer, got 1.5 of type float",
     ),
     "an int of 70 bits": (
         lambda: fc.lax.cumsum(X, axis=2**70),
@@ -50,7 +50,7 @@ CASES = {
     "a method's": (
         lambda: fc.make_program(fnp.sin)(1.0).to_svg("a"),
         TypeError,
-        "to_svg: argument max_equations must be a whole number, got 'a' of type str",
+        "to_svg: argument max_equations must be an integer, got 'a' of type str",
     ),
     "a method without its object": (
         lambda: fc.tree_util.PyTreeDef.children(3),
@@ -71,7 +71,7 @@ CASES = {
     "a public function's, not a private one's": (
         lambda: fc.lax.sort((X,), dimension="a"),
         TypeError,
-        "sort: argument dimension must be a whole number, got 'a' of type str",
+        "sort: argument dimension must be an integer, got 'a' of type str",
     ),
     "elements of a sequence": (
         lambda: fc.lax.reduce_window(X, 0.0, fc.lax.add, (1.5,), (1,), "VALID"),

@@ -384,7 +384,7 @@ def test_options_that_are_refused() -> None:
         (
             "FARCALL_NUM_CPU_DEVICES",
             "many",
-            "flag num_cpu_devices must be a whole number; got 'many'",
+            "flag num_cpu_devices must be an integer; got 'many'",
         ),
         ("FARCALL_PJRT_OPTIONS", "a", 'expected name=value, got "a"'),
     ],
