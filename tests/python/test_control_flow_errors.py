@@ -139,7 +139,7 @@ def test_errors(f, error, text):
         f(jax.lax)
 
 
-def test_length_is_a_whole_number():
+def test_length_is_an_integer():
     text = message(lambda: fc.lax.scan(same, 0.0, X, length=2.5), TypeError)
     assert text == "scan: length must be an integer, got 2.5 of type float"
 

@@ -315,7 +315,7 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
     [
         (lambda: P(1), TypeError, "each entry must be an axis name"),
         (lambda: P("x", "x"), ValueError, "names axis 'x' twice"),
-        (lambda: fc.make_mesh((2,), ("x",)), ValueError, "needs 2 devices, and there is 1"),
+        (lambda: fc.make_mesh((2,), ("x",)), ValueError, "needs 2 devices, but there is 1"),
         (lambda: fc.make_mesh((1,), ("x", "y")), ValueError, "axis names"),
         (lambda: Mesh(np.array(fc.devices()), ("x", "y")), ValueError, "2 axis names"),
         (lambda: fc.make_mesh((1, 1), ("x", "x")), ValueError, "named twice"),

@@ -331,7 +331,7 @@ def test_an_interrupt_ends_all_devices(meets: bool) -> None:
         (lambda: mapped(lambda x: x.sum(), out_specs=P("x"))(X), ValueError, "1 entries"),
         (lambda: mapped(lambda x: x, in_specs=(P(), P()))(X), ValueError, "tree prefix"),
         (lambda: lax.psum(X, "x"), NameError, "unbound axis name"),
-        (lambda: fc.make_mesh((8,), ("x",)), ValueError, "needs 8 devices, and there are 4"),
+        (lambda: fc.make_mesh((8,), ("x",)), ValueError, "needs 8 devices, but there are 4"),
         (lambda: fc.sharding.Mesh(np.array(fc.devices()), ("x", "y")), ValueError, "axis names"),
     ],
 )
