@@ -117,7 +117,7 @@ class Reader {
     }
     const auto header = at<Elf64_Ehdr>(0);
     if (header.e_machine != kOwnMachine) {
-      fail(fmt::format("the library is for {}, and this machine is {}.",
+      fail(fmt::format("the library is for {}, but this machine is {}.",
                        machine_name(header.e_machine), machine_name(kOwnMachine)));
     }
     if (header.e_type == ET_REL) fail("this is an object file; link it with -shared.");

@@ -35,7 +35,7 @@ class RemoteDevice final : public Device {
  private:
   [[noreturn]] void refuse() const {
     invalid_argument(fmt::format(
-        "{} belongs to process {}, and this is process {}: arrays and programs here cannot be put "
+        "{} belongs to process {}, but this is process {}: arrays and programs here cannot be put "
         "there. Use a device of local_devices(), or a mesh over all processes",
         to_string(), description().process_index, host_device().description().process_index));
   }

@@ -61,7 +61,7 @@ TEST(Command, EndsWithThreeForWhatDoesNotLoad) {
   expect(write("half.so", bytes.substr(0, bytes.size() / 2)), "truncated");
   bytes[18] = static_cast<char>(bytes[18] == 62 ? 183 : 62);
   bytes[19] = 0;
-  expect(write("other.so", bytes), "and this machine is");
+  expect(write("other.so", bytes), "but this machine is");
   std::filesystem::remove_all(folder);
 }
 
