@@ -32,7 +32,8 @@ Json read_json(const std::string& path) {
   std::ifstream in(path);
   const Json json = in ? Json::parse(in, nullptr, false) : Json();
   if (!in || json.is_discarded())
-    throw Failure(tools::kUsage, fmt::format("bench: {} is no JSON file.", farcall::quoted(path)));
+    throw Failure(tools::kUsage,
+                  fmt::format("bench: {} is not a JSON file.", farcall::quoted(path)));
   return json;
 }
 

@@ -69,10 +69,11 @@ std::vector<CheckSpec> specs_of_library(const CallOptions& options, const std::s
     }
   }
   if (specs.empty()) {
-    throw Failure(tools::kUsage,
-                  fmt::format("{}: no handler there carries a signature. Name one and describe its "
-                              "call: farcall check {}:SYMBOL --arg … --ret ….",
-                              library, library));
+    throw Failure(
+        tools::kUsage,
+        fmt::format("{}: no handler in this library has a signature. Name one and describe its "
+                    "call: farcall check {}:SYMBOL --arg … --ret ….",
+                    library, library));
   }
   return specs;
 }
@@ -135,8 +136,7 @@ void add_call_options(CLI::App& command, CallOptions& o) {
   command.add_option("--size", o.sizes, "Sizes for a letter: N=4,8,100")
       ->allow_extra_args(false)
       ->group("The call");
-  command
-      .add_option("--range", o.ranges, "Whole numbers for an argument, such as indices: arg1=0:9")
+  command.add_option("--range", o.ranges, "Integers for an argument, such as indices: arg1=0:9")
       ->allow_extra_args(false)
       ->group("The call");
 }

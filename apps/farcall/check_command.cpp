@@ -76,7 +76,8 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options&
       const Json json = Json::parse(child.output, nullptr, false);
       if (json.is_discarded())
         throw Failure(tools::kCouldNotRun,
-                      fmt::format("{}: the check did not end.", specs[begin + i].name()));
+                      fmt::format("{}: the check {}.", specs[begin + i].name(),
+                                  child.is_timed_out ? "timed out" : "ended without a result"));
       results[begin + i] = {json["json"], json["text"], json["code"]};
     }
     begin += count;

@@ -51,12 +51,12 @@ void check_name(const std::string& name) {
   const auto fits = [](char c) { return std::islower(c) || std::isdigit(c) || c == '_'; };
   if (name.empty() || !std::islower(name[0]) || !std::ranges::all_of(name, fits)) {
     throw Failure(tools::kUsage,
-                  fmt::format("new: {} is no name for a kernel: write small letters, digits and _, "
+                  fmt::format("new: invalid kernel name {}: use lower-case letters, digits and _, "
                               "such as rms_norm.",
                               farcall::quoted(name)));
   }
   if (std::ranges::count(kReserved, name)) {
-    throw Failure(tools::kUsage, fmt::format("new: {} means something else in C++ or Python; "
+    throw Failure(tools::kUsage, fmt::format("new: {} is a keyword of C++ or Python, or a package; "
                                              "choose another name, such as my_{}.",
                                              farcall::quoted(name), name));
   }

@@ -72,12 +72,12 @@ Array read_npy(const std::string& path) {
   };
   if (!in) throw wrong("there is no such file, or it cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (bytes.size() < 12 || !bytes.starts_with(kMagic)) throw wrong("this is no .npy file");
+  if (bytes.size() < 12 || !bytes.starts_with(kMagic)) throw wrong("this is not a .npy file");
   const bool is_short = bytes[6] == 1;
   uint32_t length = 0;
   std::memcpy(&length, bytes.data() + 8, is_short ? 2 : 4);
   const size_t begin = is_short ? 10 : 12;
-  if (bytes.size() - begin < length) throw wrong("the .npy file is cut off");
+  if (bytes.size() - begin < length) throw wrong("the .npy file is truncated");
   const std::string_view header(bytes.data() + begin, length);
 
   const std::string_view descr = value_of(header, "descr");
@@ -85,8 +85,8 @@ Array read_npy(const std::string& path) {
   const auto dtype =
       end == std::string_view::npos ? std::nullopt : dtype_of(descr.substr(1, end - 1));
   if (!dtype) {
-    throw wrong(fmt::format("the dtype {} is none that is read from .npy files",
-                            descr.substr(0, descr.find(','))));
+    throw wrong(
+        fmt::format("dtype {} is not supported in .npy files", descr.substr(0, descr.find(','))));
   }
   const bool is_fortran = value_of(header, "fortran_order").starts_with("True");
   std::string_view sizes = value_of(header, "shape");
@@ -103,7 +103,7 @@ Array read_npy(const std::string& path) {
   }
   const ShapeDtype type(*dtype, shape);
   const std::string_view data = std::string_view(bytes).substr(begin + length);
-  if (data.size() < type.nbytes()) throw wrong("the .npy file is cut off");
+  if (data.size() < type.nbytes()) throw wrong("the .npy file is truncated");
   Storage storage = Storage::allocate(type.nbytes());
   auto* const to = static_cast<char*>(storage.data());
   if (!is_fortran || type.rank() < 2) {

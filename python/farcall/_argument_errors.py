@@ -88,7 +88,7 @@ _Type = tuple[str, str, Callable[[Any], bool]]
 _TYPES: dict[str, _Type] = {
     "object": ("an object", "objects", lambda value: value is not None),
     "bool": ("True or False", "bools", lambda value: isinstance(value, bool)),
-    "int": ("a whole number", "whole numbers", _is_int),
+    "int": ("an integer", "integers", _is_int),
     "float": ("a number", "numbers", _is_float),
     "str": ("a string", "strings", lambda value: isinstance(value, str) and _is_text(value)),
     "bytes": ("bytes", "bytes", lambda value: isinstance(value, bytes)),
@@ -215,7 +215,9 @@ def explain(function: Any, text: str, args: tuple, kwargs: dict) -> Exception:
     if "(self" in text:
         owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
         if not args or owner not in (t.__name__ for t in type(args[0]).__mro__):
-            return TypeError(f"{function.__qualname__} is a method of {owner} and needs one")
+            return TypeError(
+                f"{function.__qualname__} is a method of {owner} and needs an instance of it"
+            )
         name, text, args = _of_method(function, text, args)
     else:
         name = _name_of(function)
@@ -240,7 +242,9 @@ def explain(function: Any, text: str, args: tuple, kwargs: dict) -> Exception:
         except OverflowError:
             return OverflowError(f"{name}: {place} must fit into 64 bits, got {_shown(value)}")
         if isinstance(value, str) and "string" in wanted:
-            return ValueError(f"{name}: {place} must be text that has UTF-8, got {_shown(value)}")
+            return ValueError(
+                f"{name}: {place} must be text that UTF-8 can encode, got {_shown(value)}"
+            )
         return TypeError(f"{name}: {place} must be {wanted}, got {_shown(value)}")
     types = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
-    return TypeError(f"{name}: arguments of types {types} do not fit {text.removeprefix('def ')}")
+    return TypeError(f"{name}: arguments of types {types} do not match {text.removeprefix('def ')}")

@@ -49,7 +49,7 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
     for number, (key, leaf) in enumerate(leaves):
         array = _core.as_array(leaf)
         if array.dtype.kind not in "biufcV" or not isinstance(array.dtype, np.dtype):
-            raise ValueError(f"save: {keystr(key)} has dtype {array.dtype}, which is not saved")
+            raise ValueError(f"save: {keystr(key)} has dtype {array.dtype}, which cannot be saved")
         for bounds, data in _own_parts(array, index):
             np.ascontiguousarray(data).view(np.uint8).reshape(-1).tofile(
                 partial / _file_of(number, bounds)
@@ -63,7 +63,7 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
                 "parts": parts,
             }
         )
-    _meet(f"distributed.save({os.fspath(path)!r}): all is written")
+    _meet(f"distributed.save({os.fspath(path)!r}): all shards written")
     if index == 0:
         text = json.dumps({"version": _VERSION, "arrays": entries}, indent=1)
         (partial / _INDEX).write_text(text)
@@ -94,14 +94,16 @@ def load(path: str | os.PathLike[str], like: Any, shardings: Any = None) -> Any:
     folder = Path(path)
     index = folder / _INDEX
     if not index.exists():
-        raise FileNotFoundError(f"load: {os.fspath(path)!r} is no folder of distributed.save")
+        raise FileNotFoundError(f"load: {os.fspath(path)!r} was not written by distributed.save")
     saved = json.loads(index.read_text())
     if saved["version"] != _VERSION:
-        raise ValueError(f"load: {index} has version {saved['version']}; this reads {_VERSION}")
+        raise ValueError(
+            f"load: {index} has version {saved['version']}; this farcall reads {_VERSION}"
+        )
     leaves, structure = flatten_with_path(like)
     keys, wanted = [entry["key"] for entry in saved["arrays"]], [keystr(key) for key, _ in leaves]
     if keys != wanted:
-        raise ValueError(f"load: {os.fspath(path)!r} has the arrays {keys}, and like has {wanted}")
+        raise ValueError(f"load: {os.fspath(path)!r} contains arrays {keys}, but like has {wanted}")
     return structure.unflatten(
         [
             _load_array(folder, entry, leaf, sharding)
@@ -117,7 +119,7 @@ def _load_array(folder: Path, entry: Any, like: Any, sharding: Any) -> Any:
     dtype = np.dtype(ShapeDtypeStruct((), entry["dtype"]).dtype)
     if tuple(np.shape(like)) != shape or np.dtype(like.dtype) != dtype:
         raise ValueError(
-            f"load: {entry['key']} was saved as {dtype.name}{list(shape)}, and like has "
+            f"load: {entry['key']} was saved as {dtype.name}{list(shape)}, but like has "
             f"{np.dtype(like.dtype).name}{list(np.shape(like))}"
         )
     parts = [(_bounds_in(name), name) for name in entry["parts"]]

@@ -49,22 +49,22 @@ def _choice(*values: str | None) -> Callable[[Any], Any]:
     return check
 
 
-def _whole_number(value: Any) -> int:
+def _integer(value: Any) -> int:
     try:
         return int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
-        raise ValueError("a whole number") from None
+        raise ValueError("an integer") from None
 
 
 def _count(value: Any) -> int:
-    number = _whole_number(value)
+    number = _integer(value)
     if number < 1:
         raise ValueError("1 or more")
     return number
 
 
 def _bytes(value: Any) -> int:
-    number = _whole_number(value)
+    number = _integer(value)
     if not 0 <= number < 2**63:
         raise ValueError("a number of bytes, 0 or more")
     return number
@@ -92,7 +92,7 @@ def _platforms(value: Any) -> str | None:
     names = _text(value)
     if names is None or all(name.strip().lower() == "cpu" for name in names.split(",")):
         return names
-    raise ValueError("None or 'cpu', the one platform that there is")
+    raise ValueError("None or 'cpu', the only platform")
 
 
 def _only(kept: Any) -> Callable[[Any], Any]:
@@ -101,7 +101,7 @@ def _only(kept: Any) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value == kept or (isinstance(kept, bool) and _switch(value) is kept):
             return kept
-        raise ValueError(f"{kept!r}, the only value that is implemented")
+        raise ValueError(f"{kept!r}, the only supported value")
 
     return check
 
@@ -137,38 +137,46 @@ _GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit"
 
 # Flags with an effect.
 _ACTIVE = (
-    Flag("enable_x64", False, _switch, "numpy's 64-bit data and default dtypes stay 64-bit"),
-    Flag("debug_nans", False, _switch, "a result with a nan is a FloatingPointError"),
-    Flag("debug_infs", False, _switch, "a result with an infinity is a FloatingPointError"),
     Flag(
-        "check_foreign_calls", False, _switch, "foreign calls run between guards, and are checked"
+        "enable_x64",
+        False,
+        _switch,
+        "numpy's 64-bit data keeps its dtype; default dtypes have 64 bits",
+    ),
+    Flag("debug_nans", False, _switch, "a result with a nan raises FloatingPointError"),
+    Flag("debug_infs", False, _switch, "a result with an infinity raises FloatingPointError"),
+    Flag(
+        "check_foreign_calls",
+        False,
+        _switch,
+        "foreign calls run with guarded copies and are checked",
     ),
     Flag("disable_jit", False, _switch, "jitted functions, loops and branches run in Python"),
-    Flag("log_compiles", False, _switch, "programs that are compiled are logged as warnings"),
+    Flag("log_compiles", False, _switch, "each compilation logs a warning"),
     Flag(
         "numpy_dtype_promotion",
         "standard",
         _choice("standard", "strict"),
-        "strict: arrays of different dtypes do not meet",
+        "strict: operations reject arrays of different dtypes",
     ),
     Flag(
         "numpy_rank_promotion",
         "allow",
         _choice("allow", "warn", "raise"),
-        "what happens where broadcasting adds dimensions to an array",
+        "what happens when broadcasting adds dimensions to an array",
     ),
     Flag(
         "cache_limit",
         _core.cache_limit(),
         _count,
-        "how many programs each cache holds, such as the one of a jitted function; process-wide",
+        "how many programs each cache holds, such as that of a jitted function; process-wide",
         _core.set_cache_limit,
     ),
     Flag(
         "memory_pool_limit",
         _core.memory_pool_limit(),
         _bytes,
-        "how many bytes of freed arrays are kept for the next ones; process-wide",
+        "how many bytes of freed arrays are kept for reuse; process-wide",
         _core.set_memory_pool_limit,
     ),
     Flag(
@@ -186,7 +194,7 @@ _ACTIVE = (
         _core.devices.set_num_cpu_devices,
     ),
     Flag("platforms", None, _platforms, "the platforms that programs may run on"),
-    Flag("platform_name", None, _platforms, "the same, by its older name"),
+    Flag("platform_name", None, _platforms, "older name of platforms"),
 )
 
 # Flags of JAX that are accepted without effect, with the reason.
@@ -195,24 +203,24 @@ _WITHOUT_EFFECT = (
         "default_matmul_precision",
         None,
         _choice(None, *_PRECISIONS),
-        "products are computed in the dtype of their operands at least, whatever is asked for",
+        "products are always computed at least in the dtype of their operands",
     ),
-    Flag("check_tracer_leaks", False, _switch, "a leaked array is an error where it is used"),
+    Flag("check_tracer_leaks", False, _switch, "using a leaked array raises an error"),
     Flag("enable_checks", False, _switch, "internal checks are always on"),
     Flag("traceback_filtering", "auto", _text, "tracebacks show few lines of farcall anyway"),
-    Flag("compilation_cache_dir", None, _text, "programs are compiled in less than a read takes"),
+    Flag("compilation_cache_dir", None, _text, "compiling a program takes less time than a read"),
     Flag("enable_compilation_cache", True, _switch, "there is no cache on disk"),
-    Flag("compilation_cache_max_size", -1, _whole_number, "there is no cache on disk"),
+    Flag("compilation_cache_max_size", -1, _integer, "there is no cache on disk"),
     Flag("persistent_cache_min_compile_time_secs", 1.0, float, "there is no cache on disk"),
-    Flag("persistent_cache_min_entry_size_bytes", 0, _whole_number, "there is no cache on disk"),
+    Flag("persistent_cache_min_entry_size_bytes", 0, _integer, "there is no cache on disk"),
     Flag("raise_persistent_cache_errors", False, _switch, "there is no cache on disk"),
-    Flag("explain_cache_misses", False, _switch, "log_compiles names what is compiled"),
+    Flag("explain_cache_misses", False, _switch, "log_compiles names the compiled programs"),
     Flag("disable_most_optimizations", False, _switch, "compiling takes microseconds"),
     Flag("cpu_enable_async_dispatch", True, _switch, "programs end before their call returns"),
     Flag("transfer_guard", None, _choice(*_GUARDS), "arrays live on the host"),
     Flag("transfer_guard_host_to_device", None, _choice(*_GUARDS), "arrays live on the host"),
     Flag("transfer_guard_device_to_host", None, _choice(*_GUARDS), "arrays live on the host"),
-    Flag("transfer_guard_device_to_device", None, _choice(*_GUARDS), "transfers are asked for"),
+    Flag("transfer_guard_device_to_device", None, _choice(*_GUARDS), "all transfers are explicit"),
     Flag("softmax_custom_jvp", False, _switch, "the derivative of softmax is exact either way"),
     Flag("use_direct_linearize", True, _switch, "linearize is direct"),
     Flag("use_shardy_partitioner", True, _switch, "programs are not partitioned by XLA"),
@@ -220,10 +228,10 @@ _WITHOUT_EFFECT = (
     Flag("include_full_tracebacks_in_locations", True, _switch, "a location is one line"),
     Flag("logging_level", "NOTSET", _text, "set the level of the logger farcall instead"),
     Flag("debug_log_modules", None, _text, "set the level of the logger farcall instead"),
-    Flag("tracer_error_num_traceback_frames", 5, _whole_number, "an error names one line"),
+    Flag("tracer_error_num_traceback_frames", 5, _integer, "an error names one line"),
     Flag("dump_ir_to", None, _text, "print or save a program instead"),
     Flag("persistent_cache_enable_xla_caches", None, _text, "there is no cache on disk"),
-    Flag("captured_constants_warn_bytes", -1, _whole_number, "constants are not copied"),
+    Flag("captured_constants_warn_bytes", -1, _integer, "constants are not copied"),
     Flag("compiler_enable_remat_pass", True, _switch, "values are computed once"),
     Flag("optimization_level", "UNKNOWN", _text, "compiling takes microseconds"),
     Flag("enable_pgle", False, _switch, "runs are not profiled for the compiler"),
@@ -234,11 +242,11 @@ _WITHOUT_EFFECT = (
 _FIXED = (
     Flag("no_tracing", False, _only(False), "an error for each trace"),
     Flag("no_execution", False, _only(False), "an error for each run"),
-    Flag("debug_key_reuse", False, _only(False), "an error for a random key that is used twice"),
+    Flag("debug_key_reuse", False, _only(False), "reusing a random key is an error"),
     Flag("default_prng_impl", "threefry2x32", _only("threefry2x32"), "the random number generator"),
     Flag("threefry_partitionable", True, _only(True), "which bits threefry2x32 gives an element"),
     Flag("enable_custom_prng", False, _only(False), "PRNGKey makes keys of integers; key does not"),
-    Flag("legacy_prng_key", "allow", _only("allow"), "what happens at keys of integers"),
+    Flag("legacy_prng_key", "allow", _only("allow"), "whether keys of integers are accepted"),
     Flag("random_seed_offset", 0, _only(0), "what is added to seeds"),
     Flag("error_checking_behavior_nan", "ignore", _only("ignore"), "use debug_nans"),
     Flag("error_checking_behavior_divide", "ignore", _only("ignore"), "use debug_infs"),

@@ -242,8 +242,8 @@ def associative_scan(
 def check_no_groups(name: str, groups: Any) -> None:
     if groups is not None:
         raise NotImplementedError(
-            f"{name}: axis_index_groups is not there for axes of vmap; reshape the mapped axis "
-            "into two, and map over each with a name of its own"
+            f"{name}: axis_index_groups is not supported for vmap axes; reshape the mapped axis "
+            "into two and map over each with its own name"
         )
 
 
@@ -318,7 +318,7 @@ def psum_scatter(
 def pshuffle(x: Any, axis_name: str, perm: Sequence[int]) -> Any:
     """Element i gets the ``x`` of element ``perm[i]``."""
     if sorted(perm) != list(range(axis_size(axis_name))):
-        raise ValueError(f"pshuffle: {list(perm)} is no permutation of axis {axis_name!r}")
+        raise ValueError(f"pshuffle: {list(perm)} is not a permutation of axis {axis_name!r}")
     return ppermute(x, axis_name, [(source, at) for at, source in enumerate(perm)])
 
 

@@ -61,8 +61,8 @@ def local_devices(
     count = _core.distributed.process_count()
     if not (isinstance(number, (int, np.integer)) and 0 <= number < count):
         raise ValueError(
-            f"local_devices: there is no process {number!r}; there "
-            f"{'is 0' if count == 1 else f'are 0 to {count - 1}'}"
+            f"local_devices: process index {number!r} is out of range; "
+            f"{'the only process is 0' if count == 1 else f'processes are 0 to {count - 1}'}"
         )
     return [device for device in found if device.process_index == number]
 
@@ -149,4 +149,4 @@ def _unpickled(engine: str, id: int) -> Device:
     for device in _core.devices.find_devices(engine):
         if device.id == id:
             return device
-    raise RuntimeError(f"engine {engine!r} has no device {id} here")
+    raise RuntimeError(f"engine {engine!r} has no device {id} in this process")

@@ -112,8 +112,8 @@ def _apply(equation: Any, inputs: list[Any]) -> Sequence[Any]:
 def _unknown(equation: Any) -> NotImplementedError:
     name, source = equation.primitive.name, str(equation).replace("\n", " ")
     return NotImplementedError(
-        f'from_jax: farcall has no counterpart of JAX\'s operation "{name}" as it stands here: '
-        f"{source[:200]}"
+        f'from_jax: farcall has no counterpart of JAX\'s operation "{name}" with these operands '
+        f"and parameters: {source[:200]}"
     )
 
 

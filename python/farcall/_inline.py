@@ -78,7 +78,7 @@ def load_library(
     """
     library = Path(path).resolve()
     if not library.is_file():
-        raise FileNotFoundError(f'load_library: there is no file "{path}"')
+        raise FileNotFoundError(f'load_library: file not found: "{path}"')
     return _loaded(f'load_library("{path}")', library, _inspected(library), prefix, platform)
 
 
@@ -222,7 +222,7 @@ def _compiler(what: str, is_cuda: bool) -> list[str]:
     tried = shlex.join(chosen) if chosen else ", ".join(names)
     mend = "install the CUDA toolkit" if is_cuda else "install g++ or clang++"
     raise FileNotFoundError(
-        f"{what}: there is no compiler ({tried}); {mend}, or set {variable} to one"
+        f"{what}: no compiler found ({tried}); {mend}, or set {variable} to one"
     )
 
 

@@ -169,7 +169,9 @@ class Mesh(_AnyMesh, contextlib.ContextDecorator):
         )
         local = self.devices[box]
         if local.size != len(places):
-            raise ValueError("local_mesh: the devices of this process are no grid in the mesh")
+            raise ValueError(
+                "local_mesh: the devices of this process do not form a grid in the mesh"
+            )
         return Mesh(local, self.axis_names, self.axis_types)
 
     @property
@@ -269,9 +271,9 @@ def make_mesh(
     wanted = math.prod(sizes)
     if wanted > len(found):
         raise ValueError(
-            f"make_mesh: axis_shapes {sizes} needs {wanted} devices, and there "
-            f"{'is' if len(found) == 1 else 'are'} {len(found)}; the flag num_cpu_devices "
-            "divides the host into more"
+            f"make_mesh: axis_shapes {sizes} needs {wanted} devices, but there "
+            f"{'is' if len(found) == 1 else 'are'} {len(found)}; set the flag num_cpu_devices "
+            "to divide the host into more"
         )
     grid = np.empty(wanted, dtype=object)
     grid[:] = found[:wanted]

@@ -195,10 +195,10 @@ def _saved_tree(metadata: dict[str, Any], name: str, num_leaves: int) -> Any:
         TypeError,
         ValueError,
     ) as error:
-        raise ValueError(f"deserialize: {name} describes no structure: {error}") from error
+        raise ValueError(f"deserialize: {name} is not a valid structure: {error}") from error
     if tree.num_leaves != num_leaves:
         raise ValueError(
-            f"deserialize: {name} has {tree.num_leaves} leaves, the program {num_leaves} of them"
+            f"deserialize: {name} has {tree.num_leaves} leaves, but the program has {num_leaves}"
         )
     return tree
 
@@ -222,8 +222,8 @@ def _encode(node: Any) -> Any:
     if isinstance(node, tuple) and hasattr(node, "_fields"):
         return ["namedtuple", kind.__module__, kind.__qualname__, *map(_encode, node)]
     raise TypeError(
-        f"serialize: the function takes or returns {kind.__name__}, of which a file cannot keep "
-        "the structure; use dicts, lists, tuples, namedtuples and None"
+        f"serialize: the function takes or returns a {kind.__name__}, whose structure cannot be "
+        "saved; use dicts, lists, tuples, namedtuples and None"
     )
 
 
@@ -231,7 +231,7 @@ def _decode(node: Any) -> Any:
     if node in ("*", "None"):
         return _LEAF if node == "*" else None
     if not isinstance(node, list) or not node:
-        raise ValueError(f"{node!r} is no kind of container")
+        raise ValueError(f"unknown container {node!r}")
     kind, *parts = node
     if kind == "dict":
         return {key: _decode(value) for key, value in parts}
@@ -242,7 +242,7 @@ def _decode(node: Any) -> Any:
         return [_decode(part) for part in parts]
     if kind == "tuple":
         return tuple(_decode(part) for part in parts)
-    raise ValueError(f"{kind!r} is no kind of container")
+    raise ValueError(f"unknown container kind {kind!r}")
 
 
 def _named_tuple(module: str, name: str) -> Any:
@@ -251,7 +251,7 @@ def _named_tuple(module: str, name: str) -> Any:
         found = getattr(found, part, None)
     if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
         raise ValueError(
-            f"the function's structure has the namedtuple {module}.{name}, which is not there; "
+            f"the function's structure uses the namedtuple {module}.{name}, which does not exist; "
             "import its module first"
         )
     return found

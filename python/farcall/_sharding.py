@@ -88,7 +88,9 @@ class Sharding:
     def with_memory_kind(self, kind: str) -> Sharding:
         """The same sharding in another memory; the only one is ``device``."""
         if kind != "device":
-            raise ValueError(f"with_memory_kind: there is no memory {kind!r}; there is 'device'")
+            raise ValueError(
+                f"with_memory_kind: unknown memory {kind!r}; the only memory is 'device'"
+            )
         return self
 
 
@@ -275,7 +277,7 @@ def the_device(sharding: Sharding, where: str) -> Device:
         return local_devices()[0]
     found = sorted(sharding.device_set, key=lambda device: device.id)
     if len(found) != 1:
-        raise ValueError(f"{where}: {sharding!r} names {len(found)} devices, and this takes one")
+        raise ValueError(f"{where}: {sharding!r} has {len(found)} devices; it must have one")
     return found[0]
 
 

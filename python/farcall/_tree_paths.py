@@ -141,7 +141,7 @@ def _simple_text(key: Any) -> str:
     """The index, name or key that a path entry holds."""
     for value in getattr(key, "__dict__", {}).values():
         return str(value)
-    raise TypeError(f"keystr: {key!r} is no key of a path")
+    raise TypeError(f"keystr: {key!r} is not a path key")
 
 
 def check_structure(treedef: Any, what: str) -> None:

@@ -80,7 +80,7 @@ def scalar_type_of(x: Any) -> type:
     ):
         if issubdtype(dtype, kind):
             return python
-    raise TypeError(f"scalar_type_of: {x!r} is no number")
+    raise TypeError(f"scalar_type_of: {x!r} is not a number")
 
 
 def itemsize_bits(dtype: Any) -> int:

@@ -289,5 +289,5 @@ def pycapsule(funcptr: Any) -> Any:
     if not address:
         raise ValueError("pycapsule: the function's address is null")
     if not 0 < address < 1 << (8 * ctypes.sizeof(ctypes.c_void_p)):
-        raise ValueError(f"pycapsule: {address} is no address")
+        raise ValueError(f"pycapsule: {address} is not a valid address")
     return _functions.pycapsule(address)

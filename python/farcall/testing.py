@@ -121,7 +121,7 @@ def check_batching(
                 f"arguments, not all of them None, got {tuple(in_axes)}"
             )
     elif not args:
-        raise ValueError(f"check_batching({name}): there is no argument to map over")
+        raise ValueError(f"check_batching({name}): no argument to map over")
 
     def called(*values: Any) -> Any:
         return function(*values, **attributes)

@@ -31,7 +31,7 @@ void bind_arrays(nb::module_& module) {
       [](nb::handle object, const std::string& what) {
         if (PyIndex_Check(object.ptr()) && !PySequence_Check(object.ptr())) {
           throw TypeError(
-              fmt::format("{} must be a sequence of whole numbers, got {}", what, repr_of(object)));
+              fmt::format("{} must be a sequence of integers, got {}", what, repr_of(object)));
         }
         return to_tuple(to_sizes(object, what));
       },

@@ -99,8 +99,8 @@ std::optional<int64_t> to_count(nb::handle value, const char* what) {
   nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) {
     PyErr_Clear();
-    throw TypeError(fmt::format("{} must be a whole number, got {} of type {}", what,
-                                repr_of(value), Py_TYPE(value.ptr())->tp_name));
+    throw TypeError(fmt::format("{} must be an integer, got {} of type {}", what, repr_of(value),
+                                Py_TYPE(value.ptr())->tp_name));
   }
   return nb::cast<int64_t>(index);
 }

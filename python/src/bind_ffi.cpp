@@ -69,9 +69,8 @@ void register_target(nb::handle name_object, nb::handle fn, nb::handle platform_
   const auto name = to_option<std::string>(name_object, "register_ffi_target: name", "a string");
   const std::string who = fmt::format("register_ffi_target(\"{}\")", name);
   const auto platform = to_option<std::string>(platform_object, who + ": platform", "a string");
-  const auto api_version =
-      to_option<int>(api_version_object, who + ": api_version", "a whole number");
-  const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "a whole number");
+  const auto api_version = to_option<int>(api_version_object, who + ": api_version", "an integer");
+  const auto traits = to_option<uint32_t>(traits_object, who + ": traits", "an integer");
   if (is_isolated) {
     if (api_version != 1 || parse_platform(platform) != std::vector<std::string>{"cpu"}) {
       throw Error(ErrorCode::kInvalidArgument,

@@ -35,7 +35,7 @@ struct Argument<TensordotAxes> {
 template <>
 struct Argument<numpy::EinsumPath> {
   static numpy::EinsumPath from(nb::handle object, ArgumentPlace place) {
-    return to_option<numpy::EinsumPath>(object, place.name, "a list of lists of whole numbers");
+    return to_option<numpy::EinsumPath>(object, place.name, "a list of lists of integers");
   }
 };
 

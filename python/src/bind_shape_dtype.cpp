@@ -34,7 +34,7 @@ void bind_shape_dtype(nb::module_& module) {
   nb::class_<ShapeDtype>(module, "ShapeDtypeStruct",
                          "The shape and dtype of an array, without values.\n\n"
                          "Args:\n"
-                         "  shape: a whole number or a sequence of them.\n"
+                         "  shape: an integer or a sequence of them.\n"
                          "  dtype: what ``numpy.dtype`` accepts, ``farcall.dtypes`` included, or "
                          "``\"token\"``.\n"
                          "  weak_type: whether the dtype gives way in promotion.\n"

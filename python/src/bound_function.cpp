@@ -60,7 +60,7 @@ int64_t Argument<int64_t>::from(nb::handle object, ArgumentPlace place) {
       nb::raise_python_error();
     }
     PyErr_Clear();
-    refuse(object, place, "a whole number");
+    refuse(object, place, "an integer");
   }
   const int64_t value = PyLong_AsLongLong(index.ptr());
   if (value == -1 && PyErr_Occurred()) nb::raise_python_error();

@@ -167,7 +167,7 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
     if (!index.is_valid()) {
       if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
       PyErr_Clear();
-      throw TypeError(fmt::format("{} must be whole numbers, got {}", what, repr_of(object)));
+      throw TypeError(fmt::format("{} must be integers, got {}", what, repr_of(object)));
     }
     const int64_t value = PyLong_AsLongLong(index.ptr());
     if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
@@ -180,8 +180,8 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
   if (!nb::object(nb::steal(PyObject_GetIter(object.ptr()))).is_valid()) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
     PyErr_Clear();
-    throw TypeError(fmt::format("{} must be a whole number or a sequence of them, got {}", what,
-                                repr_of(object)));
+    throw TypeError(
+        fmt::format("{} must be an integer or a sequence of them, got {}", what, repr_of(object)));
   }
   check_length(object, what);
   std::vector<int64_t> sizes;
@@ -196,7 +196,7 @@ std::vector<int64_t> to_sizes(nb::handle object, std::string_view what) {
 int64_t to_size(nb::handle object, std::string_view what) {
   const std::vector<int64_t> sizes = to_sizes(object, what);
   if (sizes.size() == 1) return sizes[0];
-  throw TypeError(fmt::format("{} must be a whole number, got {}", what, repr_of(object)));
+  throw TypeError(fmt::format("{} must be an integer, got {}", what, repr_of(object)));
 }
 
 std::vector<Array> to_arrays(nb::handle object, std::string_view what) {
@@ -228,7 +228,7 @@ nb::tuple to_tuple(std::span<const int64_t> values) {
 std::map<int64_t, int64_t> to_aliases(nb::handle aliases, std::string_view what) {
   const auto to_integer = [&](nb::handle object) {
     if (PyIndex_Check(object.ptr())) return to_size(object, what);
-    throw TypeError(fmt::format("{} must be whole numbers, got {}", what, repr_of(object)));
+    throw TypeError(fmt::format("{} must be integers, got {}", what, repr_of(object)));
   };
   std::map<int64_t, int64_t> result;
   if (aliases.is_none()) return result;

@@ -152,8 +152,8 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
   if (device != Py_None) {
     std::pair<int, int> type_and_id;
     if (!nb::try_cast(nb::handle(device), type_and_id)) {
-      throw TypeError(fmt::format("__dlpack__: dl_device must be a pair of whole numbers, got {}",
-                                  repr_of(device)));
+      throw TypeError(
+          fmt::format("__dlpack__: dl_device must be a pair of integers, got {}", repr_of(device)));
     }
     if (type_and_id != std::pair(kDLCPU, 0)) {
       PyErr_SetString(PyExc_BufferError, "__dlpack__: this array is on the CPU, device (1, 0)");
@@ -162,7 +162,7 @@ DLPackRequest parse_dlpack_request(PyObject* args, PyObject* kwargs) {
   }
   std::pair<int64_t, int64_t> version;
   if (max_version != Py_None && !nb::try_cast(nb::handle(max_version), version)) {
-    throw TypeError(fmt::format("__dlpack__: max_version must be a pair of whole numbers, got {}",
+    throw TypeError(fmt::format("__dlpack__: max_version must be a pair of integers, got {}",
                                 repr_of(max_version)));
   }
   return {version.first >= kDLMajorVersion, copy == Py_True, copy == Py_False};

@@ -259,7 +259,7 @@ void read(bool& to, nb::handle given, const char* name) {
   to = to_option<bool>(given, name, "True or False");
 }
 void read(int& to, nb::handle given, const char* name) {
-  to = to_option<int>(given, name, "a whole number");
+  to = to_option<int>(given, name, "an integer");
 }
 void read(std::optional<std::string>& to, nb::handle given, const char* name) {
   to = to_option<std::optional<std::string>>(given, name, "a string or None");

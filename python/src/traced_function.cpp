@@ -153,7 +153,7 @@ Array leaf_to_array(std::string_view where, const CallArguments& arguments, size
   nb::handle object = arguments.leaves[leaf];
   Array array = leaf_to_array(object);
   if (!array.is_null()) return array;
-  throw TypeError(fmt::format("{}: {} is {} of type {}, which is no array{}", where,
+  throw TypeError(fmt::format("{}: {} is {} of type {}, which is not an array{}", where,
                               describe_leaf(arguments, leaf), repr_of(object),
                               Py_TYPE(object.ptr())->tp_name, remedy));
 }

@@ -51,7 +51,7 @@ void check_offer(const FARCALL_FFI_ExecutionContext* ctx, Offer offer) {
   const Row& row = kRows[static_cast<size_t>(offer)];
   if (ctx == nullptr) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} needs the context of a call, and it is null", row.name));
+                fmt::format("{} needs the context of a call, but the context is null", row.name));
   }
   if (row.stages & bit(ctx->stage)) return;
   throw Error(ErrorCode::kFailedPrecondition,

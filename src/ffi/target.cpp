@@ -134,7 +134,7 @@ void TargetBuilder::check_versions(const Target& target) {
     }
     throw Error(ErrorCode::kFailedPrecondition,
                 fmt::format("registry: \"{}\" on platform \"{}\": its {} handler was built for "
-                            "version {} of the FFI interface, and this runtime has {}. Build it "
+                            "version {} of the FFI interface, but this runtime has {}. Build it "
                             "with an older header, or use a newer farcall.",
                             target.name(), target.platform(), stage_name(stage),
                             version_to_string(version), version_to_string(kRuntimeApiVersion)));

@@ -26,7 +26,7 @@ int32_t index_for(const PlatformIndexParams& params, std::string_view platform) 
   std::vector<std::string> all;
   for (const auto& names : params.platforms) all.insert(all.end(), names.begin(), names.end());
   throw Error(ErrorCode::kUnimplemented,
-              fmt::format("platform_dependent: there is no function for platform {}, only for {}; "
+              fmt::format("platform_dependent: no function for platform {}, only for {}; "
                           "add one, or a default",
                           platform, fmt::join(all, ", ")));
 }

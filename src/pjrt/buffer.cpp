@@ -31,7 +31,7 @@ int type_number(DType dtype) {
     if (kTypes[i] == dtype) return static_cast<int>(i) + 1;
   }
   throw Error(ErrorCode::kUnimplemented,
-              fmt::format("pjrt: plugins have no arrays of dtype {}; use the native engine",
+              fmt::format("pjrt: plugins do not support arrays of dtype {}; use the native engine",
                           dtype_name(dtype)));
 }
 

@@ -151,8 +151,9 @@ std::vector<CDevice*> Client::addressable_devices() const {
   args.client = client_;
   plugin_.call(args);
   if (args.num_devices == 0) {
-    throw Error(ErrorCode::kUnavailable,
-                fmt::format("pjrt: plugin \"{}\" has no devices here", plugin_.path()));
+    throw Error(
+        ErrorCode::kUnavailable,
+        fmt::format("pjrt: plugin \"{}\" found no devices on this machine", plugin_.path()));
   }
   return {args.devices, args.devices + args.num_devices};
 }

@@ -52,7 +52,7 @@ std::string why_no_library(const std::string& path) {
   };
   Elf64_Ehdr header{};
   if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return "is no shared library";
+    return "is not a shared library";
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       (kMachine != EM_NONE && header.e_machine != kMachine)) {
@@ -63,7 +63,7 @@ std::string why_no_library(const std::string& path) {
     Elf64_Phdr part{};
     const bool is_read = read(header.e_phoff + i * sizeof(part), part);
     if (!is_read || part.p_offset > size || part.p_filesz > size - part.p_offset) {
-      return fmt::format("is truncated: {} bytes are fewer than its header tells", size);
+      return fmt::format("is truncated: it has {} bytes, but its header requires more", size);
     }
   }
   return "";
@@ -91,9 +91,9 @@ Plugin::Plugin(std::string path) : path_(std::move(path)) {
   void* library = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) fail(fmt::format("cannot be loaded: {}", dlerror()));
   auto* get_api = reinterpret_cast<GetApi*>(dlsym(library, "GetPjrtApi"));
-  if (!get_api) fail("is no PJRT plugin: it has no function GetPjrtApi");
+  if (!get_api) fail("is not a PJRT plugin: it has no function GetPjrtApi");
   api_ = get_api();
-  if (!api_) fail("GetPjrtApi gave nothing");
+  if (!api_) fail("GetPjrtApi returned null");
   if (api_->version.major != kMajorVersion) {
     fail(fmt::format("has version {}.{} of the interface; this farcall uses {}.x",
                      api_->version.major, api_->version.minor, kMajorVersion));
@@ -162,7 +162,7 @@ void Plugin::register_handler(const std::string& target, void* handler,
     return;
   }
   throw Error(ErrorCode::kUnimplemented,
-              fmt::format("pjrt: plugin \"{}\" has no registry of handlers, so that its programs "
+              fmt::format("pjrt: plugin \"{}\" has no handler registry, so its programs "
                           "cannot call foreign code",
                           path_));
 }

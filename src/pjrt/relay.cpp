@@ -217,9 +217,9 @@ namespace farcall::pjrt {
 
 void register_relay(const Client& client) {
   if (!client.is_cpu()) {
-    throw Error(ErrorCode::kUnimplemented,
-                fmt::format("pjrt: programs on platform {} cannot call what only the host runs",
-                            client.platform()));
+    throw Error(
+        ErrorCode::kUnimplemented,
+        fmt::format("pjrt: programs on platform {} cannot run host operations", client.platform()));
   }
   static std::once_flag is_registered;
   std::call_once(is_registered, [&] {

@@ -138,8 +138,8 @@ const Engine& find_engine(std::string_view name) {
     if (engine->name() == name) return *engine;
     names.push_back(engine->name());
   }
-  throw Error(ErrorCode::kNotFound, fmt::format("there is no engine \"{}\"; there are: {}", name,
-                                                fmt::join(names, ", ")));
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("unknown engine \"{}\"; known ones: {}", name, fmt::join(names, ", ")));
 }
 
 std::vector<const Device*> find_devices(std::string_view name) {
@@ -160,9 +160,8 @@ std::vector<const Device*> find_devices(std::string_view name) {
     }
     if (!found.empty()) return found;
   }
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("there is no platform or engine \"{}\"; there are: {}", name,
-                          fmt::join(names, ", ")));
+  throw Error(ErrorCode::kNotFound, fmt::format("unknown platform or engine \"{}\"; known ones: {}",
+                                                name, fmt::join(names, ", ")));
 }
 
 void detail::set_engine_table(EngineTable table) { own_engines = table; }

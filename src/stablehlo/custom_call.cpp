@@ -54,7 +54,7 @@ std::string attribute_text(std::string_view target, const Attribute& attribute) 
     }
   }
   throw Error(ErrorCode::kUnimplemented,
-              fmt::format("ffi_call(\"{}\"): StableHLO has no attribute for {}", target,
+              fmt::format("ffi_call(\"{}\"): attribute {} cannot be written in StableHLO", target,
                           attribute.to_string()));
 }
 

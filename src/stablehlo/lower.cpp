@@ -45,10 +45,12 @@ Value from_bytes(Emitter& emitter, const Value& value, ShapeDtype type) {
   if (!equation.primitive->never_run.empty()) {
     throw Error(ErrorCode::kInvalidArgument, std::string(equation.primitive->never_run));
   }
-  throw Error(ErrorCode::kUnimplemented,
-              fmt::format("{}: StableHLO has no operation for it, with these types and parameters; "
-                          "the native engine runs it",
-                          equation.primitive->name));
+  throw Error(
+      ErrorCode::kUnimplemented,
+      fmt::format(
+          "{}: StableHLO cannot express this operation with these types and parameters; use the "
+          "native engine",
+          equation.primitive->name));
 }
 
 // Operations that XLA computes with low accuracy, or with other values at poles and negative
@@ -131,7 +133,7 @@ Values Emitter::equation(const Program& program, const Equation& equation,
   }
   if (map && !map->devices.empty()) {
     throw Error(ErrorCode::kUnimplemented,
-                "shard_map: over several processes it runs on the native engine alone");
+                "shard_map over several processes needs the native engine");
   }
   const bool is_never_run = !equation.primitive->never_run.empty();
   // A relay can run an equation without nested programs, or a shard_map: the native engine has the

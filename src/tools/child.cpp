@@ -59,10 +59,10 @@ std::string signal_text(int signal) {
 
 Child::Child(const std::function<void(int fd)>& work) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Failure(kCouldNotRun, "no pipe could be made.");
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Failure(kCouldNotRun, "cannot create a pipe.");
   std::fflush(nullptr);
   pid_ = fork();
-  if (pid_ < 0) throw Failure(kCouldNotRun, "no process could be started.");
+  if (pid_ < 0) throw Failure(kCouldNotRun, "cannot start a process.");
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(ends[0]);

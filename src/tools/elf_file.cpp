@@ -86,7 +86,7 @@ class Reader {
     throw Failure(kCouldNotRun, fmt::format("{}: {}", path_, why));
   }
   [[noreturn]] void cut_off(uint64_t wanted) const {
-    fail(fmt::format("the file is cut off: it needs {} bytes and has {}. Build or copy it again.",
+    fail(fmt::format("the file is truncated: expected {} bytes, got {}. Build or copy it again.",
                      wanted, bytes_.size()));
   }
 
@@ -117,7 +117,7 @@ class Reader {
     }
     const auto header = at<Elf64_Ehdr>(0);
     if (header.e_machine != kOwnMachine) {
-      fail(fmt::format("the library is for {}, and this machine is {}.",
+      fail(fmt::format("the library is for {}, but this machine is {}.",
                        machine_name(header.e_machine), machine_name(kOwnMachine)));
     }
     if (header.e_type == ET_REL) fail("this is an object file; link it with -shared.");

@@ -48,7 +48,7 @@ void write_version(const std::string& path, int fd) {
   if (!library) return write_all(fd, fmt::format("cannot be loaded: {}", dlerror()));
   const auto get_api = reinterpret_cast<const ApiHead* (*)()>(dlsym(library, "GetPjrtApi"));
   const ApiHead* api = get_api ? get_api() : nullptr;
-  if (!api) return write_all(fd, "GetPjrtApi gives nothing");
+  if (!api) return write_all(fd, "GetPjrtApi returned null");
   write_all(fd, fmt::format("={}.{}", api->version.major, api->version.minor));
 }
 

@@ -121,7 +121,7 @@ def test_leaves_that_are_no_arrays_in_memory_take_the_slow_way() -> None:
     np.testing.assert_array_equal(f({"a": X, "b": 1.0}), [2.0, 3.0])
     np.testing.assert_array_equal(fc.vmap(lambda x: f({"a": x, "b": x}))(X), X + X)
     np.testing.assert_array_equal(fc.grad(lambda x: f({"a": x, "b": Y}).sum())(X), [1.0, 1.0])
-    with pytest.raises(TypeError, match="is no array"):
+    with pytest.raises(TypeError, match="is not an array"):
         f({"a": X, "b": "text"})
 
 

@@ -61,11 +61,11 @@ def test_assigning_to_a_flag_says_what_to_call():
         ("numpy_dtype_promotion", "lax", "one of 'standard', 'strict'; got 'lax'"),
         ("numpy_rank_promotion", 1, "one of 'allow', 'warn', 'raise'; got 1"),
         ("default_matmul_precision", "huge", "one of None, 'default'"),
-        ("compilation_cache_max_size", "many", "a whole number; got 'many'"),
-        ("platforms", "cuda,cpu", "'cpu', the one platform that there is; got 'cuda,cpu'"),
-        ("no_tracing", True, "False, the only value that is implemented; got True"),
-        ("default_prng_impl", "rbg", "'threefry2x32', the only value that is implemented"),
-        ("threefry_partitionable", False, "True, the only value that is implemented"),
+        ("compilation_cache_max_size", "many", "an integer; got 'many'"),
+        ("platforms", "cuda,cpu", "'cpu', the only platform; got 'cuda,cpu'"),
+        ("no_tracing", True, "False, the only supported value; got True"),
+        ("default_prng_impl", "rbg", "'threefry2x32', the only supported value"),
+        ("threefry_partitionable", False, "True, the only supported value"),
     ],
 )
 def test_a_value_that_a_flag_does_not_have_is_an_error(name, value, wanted):

@@ -139,9 +139,9 @@ def test_errors(f, error, text):
         f(jax.lax)
 
 
-def test_length_is_a_whole_number():
+def test_length_is_an_integer():
     text = message(lambda: fc.lax.scan(same, 0.0, X, length=2.5), TypeError)
-    assert text == "scan: length must be a whole number, got 2.5 of type float"
+    assert text == "scan: length must be an integer, got 2.5 of type float"
 
 
 def test_unroll_needs_known_bounds():

@@ -90,7 +90,7 @@ def test_dtypes_in_signatures(names: dict[str, str]) -> None:
         ("[n+] -> [n]", "expected the name of a dimension or a number at column 4"),
         ("[n, ...] -> [n]", "expected the name of a dimension or a number at column 5"),
         ("[... n] -> [n]", 'expected "," at column 6'),
-        ("real[n] -> [n]", '"real" is no dtype at column 5'),
+        ("real[n] -> [n]", '"real" is not a dtype at column 5'),
     ],
 )
 def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, text: str) -> None:
@@ -111,10 +111,10 @@ def test_signatures_that_cannot_be_read(names: dict[str, str], signature: str, t
         ("[n, n] -> [n]", [(3, 4)], "dimension 1 of operand 0, f64[3,4], should be 3"),
         ("[n], [2*n] -> [n]", [(3,), (4,)], "dimension 0 of operand 1, f64[4], should be 6"),
         ("[2] -> [2]", [(3,)], "dimension 0 of operand 0, f64[3], should be 2"),
-        ("[n] -> [m]", [(3,)], "dimension m stands in no operand"),
-        ("[2*n] -> [n]", [(4,)], "dimension n stands in no operand"),
+        ("[n] -> [m]", [(3,)], "dimension m appears in no operand"),
+        ("[2*n] -> [n]", [(4,)], "dimension n appears in no operand"),
         ("[n] -> [n-4]", [(3,)], "a dimension would have the size -1"),
-        ("[n] -> [...]", [(3,)], '"..." of a result stands in no operand'),
+        ("[n] -> [...]", [(3,)], '"..." of a result appears in no operand'),
         (
             "[..., n], [..., n] -> [n]",
             [(2, 3), (3,)],

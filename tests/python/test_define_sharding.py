@@ -51,8 +51,8 @@ def test_calls_that_fit(copy: ffi.Definition, rule: str, shapes: Any) -> None:
 @pytest.mark.parametrize(
     ("rule", "shapes", "text"),
     [
-        ("n -> n", [(3,), (3,)], "it is for 1 operands, got 2"),
-        ("n -> n, n", [(3,)], "it is for 2 results, got 1"),
+        ("n -> n", [(3,), (3,)], "expected 1 operands, got 2"),
+        ("n -> n, n", [(3,)], "expected 2 results, got 1"),
         (
             "n -> n",
             [(2, 3)],
@@ -69,7 +69,7 @@ def test_calls_that_fit(copy: ffi.Definition, rule: str, shapes: Any) -> None:
         (
             "... n, ... n -> ... n, ... n",
             [(2, 3), (5, 3)],
-            '"..." stands for [2] and, in operand 1, for [5]',
+            '"..." stands for [2], but in operand 1 for [5]',
         ),
     ],
 )

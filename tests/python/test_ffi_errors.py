@@ -160,7 +160,7 @@ OPTIONS = [
     (
         lambda: make("scale", type("D", (), {"shape": None, "dtype": "f4"})()),
         TypeError,
-        "result_shape_dtypes.shape must be a whole number or a sequence of them, got None",
+        "result_shape_dtypes.shape must be an integer or a sequence of them, got None",
     ),
     (
         lambda: make("scale", type("D", (), {"shape": (-3,), "dtype": "f4"})()),
@@ -184,7 +184,7 @@ OPTIONS = [
     (
         lambda: make(custom_call_api_version="4"),
         TypeError,
-        "custom_call_api_version must be a whole number",
+        "custom_call_api_version must be an integer",
     ),
     (
         lambda: make(custom_call_api_version=9),
@@ -202,8 +202,8 @@ OPTIONS = [
         TypeError,
         r"must be a dict from input to output index, got \[0\]",
     ),
-    (lambda: make(input_output_aliases={"a": 0}), TypeError, "must be whole numbers, got 'a'"),
-    (lambda: make(input_output_aliases={(): 0}), TypeError, r"must be whole numbers, got \(\)"),
+    (lambda: make(input_output_aliases={"a": 0}), TypeError, "must be integers, got 'a'"),
+    (lambda: make(input_output_aliases={(): 0}), TypeError, r"must be integers, got \(\)"),
     (
         lambda: make(input_layouts=3),
         TypeError,
@@ -217,7 +217,7 @@ OPTIONS = [
     (
         lambda: make(input_layouts=["ab"]),
         TypeError,
-        r"input_layouts\[0\] must be whole numbers, got 'ab'",
+        r"input_layouts\[0\] must be integers, got 'ab'",
     ),
     (
         lambda: make(output_layouts=[None, None]),

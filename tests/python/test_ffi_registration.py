@@ -68,7 +68,7 @@ def test_a_target_of_another_platform_is_not_called(capsule):
         ),
         ((3, None), TypeError, "register_ffi_target: name must be a string, got 3 of type int"),
         (("t", None, None), TypeError, "platform must be a string, got None"),
-        (("t", None, "cpu", "1"), TypeError, "api_version must be a whole number, got '1'"),
+        (("t", None, "cpu", "1"), TypeError, "api_version must be an integer, got '1'"),
     ],
     ids=repr,
 )

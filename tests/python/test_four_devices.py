@@ -66,4 +66,4 @@ assert fc.config.num_cpu_devices == 3
     assert "there are 3 devices already" in done.stdout
     assert "expected a number from 1 to 64, got 65" in done.stdout
     done = run("import farcall", "many")
-    assert "FARCALL_NUM_CPU_DEVICES: flag num_cpu_devices must be a whole number" in done.stderr
+    assert "FARCALL_NUM_CPU_DEVICES: flag num_cpu_devices must be an integer" in done.stderr

@@ -240,7 +240,7 @@ def test_names_and_documentation_are_kept():
         (lambda: fc.grad(abs, argnums=1)(1.0), r"argnums \(1\) needs .* but 1 were given"),
         (lambda: fc.grad(abs)(1), r"argument 0 is i32\[\]; derivatives are with respect to floats"),
         (lambda: fc.grad(abs)({"a": True}), r"argument 0\['a'\] is bool\[\]"),
-        (lambda: fc.grad(abs)("a"), "argument 0 is 'a' of type str, which is no array"),
+        (lambda: fc.grad(abs)("a"), "argument 0 is 'a' of type str, which is not an array"),
         (lambda: fc.grad(lambda x: x)(X), r"must return a scalar; its result has shape \[2,3\]"),
         (
             lambda: fc.grad(lambda x: (x, x))(1.0),

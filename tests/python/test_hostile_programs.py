@@ -58,7 +58,7 @@ def test_metadata_without_the_other_structure_is_a_value_error():
 
 @pytest.mark.parametrize("value", [1, 2.5, [1, 2], {"a": 1}])
 def test_structures_that_are_no_text_are_value_errors(value):
-    with pytest.raises(ValueError, match="deserialize: in_tree describes no structure"):
+    with pytest.raises(ValueError, match="deserialize: in_tree is not a valid structure"):
         fc.deserialize(exported().program._serialize({"in_tree": value, "out_tree": '"*"'}))
 
 

@@ -109,7 +109,7 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
     lines: dict[str, list[str]] = {}
     for name in NAMES:
         done = run(name, SCRIPT)
-        if "this processor, or this build, has no" in done.stderr:
+        if "is not supported by this processor or this build" in done.stderr:
             continue
         assert done.returncode == 0, done.stderr
         lines[name] = done.stdout.splitlines()

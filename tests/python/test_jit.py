@@ -278,7 +278,7 @@ def test_errors_while_comparing_static_arguments_come_through(x):
     [
         (
             ("a",),
-            r"jit\(function\): argument 0 is 'a' of type str, which is no array. Name it in static",
+            r"jit\(function\): argument 0 is 'a' of type str, which is not an array. Name it",
         ),
         (({"k": [1, object()]},), r"jit\(function\): argument 0\['k'\]\[1\] is <object object"),
         ((1, {"b": "x"}), r"jit\(function\): argument 1\['b'\] is 'x'"),

@@ -120,13 +120,13 @@ def test_wrong_arguments() -> None:
     source: Any = 3
     with pytest.raises(TypeError, match="cpp_source must be a string, got 3"):
         load_inline("nothing", source)
-    with pytest.raises(FileNotFoundError, match="there is no file"):
+    with pytest.raises(FileNotFoundError, match="file not found"):
         load_library("no_such_library.so")
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(FileNotFoundError, match=r"no compiler \(no-such-compiler\)"):
+    with pytest.raises(FileNotFoundError, match=r"no compiler found \(no-such-compiler\)"):
         load_inline("scale", SCALE % "never_compiled", functions=["never_compiled"])
 
 

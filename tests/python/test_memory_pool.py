@@ -67,7 +67,7 @@ def test_the_limit_is_a_flag() -> None:
 
 @pytest.mark.parametrize("limit", [-1, "much", None, 1.5, 2**64])
 def test_a_limit_that_is_none_is_refused(limit: Any) -> None:
-    wanted = "memory_pool_limit must be (a number of bytes, 0 or more|a whole number); got"
+    wanted = "memory_pool_limit must be (a number of bytes, 0 or more|an integer); got"
     with pytest.raises(ValueError, match=wanted):
         fc.config.update("memory_pool_limit", limit)
 

@@ -157,7 +157,7 @@ def test_there_is_one_device(x):
     assert fc.local_devices() == fc.devices("cpu")
     assert fc.device_count() == 1
     with pytest.raises(
-        RuntimeError, match='there is no platform or engine "tpu"; there are: native, cpu'
+        RuntimeError, match='unknown platform or engine "tpu"; known ones: native, cpu'
     ):
         fc.devices("tpu")
 

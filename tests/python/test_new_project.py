@@ -100,9 +100,9 @@ def test_with_cuda(tmp_path: Path, nvcc: Path, header: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["Scale"], '"Scale" is no name for a kernel: write small letters, digits and _'),
-        (["../up"], '"../up" is no name for a kernel'),
-        (["lambda"], '"lambda" means something else in C++ or Python'),
+        (["Scale"], 'invalid kernel name "Scale": use lower-case letters, digits and _'),
+        (["../up"], 'invalid kernel name "../up"'),
+        (["lambda"], '"lambda" is a keyword of C++ or Python'),
         (["taken"], "taken exists already, and is not empty"),
     ],
 )

@@ -118,7 +118,7 @@ def test_errors() -> None:
     with pytest.raises(NotImplementedError) as caught:
         lax.platform_dependent(X, gpu=lambda x: x, tpu=lambda x: x)
     assert str(caught.value).startswith(
-        "platform_dependent: there is no function for platform cpu, only for cuda, rocm, tpu"
+        "platform_dependent: no function for platform cpu, only for cuda, rocm, tpu"
     )
 
 

@@ -92,7 +92,7 @@ def test_what_cannot_be_saved(x):
 def test_a_namedtuple_that_is_gone(x, monkeypatch):
     data = fc.export(lambda a: Point(a, a))(x).serialize()
     monkeypatch.delattr(sys.modules[__name__], "Point")
-    with pytest.raises(ValueError, match=r"has the namedtuple .*Point, which is not there"):
+    with pytest.raises(ValueError, match=r"uses the namedtuple .*Point, which does not exist"):
         fc.deserialize(data)
 
 

@@ -40,7 +40,7 @@ def copies_of(f, *args, **options):
     return [(c.what, c.why) for call in report_of(f, *args, **options) for c in call.copies]
 
 
-STILL_NEEDED = ("operand 0", "the handler writes over it, and it is still needed")
+STILL_NEEDED = ("operand 0", "the handler overwrites the operand, which is still needed")
 
 
 # ---- the report ----
@@ -51,7 +51,7 @@ def test_text_of_a_call_with_a_copy():
     file, line, function = report[0].location
     assert str(report) == (
         f'ffi_call("add_one_in_place") at {file}:{line} ({function})\n'
-        "  copy of operand 0, 16 bytes: the handler writes over it, and it is still needed\n"
+        "  copy of operand 0, 16 bytes: the handler overwrites the operand, which is still needed\n"
         "  alias of operand 0 and result 0: needs a copy, as the operand is an argument of the "
         "program that was not donated\n"
         "  scratch: 0 bytes\n"
@@ -69,7 +69,7 @@ def test_text_of_a_call_without_copies():
 def test_text_of_layouts():
     report = report_of(lambda x: copy(x, **COLUMNS), M)
     assert str(report).split("\n", 1)[1] == (
-        "  copy of operand 0, 24 bytes: the handler wants another layout than the value has\n"
+        "  copy of operand 0, 24 bytes: the handler needs another layout than the value's\n"
         "  copy of result 0, 24 bytes: the program returns it row-major, the handler writes "
         "another layout\n"
         "  scratch: 0 bytes\n"

@@ -45,7 +45,7 @@ def test_it_pickles() -> None:
         (((2,), None), ValueError, "dtype must be given"),
         (((2,), "U4"), TypeError, "is not a dtype of farcall"),
         (((-1,), "f4"), ValueError, "dimension 0 is negative"),
-        ((("a",), "f4"), TypeError, "shape must be whole numbers"),
+        ((("a",), "f4"), TypeError, "shape must be integers"),
         (((2,), "token"), ValueError, r"a token has shape \[\]"),
     ],
 )

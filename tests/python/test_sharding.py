@@ -35,7 +35,7 @@ def test_default_device_is_a_scope_and_a_decorator() -> None:
     with fc.default_device(fc.devices()[0]):
         assert fnp.ones(2).device == fc.devices()[0]
     assert fc.default_device("cpu")(lambda: 3)() == 3
-    with pytest.raises(ValueError, match='default_device: there is no platform or engine "gpu"'):
+    with pytest.raises(ValueError, match='default_device: unknown platform or engine "gpu"'):
         fc.default_device("gpu")
     with pytest.raises(TypeError, match="expected a Device or the name of a platform, got 3"):
         fc.default_device(3)
@@ -43,7 +43,7 @@ def test_default_device_is_a_scope_and_a_decorator() -> None:
 
 @pytest.mark.parametrize("name", ["devices", "local_devices", "device_count", "process_count"])
 def test_other_platforms_are_refused(name: str) -> None:
-    with pytest.raises(RuntimeError, match=f'{name}: there is no platform or engine "gpu"'):
+    with pytest.raises(RuntimeError, match=f'{name}: unknown platform or engine "gpu"'):
         getattr(fc, name)(backend="gpu")
 
 
@@ -315,7 +315,7 @@ def mapped(in_specs: Any = WHOLE, out_specs: Any = WHOLE, **options: Any) -> Any
     [
         (lambda: P(1), TypeError, "each entry must be an axis name"),
         (lambda: P("x", "x"), ValueError, "names axis 'x' twice"),
-        (lambda: fc.make_mesh((2,), ("x",)), ValueError, "needs 2 devices, and there is 1"),
+        (lambda: fc.make_mesh((2,), ("x",)), ValueError, "needs 2 devices, but there is 1"),
         (lambda: fc.make_mesh((1,), ("x", "y")), ValueError, "axis names"),
         (lambda: Mesh(np.array(fc.devices()), ("x", "y")), ValueError, "2 axis names"),
         (lambda: fc.make_mesh((1, 1), ("x", "x")), ValueError, "named twice"),

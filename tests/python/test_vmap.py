@@ -201,7 +201,7 @@ def identity(v, *_):
         (
             lambda: fc.vmap(identity)("a"),
             TypeError,
-            "argument 0 is 'a' of type str, which is no array",
+            "argument 0 is 'a' of type str, which is not an array",
         ),
         (
             lambda: fc.vmap(lambda v: {"k": "a"})(X),

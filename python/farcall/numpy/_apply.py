@@ -75,8 +75,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         functions.append(0)
     if len(functions) != len(conditions) + 1:
         raise ValueError(
-            f"piecewise: {len(conditions)} conditions take as many functions, or one more, got "
-            f"{len(funclist)}"
+            f"piecewise: {len(conditions)} conditions need {len(conditions)} functions, or one "
+            f"more, got {len(funclist)}"
         )
 
     def value(function: Any) -> Any:
@@ -98,7 +98,7 @@ _Core = list[tuple[str, ...]]
 
 def _parse(signature: str) -> tuple[_Core, _Core]:
     if not _SIGNATURE.fullmatch(signature):
-        raise ValueError(f'vectorize: {signature!r} is no signature like "(m,n),(n)->(m)"')
+        raise ValueError(f'vectorize: signature must be like "(m,n),(n)->(m)", got {signature!r}')
     inputs, outputs = (
         [tuple(re.findall(r"\w+", part)) for part in re.findall(_NAMES, side)]
         for side in signature.split("->")

@@ -122,5 +122,5 @@ def _slices(array: Array, obj: Any, axis: int | None, function: str) -> list[int
             raise ValueError(f"{function}: needs {size} bools, got an array of shape {given.shape}")
         return np.flatnonzero(given).tolist()
     if given.size and given.dtype.kind not in "iu":
-        raise IndexError(f"{function}: slices are chosen by whole numbers, got {given.dtype}")
+        raise IndexError(f"{function}: slices are chosen by integers, got {given.dtype}")
     return given.ravel().tolist()

@@ -35,7 +35,7 @@ class RemoteDevice final : public Device {
  private:
   [[noreturn]] void refuse() const {
     invalid_argument(fmt::format(
-        "{} belongs to process {}, and this is process {}: arrays and programs here cannot be put "
+        "{} belongs to process {}, but this is process {}: arrays and programs here cannot be put "
         "there. Use a device of local_devices(), or a mesh over all processes",
         to_string(), description().process_index, host_device().description().process_index));
   }
@@ -135,8 +135,8 @@ void Devices::share(Processes& processes) const {
   if (total >= devices_.size()) {
     throw Error(
         ErrorCode::kResourceExhausted,
-        fmt::format("distributed.initialize: the {} processes have {} devices together, and "
-                    "a mesh can have {}",
+        fmt::format("distributed.initialize: {} processes have {} devices in total; at most {} "
+                    "are supported",
                     processes.count(), total, devices_.size() - 1));
   }
   int id = 0;

@@ -121,10 +121,10 @@ class MeshRun {
     check_stopped();
     Group& group = groups_[{collective.axes, members.front(), collective.is_parting}];
     if (group.arrived > 0 && group.id != collective.id) {
-      stop(
-          fmt::format("the devices run different collectives: device {} {}, another one {} over "
-                      "the same axes",
-                      number, collective.name, group.name));
+      stop(fmt::format(
+          "the devices run different collectives over the same axes: device {} runs {}, "
+          "another device runs {}",
+          number, collective.name, group.name));
     }
     group.id = collective.id;
     group.name = collective.name;
@@ -202,9 +202,9 @@ class MeshRun {
   void check_progress(std::string_view name) {
     if (num_waiting_ < left_) return;
     stop(
-        fmt::format("{}: the devices wait for each other in vain: {} of {} have ended, and {} "
-                    "wait in collectives. Every device has to run the same collectives, as often "
-                    "and in the same order: none in a branch or a loop that others do not run",
+        fmt::format("{}: deadlock: {} of {} devices have ended, {} wait in collectives. Every "
+                    "device must run the same collectives, equally often and in the same order; "
+                    "move collectives out of branches and loops that only some devices run",
                     name, num_places_ - left_, num_places_, num_waiting_));
   }
 
@@ -301,10 +301,8 @@ Groups::Groups(std::string_view name, std::span<const std::string> axes) : name_
   for (const std::string& axis : axes) {
     const auto found = std::ranges::find(all, axis, &MeshAxis::name);
     if (found == all.end()) {
-      throw TypeError(
-          fmt::format("it refers to axis \"{}\" of vmap or of a mesh, and the program "
-                      "is not inside one with that axis name",
-                      axis));
+      throw TypeError(fmt::format(
+          "{}: unknown axis \"{}\": no enclosing vmap or mesh has that name", name, axis));
     }
     own.push_back(static_cast<size_t>(found - all.begin()));
     axes_ |= uint64_t{1} << own.back();

@@ -54,8 +54,7 @@ class Groups {
   // Waits until all places of the group have called this for the same collective. Returns the data
   // of each place, by position: `nbytes` bytes, possibly null if `needs` says that this place does
   // not need them. Data is exchanged with places of other processes. Raises StoppedError if the run
-  // is stopped, FAILED_PRECONDITION if places wait for each other in vain, and the errors of
-  // Processes::exchange.
+  // is stopped, FAILED_PRECONDITION if places deadlock, and the errors of Processes::exchange.
   std::vector<const void*> meet(const void* mine, size_t nbytes, const Needs& needs = {}) const;
   // Waits until all places of the group have called this: their data is no longer read after that.
   void part() const;

@@ -53,7 +53,7 @@ class SignatureParser {
     ShapePattern result;
     if (const std::string name = word(); !name.empty()) {
       result.dtype = parse_dtype(name);
-      if (!result.dtype) fail(fmt::format("\"{}\" is no dtype", name));
+      if (!result.dtype) fail(fmt::format("\"{}\" is not a dtype", name));
     }
     expect("[");
     if (take("...")) {
@@ -93,7 +93,7 @@ class SignatureParser {
         const char* end = factor.data() + factor.size();
         const auto read = std::from_chars(factor.data(), end, number);
         if (read.ec != std::errc() || read.ptr != end) {
-          fail(fmt::format("{} is no number below 2^63", factor));
+          fail(fmt::format("{} is not a number below 2^63", factor));
         }
         if (__builtin_mul_overflow(product.factor, number, &product.factor)) {
           fail("a product is 2^63 or more");
@@ -182,7 +182,7 @@ class Match {
   ShapeDtype result(const ShapePattern& pattern, DType dtype) const {
     Shape shape;
     if (pattern.has_ellipsis) {
-      if (!leading_) fail("\"...\" of a result stands in no operand");
+      if (!leading_) fail("\"...\" of a result appears in no operand");
       shape = *leading_;
     }
     for (const Size& size : pattern.sizes) shape.push_back(value(size));
@@ -196,7 +196,7 @@ class Match {
       int64_t product = term.factor;
       for (const std::string& name : term.names) {
         const auto it = sizes_.find(name);
-        if (it == sizes_.end()) fail(fmt::format("dimension {} stands in no operand", name));
+        if (it == sizes_.end()) fail(fmt::format("dimension {} appears in no operand", name));
         if (__builtin_mul_overflow(product, it->second, &product)) fail(kTooLarge);
       }
       if (__builtin_add_overflow(sum, product, &sum)) fail(kTooLarge);

@@ -89,7 +89,7 @@ class Checker {
     const bool is_blank = patterns.size() == 1 && patterns[0] == Pattern();
     if (is_blank && types.empty()) return;
     if (patterns.size() != types.size()) {
-      fail(fmt::format("it is for {} {}s, got {}", patterns.size(), what, types.size()));
+      fail(fmt::format("expected {} {}s, got {}", patterns.size(), what, types.size()));
     }
     for (size_t i = 0; i < types.size(); ++i) {
       check(fmt::format("{} {}", what, i), patterns[i], types[i]);
@@ -110,7 +110,7 @@ class Checker {
     if (pattern.has_leading) {
       if (!leading_) leading_ = leading;
       if (*leading_ != leading) {
-        fail(fmt::format("\"...\" stands for [{}] and, in {}, for [{}]", fmt::join(*leading_, ","),
+        fail(fmt::format("\"...\" stands for [{}], but in {} for [{}]", fmt::join(*leading_, ","),
                          array, fmt::join(leading, ",")));
       }
     }

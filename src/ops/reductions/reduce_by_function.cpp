@@ -89,8 +89,8 @@ std::vector<Array> reduce(ListOf<Array> operands, ListOf<Array> init_values,
   const auto rank = static_cast<int64_t>(shape.size());
   if (std::ranges::adjacent_find(order) != order.end() ||
       (!order.empty() && (order.front() < 0 || order.back() >= rank))) {
-    invalid_argument(fmt::format("reduce: {} are no dimensions of {}", shape_to_string(dimensions),
-                                 operands[0].type().to_string()));
+    invalid_argument(fmt::format("reduce: dimensions {} must be distinct dimensions of {}",
+                                 shape_to_string(dimensions), operands[0].type().to_string()));
   }
   if (order.empty()) return {operands.begin(), operands.end()};
   int64_t count = 1, size = 1;

@@ -296,7 +296,7 @@ const KnownReduction& known_reduction(lax::WindowReduction reduction) {
     case kMin:
       return min;
   }
-  invalid_argument("reduce_window: there is no such reduction");
+  invalid_argument("reduce_window: unknown reduction");
 }
 
 // Whether this scalar is known to be the identity of the reduction.

@@ -468,7 +468,7 @@ void check_derivatives(const Checked& checked, const DerivativeChecks& options) 
 
 void check_batching(const Checked& checked, const BatchChecks& options) {
   if (checked.leaves.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "check_batching: there is no argument to map over");
+    throw Error(ErrorCode::kInvalidArgument, "check_batching: no argument to map over");
   }
   const BatchCheck check(checked, options);
   const size_t count = checked.arguments.back() + 1;

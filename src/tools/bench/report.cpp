@@ -192,7 +192,9 @@ std::string to_text(const std::vector<BenchReport>& reports, const std::optional
 
 Comparison compare(const Json& before, const Json& now, double tolerance) {
   if (!before.is_object() || !before.contains("handlers"))
-    throw Failure(kUsage, "bench: the file to compare with is no JSON of farcall bench.");
+    throw Failure(
+        kUsage,
+        "bench: the file to compare with was not written by farcall bench (--output or --json).");
   const auto symbol_of = [](const Json& handler) {
     const std::string name = handler["handler"];
     return name.substr(name.rfind(':') + 1);  // the library may lie elsewhere now
@@ -229,7 +231,7 @@ void plot(const Json& json, const std::string& path) {
   if (python.empty()) throw Failure(kCouldNotRun, "bench: pictures need Python with matplotlib.");
   char data[] = "/tmp/farcall_bench_XXXXXX";
   const int fd = mkstemp(data);
-  if (fd < 0) throw Failure(kCouldNotRun, "bench: no temporary file could be made.");
+  if (fd < 0) throw Failure(kCouldNotRun, "bench: cannot create a temporary file.");
   write_all(fd, json.dump());
   const ChildResult drawn =
       run_program({python, "-c", std::string(kPlot), data, path}, 60, /*with_errors=*/true);
@@ -239,8 +241,8 @@ void plot(const Json& json, const std::string& path) {
   const size_t begin = drawn.output.rfind('\n', end);
   throw Failure(
       kCouldNotRun,
-      fmt::format("bench: {} could not be drawn by {}: {}. It needs matplotlib.",
-                  farcall::quoted(path), python,
+      fmt::format("bench: cannot draw {} with {}: {}. It needs matplotlib.", farcall::quoted(path),
+                  python,
                   drawn.output.substr(begin == std::string::npos ? 0 : begin + 1, end - begin)));
 }
 

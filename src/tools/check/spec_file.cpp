@@ -15,10 +15,10 @@ std::vector<std::string> strings(const toml::table& table, std::string_view key)
   if (!node) return found;
   if (const auto one = node->value<std::string>()) return {*one};
   const toml::array* list = node->as_array();
-  if (!list) throw Failure(kUsage, fmt::format("{} is a list of strings.", key));
+  if (!list) throw Failure(kUsage, fmt::format("{} must be a list of strings.", key));
   for (const toml::node& item : *list) {
     const auto text = item.value<std::string>();
-    if (!text) throw Failure(kUsage, fmt::format("{} is a list of strings.", key));
+    if (!text) throw Failure(kUsage, fmt::format("{} must be a list of strings.", key));
     found.push_back(*text);
   }
   return found;
@@ -30,14 +30,14 @@ CheckSpec read_check(const toml::table& table) {
     constexpr std::string_view kKnown[] = {"handler", "args",   "rets",  "attrs",  "aliases",
                                            "layouts", "stages", "sizes", "ranges", "reference"};
     if (std::find(std::begin(kKnown), std::end(kKnown), key.str()) == std::end(kKnown)) {
-      throw Failure(kUsage, fmt::format("\"{}\" is no key of a check. There are {}.", key.str(),
-                                        fmt::join(kKnown, ", ")));
+      throw Failure(kUsage, fmt::format("unknown key \"{}\". The keys of a check are {}.",
+                                        key.str(), fmt::join(kKnown, ", ")));
     }
   }
   const auto handler = table["handler"].value<std::string>();
   const size_t colon = handler ? handler->rfind(':') : std::string::npos;
   if (colon == std::string::npos)
-    throw Failure(kUsage, "each check has a handler = \"library.so:symbol\".");
+    throw Failure(kUsage, "each check needs handler = \"library.so:symbol\".");
   spec.library = handler->substr(0, colon);
   spec.symbol = handler->substr(colon + 1);
   for (const std::string& text : strings(table, "args"))
@@ -70,7 +70,7 @@ std::vector<CheckSpec> read_check_file(const std::string& path) {
     const toml::array* checks = table["check"].as_array();
     if (!checks) return {read_check(table)};
     for (const toml::node& check : *checks) {
-      if (!check.is_table()) throw Failure(kUsage, "check is a list of tables: [[check]].");
+      if (!check.is_table()) throw Failure(kUsage, "check must be a list of tables: [[check]].");
       specs.push_back(read_check(*check.as_table()));
     }
   } catch (const Failure& failure) {

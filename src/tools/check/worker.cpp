@@ -332,9 +332,10 @@ class Calls {
       const std::string name = fmt::format("result {}", i);
       report(is_layout ? "layout" : "wrong-result", name,
              is_layout ? fmt::format("{} is right only if all operands are row-major: the handler "
-                                     "does not keep to the layouts that it was promised",
+                                     "ignores the layouts of its operands",
                                      name)
-                       : fmt::format("{} is not what {} gives", name, session_.spec.reference));
+                       : fmt::format("{} differs from the result of the reference {}", name,
+                                     session_.spec.reference));
       return;
     }
   }

@@ -108,7 +108,7 @@ TEST(SecondEngine, ItsDevicesAreFoundByNameAndPlatform) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
     EXPECT_EQ(error.message(),
-              "there is no platform or engine \"abacus\"; there are: native, cpu, stepwise");
+              "unknown platform or engine \"abacus\"; known ones: native, cpu, stepwise");
   }
   EXPECT_THROW(add_engine(testing::stepwise_engine()), Error);
   EXPECT_EQ(&default_engine(), &find_engine("native"));

@@ -83,13 +83,13 @@ TEST(Metadata, NewerHandlersRegisterAndAreRefusedWhenFound) {
   register_ffi_target("metadata.newer", newer_minor);
   EXPECT_EQ(error_of(ErrorCode::kFailedPrecondition, [] { find_target("metadata.newer"); }),
             "registry: \"metadata.newer\" on platform \"cpu\": its execute handler was built for "
-            "version 0.6 of the FFI interface, and this runtime has 0.5. Build it with an older "
+            "version 0.6 of the FFI interface, but this runtime has 0.5. Build it with an older "
             "header, or use a newer farcall.");
   register_ffi_target("metadata.mixed", HandlerBundle{.initialize = newer_major, .execute = ours});
   EXPECT_EQ(
       error_of(ErrorCode::kFailedPrecondition, [] { find_target("metadata.mixed"); }),
       "registry: \"metadata.mixed\" on platform \"cpu\": its initialize handler was built for "
-      "version 1.0 of the FFI interface, and this runtime has 0.5. Build it with an older "
+      "version 1.0 of the FFI interface, but this runtime has 0.5. Build it with an older "
       "header, or use a newer farcall.");
   const auto made = make_target("metadata.made", HandlerBundle{.execute = newer_minor});
   error_of(ErrorCode::kFailedPrecondition, [&] { ForeignCall({.target = made}); });

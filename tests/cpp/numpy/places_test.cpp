@@ -239,7 +239,7 @@ TEST(Reductions, ByAnyFunction) {
   };
   EXPECT_THAT(message_of([&] { lax::reduce({x}, {0}, wider, {0}); }), HasSubstr("as it takes"));
   EXPECT_THAT(message_of([&] { lax::reduce({x}, {0}, wider, {2}); }),
-              HasSubstr("are no dimensions"));
+              HasSubstr("must be distinct dimensions"));
 }
 
 TEST(Structure, OfStrictFunctions) {

@@ -42,7 +42,7 @@ TEST(ChoosePlatform, NoFunctionForThePlatformIsAnErrorWithTheLine) {
   };
   const ProgramPtr program = parse_program(choice("False"));
   const std::string text =
-      "platform_dependent: there is no function for platform tpu, only for cpu, cuda, rocm; add "
+      "platform_dependent: no function for platform tpu, only for cpu, cuda, rocm; add "
       "one, or a default";
   EXPECT_EQ(error_of(program), text);
   Program placed = *program;

@@ -38,7 +38,7 @@ std::string error_of(const std::string& path) {
 TEST(Plugin, WhatIsNoneIsToldWithItsPath) {
   EXPECT_EQ(error_of("/no/such.so"), "pjrt: plugin \"/no/such.so\": there is no such file");
   const std::string text = file_of("text.so", "not a library");
-  EXPECT_EQ(error_of(text), "pjrt: plugin \"" + text + "\": is no shared library");
+  EXPECT_EQ(error_of(text), "pjrt: plugin \"" + text + "\": is not a shared library");
   std::string header(
       "\x7f"
       "ELF\x02\x01\x01",
@@ -53,7 +53,7 @@ TEST(Plugin, WhatIsNoneIsToldWithItsPath) {
   EXPECT_THAT(error_of("/proc/self/exe"), HasSubstr("cannot be loaded"));
   if (std::filesystem::exists("/lib/x86_64-linux-gnu/libm.so.6")) {
     EXPECT_THAT(error_of("/lib/x86_64-linux-gnu/libm.so.6"),
-                HasSubstr("is no PJRT plugin: it has no function GetPjrtApi"));
+                HasSubstr("is not a PJRT plugin: it has no function GetPjrtApi"));
   }
 }
 
@@ -63,7 +63,7 @@ TEST(Plugin, ATruncatedOneIsRefused) {
   std::string bytes(1 << 20, '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   EXPECT_THAT(error_of(file_of("truncated.so", bytes)),
-              HasSubstr("is truncated: 1048576 bytes are fewer than its header tells"));
+              HasSubstr("is truncated: it has 1048576 bytes, but its header requires more"));
 }
 
 TEST(Plugin, TheEngineIsThereWithoutOne) {

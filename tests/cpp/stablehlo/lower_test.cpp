@@ -210,9 +210,10 @@ TEST(Lower, WhatHasNoOperationSaysSo) {
     }
     return std::string("no error");
   };
-  EXPECT_EQ(error_of("{ lambda ; a:f32[2]. let b:f32[2] = ndtri a in (b,) }"),
-            "ndtri: StableHLO has no operation for it, with these types and parameters; the native "
-            "engine runs it");
+  EXPECT_EQ(
+      error_of("{ lambda ; a:f32[2]. let b:f32[2] = ndtri a in (b,) }"),
+      "ndtri: StableHLO cannot express this operation with these types and parameters; use the "
+      "native engine");
   EXPECT_EQ(error_of("{ lambda ; a:i1[2]. let in (a,) }"),
             "StableHLO has no dtype int1; use the native engine");
 }

@@ -90,7 +90,7 @@ TEST(Bench, RefusesWrongOptions) {
   };
   EXPECT_THAT(message({"--flops", "2*K"}), HasSubstr("\"2*K\" is no count"));
   EXPECT_THAT(message({"--plot", "times.jpg"}), HasSubstr(".svg or .png"));
-  EXPECT_THAT(message({"--compare", "/no/such.json"}), HasSubstr("is no JSON file"));
+  EXPECT_THAT(message({"--compare", "/no/such.json"}), HasSubstr("is not a JSON file"));
 }
 
 TEST(Bench, FindsWhatIsSlowerThanBefore) {

@@ -57,11 +57,11 @@ TEST(Command, EndsWithThreeForWhatDoesNotLoad) {
   expect((folder / "none.so").string(), "there is no such file");
   expect(write("empty.so", ""), "the file is empty");
   expect(write("text.so", "hello"), "not a shared library");
-  expect(write("short.so", bytes.substr(0, 40)), "cut off");
-  expect(write("half.so", bytes.substr(0, bytes.size() / 2)), "cut off");
+  expect(write("short.so", bytes.substr(0, 40)), "truncated");
+  expect(write("half.so", bytes.substr(0, bytes.size() / 2)), "truncated");
   bytes[18] = static_cast<char>(bytes[18] == 62 ? 183 : 62);
   bytes[19] = 0;
-  expect(write("other.so", bytes), "and this machine is");
+  expect(write("other.so", bytes), "but this machine is");
   std::filesystem::remove_all(folder);
 }
 
@@ -119,7 +119,7 @@ TEST(Command, ReadsChecksFromAFile) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("xla_norm: clean"));
   std::ofstream(path) << "handler = \"a.so:b\"\nargss = []\n";
-  EXPECT_THAT(run_farcall({"check", path.string()}).output, HasSubstr("\"argss\" is no key"));
+  EXPECT_THAT(run_farcall({"check", path.string()}).output, HasSubstr("unknown key \"argss\""));
   std::filesystem::remove(path);
 }
 

@@ -95,7 +95,7 @@ TEST_F(Run, ReadsFortransOrder) {
             "i32[2,3] = [[1, 2, 3], [4, 5, 6]]\n");
   const auto cut = run_farcall({"run", same, "--arg", file("g.npy", bytes.substr(0, 100))});
   EXPECT_EQ(cut.exit_code, 2);
-  EXPECT_THAT(cut.output, HasSubstr("the .npy file is cut off"));
+  EXPECT_THAT(cut.output, HasSubstr("the .npy file is truncated"));
 }
 
 TEST_F(Run, CallsTargetsOfLibraries) {

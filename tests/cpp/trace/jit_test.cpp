@@ -419,7 +419,7 @@ TEST(Engine, ByName) {
   EXPECT_EQ(default_device().description().platform, "cpu");
   EXPECT_EQ(&find_engine("native"), &default_engine());
   EXPECT_EQ(error_of(ErrorCode::kNotFound, [] { find_engine("abacus"); }),
-            "there is no engine \"abacus\"; there are: native");
+            "unknown engine \"abacus\"; known ones: native");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(PlatformDependent, TakesTheBranchOfThePlatform) {
     EXPECT_EQ(run_it(others, adding(30)), 31);
     EXPECT_EQ(run_it({}, adding(30)), 31);
     EXPECT_EQ(error_of(ErrorCode::kUnimplemented, [&] { run_it(others, {}); }).substr(0, 82),
-              "platform_dependent: there is no function for platform cpu, only for cuda, rocm, tp");
+              "platform_dependent: no function for platform cpu, only for cuda, rocm, tp");
   }
 }
 

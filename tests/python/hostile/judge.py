@@ -41,8 +41,8 @@ ATTRIBUTE_ERRORS = re.compile("no attribute '(tree_|flush)|it has no rule; defin
 CHECKS = re.compile("check_(batching|derivatives)")
 # What is no argument's fault: docs/errors.md.
 RUNTIME_ERRORS = re.compile(
-    "was donated to a jitted function|used after the callback had returned|there is no platform|"
-    "(changed size|changed|mutated) during iteration|has no shape rule|"
+    "was donated to a jitted function|used after the callback had returned|"
+    "unknown platform or engine|(changed size|changed|mutated) during iteration|has no shape rule|"
     "changed while they were read|needs the processes of a job|not started by mpirun"
 )
 

@@ -50,4 +50,4 @@ def check_saved_and_loaded(folder: str, what: str) -> None:
     refused(ValueError, "like has", fc.distributed.load, path, {"w": placed["w"]})
     wrong = {**types, "w": fc.ShapeDtypeStruct((12, 7), "float32")}
     refused(ValueError, "was saved as float32[12, 8]", fc.distributed.load, path, wrong)
-    refused(FileNotFoundError, "no folder of", fc.distributed.load, path / "nothing", placed)
+    refused(FileNotFoundError, "was not written by", fc.distributed.load, path / "nothing", placed)

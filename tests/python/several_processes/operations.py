@@ -46,7 +46,7 @@ def check_processes() -> None:
         ROOT
     ] * fc.local_device_count()
     refused(RuntimeError, "called before", fc.distributed.initialize)
-    refused(ValueError, "there is no process 9", fc.local_devices, 9)
+    refused(ValueError, "process index 9 is out of range", fc.local_devices, 9)
     refused(RuntimeError, "which the other processes know", fc.config.update, "num_cpu_devices", 17)
 
 

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <farcall/core/error.h>
 #include <farcall/core/layout.h>
 #include <farcall/primitives/collectives.h>
 #include <farcall/primitives/reduce.h>
@@ -50,6 +54,13 @@ void run_reduction(const KernelCall& call) {
   void* operands[] = {stack, call.operands[1]};
   reduction.kernel.run(
       {operands, bytes_at(call.scratch, reduction.scratch), reduction.kernel.data.get()});
+}
+
+[[noreturn]] void refuse_size(std::string_view name, std::string_view axis, size_t size,
+                              int64_t traced_size) {
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: axis \"{}\" has size {}, but the program was traced for size {}",
+                          name, axis, size, traced_size));
 }
 
 template <const char* const& kReduce>
@@ -99,7 +110,7 @@ Kernel make_gather(Types inputs, Types, const Params* params) {
   const auto& p = params_as<AllGatherParams>(params);
   Gather gather{Groups("all_gather", {&p.axis_name, 1}), 1, byte_width(inputs[0].dtype())};
   if (static_cast<int64_t>(gather.groups.size()) != p.axis_size) {
-    throw Error(ErrorCode::kInvalidArgument, "all_gather: is made for an axis of another size");
+    refuse_size("all_gather", p.axis_name, gather.groups.size(), p.axis_size);
   }
   const auto shape = inputs[0].shape();
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -134,7 +145,7 @@ Kernel make_exchange(Types inputs, Types outputs, const Params* params) {
   const size_t width = byte_width(inputs[0].dtype());
   Groups groups("all_to_all", {&p.axis_name, 1});
   if (static_cast<int64_t>(groups.size()) != inputs[0].shape()[split]) {
-    throw Error(ErrorCode::kInvalidArgument, "all_to_all: is made for an axis of another size");
+    refuse_size("all_to_all", p.axis_name, groups.size(), inputs[0].shape()[split]);
   }
   auto from = strides_of(inputs[0].shape(), row_major(inputs[0].rank()));
   auto to = strides_of(outputs[0].shape(), row_major(outputs[0].rank()));
@@ -180,7 +191,9 @@ Kernel make_permutation(Types inputs, Types, const Params* params) {
   permutation.sources.resize(static_cast<size_t>(size), -1);
   for (const auto& [from, to] : p.perm) {
     if (from < 0 || from >= size || to < 0 || to >= size) {
-      throw Error(ErrorCode::kInvalidArgument, "ppermute: is made for an axis of another size");
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("ppermute: perm has the pair ({}, {}), but axis \"{}\" has size {}",
+                              from, to, p.axis_name, size));
     }
     permutation.sources[static_cast<size_t>(to)] = from;
   }

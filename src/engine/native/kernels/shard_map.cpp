@@ -124,8 +124,7 @@ NamedSharding sharding_of(const ShardMapParams& params, PartitionSpec spec) {
         all, id, [](const Device* device) { return int64_t{device->description().id}; });
     if (found == all.end()) {
       throw Error(ErrorCode::kFailedPrecondition,
-                  fmt::format("shard_map: the program is made for a device {} of the job, which "
-                              "has {} devices",
+                  fmt::format("shard_map: the program needs device {}, but the job has {} devices",
                               id, all.size()));
     }
     devices.push_back(*found);
@@ -138,7 +137,7 @@ std::shared_ptr<const Executable> compile_body(const ShardMapParams& params) {
     const auto* inner = try_params<ShardMapParams>(equation.params.get());
     if (!inner || inner->devices.empty()) return;
     throw Error(ErrorCode::kUnimplemented,
-                "shard_map: one over several processes cannot stand inside another one");
+                "shard_map: a shard_map over several processes cannot be nested in another");
   });
   const std::vector<MeshAxis> axes = params.axes();
   const PlannedAxes planned(axes);

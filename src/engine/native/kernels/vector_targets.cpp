@@ -34,7 +34,7 @@ void choose_instruction_set() {
     if (name != value) continue;
     const int64_t supported = hwy::SupportedTargets() | HWY_STATIC_TARGET;
     if ((supported & HWY_TARGETS & target) == 0) {
-      fail(fmt::format("this processor, or this build, has no {}.", name));
+      fail(fmt::format("{} is not supported by this processor or this build.", name));
     }
     // Better instruction sets have lower bits.
     hwy::SetSupportedTargetsForTest(supported & ~(target - 1));

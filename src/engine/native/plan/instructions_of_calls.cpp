@@ -99,7 +99,7 @@ Place Instructions::argument_place(const Equation& equation, const FfiCallParams
   const auto copy_to = [&](Place target) {
     add_copy(type, allocation_.of(atom), layouts_.of(atom), target, wanted);
     ++plan_.statistics.layout_copies;
-    note("the handler wants another layout than the value has");
+    note("the handler needs another layout than the value's");
     return target;
   };
   // In place, or as a row-major copy, which other readers share; else as a copy for this call only.
@@ -108,7 +108,7 @@ Place Instructions::argument_place(const Equation& equation, const FfiCallParams
     place = allocation_.of(atom);
   } else if (is_row_major_in_memory(type, wanted)) {
     if (row_major_copies_[atom.index].kind == Place::Kind::kNone) {
-      note("the handler wants it row-major, another handler made it in its own layout");
+      note("the handler needs it row-major, another handler wrote it in its own layout");
     }
     place = row_major_place(atom, {});
   }
@@ -118,7 +118,7 @@ Place Instructions::argument_place(const Equation& equation, const FfiCallParams
     if (place->kind != target.kind || place->index != target.index) {
       add_copy(type, *place, wanted, target, wanted);
       ++plan_.statistics.alias_copies;
-      note("the handler writes over it, and it is still needed");
+      note("the handler overwrites the operand, which is still needed");
     }
     return target;
   }
