@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from typing import Any
+
+import numpy
 
 from farcall import _core
 from farcall._functions import check_callable, name_of
@@ -12,7 +16,13 @@ from farcall._program import Exported
 _exchange = _core.exchange
 
 
-def export_handler(fun: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+def export_handler(
+    fun: Any,
+    *args: Any,
+    name: str | None = None,
+    static_argnames: str | Sequence[str] = (),
+    **kwargs: Any,
+) -> Any:
     """A capsule of a handler that runs ``fun``, for ``register_ffi_target`` of JAX and of farcall.
 
     The handler reads the operands and writes the results where the caller has them. It may be
@@ -30,33 +40,66 @@ def export_handler(fun: Any, *args: Any, name: str | None = None, **kwargs: Any)
         it runs a batched program. Without arguments the function is recorded and compiled for
         the types of each call, when the first such call comes; every operand is then an argument.
       name: stands in the messages of errors; by default the function's own.
+      static_argnames: arguments that the caller passes as attributes of the call, which choose the
+        program: bool, int, float and str as such, arrays as tuples, other numbers as numpy's
+        scalars. One that a call leaves out has its default. Those of a function that jit made
+        are attributes too, unless they are given here.
 
     Raises:
       TypeError: for a ``fun`` that cannot be exported, or arguments beside a program.
-      ValueError: for arguments or results that are keys of random numbers.
+      ValueError: for arguments or results that are keys of random numbers, and static_argnames that
+        the function does not have.
       FfiError: when the process has no room for another handler.
     """
-    name, program, record = recorder_of("export_handler", fun, args, kwargs, name)
+    name, program, record, attributes = recorder_of(
+        "export_handler", fun, args, kwargs, name, static_argnames
+    )
     if program is not None:
         return _exchange.export_program(name, program)
-    return _exchange.export_recorded(name, record)
+    return _exchange.export_recorded(name, record, attributes)
 
 
 def recorder_of(
-    where: str, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None
-) -> tuple[str, _core.Program | None, Any]:
-    """The name of a function, and its program or what records it for the types of operands."""
+    where: str,
+    fun: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str | None,
+    static_argnames: str | Sequence[str] = (),
+) -> tuple[str, _core.Program | None, Any, list[str]]:
+    """What is known of a function that is exported.
+
+    Returns:
+      Its name; its program, or what records it for the types of operands and results, and
+      attributes; the names of the attributes.
+    """
     program = fun if isinstance(fun, _core.Program) else None
     if isinstance(fun, (_core.Lowered, _core.Compiled, Exported)):
         program = fun.program
     if program is not None:
-        if args or kwargs:
+        if args or kwargs or static_argnames:
             raise TypeError(f"{where}: a program knows its types; give it without arguments")
-        return name or "a program", program, None
+        return name or "a program", program, None, []
     check_callable(fun, where)
     function: Any = fun
     name = name or name_of(function)
-    jitted: Any = function if isinstance(function, _core.JitFunction) else jit(function)
-    if args or kwargs:
-        return name, jitted.lower(*args, **kwargs).program, None
-    return name, None, lambda types, _: jitted.lower(*types).program
+    is_jitted = isinstance(function, _core.JitFunction) and not static_argnames
+    jitted: Any = function if is_jitted else jit(function, static_argnames=static_argnames)
+    given = inspect.signature(function).bind_partial(*args, **kwargs).arguments if args else kwargs
+    attributes = [n for n in jitted._options["static_argnames"] if n not in given]
+    if (args or kwargs) and not attributes:
+        return name, jitted.lower(*args, **kwargs).program, None, []
+
+    def record(types: list[Any], _: list[Any], values: dict[str, Any]) -> _core.Program:
+        statics = {name: _static(value) for name, value in values.items()}
+        return jitted.lower(*(args or types), **kwargs, **statics).program
+
+    return name, None, record, attributes
+
+
+def _static(value: Any) -> Any:
+    """An attribute as a function would be called with it from Python."""
+    if isinstance(value, numpy.ndarray):
+        return tuple(value.tolist())
+    is_plain = isinstance(value, numpy.generic) and value.dtype.name in ("bool", "int64", "float64")
+    return value.item() if is_plain else value
