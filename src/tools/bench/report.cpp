@@ -138,7 +138,7 @@ for axes, title in ((times, "time of a call"), (rates, "GB/s")):
     axes.xaxis.set_major_formatter(lambda x, _: with_unit(x, BYTES))
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
-    axes.yaxis.set_major_formatter(lambda y, _: with_unit(y, TIMES) if axes is times else f"{y:g}")
+    axes.yaxis.set_major_formatter(lambda y, _, axes=axes: with_unit(y, TIMES) if axes is times else f"{y:g}")
     axes.yaxis.set_minor_locator(NullLocator())
 times.legend(frameon=False, fontsize=9)
 figure.savefig(target, dpi=150)
