@@ -42,8 +42,8 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
         and may call Python by callbacks. What has side effects (``has_side_effect``,
         ``debug.print``, ``io_callback``) happens once for each time that the call is reached:
         with ``ordered=True`` in the order of the program, among JAX's own ordered callbacks too,
-        else in an order that JAX chooses. Arrays that it closes over are kept as they were at the first
-        call.
+        else in an order that JAX chooses. Arrays that it closes over are kept as they were at the
+        first call.
 
     Returns:
       A function of the same arguments, for arrays of JAX on the CPU, traced or not.
@@ -51,7 +51,7 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
     Raises:
       ImportError: JAX is not installed.
       ValueError: at a call, when the program gives 64-bit results while JAX has these switched off
-        (``jax_enable_x64``); for a batch of a program with ordered effects.
+        (``jax_enable_x64``).
     """
     check_callable(fun, "to_jax")
     jax = real_jax("to_jax")
@@ -108,8 +108,8 @@ def _primitive() -> Any:
     primitive = Primitive("farcall")
     primitive.multiple_results = True
 
-    # The effects of JAX's own foreign calls and ordered callbacks, and the type of tokens, for which
-    # JAX has no public names.
+    # The effects of JAX's own foreign calls and ordered callbacks, and the type of tokens: JAX has
+    # no public names for them.
     nothing = jax.ShapeDtypeStruct((), numpy.float32)
     unordered = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
     callback = functools.partial(io_callback, print, None, ordered=True)

@@ -123,7 +123,7 @@ static ffi::Error Reverses(F32 x, Out y) {
 }
 HANDLER(xla_reverses, Reverses, UNARY);
 
-static ffi::Error RowSums(ffi::BufferR2<ffi::F32> x, ffi::ResultBufferR1<ffi::F32> sums) {
+static ffi::Error RowSums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32>> sums) {
   const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
   for (int64_t i = 0; i < rows; ++i) {
     float sum = 0;
