@@ -85,15 +85,10 @@ def speaks_of_capsules(function, seen):
     return any(isinstance(value, types.FunctionType) and value.__module__ == function.__module__
                and value not in seen and speaks_of_capsules(value, seen) for value in values)
 def call(name, function):
-    before = set(found.values())
     try:
-        value = function()
+        walk("" if name == "registrations" else name, function())
     except BaseException as error:
         failed[name] = f"calling it raised {type(error).__name__}: {error}"
-        return
-    if type(value).__name__ == "PyCapsule" and point(value, name_of(value)) in before:
-        return  # it has a name already
-    walk(name, value)
 def main(module_name, wanted, out):
     try:
         list_capsules(importlib.import_module(module_name), module_name, wanted)
@@ -116,7 +111,7 @@ def list_capsules(module, module_name, wanted):
     members = [(name, value) for part in parts for name, value in vars(part).items()]
     for part in parts:
         if callable(getattr(part, "registrations", None)):
-            walk("", part.registrations())
+            call("registrations", part.registrations)
     for name, value in members:
         if type(value).__name__ == "PyCapsule" or (isinstance(value, dict) and name[:2] != "__"):
             walk(name, value)
