@@ -1,5 +1,8 @@
 #include "farcall/call_options.h"
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -38,18 +41,29 @@ void add_promises(const CallOptions& options, CheckSpec& spec) {
 
 CheckSpec completed(const CallOptions& options, const std::string& library,
                     const std::string& symbol, const Json& inspection) {
-  CheckSpec spec = spec_from(options, library, symbol);
+  std::vector<CheckSpec> variants;
+  std::optional<Failure> first_failure;  // a layout may fit one rank alone
   for (const int64_t open_rank : {1, 2, 0, 3}) {
     CheckSpec variant = spec_from(options, library, symbol);
-    tools::complete(variant, inspection, open_rank);
-    add_promises(options, variant);
-    if (open_rank == 1) {
-      spec = variant;
-    } else {
-      spec.alternatives.push_back(variant);
+    try {
+      tools::complete(variant, inspection, open_rank);
+      add_promises(options, variant);
+      variants.push_back(variant);
+    } catch (const Failure& failure) {
+      if (!first_failure) first_failure = failure;
     }
-    if (spec.has_operands) break;
+    if (variant.has_operands) break;
   }
+  if (variants.empty()) throw *first_failure;
+  // Those first that have the letters of the sizes that were given.
+  std::ranges::stable_partition(variants, [](const CheckSpec& variant) {
+    const auto letters = tools::letters_of(variant);
+    return std::ranges::all_of(variant.sizes, [&](const auto& given) {
+      return std::ranges::count(letters, given.first) > 0;
+    });
+  });
+  CheckSpec spec = variants[0];
+  spec.alternatives.assign(variants.begin() + 1, variants.end());
   return spec;
 }
 
@@ -113,7 +127,7 @@ void add_call_options(CLI::App& command, CallOptions& o) {
                      "Of a library, only handlers with this text in their names");
   command
       .add_option("--arg", o.arguments,
-                  "An argument: 'f32[N,64]', 's32[]'. Letters are sizes that are varied")
+                  "An argument: 'f32[N,64]', 's32[]', 'f32[(N+1)//2]'. Letters are sizes that are varied")
       ->allow_extra_args(false)
       ->group("The call");
   command.add_option("--ret", o.results, "A result")->allow_extra_args(false)->group("The call");

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "farcall/call_options.h"
 #include "farcall/commands.h"
+#include "tools/check/report.h"
 #include "tools/check/supervisor.h"
 #include "tools/child.h"
 #include "tools/failure.h"
@@ -88,6 +90,12 @@ std::vector<Result> run_jobs(const std::vector<CheckSpec>& specs, const Options&
 int run(const Options& options) {
   tools::CheckOptions how = options.how;
   if (!options.kinds.empty()) how.kinds = tools::split(options.kinds, ',');
+  for (const std::string& kind : how.kinds) {
+    if (std::ranges::find(tools::kFindingKinds, kind) == std::end(tools::kFindingKinds))
+      throw Failure(tools::kUsage,
+                    fmt::format("--kind: \"{}\" is no kind of finding. There are {}.", kind,
+                                fmt::join(tools::kFindingKinds, ", ")));
+  }
   std::vector<CheckSpec> specs;
   for (const std::string& target : options.targets) {
     for (CheckSpec& spec : specs_of(options, target, options.how.timeout))

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <farcall/core/error.h>
+#include <farcall/core/quote.h>
 #include <farcall/version.h>
 
 #include "farcall/commands.h"
@@ -33,6 +34,13 @@ int main(int argc, char** argv) {
   actions["doctor"] = command::add_doctor(app);
   actions["completion"] = command::add_completion(app);
   actions["man"] = command::add_man(app);
+  if (argc > 1 && argv[1][0] != '-' && !actions.contains(argv[1])) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+      names += (names.empty() ? "" : ", ") + command->get_name();
+    fmt::print(stderr, "farcall: {} is no subcommand. There are {}.\n", quoted(argv[1]), names);
+    return tools::kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -65,14 +65,15 @@ ShapeDtype type_of(std::string_view text, std::string_view what) {
   const auto type = tools::parse_operand(text).type({});
   if (type) return *type;
   throw Failure(tools::kUsage,
-                fmt::format("--arg {}: a dimension is negative.", farcall::quoted(what)));
+                fmt::format("--arg {}: a dimension is no size, or the array is too large.",
+                            farcall::quoted(what)));
 }
 
 void check_letters(std::string_view text, std::string_view what) {
-  for (const tools::Extent& extent : tools::parse_operand(text).extents) {
-    if (extent.letter.empty()) continue;
+  for (const tools::SizeExpression& extent : tools::parse_operand(text).extents) {
+    if (extent.letters().empty()) continue;
     throw Failure(tools::kUsage, fmt::format("{} {}: sizes are numbers here, got \"{}\".", what,
-                                             farcall::quoted(text), extent.letter));
+                                             farcall::quoted(text), extent.to_string()));
   }
 }
 

@@ -38,18 +38,20 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
     ``custom_jvp`` and ``custom_vjp``.
 
     Args:
-      fun: takes and returns pytrees of arrays. Its Python code must not depend on array values; it
-        may use callbacks. Side effects (``has_side_effect``, ``debug.print``, ``io_callback``)
-        happen once per execution of the call, in an order that JAX chooses. Closed-over arrays keep
-        the values of the first call.
+      fun: takes and returns pytrees of arrays. It must not depend on the arrays' values in Python,
+        and may call Python by callbacks. What has side effects (``has_side_effect``,
+        ``debug.print``, ``io_callback``) happens once for each time that the call is reached:
+        with ``ordered=True`` in the order of the program, among JAX's own ordered callbacks too,
+        else in an order that JAX chooses. Arrays that it closes over are kept as they were at the
+        first call.
 
     Returns:
       A function with the same arguments, for JAX arrays on the CPU, traced or not.
 
     Raises:
-      ImportError: if JAX is not installed.
-      ValueError: at a call, if the program has ordered effects, whose order between calls JAX does
-        not keep, or if it has 64-bit results while ``jax_enable_x64`` is off.
+      ImportError: JAX is not installed.
+      ValueError: at a call, when the program gives 64-bit results while JAX has these switched off
+        (``jax_enable_x64``).
     """
     check_callable(fun, "to_jax")
     jax = real_jax("to_jax")
@@ -65,11 +67,6 @@ def to_jax(fun: Callable[..., Any]) -> Callable[..., Any]:
             return fun(*args, **kwargs)
 
         program, out_tree, captured = _core.transforms.trace_closure(flat, where, name, types)
-        if "ordered" in program.effects:
-            raise ValueError(
-                f"{where}: the function has ordered effects, whose order among several calls JAX "
-                "does not keep; leave out ordered=True"
-            )
         return program, out_tree, [numpy.asarray(array) for array in captured]
 
     @wraps(fun)
@@ -101,7 +98,8 @@ def _refuse_64_bits(where: str, program: _core.Program) -> None:
 
 @functools.cache
 def _primitive() -> Any:
-    """The JAX primitive with a single parameter ``program``; derived programs use it too."""
+    """JAX's primitive with the one parameter ``program``, which all derived programs are too."""
+    from jax.experimental import io_callback
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
@@ -110,15 +108,20 @@ def _primitive() -> Any:
     primitive = Primitive("farcall")
     primitive.multiple_results = True
 
-    # The effect of JAX's own foreign calls, which has no public name in JAX.
+    # The effects of JAX's own foreign calls and ordered callbacks, and the type of tokens: JAX has
+    # no public names for them.
     nothing = jax.ShapeDtypeStruct((), numpy.float32)
-    effectful = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
+    unordered = jax.make_jaxpr(jax.ffi.ffi_call(_TARGET, nothing, has_side_effect=True))().effects
+    callback = functools.partial(io_callback, print, None, ordered=True)
+    ordered = jax.make_jaxpr(callback)().effects
+    token_type = jax.make_jaxpr(jax.lax.create_token)().out_avals[0]
 
     def types(*_: Any, program: Any) -> list[Any]:
         return [jax.core.ShapedArray(t.shape, t.dtype) for t in program.out_avals]
 
     def types_and_effects(*_: Any, program: Any) -> Any:
-        return types(program=program), effectful if program.effects else set()
+        effects = ordered if "ordered" in program.effects else unordered
+        return types(program=program), effects if program.effects else set()
 
     primitive.def_effectful_abstract_eval(types_and_effects)
 
@@ -133,7 +136,17 @@ def _primitive() -> Any:
         if any(name.endswith("_callback") for name in names):
             context.module_context.add_keepalive(program)  # keeps its callbacks alive
         rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=bool(program.effects))
-        return rule(context, *operands, program=program.to_text())
+        text = program.to_text()
+        if "ordered" not in program.effects:
+            return rule(context, *operands, program=text)
+        # JAX keeps the order by a token that each call takes and gives.
+        (effect,) = ordered
+        inner = context.replace(
+            avals_in=[token_type, *context.avals_in], avals_out=[token_type, *context.avals_out]
+        )
+        token, *results = rule(inner, context.tokens_in.get(effect), *operands, program=text)
+        context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet({effect: token})))
+        return results
 
     mlir.register_lowering(primitive, lower, platform="cpu")
 

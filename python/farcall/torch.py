@@ -32,10 +32,12 @@ def _torch() -> Any:
 def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> Any:
     """Registers a custom operator of torch that runs ``fun`` on the CPU.
 
-    farcall records and compiles the operator for the types of each call. It reads and writes
-    torch's memory in place, and runs without the interpreter lock. It has reverse-mode derivatives
-    of any order, which use all of farcall's rules (``define``, ``custom_vjp``), and computes shapes
-    for tensors on the device ``meta``. Torch's ``vmap`` calls it for each element in turn.
+    The operator is recorded and compiled by farcall for the types that it is called with, reads and
+    writes torch's memory in place, and works without the interpreter lock. It has derivatives of
+    any order in reverse mode, made by farcall with all rules that it has (``define``,
+    ``custom_vjp``), and shapes for tensors on the device ``meta``. ``functorch.vmap`` calls a batch
+    of it once, by farcall's batching rules (``vmap_method``), without derivatives; a function that
+    calls ``farcall.vmap`` has both.
 
     Args:
       name: the name with a namespace; ``"mine::rms_norm"`` becomes ``torch.ops.mine.rms_norm``.
@@ -49,11 +51,12 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
       The operator.
 
     Raises:
-      ImportError: if torch is not installed.
-      ValueError: for a name without a namespace, and if the schema cannot be inferred.
-      RuntimeError: from torch, for an invalid schema or a name that is taken.
-      TypeError: at a call, for a tensor that is not dense, not on the CPU or of an unsupported
-        dtype, and if the number of results differs from the schema.
+      ImportError: torch is not installed.
+      ValueError: a name without a namespace, or a schema that cannot be inferred.
+      RuntimeError: what torch says of the schema, or of a name that is taken.
+      NotImplementedError: at a call, for derivatives inside of torch's ``vmap``.
+      TypeError: at a call, for a tensor that is not dense on the CPU or of a dtype that farcall
+        does not have, and for another number of results than in the schema.
     """
     torch = _torch()
     function: Any = fun
@@ -74,6 +77,8 @@ def register(name: str, fun: Callable[..., Any], schema: str | None = None) -> A
     library.impl(own_name, kernels.run_with_derivatives, "AutogradCPU")
     for key in ("Meta", "AutogradMeta"):
         library.impl(own_name, kernels.infer, key)
+    if hasattr(getattr(torch._C, "_functorch", None), "is_batchedtensor"):  # from 1.13 on
+        library.impl(own_name, kernels.run_batched, "FuncTorchBatched")
     return operator
 
 
@@ -149,6 +154,37 @@ class _Operator:
             return self._results(self._call.apply(self._where, program, *tensors))
         return self._results(_run(self._torch, self._where, program, tensors))
 
+    def run_batched(self, *args: Any, **kwargs: Any) -> Any:
+        """One call for all elements: a batch of the program for each level of vmap around it."""
+        program, tensors = self._program(args, kwargs)
+        functorch, levels = self._torch._C._functorch, []
+        while any(map(functorch.is_batchedtensor, tensors)):
+            level_of = [
+                functorch.maybe_get_level(t) if functorch.is_batchedtensor(t) else -1
+                for t in tensors
+            ]
+            levels.append(max(level_of))
+            axes = [
+                functorch.maybe_get_bdim(t) if level == levels[-1] else -1
+                for t, level in zip(tensors, level_of, strict=True)
+            ]
+            tensors = [
+                t if axis == -1 else functorch.get_unwrapped(t)
+                for t, axis in zip(tensors, axes, strict=True)
+            ]
+            size = next(t.shape[a] for t, a in zip(tensors, axes, strict=True) if a != -1)
+            program = _batched(program, size, tuple(axes))
+        is_varied = any(t.requires_grad for t in tensors) and self._torch.is_grad_enabled()
+        if is_varied or any(map(functorch.is_functorch_wrapped_tensor, tensors)):
+            raise NotImplementedError(
+                f"{self._where}: torch has no derivatives of Python's operators inside of vmap; "
+                "register farcall.vmap of the function as an operator, which has them"
+            )
+        results = _run(self._torch, self._where, program, tensors)
+        for level in reversed(levels):
+            results = [functorch._add_batch_dim(result, 0, level) for result in results]
+        return self._results(results)
+
     def infer(self, *args: Any, **kwargs: Any) -> Any:
         program, _ = self._program(args, kwargs)
         return self._results(_empty(self._torch, program, "meta"))
@@ -179,6 +215,11 @@ def _dtype_name(where: str, dtype: Any) -> str:
 
 def _empty(torch: Any, program: Any, device: str) -> list[Any]:
     return [torch.empty(shape, dtype=t, device=device) for shape, t in _compiled(program)[1]]
+
+
+@functools.lru_cache(maxsize=1024)
+def _batched(program: Any, size: int, axes: tuple[int, ...]) -> Any:
+    return _exchange.batched(program, size, list(axes))
 
 
 @functools.lru_cache(maxsize=1024)

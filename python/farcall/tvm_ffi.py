@@ -84,7 +84,7 @@ def function(fun: Any, *args: Any, num_results: int = 1, name: str | None = None
       TypeError: as for ``export_handler``.
     """
     tvm_ffi = _tvm_ffi("tvm_ffi.function")
-    name, program, record = recorder_of("tvm_ffi.function", fun, args, {}, name)
+    name, program, record, _ = recorder_of("tvm_ffi.function", fun, args, {}, name)
     if program is not None:
         return _made(tvm_ffi, _exchange.export_program_to_tvm, name, program)
     return _made(tvm_ffi, _exchange.export_recorded_to_tvm, name, num_results, record)
@@ -103,7 +103,7 @@ def function_of_target(target_name: str, num_results: int = 1, **attributes: Any
     """
     tvm_ffi = _tvm_ffi("tvm_ffi.function_of_target")
 
-    def record(operands: list[Any], results: list[Any]) -> Any:
+    def record(operands: list[Any], results: list[Any], _: dict[str, Any]) -> Any:
         call = ffi_call(target_name, results)
         return _core.transforms.trace_closure(
             lambda *arrays: call(*arrays, **attributes), target_name, target_name, tuple(operands)

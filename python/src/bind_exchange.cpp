@@ -16,6 +16,7 @@
 #include <farcall/exchange/tvm_ffi.h>
 #include <farcall/trace/derive.h>
 
+#include "attributes.h"
 #include "interpreter_lock.h"
 
 namespace farcall::python {
@@ -56,21 +57,19 @@ nb::list type_list(std::span<const ShapeDtype> types) {
   return list;
 }
 
-// `record` takes two lists of ShapeDtypeStruct, the operand types and the result types of the call,
-// and returns the Program.
-CompileForTypes compile_recorded(nb::callable record) {
+// `record` gives the Program for lists of ShapeDtypeStruct, of the operands and of the results that
+// the call wants, and its attributes as a dict.
+RecordForCall recorder(nb::callable record) {
   const auto held = share(std::move(record));
-  return [held](std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results) {
-    ProgramPtr program;
-    {
-      const WithLock lock;
-      try {
-        program = nb::cast<ProgramObject>((*held)(type_list(operands), type_list(results)));
-      } catch (const nb::python_error& error) {
-        raise_as_error(error);
-      }
+  return [held](std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
+                const Attributes& attributes) -> ProgramPtr {
+    const WithLock lock;
+    try {
+      return nb::cast<ProgramObject>(
+          (*held)(type_list(operands), type_list(results), from_attributes(attributes)));
+    } catch (const nb::python_error& error) {
+      raise_as_error(error);
     }
-    return compile(program, host_device());
   };
 }
 
@@ -139,8 +138,9 @@ void bind_exchange(nb::module_& module) {
   module.def("export_program", [](const std::string& name, const ProgramObject& program) {
     return capsule_of(export_handler(name, ProgramPtr(program)));
   });
-  module.def("export_recorded", [](const std::string& name, nb::callable record) {
-    return capsule_of(export_compiled(name, compile_recorded(std::move(record))));
+  module.def("export_recorded", [](const std::string& name, nb::callable record,
+                                   std::vector<std::string> attributes) {
+    return capsule_of(export_handler(name, recorder(std::move(record)), std::move(attributes)));
   });
   module.def("program_handlers", handlers_of_programs);
   nb::class_<Runner>(module, "Runner")
@@ -160,7 +160,7 @@ void bind_exchange(nb::module_& module) {
   });
   module.def("export_recorded_to_tvm", [](const std::string& global_name, const std::string& name,
                                           size_t num_results, nb::callable record) {
-    export_to_tvm(global_name, name, num_results, compile_recorded(std::move(record)));
+    export_to_tvm(global_name, name, num_results, recorder(std::move(record)));
   });
 }
 

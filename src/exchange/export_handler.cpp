@@ -25,13 +25,8 @@ FARCALL_FFI_Error* call(Exported& function, FARCALL_FFI_CallFrame* frame) {
   FARCALL_FFI_Error* answer = nullptr;
   if (!ffi::detail::admit(frame, kDesc, nullptr, answer)) return answer;
   try {
-    if (frame->attrs.size != 0) {
-      const FARCALL_FFI_ByteSpan& name = *frame->attrs.names[0];
-      invalid_argument(fmt::format("the function takes no attributes, the call has \"{}\"",
-                                   std::string_view(name.ptr, name.len)));
-    }
     function.run({frame->args.types, frame->args.args, frame->args.size},
-                 {frame->rets.types, frame->rets.rets, frame->rets.size});
+                 {frame->rets.types, frame->rets.rets, frame->rets.size}, frame->attrs);
     return nullptr;
   } catch (...) {
     return ffi::detail::make_error(frame->api, exchange::current_error(function.name()));
@@ -91,8 +86,10 @@ FARCALL_FFI_Handler* export_handler(std::string name, ProgramPtr program) {
   return slots.add(std::make_unique<Exported>(std::move(name), std::move(program)));
 }
 
-FARCALL_FFI_Handler* export_compiled(std::string name, CompileForTypes compile) {
-  return slots.add(std::make_unique<Exported>(std::move(name), std::move(compile)));
+FARCALL_FFI_Handler* export_handler(std::string name, RecordForCall record,
+                                    std::vector<std::string> attributes) {
+  return slots.add(
+      std::make_unique<Exported>(std::move(name), std::move(record), std::move(attributes)));
 }
 
 FARCALL_FFI_Handler* export_handler(std::string name, FlatFunction function) {

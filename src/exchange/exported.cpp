@@ -104,44 +104,50 @@ Exported::Exported(std::string name, ProgramPtr program)
                                  check_types(*program_);
                                  return compile(program_, host_device());
                                })),
-      compile_([this](std::span<const ShapeDtype> operands, std::span<const ShapeDtype>) {
-        return compile(batched(program_, operands), host_device());
-      }) {}
+      record_([this](auto, auto, const Attributes&) { return program_; }) {}
 
-Exported::Exported(std::string name, CompileForTypes compile)
-    : name_(std::move(name)), compile_(std::move(compile)) {}
+Exported::Exported(std::string name, RecordForCall record, std::vector<std::string> attributes)
+    : name_(std::move(name)), record_(std::move(record)), attributes_(std::move(attributes)) {}
 
 Exported::Exported(std::string name, FlatFunction function)
     : name_(std::move(name)),
-      compile_([this, function = std::move(function)](std::span<const ShapeDtype> operands,
-                                                      std::span<const ShapeDtype>) {
-        return compile(record(function, operands, name_), host_device());
+      record_([this, function = std::move(function)](std::span<const ShapeDtype> operands, auto,
+                                                     const Attributes&) {
+        return farcall::record(function, operands, name_);
       }) {}
 
-void Exported::run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results) {
+void Exported::run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results,
+                   const FARCALL_FFI_Attrs& attributes) {
   check_buffers(operands, results);
+  check_attributes(attributes, attributes_);
   if (first_) {
     farcall::detail::check_operand_count(first_->input_types().size(), operands.size());
     if (fit(operands, first_->input_types())) return run_frame(*first_, operands, results);
   }
-  run_frame(*find_or_compile(operands, results), operands, results);
+  run_frame(*find_or_compile(operands, results, attributes), operands, results);
 }
 
 std::shared_ptr<const Executable> Exported::find_or_compile(const ffi::RemainingArgs& operands,
-                                                            const ffi::RemainingRets& results) {
-  const size_t hash = hash_of(hash_of(0, operands), results);
+                                                            const ffi::RemainingRets& results,
+                                                            const FARCALL_FFI_Attrs& attrs) {
+  Attributes attributes = attributes_of(attrs);
+  const size_t hash = hash_of(hash_of(attributes.hash(), operands), results);
   {
     const std::lock_guard lock(mutex_);
     const auto found = others_.find(hash, [&](const Compiled& other) {
-      return fit(operands, other.operands) && fit(results, other.results);
+      return fit(operands, other.operands) && fit(results, other.results) &&
+             attributes == other.attributes;
     });
     if (found) return found->executable;
   }
-  auto made = std::make_shared<Compiled>(
-      Compiled{types_of(operands), types_of(results), /*executable=*/nullptr});
-  made->executable = compile_(made->operands, made->results);
-  check_types(made->executable->program());
-  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed outside the lock
+  auto made = std::make_shared<Compiled>(Compiled{types_of(operands), types_of(results),
+                                                  std::move(attributes), /*executable=*/nullptr});
+  ProgramPtr program = record_(made->operands, made->results, made->attributes);
+  check_types(*program);
+  farcall::detail::check_operand_count(program->inputs.size(), operands.size());
+  if (!fit(operands, program->input_types())) program = batched(program, made->operands);
+  made->executable = compile(program, host_device());
+  std::vector<std::shared_ptr<Compiled>> displaced;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   displaced = others_.insert(hash, made);
   return made->executable;

@@ -18,7 +18,7 @@ class Exported {
  public:
   // A program of fixed types, and batches of it. Raises what compiling raises.
   Exported(std::string name, ProgramPtr program);
-  Exported(std::string name, CompileForTypes compile);
+  Exported(std::string name, RecordForCall record, std::vector<std::string> attributes = {});
   Exported(std::string name, FlatFunction function);
 
   const std::string& name() const { return name_; }
@@ -26,23 +26,27 @@ class Exported {
     return program_ && program_ == program && name_ == name;
   }
 
-  // Raises INVALID_ARGUMENT for buffers of types that the function does not take or return, and
-  // what compiling and running raises.
-  void run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
+  // Raises INVALID_ARGUMENT for buffers of types and for attributes that the function does not take
+  // or give, and what recording, compiling and running raises.
+  void run(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results,
+           const FARCALL_FFI_Attrs& attributes);
 
  private:
   struct Compiled {
     std::vector<ShapeDtype> operands, results;
+    Attributes attributes;
     std::shared_ptr<const Executable> executable;
   };
 
   std::shared_ptr<const Executable> find_or_compile(const ffi::RemainingArgs& operands,
-                                                    const ffi::RemainingRets& results);
+                                                    const ffi::RemainingRets& results,
+                                                    const FARCALL_FFI_Attrs& attributes);
 
   std::string name_;
-  ProgramPtr program_;                       // null if the types are open
-  std::shared_ptr<const Executable> first_;  // of program_; null without one
-  CompileForTypes compile_;
+  ProgramPtr program_;                       // null where the types are open
+  std::shared_ptr<const Executable> first_;  // of the program
+  RecordForCall record_;
+  std::vector<std::string> attributes_;  // that calls may have
   std::mutex mutex_;
   LruCache<Compiled> others_;
 };

@@ -25,11 +25,19 @@ ffi::ErrorOr<std::unique_ptr<CompiledProgram>> instantiate(std::string_view text
   }
 }
 
+// JAX keeps ordered programs in order by a token in front, which each takes and gives.
+template <class Buffers>
+void leave_token(Buffers& buffers) {
+  if (buffers.template isa<ffi::Token>(0)) buffers.remove_prefix(1);
+}
+
 ffi::Error execute(ffi::State<CompiledProgram> compiled, ffi::RemainingArgs operands,
                    ffi::RemainingRets results) {
   const Executable& executable = *compiled->executable;
   const auto types = executable.input_types();
   try {
+    leave_token(operands);
+    leave_token(results);
     check_buffers(operands, results);
     farcall::detail::check_operand_count(types.size(), operands.size());
     for (size_t i = 0; i < types.size(); ++i) {

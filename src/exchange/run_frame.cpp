@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 
@@ -14,6 +15,30 @@ std::string describe(const ffi::AnyBuffer& buffer) {
   const auto dims = buffer.dimensions();
   const auto dtype = static_cast<DType>(buffer.element_type());
   return fmt::format("{}{}", dtype_short_name(dtype), shape_to_string({dims.begin(), dims.size()}));
+}
+
+std::string_view text_of(const FARCALL_FFI_ByteSpan& span) { return {span.ptr, span.len}; }
+
+Attribute attribute_of(int32_t kind, const void* value) {
+  const auto bytes_of = [](const void* data, size_t count, int32_t dtype) {
+    if (dtype_info(static_cast<DType>(dtype)).kind == DTypeKind::kInvalid)
+      invalid_argument(fmt::format("the binary interface has no dtype number {}", dtype));
+    return std::span(static_cast<const std::byte*>(data),
+                     count * byte_width(static_cast<DType>(dtype)));
+  };
+  if (kind == FARCALL_FFI_AttrType_SCALAR) {
+    const auto& scalar = *static_cast<const FARCALL_FFI_Scalar*>(value);
+    return Attribute::scalar(static_cast<DType>(scalar.dtype),
+                             bytes_of(scalar.value, 1, scalar.dtype));
+  }
+  if (kind == FARCALL_FFI_AttrType_ARRAY) {
+    const auto& array = *static_cast<const FARCALL_FFI_Array*>(value);
+    return Attribute::array(static_cast<DType>(array.dtype), array.size,
+                            bytes_of(array.data, array.size, array.dtype));
+  }
+  if (kind == FARCALL_FFI_AttrType_STRING)
+    return Attribute(std::string(text_of(*static_cast<const FARCALL_FFI_ByteSpan*>(value))));
+  return Attribute(attributes_of(*static_cast<const FARCALL_FFI_Attrs*>(value)));
 }
 
 void check_type(std::string_view what, size_t i, ShapeDtype type) {
@@ -37,6 +62,26 @@ void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets&
       invalid_argument(fmt::format("result {} is not a buffer", i));
     }
   }
+}
+
+void check_attributes(const FARCALL_FFI_Attrs& attributes, std::span<const std::string> names) {
+  for (int64_t i = 0; i < attributes.size; ++i) {
+    const std::string_view name = text_of(*attributes.names[i]);
+    if (std::ranges::find(names, name) != names.end()) continue;
+    invalid_argument(names.empty()
+                         ? fmt::format("it takes no attributes, the call has \"{}\"", name)
+                         : fmt::format("it takes the attributes {}, the call has \"{}\"",
+                                       fmt::join(names, ", "), name));
+  }
+}
+
+Attributes attributes_of(const FARCALL_FFI_Attrs& attributes) {
+  Attributes found;
+  for (int64_t i = 0; i < attributes.size; ++i) {
+    found.set(std::string(text_of(*attributes.names[i])),
+              attribute_of(attributes.types[i], attributes.attrs[i]));
+  }
+  return found;
 }
 
 bool is_of_type(const ffi::AnyBuffer& buffer, ShapeDtype type) {

@@ -1,15 +1,22 @@
 // Runs executables on the buffers of a call frame.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 #include <farcall/ffi.h>
+#include <farcall/ffi/attribute.h>
 #include <farcall/program/engine.h>
 
 namespace farcall::exchange {
 
 // Raises INVALID_ARGUMENT for an operand or a result that is not a buffer.
 void check_buffers(const ffi::RemainingArgs& operands, const ffi::RemainingRets& results);
+
+// Raises INVALID_ARGUMENT for an attribute of another name.
+void check_attributes(const FARCALL_FFI_Attrs& attributes, std::span<const std::string> names);
+Attributes attributes_of(const FARCALL_FFI_Attrs& attributes);
 
 bool is_of_type(const ffi::AnyBuffer& buffer, ShapeDtype type);
 // Raises INVALID_ARGUMENT for a number that is not a dtype.

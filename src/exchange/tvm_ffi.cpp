@@ -397,7 +397,8 @@ void run(const ExportedToTvm& exported, std::span<const TvmAny> arguments) {
   const size_t num_operands = arguments.size() - exported.num_results;
   exported.function->run(
       {operands.data(), pointers.data(), static_cast<int64_t>(num_operands)},
-      {results.data(), pointers.data() + num_operands, static_cast<int64_t>(results.size())});
+      {results.data(), pointers.data() + num_operands, static_cast<int64_t>(results.size())},
+      FARCALL_FFI_Attrs{});
 }
 
 const char* kind_of(ErrorCode code) {
@@ -491,10 +492,10 @@ void export_to_tvm(const std::string& global_name, std::string name, ProgramPtr 
 }
 
 void export_to_tvm(const std::string& global_name, std::string name, size_t num_results,
-                   CompileForTypes compile) {
+                   RecordForCall record) {
   publish(global_name,
           std::make_unique<ExportedToTvm>(
-              num_results, std::make_unique<Exported>(std::move(name), std::move(compile))));
+              num_results, std::make_unique<Exported>(std::move(name), std::move(record))));
 }
 
 }  // namespace farcall

@@ -1,6 +1,7 @@
 #include "tools/handler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/ffi/library.h>
 #include <farcall/ffi/signature.h>
@@ -21,19 +22,25 @@ Handlers find_handlers(const std::string& library_name,
     }
     return handlers;
   }
-  const auto capsules = load_capsules(library_name);
   const std::string& name = symbols[static_cast<size_t>(Stage::kExecute)];
+  const auto capsules = load_capsules(library_name, name);
+  std::vector<std::string> others;
   for (size_t i = 0; i < handlers.size(); ++i) {
     for (const Capsule& capsule : capsules) {
       if (capsule.name == name && capsule.stage == stage_name(static_cast<Stage>(i)))
         handlers[i] = capsule.handler;
     }
   }
-  if (!handlers[static_cast<size_t>(Stage::kExecute)]) {
-    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" gives no handler \"{}\".",
-                                            library_name, name));
+  if (handlers[static_cast<size_t>(Stage::kExecute)]) return handlers;
+  for (const Capsule& capsule : capsules) {
+    if (capsule.name == name && !capsule.problem.empty())
+      throw Failure(kCouldNotRun, fmt::format("{}:{}: {}.", library_name, name, capsule.problem));
+    if (capsule.handler && capsule.stage == "execute") others.push_back(capsule.name);
   }
-  return handlers;
+  throw Failure(
+      kCouldNotRun,
+      fmt::format("the Python module \"{}\" gives no handler \"{}\". It gives {}.", library_name,
+                  name, others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", "))));
 }
 
 HandlerBundle bundle_of(const Handlers& handlers) {

@@ -29,6 +29,7 @@ struct Candidate {
   std::string symbol;
   std::string stage;  // as far as the library says
   FARCALL_FFI_Handler* handler = nullptr;
+  std::string problem;  // why there is none
 };
 
 // ---- in the child ----
@@ -151,8 +152,15 @@ void answer_all(int fd, const Load& load, size_t first, const InspectOptions& op
     return;
   }
   for (size_t i = first; i < candidates.size(); ++i) {
-    write_all(fd, Json({{"begin", i}, {"symbol", candidates[i].symbol}}).dump() + "\n");
-    write_all(fd, Json({{"end", i}, {"handler", describe(candidates[i], options)}}).dump() + "\n");
+    const Candidate& candidate = candidates[i];
+    write_all(fd, Json({{"begin", i}, {"symbol", candidate.symbol}}).dump() + "\n");
+    Json line = {{"end", i}, {"handler", nullptr}};
+    if (candidate.handler) {
+      line["handler"] = describe(candidate, options);
+    } else {
+      line["skipped"] = {{"symbol", candidate.symbol}, {"why", candidate.problem}};
+    }
+    write_all(fd, line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   write_all(fd, "{\"done\": true}\n");
 }
@@ -182,6 +190,7 @@ void ask_library(const std::string& target, const Load& load, const InspectOptio
       is_done |= json.contains("done");
       if (!json.contains("end")) continue;
       if (!json["handler"].is_null()) report["handlers"].push_back(json["handler"]);
+      if (json.contains("skipped")) report["skipped"].push_back(json["skipped"]);
       next = json["end"].get<size_t>() + 1;
       begun = nullptr;
     }
@@ -228,9 +237,9 @@ std::vector<Candidate> load_candidates(const std::string& path,
 
 std::vector<Candidate> module_candidates(const std::string& module, const std::string& filter) {
   std::vector<Candidate> candidates;
-  for (const Capsule& capsule : load_capsules(module)) {
+  for (const Capsule& capsule : load_capsules(module, filter)) {
     if (capsule.name.find(filter) == std::string::npos) continue;
-    candidates.push_back({capsule.name, capsule.stage, capsule.handler});
+    candidates.push_back({capsule.name, capsule.stage, capsule.handler, capsule.problem});
   }
   return candidates;
 }
@@ -285,11 +294,15 @@ std::string inspection_text(const Json& inspection) {
                                                                loads["why"].get<std::string>()));
     }
   }
-  std::vector<std::string> skipped;
-  for (const Json& function : inspection["skipped"]) skipped.push_back(function["symbol"]);
-  if (!skipped.empty()) {
-    text += fmt::format("\nLeft out, because they do not answer as handlers: {}.\n",
-                        fmt::join(skipped, ", "));
+  const Json& skipped = inspection["skipped"];
+  if (!skipped.empty()) text += "\nLeft out:\n";
+  for (const Json& function : skipped)
+    line(function["symbol"].get<std::string>(), function["why"].get<std::string>());
+  if (handlers.empty() && skipped.empty() && !inspection.contains("machine")) {
+    text +=
+        "No member of the module is a capsule or a dict of capsules. Functions without arguments "
+        "are called\nif their signature or code speaks of capsules. To have another one called: "
+        "farcall inspect MODULE:NAME\n";
   }
   return text;
 }

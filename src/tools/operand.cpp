@@ -1,5 +1,6 @@
 #include "tools/operand.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -19,42 +20,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
-}
-
-// "N", "3", "2*N", "N+1", "2*N-1"
-Extent parse_extent(std::string_view text, std::string_view whole) {
-  const auto wrong = [&] {
-    return Failure(kUsage,
-                   fmt::format("operand {}: \"{}\" is no size. Write a number, a letter, or "
-                               "such as 2*N+1.",
-                               farcall::quoted(whole), text));
-  };
-  std::string_view rest = trimmed(text);
-  Extent extent;
-  const auto number = [&](int64_t& out) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out);
-    if (error != std::errc()) throw wrong();
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-  };
-  if (rest.empty()) throw wrong();
-  if (std::isdigit(static_cast<unsigned char>(rest.front()))) {
-    number(extent.factor);
-    if (rest.empty()) return {.letter = "", .factor = 0, .constant = extent.factor};
-    if (rest.front() != '*') throw wrong();
-    rest.remove_prefix(1);
-  }
-  size_t length = 0;
-  while (length < rest.size() &&
-         (std::isalnum(static_cast<unsigned char>(rest[length])) || rest[length] == '_'))
-    ++length;
-  extent.letter = rest.substr(0, length);
-  if (!is_identifier(extent.letter)) throw wrong();
-  rest.remove_prefix(length);
-  if (rest.empty()) return extent;
-  if (rest.front() == '+') rest.remove_prefix(1);
-  number(extent.constant);
-  if (!rest.empty()) throw wrong();
-  return extent;
 }
 
 Attribute parse_number(DType dtype, std::string_view text, std::string_view whole) {
@@ -133,28 +98,23 @@ int64_t parse_integer(std::string_view text, std::string_view what) {
   return value;
 }
 
-int64_t Extent::value(const Sizes& sizes) const {
-  return letter.empty() ? constant : factor * sizes.at(letter) + constant;
-}
-
-std::string Extent::to_string() const {
-  if (letter.empty()) return std::to_string(constant);
-  const std::string product = factor == 1 ? letter : fmt::format("{}*{}", factor, letter);
-  return constant == 0 ? product : fmt::format("{}{:+}", product, constant);
-}
-
 std::optional<ShapeDtype> Operand::type(const Sizes& sizes) const {
+  constexpr double kMostBytes = 1e18;
+  double nbytes = static_cast<double>(byte_width(dtype));
   Shape shape;
-  for (const Extent& extent : extents) {
-    shape.push_back(extent.value(sizes));
-    if (shape.back() < 0) return std::nullopt;
+  for (const SizeExpression& extent : extents) {
+    const auto size = extent.size(sizes);
+    if (!size) return std::nullopt;
+    shape.push_back(*size);
+    nbytes *= static_cast<double>(std::max<int64_t>(1, *size));
   }
+  if (nbytes > kMostBytes) return std::nullopt;
   return ShapeDtype(dtype, shape);
 }
 
 std::string Operand::to_string() const {
   std::vector<std::string> sizes;
-  for (const Extent& extent : extents) sizes.push_back(extent.to_string());
+  for (const SizeExpression& extent : extents) sizes.push_back(extent.to_string());
   return fmt::format("{}[{}]", dtype_short_name(dtype), fmt::join(sizes, ","));
 }
 
@@ -180,7 +140,7 @@ Operand parse_operand(std::string_view text) {
   const std::string_view inner = trimmed(whole.substr(open + 1, whole.size() - open - 2));
   if (inner.empty()) return operand;
   for (const std::string& part : split(inner, ','))
-    operand.extents.push_back(parse_extent(part, whole));
+    operand.extents.emplace_back(part, fmt::format("operand {}", farcall::quoted(whole)));
   return operand;
 }
 

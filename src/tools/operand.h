@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,32 +12,23 @@
 #include <farcall/core/shape_dtype.h>
 #include <farcall/ffi/attribute.h>
 
+#include "tools/size_expression.h"
+
 namespace farcall::tools {
-
-using Sizes = std::map<std::string, int64_t>;  // of the letters
-
-// One dimension: factor * letter + constant.
-struct Extent {
-  std::string letter;  // empty: the constant alone
-  int64_t factor = 1;
-  int64_t constant = 0;
-
-  int64_t value(const Sizes& sizes) const;
-  std::string to_string() const;
-};
 
 struct Operand {
   DType dtype = DType::kFloat32;
-  std::vector<Extent> extents;
+  std::vector<SizeExpression> extents;
   std::optional<Layout> layout;                      // none: row-major
   std::optional<std::pair<int64_t, int64_t>> range;  // of the values; none: what suits the dtype
 
-  // None where a dimension is negative.
+  // None where a dimension is no size, or all are too many bytes.
   std::optional<ShapeDtype> type(const Sizes& sizes) const;
   std::string to_string() const;
 };
 
-// "f32[N,2*M+1]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. Raises Failure(kUsage).
+// "f32[N,(M+1)//2]", "s32[]", "f64"; XLA's s32 and farcall's i32 are the same. Raises
+// Failure(kUsage).
 Operand parse_operand(std::string_view text);
 DType parse_element_type(std::string_view text);
 

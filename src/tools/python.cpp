@@ -11,29 +11,34 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <farcall/core/quote.h>
 
 #include "tools/child.h"
 #include "tools/failure.h"
+#include "tools/json.h"
 #include "tools/operand.h"
 
 namespace farcall::tools {
 namespace {
 
-// Modules have a function that lists capsules, or capsules as members. Those of jaxlib want their
-// parts initialized before a handler is called.
-constexpr std::string_view kListCapsules = R"(
-import ctypes, importlib, os, types
+// Capsules are members of a module, or what its functions return: one capsule, a dict by stage or
+// by name, jaxlib's lists of (name, capsule, version). A function is called if it takes no
+// arguments and its signature, or its code, speaks of capsules; or if it was named. Modules of
+// jaxlib want their parts initialized before a handler is called.
+constexpr std::string_view kListCapsules = R"---(
+import ctypes, dis, importlib, json, os, re, types
 point = ctypes.pythonapi.PyCapsule_GetPointer
 point.restype, point.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 name_of = ctypes.pythonapi.PyCapsule_GetName
 name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 stages = ("instantiate", "prepare", "initialize", "execute", "record")
-found = {}
+found, failed = {}, {}
 def walk(name, value, stage="execute"):
     if type(value).__name__ == "PyCapsule":
-        found[name, stage] = point(value, name_of(value))
+        if b"API" not in (name_of(value) or b""):  # that of an interface, such as numpy's
+            found.setdefault((name, stage), point(value, name_of(value)))
     elif isinstance(value, dict):
         for key, item in value.items():
             if str(key).lower() in ("cuda", "rocm", "gpu", "tpu"):
@@ -47,19 +52,82 @@ def walk(name, value, stage="execute"):
         else:
             for item in value:
                 walk("", item)
-def main(module_name, out):
-    module = importlib.import_module(module_name)
+def is_compiled(value):
+    path = getattr(value, "__file__", None) or ""
+    return isinstance(value, types.ModuleType) and path.endswith((".so", ".pyd"))
+def takes_nothing(function):
+    code = function.__code__
+    num_defaults = len(function.__defaults__ or ()) + len(function.__kwdefaults__ or ())
+    is_plain = not code.co_flags & 0x2a0  # no generator, no coroutine
+    return is_plain and code.co_argcount + code.co_kwonlyargcount == num_defaults
+def gives_capsules(function):
+    if not isinstance(function, types.FunctionType):  # nanobind and pybind11 tell the signature
+        told = str(getattr(function, "__doc__", "")).split("\n")[0]
+        return re.match(r"\w+\(\) -> (object$|dict|.*[Cc]apsule)", told)
+    if not takes_nothing(function):
+        return False
+    if "return" in function.__annotations__:
+        told = function.__annotations__["return"]
+        told = told if isinstance(told, str) else getattr(told, "__name__", str(told))
+        return re.search(r"^object$|^(typing.)?Any$|[Dd]ict|Mapping|[Cc]apsule", told)
+    return returns_something(function) and speaks_of_capsules(function, set())
+def returns_something(function):
+    code = list(dis.get_instructions(function))
+    return any(after.opname == "RETURN_VALUE" and before.argval is not None
+               for before, after in zip(code, code[1:]))
+def speaks_of_capsules(function, seen):
+    seen.add(function)
+    names = function.__code__.co_names
+    values = [function.__globals__.get(name) for name in names]
+    if any("capsule" in name.lower() for name in names) or any(
+            is_compiled(value) or isinstance(value, ctypes.CDLL) for value in values):
+        return True
+    return any(isinstance(value, types.FunctionType) and value.__module__ == function.__module__
+               and value not in seen and speaks_of_capsules(value, seen) for value in values)
+def call(name, function):
+    try:
+        walk("" if name == "registrations" else name, function())
+    except BaseException as error:
+        failed[name] = f"calling it raised {type(error).__name__}: {error}"
+def main(module_name, wanted, out):
+    try:
+        list_capsules(importlib.import_module(module_name), module_name, wanted)
+    except BaseException as error:
+        failed[None] = f"{type(error).__name__}: {error}"
+    for (name, stage), address in found.items():
+        line = {"name": name, "stage": stage, "address": address}
+        os.write(out, (json.dumps(line) + "\n").encode())
+    for name, why in failed.items():
+        os.write(out, (json.dumps({"name": name, "problem": why}) + "\n").encode())
+def list_capsules(module, module_name, wanted):
+    package = module_name.split(".")[0]
     for part in [module, *vars(module).values()]:
         start = getattr(part, "initialize", None)
         if isinstance(part, types.ModuleType) and callable(start):
             start()
-    if callable(getattr(module, "registrations", None)):
-        walk("", module.registrations())
-    for name, value in vars(module).items():
-        walk(name, value if type(value).__name__ == "PyCapsule" else None)
-    for (name, stage), address in found.items():
-        os.write(out, f"{name} {stage} {address}\n".encode())
-)";
+    parts = [module] + [
+        part for part in vars(module).values()
+        if is_compiled(part) and part.__name__.split(".")[0] == package]
+    members = [(name, value) for part in parts for name, value in vars(part).items()]
+    for part in parts:
+        if callable(getattr(part, "registrations", None)):
+            call("registrations", part.registrations)
+    for name, value in members:
+        if type(value).__name__ == "PyCapsule" or (isinstance(value, dict) and name[:2] != "__"):
+            walk(name, value)
+    for name, value in members:
+        if name == "registrations" or isinstance(value, type) or not callable(value):
+            continue
+        is_python = isinstance(value, types.FunctionType)
+        if name == wanted and not any(key[0] == name for key in found):
+            if not is_python or takes_nothing(value):
+                call(name, value)
+            else:
+                failed[name] = "the function takes arguments"
+        elif name[0] != "_" and (not is_python or value.__module__ == module_name):
+            if gives_capsules(value):
+                call(name, value)
+)---";
 
 constexpr std::string_view kDescribePython = R"(
 import os, sys, sysconfig
@@ -173,7 +241,7 @@ bool is_python_module(const std::string& target) {
          });
 }
 
-std::vector<Capsule> load_capsules(const std::string& module) {
+std::vector<Capsule> load_capsules(const std::string& module, const std::string& wanted) {
   if (find_python().empty())
     throw Failure(
         kCouldNotRun,
@@ -181,23 +249,31 @@ std::vector<Capsule> load_capsules(const std::string& module) {
                     module));
   void* library = interpreter();
   const int out = memfd_create("capsules", MFD_CLOEXEC);
-  const std::string script = fmt::format("{}\nmain(\"{}\", {})\n", kListCapsules, module, out);
-  if (!run_script(library, script)) {
-    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" cannot be imported by {}.",
-                                            module, find_python()));
-  }
+  const bool has_run =
+      run_script(library, fmt::format("{}\nmain({}, {}, {})\n", kListCapsules,
+                                      farcall::quoted(module), farcall::quoted(wanted), out));
   lseek(out, 0, SEEK_SET);
   std::string text;
   char buffer[4096];
   for (ssize_t count; (count = read(out, buffer, sizeof(buffer))) > 0;)
     text.append(buffer, static_cast<size_t>(count));
   close(out);
+  if (!has_run)
+    throw Failure(kCouldNotRun, fmt::format("the Python module \"{}\" cannot be read.", module));
   std::vector<Capsule> capsules;
-  std::istringstream words(text);
-  uint64_t address = 0;
-  for (Capsule capsule; words >> capsule.name >> capsule.stage >> address;) {
-    capsule.handler = reinterpret_cast<FARCALL_FFI_Handler*>(address);
-    capsules.push_back(capsule);
+  for (const std::string& line : split(text, '\n')) {
+    if (line.empty()) continue;
+    const Json json = Json::parse(line);
+    if (json["name"].is_null()) {
+      throw Failure(kCouldNotRun,
+                    fmt::format("the Python module \"{}\" cannot be imported by {}: {}.", module,
+                                find_python(), json["problem"].get<std::string>()));
+    }
+    capsules.push_back(
+        {.name = json["name"],
+         .stage = json.value("stage", ""),
+         .handler = reinterpret_cast<FARCALL_FFI_Handler*>(json.value("address", uintptr_t{0})),
+         .problem = json.value("problem", "")});
   }
   std::ranges::sort(capsules, {}, &Capsule::name);
   return capsules;

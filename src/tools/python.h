@@ -21,14 +21,16 @@ struct Capsule {
   std::string name;
   std::string stage;  // "execute" unless the module says otherwise
   FARCALL_FFI_Handler* handler;
+  std::string problem;  // why the function of this name gave none; `handler` is then null
 };
 
 // A dotted name and no path.
 bool is_python_module(const std::string& target);
 
-// Loads an interpreter into this process, which is to be a child, and imports the module there.
-// Raises Failure(kCouldNotRun).
-std::vector<Capsule> load_capsules(const std::string& module);
+// Loads an interpreter into this process, which is to be a child, imports the module there, and
+// calls its functions that take nothing and are known to return capsules; that named `wanted`
+// anyway. Raises Failure(kCouldNotRun).
+std::vector<Capsule> load_capsules(const std::string& module, const std::string& wanted);
 
 // Calls a function of numpy arrays, "module:name", in the interpreter of this process, and copies
 // what it returns into the results. False when it raises.

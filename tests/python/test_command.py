@@ -71,6 +71,72 @@ def test_the_python_test_of_a_finding_fails(library: str) -> None:
         names["test_misses_last_unwritten_result"]()
 
 
+CAPSULES = """
+import ctypes
+from farcall.ffi import pycapsule
+
+LIBRARY = ctypes.CDLL({library!r})
+TARGETS = {{"in_a_dict": pycapsule(LIBRARY.twice)}}
+
+def made(name):
+    return pycapsule(LIBRARY[name])
+
+def twice():
+    return made("twice")
+
+def handlers() -> dict:
+    return {{"staged": {{"execute": made("misses_last")}}}}
+
+def without_annotation_or_hint(name="twice"):
+    return globals()["made"](name)
+
+def fails() -> object:
+    raise RuntimeError("no such device")
+
+def main():
+    made("twice")
+    raise SystemExit("main was called")
+
+def needs_a_name(name):
+    return made(name)
+"""
+
+
+def test_capsules_of_functions_and_dicts_are_found(library: str, tmp_path: Path) -> None:
+    (tmp_path / "gives_capsules.py").write_text(CAPSULES.format(library=library))
+
+    def inspect(target: str) -> tuple[set[str], dict[str, str]]:
+        report = json.loads(run("inspect", target, "--json", cwd=tmp_path).stdout)
+        skipped = {s["symbol"]: s["why"] for s in report["skipped"]}
+        return {h["symbol"] for h in report["handlers"]}, skipped
+
+    assert inspect("gives_capsules") == (
+        {"in_a_dict", "twice", "staged"},
+        {"fails": "calling it raised RuntimeError: no such device"},
+    )
+    # Others are called if they are named.
+    hidden = "without_annotation_or_hint"
+    assert inspect(f"gives_capsules:{hidden}") == ({hidden}, {})
+    assert inspect("gives_capsules:needs_a_name")[1] == {
+        "needs_a_name": "the function takes arguments"
+    }
+    assert inspect("json") == (set(), {})
+
+    checked = run("check", "gives_capsules:staged", "--json", cwd=tmp_path)
+    assert json.loads(checked.stdout)["findings"][0]["kind"] == "unwritten-result"
+    assert run("check", "gives_capsules:twice", "--attr", "add=1", cwd=tmp_path).returncode == 0
+    unknown = run("check", "gives_capsules:thrice", "--arg", "f32[N]", cwd=tmp_path)
+    assert unknown.returncode == 3
+    assert 'gives no handler "thrice". It gives in_a_dict, staged, twice.' in unknown.stdout
+
+
+def test_a_module_that_cannot_be_imported_tells_why(tmp_path: Path) -> None:
+    (tmp_path / "broken_module.py").write_text("import no_such_module_at_all\n")
+    told = run("inspect", "broken_module", cwd=tmp_path)
+    assert told.returncode == 3
+    assert "ModuleNotFoundError: No module named 'no_such_module_at_all'" in told.stderr
+
+
 def test_values_are_compared_with_a_python_function(library: str, tmp_path: Path) -> None:
     (tmp_path / "reference_of_twice.py").write_text(REFERENCE)
     check = ["check", f"{library}:twice", "--attr", "add=1", "--json", "--reference"]

@@ -72,6 +72,43 @@ def test_whatever_holds_a_program(made: Callable[[], Any]) -> None:
     np.testing.assert_allclose(y, jax.nn.softmax(x), rtol=1e-6)
 
 
+def powers(x: Any, exponent: int = 2, *, offset: Any = 0.0, signs: tuple[int, ...] = (1,)) -> Any:
+    assert isinstance(exponent, int)
+    return x**exponent + offset + sum(signs)
+
+
+@pytest.mark.parametrize("types", [(), (fc.ShapeDtypeStruct((2,), "float32"),)])
+def test_attributes_choose_the_program(types: tuple[Any, ...]) -> None:
+    names = ("exponent", "offset", "signs")
+    called = call(
+        export_handler(powers, *types, static_argnames=names),
+        ((2,), "float32"),
+        vmap_method="broadcast_all" if types else "sequential",
+    )
+    x = np.array([2, 3], np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(called(x)[0], [5, 10])
+        np.testing.assert_array_equal(called(x, exponent=3)[0], [9, 28])
+        (y,) = jax.jit(lambda x: called(x, offset=np.float32(0.5), signs=np.array([1, -1])))(x)
+        np.testing.assert_array_equal(y, [4.5, 9.5])
+    y = jax.vmap(lambda x: called(x, exponent=1)[0])(np.stack([x, x + 1]))
+    np.testing.assert_array_equal(y, [[3, 4], [4, 5]])
+
+
+def test_attributes_of_a_jitted_function() -> None:
+    jitted = fc.jit(powers, static_argnames=("exponent", "offset"))
+    x = np.array([2, 3], np.float32)
+    np.testing.assert_array_equal(
+        call(export_handler(jitted), ((2,), "float32"))(x, exponent=1, offset=1.0)[0], [4, 5]
+    )
+    fixed = export_handler(jitted, x, exponent=1)
+    np.testing.assert_array_equal(call(fixed, ((2,), "float32"))(x, offset=2.0)[0], [5, 6])
+    text = failure(fixed, x, results=[((2,), "float32")], exponent=3)
+    assert 'powers: it takes the attributes offset, the call has "exponent"' in text
+    with pytest.raises(ValueError, match="static_argnames"):
+        export_handler(softmax, static_argnames="axis")
+
+
 def test_trees_are_their_leaves() -> None:
     def f(point: dict[str, Any], *, scale: Any) -> Any:
         return {"sum": (point["x"] + point["y"]) * scale, "first": point["x"]}

@@ -231,11 +231,59 @@ def test_effects_happen_once(name: str, noted: tuple[list[float], Callable[..., 
     assert sorted(notes) == expected
 
 
+@pytest.fixture
+def ordered() -> tuple[list[float], Callable[..., Any]]:
+    """As noted, in order."""
+    notes: list[float] = []
+
+    def square(x: Any) -> Any:
+        fc.debug.callback(lambda v: notes.append(float(v)), x, ordered=True)
+        return x * x
+
+    return notes, fc.to_jax(square)
+
+
+def test_ordered_effects_keep_their_order(ordered: tuple[list[float], Callable[..., Any]]) -> None:
+    from jax.experimental import io_callback
+
+    notes, square = ordered
+
+    def theirs(x: Any) -> None:
+        io_callback(lambda v: notes.append(-float(v)), None, x, ordered=True)
+
+    @jax.jit
+    def f(x: Any) -> Any:
+        square(x)  # its result is not used
+        theirs(x + 1)
+        y = jax.lax.fori_loop(0, 3, lambda i, c: square(x + i) + 0 * c, x)
+        theirs(x + 2)
+        return jax.lax.cond(y > 0, square, lambda v: v, x + 9)
+
+    for _ in range(3):
+        notes.clear()
+        assert float(jax.block_until_ready(f(np.float32(1)))) == 100
+        jax.effects_barrier()
+        assert notes == [1, -2, 1, 2, 3, -3, 10]
+
+
+def test_ordered_effects_by_themselves_and_with_derivatives(
+    ordered: tuple[list[float], Callable[..., Any]],
+) -> None:
+    notes, square = ordered
+    for i in range(5):
+        square(np.float32(i))
+    assert float(jax.grad(square)(np.float32(7))) == 14
+    jax.effects_barrier()
+    assert notes == [0, 1, 2, 3, 4, 7]
+    notes.clear()
+    np.testing.assert_array_equal(jax.vmap(square)(np.array([3, 1, 2], np.float32)), [9, 1, 4])
+    jax.effects_barrier()
+    assert notes == [3, 1, 2]
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="result 0 is float64, which JAX makes 32 bits wide"):
         fc.to_jax(lambda x: x.astype("float64"))(np.float32(1))
-    with pytest.raises(ValueError, match=r"has ordered effects, .* leave out ordered=True"):
-        fc.to_jax(lambda x: (fc.debug.print("{}", x, ordered=True), x)[1])(np.float32(1))
     with pytest.raises(TypeError, match="to_jax: expected a function"):
         fc.to_jax(3)  # type: ignore[arg-type]
 

@@ -13,8 +13,10 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <farcall/core/export.h>
+#include <farcall/ffi/attribute.h>
 #include <farcall/ffi/registry.h>
 #include <farcall/program/engine.h>
 #include <farcall/trace/record.h>
@@ -29,12 +31,16 @@ namespace farcall {
 // RESOURCE_EXHAUSTED if there is no room left, and what compiling raises.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, ProgramPtr program);
 
-// Returns the executable for operands and results of these types. Called on the thread that calls
-// the handler, once for each list of types while it is cached (see cache_limit()); two threads may
-// call at once.
-using CompileForTypes = std::function<std::shared_ptr<const Executable>(
-    std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results)>;
-FARCALL_API FARCALL_FFI_Handler* export_compiled(std::string name, CompileForTypes compile);
+// The program for operands of these types, in a call that wants results of these and has these
+// attributes. It may be for fewer dimensions: operands with more in front are then a batch of it.
+// Called from the thread that calls the handler, once for each list of types and attributes while
+// it is remembered (see cache_limit()); two threads may ask at once.
+using RecordForCall =
+    std::function<ProgramPtr(std::span<const ShapeDtype> operands,
+                             std::span<const ShapeDtype> results, const Attributes& attributes)>;
+// `attributes`: the names of those that calls may have.
+FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, RecordForCall record,
+                                                std::vector<std::string> attributes);
 
 // A handler that records and compiles the function for each list of operand types.
 FARCALL_API FARCALL_FFI_Handler* export_handler(std::string name, FlatFunction function);

@@ -228,10 +228,12 @@ std::vector<Case> sweep(const CheckSpec& spec, const BenchOptions& options) {
   if (is_first_given) {
     for (size_t round = 0; round < std::max<size_t>(1, num_given); ++round) add(0, round);
   } else {
-    for (int64_t size = 16; add(size, 0); size *= 8) {
+    // Small ones may be no sizes, as N-100 for 16.
+    for (int64_t size = 16; size < int64_t{1} << 48; size *= 8) {
+      if (!add(size, 0) && !cases.empty()) break;
     }
   }
-  if (cases.empty()) throw Failure(kUsage, "bench: no sizes of the letters give valid shapes.");
+  if (cases.empty()) throw Failure(kUsage, "bench: " + why_no_cases(spec) + ".");
   return cases;
 }
 
@@ -366,23 +368,13 @@ double BenchCase::share(const Limits& limits) const {
 }
 
 double count_of(const std::string& expression, const Sizes& sizes) {
-  double sum = 0;
-  for (const std::string& term : split(expression, '+')) {
-    double product = 1;
-    for (const std::string& factor : split(term, '*')) {
-      const auto size = sizes.find(factor);
-      char* end = nullptr;
-      const double number = std::strtod(factor.c_str(), &end);
-      if (size == sizes.end() && (factor.empty() || *end != '\0')) {
-        throw Failure(kUsage, fmt::format("bench: {} is no count: write numbers and letters of the "
-                                          "operands with * and +, such as 2*N*M+N.",
-                                          farcall::quoted(expression)));
-      }
-      product *= size == sizes.end() ? number : static_cast<double>(size->second);
-    }
-    sum += product;
+  const SizeExpression count(expression, "bench: " + farcall::quoted(expression));
+  for (const std::string& letter : count.letters()) {
+    if (sizes.contains(letter)) continue;
+    throw Failure(kUsage, fmt::format("bench: {}: {} is no letter of the operands.",
+                                      farcall::quoted(expression), letter));
   }
-  return sum;
+  return count.value(sizes);
 }
 
 std::vector<BenchReport> bench(const std::vector<CheckSpec>& specs, const BenchOptions& options) {

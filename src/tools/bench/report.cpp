@@ -115,25 +115,30 @@ for i, handler in enumerate(data["handlers"]):
         low = [c[kind]["low"] for c in cases]
         high = [c[kind]["high"] for c in cases]
         style = dict(color=f"C{i}", linestyle=line, marker="o", markersize=3.5, label=f"{name}, {kind}")
-        times.plot(nbytes, [s * 1e6 for s in seconds], **style)
-        times.fill_between(nbytes, [s * 1e6 for s in low], [s * 1e6 for s in high], color=f"C{i}", alpha=0.12, linewidth=0)
+        times.plot(nbytes, seconds, **style)
+        times.fill_between(nbytes, low, high, color=f"C{i}", alpha=0.12, linewidth=0)
         rates.plot(nbytes, [b / s / 1e9 for b, s in zip(nbytes, seconds)], **style)
 limits = data.get("limits")
 if limits:
     limit = rates.axhline(limits["bytes_per_second"] / 1e9, color="0.5", linewidth=1, linestyle=":", label="memory, all threads")
     rates.legend(handles=[limit], frameon=False, fontsize=9)
-for axes, title in ((times, "time of a call in µs"), (rates, "GB/s")):
+def with_unit(value, units):
+    return next(f"{value / size:g} {unit}" for size, unit in units if value > 0.999 * size or size == units[-1][0])
+TIMES = (1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")
+BYTES = (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")
+for axes, title in ((times, "time of a call"), (rates, "GB/s")):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("bytes of the operands")
     axes.set_title(title, fontsize=11)
     axes.grid(True, which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
-    axes.xaxis.set_major_formatter(lambda x, _: next(f"{x / 2**k:g} {u}B" for k, u in ((30, "Gi"), (20, "Mi"), (10, "Ki"), (0, "")) if x >= 2**k or k == 0))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(base=4 if high < 4**6 * low else 16, numticks=9))
+    axes.xaxis.set_major_formatter(lambda x, _: with_unit(x, BYTES))
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
-    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    axes.yaxis.set_major_formatter(lambda y, _, axes=axes: with_unit(y, TIMES) if axes is times else f"{y:g}")
     axes.yaxis.set_minor_locator(NullLocator())
 times.legend(frameon=False, fontsize=9)
 figure.savefig(target, dpi=150)
@@ -181,7 +186,7 @@ std::string to_text(const std::vector<BenchReport>& reports, const std::optional
   }
   for (const BenchReport& report : reports) {
     text += fmt::format("\n{}", styled(Style::kBold, title(reports, report)));
-    if (!report.cases.empty()) text += fmt::format("  {}", report.cases.back().shapes);
+    if (!report.cases.empty()) text += fmt::format("  {}", report.spec.call_text());
     text += "\n";
     if (!report.cases.empty()) text += table(reports, report, limits);
     if (!report.failure.empty())

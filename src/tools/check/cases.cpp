@@ -8,7 +8,8 @@
 namespace farcall::tools {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 24;  // of one call
+// Of one call: where sizes are tried, and where they were given.
+constexpr size_t kMostBytes = size_t{1} << 24, kMostGivenBytes = size_t{1} << 28;
 
 // Rows of sizes, one for each letter.
 std::vector<std::vector<int64_t>> rows(size_t num_letters) {
@@ -47,8 +48,9 @@ std::vector<std::vector<int64_t>> rows(size_t num_letters) {
 }
 
 void add_case(const CheckSpec& spec, Sizes sizes, std::vector<Case>& cases) {
+  const bool is_given = sizes.empty() || !spec.sizes.empty();
   auto made = make_case(spec, std::move(sizes));
-  if (!made || made->nbytes() > kMostBytes) return;
+  if (!made || made->nbytes() > (is_given ? kMostGivenBytes : kMostBytes)) return;
   const auto is_same = [&](const Case& other) { return other.sizes == made->sizes; };
   if (std::ranges::none_of(cases, is_same)) cases.push_back(std::move(*made));
 }
@@ -72,19 +74,6 @@ std::string Case::to_string() const {
   return fmt::format("{} -> {}", list(arguments), list(results));
 }
 
-std::vector<std::string> letters_of(const CheckSpec& spec) {
-  std::vector<std::string> letters;
-  for (const auto* operands : {&spec.arguments, &spec.results}) {
-    for (const Operand& operand : *operands) {
-      for (const Extent& extent : operand.extents) {
-        if (!extent.letter.empty() && !std::ranges::count(letters, extent.letter))
-          letters.push_back(extent.letter);
-      }
-    }
-  }
-  return letters;
-}
-
 std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes) {
   Case made = {.sizes = std::move(sizes), .arguments = {}, .results = {}};
   for (const bool is_argument : {true, false}) {
@@ -97,13 +86,30 @@ std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes) {
   return made;
 }
 
+std::string why_no_cases(const CheckSpec& spec) {
+  Sizes sizes;
+  std::string text;
+  for (const std::string& letter : letters_of(spec)) {
+    const auto given = spec.sizes.find(letter);
+    sizes[letter] = given == spec.sizes.end() ? 16 : given->second[0];
+    text += fmt::format("{}{}={}", text.empty() ? " for " : ", ", letter, sizes[letter]);
+  }
+  for (const auto* operands : {&spec.arguments, &spec.results}) {
+    for (const Operand& operand : *operands) {
+      if (operand.type(sizes)) continue;
+      return fmt::format(
+          "no sizes that were tried give shapes: {} is none{}. Give sizes: --size "
+          "LETTER=1,2,3",
+          operand.to_string(), text);
+    }
+  }
+  return fmt::format("the operands are too large: {} have {} MB",
+                     make_case(spec, sizes)->to_string(), make_case(spec, sizes)->nbytes() >> 20);
+}
+
 std::vector<Case> make_cases(const CheckSpec& spec) {
   const auto letters = letters_of(spec);
   std::vector<Case> cases;
-  if (letters.empty()) {
-    add_case(spec, {}, cases);
-    return cases;
-  }
   for (const auto& row : rows(letters.size())) {
     // A letter with sizes of its own goes through all of them.
     size_t num_rounds = 1;

@@ -18,10 +18,11 @@ struct Case {
   std::string to_string() const;  // "f32[17,64], s32[] -> f32[17,64]"
 };
 
-// The letters of the operands, in order.
-std::vector<std::string> letters_of(const CheckSpec& spec);
-// None where a dimension is negative.
+// None where a dimension is no size.
 std::optional<Case> make_case(const CheckSpec& spec, Sizes sizes);
+
+// Where there is no case: which operand has no shape.
+std::string why_no_cases(const CheckSpec& spec);
 
 // From small to large: one, odd, powers of two, each letter empty, tails of all lengths, large.
 std::vector<Case> make_cases(const CheckSpec& spec);

@@ -2,12 +2,30 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/check/cases.h"
 #include "tools/check/spec.h"
 
 namespace farcall::tools {
+
+inline constexpr std::string_view kFindingKinds[] = {"oob-write",
+                                                     "oob-read",
+                                                     "input-write",
+                                                     "unwritten-result",
+                                                     "uninitialised-read",
+                                                     "nondeterministic",
+                                                     "race",
+                                                     "leak",
+                                                     "alias",
+                                                     "layout",
+                                                     "crash",
+                                                     "abort",
+                                                     "timeout",
+                                                     "exception",
+                                                     "silent-error",
+                                                     "wrong-result"};
 
 struct CheckFinding {
   std::string kind, operand, message;

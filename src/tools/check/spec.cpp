@@ -70,7 +70,8 @@ void set_default(const std::string& path, const Json& type, const std::string& s
   parse_attribute(path + value, attributes);
 }
 
-std::vector<Operand> operands_from(const Json& params, int64_t open_rank) {
+std::vector<Operand> operands_from(const Json& params, int64_t open_rank,
+                                   const std::string& symbol) {
   std::vector<Operand> operands;
   for (const Json& param : params) {
     if (param.value("optional", false) || param.value("remaining", false)) continue;
@@ -79,8 +80,7 @@ std::vector<Operand> operands_from(const Json& params, int64_t open_rank) {
     if (type.contains("dtype"))
       operand.dtype = parse_element_type(type["dtype"].get<std::string>());
     const int64_t rank = operand.dtype == DType::kToken ? 0 : type.value("rank", open_rank);
-    for (int64_t i = 0; i < rank; ++i)
-      operand.extents.push_back({.letter = std::string(kLetters[i % 8])});
+    for (int64_t i = 0; i < rank; ++i) operand.extents.emplace_back(kLetters[i % 8], symbol);
     operands.push_back(operand);
   }
   return operands;
@@ -148,8 +148,12 @@ void parse_stages(std::string_view text, CheckSpec& spec) {
 
 void parse_sizes(std::string_view text, CheckSpec& spec) {
   const auto [letter, values] = parts_around(text, '=', "N=1,2,3");
-  for (const std::string& part : split(values, ','))
-    spec.sizes[letter].push_back(parse_integer(part, text));
+  for (const std::string& part : split(values, ',')) {
+    const int64_t size = parse_integer(part, fmt::format("size {}", farcall::quoted(text)));
+    if (size < 0)
+      throw Failure(kUsage, fmt::format("size {}: {} is negative.", farcall::quoted(text), size));
+    spec.sizes[letter].push_back(size);
+  }
 }
 
 void parse_range(std::string_view text, CheckSpec& spec) {
@@ -169,8 +173,10 @@ void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {
                                         "--arg 'f32[N]' --ret 'f32[N]' --attr eps:f32=1e-5.",
                                         spec.symbol));
     }
-    if (spec.arguments.empty()) spec.arguments = operands_from((*handler)["arguments"], open_rank);
-    if (spec.results.empty()) spec.results = operands_from((*handler)["results"], open_rank);
+    if (spec.arguments.empty())
+      spec.arguments = operands_from((*handler)["arguments"], open_rank, spec.symbol);
+    if (spec.results.empty())
+      spec.results = operands_from((*handler)["results"], open_rank, spec.symbol);
   }
   // Each stage may ask for attributes of its own.
   for (const std::string& symbol : spec.stages) {
@@ -186,7 +192,42 @@ void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank) {
   }
 }
 
+std::vector<std::string> letters_of(const CheckSpec& spec) {
+  std::vector<std::string> letters;
+  for (const auto* operands : {&spec.arguments, &spec.results}) {
+    for (const Operand& operand : *operands) {
+      for (const SizeExpression& extent : operand.extents) {
+        for (const std::string& letter : extent.letters()) {
+          if (!std::ranges::count(letters, letter)) letters.push_back(letter);
+        }
+      }
+    }
+  }
+  return letters;
+}
+
+std::string CheckSpec::call_text() const {
+  const auto list = [](const std::vector<Operand>& operands) {
+    std::string text;
+    for (const Operand& operand : operands)
+      text += (text.empty() ? "" : ", ") + operand.to_string();
+    return text;
+  };
+  return fmt::format("{} -> {}", list(arguments), list(results));
+}
+
 void verify(const CheckSpec& spec) {
+  std::vector<std::string> letters = letters_of(spec);
+  for (const CheckSpec& other : spec.alternatives) {
+    const auto more = letters_of(other);
+    letters.insert(letters.end(), more.begin(), more.end());
+  }
+  for (const auto& [letter, sizes] : spec.sizes) {
+    if (std::ranges::count(letters, letter)) continue;
+    throw Failure(kUsage, fmt::format("size {}: no operand of {} has this letter{}{}.", letter,
+                                      spec.symbol, letters.empty() ? "" : ". There are ",
+                                      fmt::join(letters_of(spec), ", ")));
+  }
   std::vector<size_t> arguments, results;
   for (const auto& [argument, result] : spec.aliases) {
     if (argument >= spec.arguments.size() || result >= spec.results.size()) {

@@ -31,6 +31,7 @@ struct CheckSpec {
   std::vector<CheckSpec> alternatives;
 
   std::string name() const { return library + ":" + symbol; }
+  std::string call_text() const;  // "f32[N,64], s32[] -> f32[N,64]"
 };
 
 struct CheckOptions {
@@ -57,6 +58,9 @@ void parse_range(std::string_view text, CheckSpec& spec);
 // Takes what was not given from the signatures of the library: operands, attributes, stages.
 // Operands of open rank get this one. Raises Failure where nothing is known.
 void complete(CheckSpec& spec, const Json& inspection, int64_t open_rank = 1);
+
+// The letters of the operands, in order.
+std::vector<std::string> letters_of(const CheckSpec& spec);
 
 // Raises Failure(kUsage) for what does not fit together.
 void verify(const CheckSpec& spec);

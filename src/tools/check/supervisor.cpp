@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <new>
 
@@ -44,6 +45,19 @@ std::string without_template_arguments(const std::string& name) {
   return depth == 0 ? text : name;
 }
 
+// How long the thread that waited most was ready to run and had no processor.
+double waited_seconds(pid_t pid) {
+  double most = 0;
+  std::error_code ignored;
+  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), ignored);
+  for (; task != std::filesystem::directory_iterator(); task.increment(ignored)) {
+    std::ifstream file(task->path() / "schedstat");  // nanoseconds: running, waiting
+    double running = 0, waiting = 0;
+    if (file >> running >> waiting) most = std::max(most, waiting * 1e-9);
+  }
+  return most;
+}
+
 class Supervisor {
  public:
   Supervisor(const CheckSpec& spec, const CheckOptions& options)
@@ -70,7 +84,7 @@ class Supervisor {
     if (succeeded_.empty() && report_.failure.empty() && report_.findings.empty() &&
         !report_.is_timed_out) {
       report_.failure = cases_.empty()
-                            ? "no sizes of the letters give valid shapes"
+                            ? why_no_cases(spec_)
                             : fmt::format("the handler refuses every call: {}", report_.refusal);
     }
     if (!succeeded_.empty() && report_.failure.empty()) run_steps(later_steps());
@@ -159,6 +173,8 @@ class Supervisor {
 
   bool watch(pid_t pid, int fd, size_t num_steps) {
     const double started = now_seconds();
+    // On a busy machine a call also waits for a processor, which is none of its time.
+    double waited_before = 0, last_seen = 0;
     bool is_hung = false, is_killed = false;
     double killed_at = 0;
     std::string text;
@@ -173,6 +189,12 @@ class Supervisor {
         continue;
       }
       const double now = now_seconds(), last = shared_->last_call;
+      const double waited = waited_seconds(pid);
+      if (last != last_seen) {
+        last_seen = last;
+        waited_before = waited;
+      }
+      const double since = now - (last == 0 ? started : last) - (waited - waited_before);
       progress_.show(spec_.symbol, static_cast<double>(shared_->step.load()),
                      static_cast<double>(num_steps), shared_->num_calls, "calls");
       if (is_killed) {
@@ -180,7 +202,7 @@ class Supervisor {
       } else if (now - begin_ > options_.timeout) {
         report_.is_timed_out = is_killed = true;
         kill(pid, SIGKILL);
-      } else if (last == 0 ? now - started > kLoadSeconds : now - last > options_.call_timeout) {
+      } else if (since > (last == 0 ? kLoadSeconds : options_.call_timeout)) {
         is_hung = is_killed = true;
         kill(pid, SIGALRM);  // it tells where it is
       }

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "tools/bench/bench.h"
+#include "tools/failure.h"
 
 namespace farcall::tools {
 namespace {
@@ -122,6 +123,8 @@ TEST(Bench, CountsOfLetters) {
   const Sizes sizes = {{"N", 5}, {"M", 7}};
   EXPECT_EQ(count_of("2*N*M+N+3", sizes), 78);
   EXPECT_EQ(count_of("1e3", sizes), 1000);
+  EXPECT_EQ(count_of("2.5*N*(M-1)", sizes), 75);
+  EXPECT_THROW(count_of("2*K", sizes), Failure);
 }
 
 // ---- shells ----

@@ -26,6 +26,9 @@ TEST(Command, TellsItsSubcommandsWithAnExampleEach) {
 TEST(Command, EndsWithTwoForWrongUse) {
   EXPECT_EQ(run_farcall({}).exit_code, 2);
   EXPECT_EQ(run_farcall({"check", "--no-such-option"}).exit_code, 2);
+  const auto typo = run_farcall({"chek", "lib.so"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_THAT(typo.output, HasSubstr("\"chek\" is no subcommand. There are new, inspect, check,"));
   const auto library = checked_library("sound_xla");
   const auto unknown = run_farcall({"check", library + ":xla_norm"});
   EXPECT_EQ(unknown.exit_code, 2);
@@ -37,6 +40,23 @@ TEST(Command, EndsWithTwoForWrongUse) {
       {"check", library + ":xla_norm", "--arg", "f32[N]", "--ret", "f32[M]", "--alias", "0:0"});
   EXPECT_EQ(alias.exit_code, 2);
   EXPECT_THAT(alias.output, HasSubstr("argument 0 is f32[N], result 0 is f32[M]"));
+}
+
+TEST(Command, TellsOfSizesAndKindsThatAreNone) {
+  const auto target = checked_library("sound_own") + ":two_passes";
+  const auto expect = [&](std::vector<std::string> options, int code, const std::string& text) {
+    options.insert(options.begin(), {"check", target});
+    const auto result = run_farcall(options);
+    EXPECT_EQ(result.exit_code, code) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(text));
+  };
+  expect({"--size", "W=3"}, 2, "size W: no operand of two_passes has this letter. There are N.");
+  expect({"--size", "N=-3"}, 2, "size \"N=-3\": -3 is negative.");
+  expect({"--arg", "f32[N-90000]", "--ret", "f32[N]"}, 3,
+         "no sizes that were tried give shapes: f32[N-90000] is none for N=16");
+  expect({"--arg", "f32[N]", "--ret", "f32[N]", "--size", "N=100000000"}, 3,
+         "the operands are too large");
+  expect({"--kind", "leaks"}, 2, "\"leaks\" is no kind of finding. There are oob-write,");
 }
 
 TEST(Command, EndsWithThreeForWhatDoesNotLoad) {
@@ -69,7 +89,7 @@ TEST(Command, ShowsSignaturesOfAllHandlers) {
   const auto result = run_farcall({"inspect", checked_library("sound_own"), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   const auto json = nlohmann::json::parse(result.output);
-  EXPECT_EQ(json["handlers"].size(), 38);
+  EXPECT_EQ(json["handlers"].size(), 39);
   for (const auto& handler : json["handlers"]) {
     if (handler["symbol"] != "scales") continue;
     EXPECT_EQ(handler["signature"], "(f32) {} -> (f32)");

@@ -9,11 +9,44 @@
 namespace farcall::tools {
 namespace {
 
+using testing::HasSubstr;
+
 TEST(Operand, HasLettersNumbersAndSums) {
   const Operand operand = parse_operand(" f32[N, 64, 2*M+1] ");
   EXPECT_EQ(operand.to_string(), "f32[N,64,2*M+1]");
   EXPECT_EQ(operand.type({{"N", 3}, {"M", 5}}), ShapeDtype(DType::kFloat32, {3, 64, 11}));
   EXPECT_EQ(parse_operand("f32[N-1]").type({{"N", 0}}), std::nullopt);
+}
+
+TEST(Operand, HasSizesOfSeveralLetters) {
+  const Operand operand = parse_operand("f32[(N + 7) // 8 * 8, M+N, M-2*N, N%3, -(-N//2), 7//2]");
+  EXPECT_EQ(operand.to_string(), "f32[(N+7)//8*8,M+N,M-2*N,N%3,-(-N//2),7//2]");
+  EXPECT_EQ(operand.type({{"N", 5}, {"M", 11}}), ShapeDtype(DType::kFloat32, {8, 16, 1, 2, 3, 3}));
+  EXPECT_EQ(operand.type({{"N", 5}, {"M", 9}}), std::nullopt);
+}
+
+TEST(Operand, HasNoShapeWhereASizeIsNone) {
+  for (const char* text : {"f32[N//M]", "f32[N%M]", "f32[1.5]", "f32[0.5*N]", "f32[1e17]",
+                           "f32[1e9,1e9,1e9]", "f32[-N]"})
+    EXPECT_EQ(parse_operand(text).type({{"N", 3}, {"M", 0}}), std::nullopt) << text;
+}
+
+TEST(Operand, SaysWhatIsWrongWithASize) {
+  const auto message = [](const std::string& size) {
+    try {
+      parse_operand("f32[" + size + "]");
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message("2N"),
+            "operand \"f32[2N]\": \"2N\" is no size at \"N\": write * between factors.");
+  EXPECT_THAT(message("N/2"), HasSubstr("at \"/2\": write // for a division; it rounds down."));
+  EXPECT_THAT(message("N**2"), HasSubstr("write N*N for a power."));
+  EXPECT_THAT(message("(N+1"), HasSubstr("a \")\" is missing."));
+  EXPECT_THAT(message(std::string(1000, '(')), HasSubstr("is no size"));
+  EXPECT_THAT(message(std::string(1000, '-')), HasSubstr("is no size"));
 }
 
 TEST(Operand, KnowsTheNamesOfBothSides) {

@@ -81,6 +81,13 @@ static void index_unchecked(F32 x, S32 index, Out y) {
 }
 FARCALL_DEFINE_HANDLER(index_unchecked, index_unchecked);
 
+// The sums of neighbours: two fewer than there are elements, not one.
+static void neighbours(F32 x, Out y) {
+  for (size_t i = 0; i < y->element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + x.typed_data()[i + 1] + x.typed_data()[i + 2];
+}
+FARCALL_DEFINE_HANDLER(neighbours, neighbours);
+
 // Reads the matrix as if it was square.
 static void square_only(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR2<ffi::F32>> y) {
   const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
@@ -290,6 +297,17 @@ static void row_sums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F
   }
 }
 FARCALL_DEFINE_HANDLER(row_sums, row_sums);
+
+// The last element of a row of odd length is left out of its sum.
+static void wrong_sums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32>> sums) {
+  const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
+  for (int64_t i = 0; i < rows; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < columns / 2 * 2; ++j) sum += x.typed_data()[i * columns + j];
+    sums->typed_data()[i] = sum;
+  }
+}
+FARCALL_DEFINE_HANDLER(wrong_sums, wrong_sums);
 
 // ---- ends ----
 

@@ -1,7 +1,9 @@
 // Handlers with one defect each, written with the header of XLA's name.
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -112,3 +114,58 @@ static ffi::Error Flags(ffi::Buffer<ffi::S8> x, ffi::ResultBuffer<ffi::PRED> y) 
 }
 HANDLER(xla_misses_flag, Flags,
         ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::S8>>().Ret<ffi::Buffer<ffi::PRED>>());
+
+// Reads behind itself what it has written.
+static ffi::Error Reverses(F32 x, Out y) {
+  const size_t n = x.element_count();
+  for (size_t i = 0; i < n; ++i) y->typed_data()[i] = x.typed_data()[n - 1 - i];
+  return ffi::Error::Success();
+}
+HANDLER(xla_reverses, Reverses, UNARY);
+
+static ffi::Error RowSums(ffi::BufferR2<ffi::F32> x, ffi::Result<ffi::BufferR1<ffi::F32>> sums) {
+  const auto rows = x.dimensions()[0], columns = x.dimensions()[1];
+  for (int64_t i = 0; i < rows; ++i) {
+    float sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += x.typed_data()[i * columns + j];
+    sums->typed_data()[i] = sum;
+  }
+  return ffi::Error::Success();
+}
+HANDLER(xla_row_sums, RowSums,
+        ffi::Ffi::Bind().Arg<ffi::BufferR2<ffi::F32>>().Ret<ffi::BufferR1<ffi::F32>>());
+
+// One lane of eight is not that of the others.
+static ffi::Error WrongLane(F32 x, Out y) {
+  for (size_t i = 0; i < x.element_count(); ++i)
+    y->typed_data()[i] = x.typed_data()[i] + (i % 8 == 7 ? 2 : 1);
+  return ffi::Error::Success();
+}
+HANDLER(xla_wrong_lane, WrongLane, UNARY);
+
+static ffi::Error NullPointer(F32 x, Out y) {
+  copy(x, y);
+  float* nothing = nullptr;
+  asm volatile("" : "+r"(nothing));
+  if (x.element_count() == 0) *nothing = 1;
+  return ffi::Error::Success();
+}
+HANDLER(xla_null_pointer, NullPointer, UNARY);
+
+static ffi::Error Aborts(F32 x, Out y) {
+  copy(x, y);
+  if (x.element_count() > 64) std::abort();
+  return ffi::Error::Success();
+}
+HANDLER(xla_aborts, Aborts, UNARY);
+
+// Nobody wakes it.
+static ffi::Error Waits(F32 x, Out y) {
+  copy(x, y);
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::unique_lock lock(mutex);
+  condition.wait(lock, [&] { return x.element_count() != 1; });
+  return ffi::Error::Success();
+}
+HANDLER(xla_waits, Waits, UNARY);

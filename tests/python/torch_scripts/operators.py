@@ -10,6 +10,7 @@ import farcall.torch
 import functorch
 import numpy as np
 import torch
+from farcall.experimental.buffer_callback import buffer_callback
 
 sys.path.append(str(Path(__file__).parents[1]))
 from handler_library import load
@@ -112,11 +113,45 @@ shape = norm(torch.empty(4, 3, device="meta"), torch.empty(3, device="meta"))
 assert shape.device.type == "meta"
 assert shape.shape == (4, 3)
 
-# Batches, one element after the other.
+# Batches, over any axes, one inside of another.
 batch = torch.randn(2, 4, 3)
 torch.testing.assert_close(
     functorch.vmap(lambda x: norm(x, frozen.float()))(batch), own(batch, frozen.float())
 )
+rows, weights = torch.randn(5, 3, 4), torch.randn(3, 2)
+torch.testing.assert_close(
+    functorch.vmap(functorch.vmap(norm, in_dims=(None, 0)), in_dims=(2, None))(rows, weights.t()),
+    own(rows.permute(2, 0, 1)[:, None], weights.t()[:, None]),
+)
+torch.testing.assert_close(functorch.vmap(sines)(batch[0])[0], torch.sin(batch[0]))
+
+# A foreign call is made once for the whole batch.
+shapes = []
+
+
+def host(ctx, out, x):
+    shapes.append(x.shape)
+    np.asarray(out)[...] = 2 * np.asarray(x)
+
+
+def doubled(x):
+    like_x = fc.ShapeDtypeStruct(x.shape, x.dtype)
+    return buffer_callback(host, like_x, vmap_method="broadcast_all")(x)
+
+
+double = farcall.torch.register("farcall_test::double", doubled)
+for _ in range(2):
+    torch.testing.assert_close(functorch.vmap(double, in_dims=1)(batch[0]), 2 * batch[0].t())
+assert shapes == [(3, 4), (3, 4)], shapes
+raises(
+    NotImplementedError,
+    "torch.ops.farcall_test.double: torch has no derivatives of Python's operators inside of vmap",
+    lambda: functorch.vmap(double)(batch.requires_grad_()),
+)
+batched = farcall.torch.register("farcall_test::batched", lambda x: fc.vmap(fnp.sin)(x))
+batch = batch.detach().requires_grad_()
+torch.testing.assert_close(torch.autograd.grad(batched(batch).sum(), batch)[0], torch.cos(batch))
+batch = batch.detach()
 
 # Threads, with operators that compile and run at the same time.
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
