@@ -282,3 +282,14 @@ def test_loops_are_reported_too():
 
 def test_nothing_is_unfused_where_all_is_one():
     assert reasons(lambda x: fnp.exp(x - x.max(-1, keepdims=True)) * 2, X) == []
+
+
+def test_dimensions_of_one_element_are_added_without_a_copy():
+    places = np.arange(40, dtype=np.int32)
+    taken = fc.jit(lambda x, i: x.ravel()[i] * 2)
+    expected = taken(X, places)
+    with fc.profile() as profile:
+        assert (np.asarray(taken(X, places)) == np.asarray(expected)).all()
+    names = {name for _, name in rows_of(profile)}
+    assert "gather" in names
+    assert "broadcast_in_dim" not in names
