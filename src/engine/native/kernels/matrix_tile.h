@@ -1,9 +1,9 @@
 // Products of matrices of float32 and float64 on one thread: code for each instruction set, of
 // which the best one that the processor has is taken.
 //
-// An element of a result is a sum of fused multiply-adds whose order depends on the inner size
-// alone: its bits are the same in every tile and for every instruction set that has such an
-// operation.
+// An element of a result is a sum of fused multiply-adds whose order depends on the inner size, and
+// on whether A is one row: its bits are the same in every tile and for every instruction set that
+// has such an operation.
 #pragma once
 
 #include <cstdint>
