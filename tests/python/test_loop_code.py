@@ -494,8 +494,13 @@ def test_the_flag_switches_compiled_loops() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [lambda c: c + 1, lambda c: (c * 3) // 7, lambda c: fnp.sin(c * 1e-3).astype("int64") + c * 0],
-    ids=["sum", "division", "call"],
+    [
+        lambda c: c + 1,
+        lambda c: (c * 3) // 7,
+        lambda c: fnp.sin(c * 1e-3).astype("int64") + c * 0,
+        lambda c: lax.lgamma(c * 1e-3).astype("int64") + c * 0,
+    ],
+    ids=["sum", "division", "function", "call"],
 )
 def test_endless_loops_can_be_interrupted(body: Callable[[Any], Any]) -> None:
     run = fc.jit(lambda x: lax.while_loop(lambda c: c != -1, body, x))

@@ -49,7 +49,8 @@ WAYS = {
 
 def _word(what: Any, args: Sequence[Any]) -> str:
     """Of the compiled function, whose loops have machine code if they can."""
-    lowered = fc.jit(what).lower(*args)
+    jitted: Any = fc.jit(what)
+    lowered = jitted.lower(*args)
     compiled = lowered.compile()
     compiled.report()  # makes the code at once
     bits = _bits(compiled(*args))
