@@ -180,6 +180,13 @@ _ACTIVE = (
         _core.set_memory_pool_limit,
     ),
     Flag(
+        "jit_loops",
+        _core.jit_loops(),
+        _switch,
+        "loops of a few numbers run as machine code; process-wide",
+        _core.set_jit_loops,
+    ),
+    Flag(
         "engine",
         None,
         _engine,

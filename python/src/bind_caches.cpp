@@ -1,6 +1,7 @@
-// Contents and limits of the caches.
+// What caches hold, and how much they may; what makes code.
 #include <nanobind/nanobind.h>
 
+#include <farcall/core/jit_loops.h>
 #include <farcall/core/lru_cache.h>
 #include <farcall/core/memory_pool.h>
 #include <farcall/ops/ffi_call.h>
@@ -30,6 +31,8 @@ void bind_caches(nb::module_& module) {
                           info.hits, info.misses);
   });
   module.def("clear_memory_pool", clear_memory_pool);
+  module.def("jit_loops", jit_loops);
+  module.def("set_jit_loops", set_jit_loops, nb::arg("is_on"));
 }
 
 }  // namespace farcall::python

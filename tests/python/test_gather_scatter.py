@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -487,3 +488,37 @@ def test_many_updates_of_few_elements(dtype: str) -> None:
         numbers_of,
     )
     assert np.signbit(negative).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "complex128"])
+@pytest.mark.parametrize("index", ["int32", "int64", "uint8"])
+def test_single_elements_of_lines_and_columns(dtype: str, index: str) -> None:
+    random = np.random.default_rng(4)
+    table = random.integers(-99, 99, (60, 3)).astype(dtype)
+    line = np.ascontiguousarray(table[:, 0])
+    # Some are outside, and some as far as can be.
+    starts = random.integers(0 if index == "uint8" else -30, 90, 9001).astype(index)
+    starts[[7, 4100]] = np.iinfo(index).max, np.iinfo(index).min
+    places = starts[:, None]
+    inside = (starts >= 0) & (starts < 60)
+    clipped = np.clip(starts.astype("int64"), 0, 59)
+    updates = random.integers(-9, 9, 9001).astype(dtype)
+    for operand, dims in ((line, (0,)), (table, (0, 1))):
+        taken = functools.partial(
+            lax.gather,
+            operand,
+            places,
+            lax.GatherDimensionNumbers((), dims, (0,)),
+            (1,) * operand.ndim,
+        )
+        same(taken(mode="clip"), line[clipped])
+        fill = np.asarray(7).astype(dtype)
+        same(taken(mode="fill", fill_value=7), np.where(inside, line[clipped], fill))
+        for mode in ("clip", "fill"):
+            expected = line.copy()
+            counts = inside | (mode == "clip")
+            np.add.at(expected, clipped[counts], updates[counts])
+            found = lax.scatter_add(
+                operand, places, updates, lax.ScatterDimensionNumbers((), dims, (0,)), mode=mode
+            )
+            same(found if operand.ndim == 1 else found[:, 0], expected)

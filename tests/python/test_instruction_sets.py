@@ -59,6 +59,8 @@ for dtype in ("float16", "bfloat16", "float32", "float64"):
             show(f"{f.__name__} {dtype} {axis}", f(t, axis=axis))
     show(f"lexsort {dtype}", fnp.lexsort((a, fnp.rint(b))))
     show(f"take {dtype}", t[rows])
+    show(f"take elements {dtype}", t[:, 0][rows])
+    show(f"columns {dtype}", jit(lambda t: ((t - t[0]) * t).sum(0))(t))
     show(f"add at rows {dtype}", t.at[rows].add(t[rows[::-1]]))
     show(f"add at elements {dtype}", a.at[rows].add(b[: rows.size]))
     show(f"clip {dtype}", fnp.clip(a, -1.5, 2))

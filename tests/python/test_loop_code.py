@@ -463,10 +463,30 @@ def run_script(argument: str, **environment: str) -> tuple[str, str]:
 def test_without_code_the_bits_are_the_same() -> None:
     bits, loops = run_script("")
     assert loops == "['']"
-    assert run_script("", FARCALL_JIT="0") == (bits, "[]")
+    assert run_script("", FARCALL_JIT="0") == (bits, "['the flag jit_loops is off']")
     without_avx2 = "['this processor, or FARCALL_ISA, has no AVX2']"
     assert run_script("", FARCALL_ISA="baseline") == (bits, without_avx2)
     assert run_script("refuse") == (bits, "['the system allows no executable memory']")
+
+
+def test_the_flag_switches_compiled_loops() -> None:
+    compiled, (loop,) = loops_of(
+        lambda x: lax.fori_loop(0, 50_000, lambda i, c: c * 0.75 + i, x), 1.5
+    )
+    assert loop.is_machine_code
+    expected = compiled(1.5)
+    assert fc.config.jit_loops is True
+    fc.config.update("jit_loops", False)
+    try:
+        (loop,) = compiled.report().loops
+        assert (loop.is_machine_code, loop.why_not) == (False, "the flag jit_loops is off")
+        assert_same(compiled(1.5), expected)
+        assert_same(fc.jit(lambda n: lax.while_loop(lambda c: c < n, lambda c: c + 1, 0))(9), 9)
+    finally:
+        fc.config.update("jit_loops", True)
+    (loop,) = compiled.report().loops
+    assert loop.is_machine_code
+    assert_same(compiled(1.5), expected)
 
 
 # ---- interrupts and threads ----------------------------------------------------------------------
@@ -474,8 +494,13 @@ def test_without_code_the_bits_are_the_same() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [lambda c: c + 1, lambda c: (c * 3) // 7, lambda c: fnp.sin(c * 1e-3).astype("int64") + c * 0],
-    ids=["sum", "division", "call"],
+    [
+        lambda c: c + 1,
+        lambda c: (c * 3) // 7,
+        lambda c: fnp.sin(c * 1e-3).astype("int64") + c * 0,
+        lambda c: lax.lgamma(c * 1e-3).astype("int64") + c * 0,
+    ],
+    ids=["sum", "division", "function", "call"],
 )
 def test_endless_loops_can_be_interrupted(body: Callable[[Any], Any]) -> None:
     run = fc.jit(lambda x: lax.while_loop(lambda c: c != -1, body, x))

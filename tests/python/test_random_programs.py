@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from farcall import _core
 from random_programs.check import Failure, check_view, views_of
+from random_programs.environments import differences
 from random_programs.generate import generate
 from random_programs.program import Body, Program, Step, all_steps, source
 from random_programs.run import covered, failures_of, run, shrunk
@@ -47,6 +48,12 @@ def test_programs_agree_in_every_way_to_run_them(block: int) -> None:
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         for failure in failures_of(seed):
             pytest.fail(str(shrunk(failure)))
+
+
+def test_programs_have_the_same_bits_on_every_instruction_set_with_and_without_machine_code() -> (
+    None
+):
+    assert list(differences(range(10))) == []
 
 
 def test_the_programs_have_every_primitive_dtype_rank_and_view() -> None:

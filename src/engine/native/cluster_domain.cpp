@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <farcall/core/error.h>
 #include <farcall/primitives/reduce.h>
 #include <farcall/primitives/structural.h>
 
@@ -132,6 +133,19 @@ std::optional<Extent> extent_of_operation(const Program& program, const Equation
   return result == Extent::kColumn ? Extent::kFull : result;
 }
 
+// Of what the cluster computes. Several rows of it are worked on at a time, as many as fit the
+// cache.
+std::optional<Extent> extent_of_column_reduction(const Program& program, const Equation& equation,
+                                                 const Extents& extents, Domain& domain) {
+  const Atom operand = equation.inputs[0];
+  if (!operand.is_variable() || extents.of(operand.index) != Extent::kFull) return std::nullopt;
+  const int64_t from = program.type_of(operand).size();
+  const int64_t to = program.variable_types[equation.outputs[0]].size();
+  if (domain.has_reduction || from != domain.size || !set_columns(domain, to)) return std::nullopt;
+  domain.reduces_columns = true;
+  return Extent::kColumn;
+}
+
 // What is moved has been computed before: elements of one tile lie in other ones.
 std::optional<Extent> extent_of_move(const Program& program, const Equation& equation,
                                      const Extents& extents, Domain& domain) {
@@ -148,19 +162,19 @@ bool is_cheap_move(const Equation& equation, ShapeDtype operand, ShapeDtype resu
   return source && (result.size() == 1 || StridedView(result, *source).is_worth_loading());
 }
 
-bool reduces_last_dimensions(const Program& program, const Equation& equation) {
+// Of an equation that reduces its last or its first dimensions; kNone for others.
+Role role_of_reduction(const Program& program, const Equation& equation) {
   const auto* params = try_params<ReduceParams>(equation.params.get());
-  if (!params || !equation.primitive->name.starts_with("reduce_")) return false;
+  if (!params || !equation.primitive->name.starts_with("reduce_")) return Role::kNone;
   const ShapeDtype type = program.type_of(equation.inputs[0]);
-  // No dimension that stays comes after one that goes.
-  bool is_gone = false;
+  std::vector<bool> goes;  // of dimensions but those of one element
   for (int64_t i = 0; i < static_cast<int64_t>(type.rank()); ++i) {
     if (type.shape()[i] == 1) continue;
-    const bool goes = std::ranges::find(params->axes, i) != params->axes.end();
-    if (is_gone && !goes) return false;
-    is_gone = goes;
+    goes.push_back(std::ranges::find(params->axes, i) != params->axes.end());
   }
-  return is_gone;
+  if (std::ranges::find(goes, true) == goes.end()) return Role::kNone;
+  if (std::ranges::is_sorted(goes)) return Role::kReduction;
+  return std::ranges::is_sorted(goes, std::greater<>()) ? Role::kColumnReduction : Role::kNone;
 }
 
 }  // namespace
@@ -189,7 +203,7 @@ Role role_of(const Program& program, const Equation& equation) {
   if (primitive.name == "broadcast_in_dim") return Role::kBroadcast;
   if (primitive.name == "iota") return out.size() == 1 ? Role::kNone : Role::kCount;
   if (inputs.size() == 1 && is_cheap_move(equation, inputs[0], out)) return Role::kMove;
-  if (reduces_last_dimensions(program, equation)) return Role::kReduction;
+  if (const Role role = role_of_reduction(program, equation); role != Role::kNone) return role;
   const ElementwiseFactory describe = find_elementwise(primitive.name);
   if (!describe) return Role::kNone;
   const ElementwiseSpec spec = describe(inputs, {&out, 1}, equation.params.get());
@@ -221,12 +235,36 @@ std::optional<Extent> extent_in(const Program& program, const Equation& equation
     case Role::kReduction:
       found = extent_of_reduction(program, equation, grown);
       break;
+    case Role::kColumnReduction:
+      found = extent_of_column_reduction(program, equation, extents, grown);
+      break;
     case Role::kOperation:
       found = extent_of_operation(program, equation, extents, grown);
       break;
   }
   if (found) domain = grown;
   return found;
+}
+
+std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domain& domain) {
+  class Inside final : public Extents {
+   public:
+    explicit Inside(size_t num_variables) : found(num_variables) {}
+    std::optional<Extent> of(uint32_t variable) const override { return found[variable]; }
+
+    std::vector<std::optional<Extent>> found;
+  };
+  // The second time the domain has all of its rows and columns.
+  Inside inside(0);
+  for (int i = 0; i < 2; ++i) {
+    inside = Inside(body.variable_types.size());
+    for (const Equation& equation : body.equations) {
+      const auto extent = extent_in(body, equation, role_of(body, equation), inside, domain);
+      FARCALL_ASSERT(extent.has_value());
+      inside.found[equation.outputs[0]] = extent;
+    }
+  }
+  return std::move(inside.found);
 }
 
 std::string misfit(const Program& program, const Equation& equation, Role role,
@@ -238,11 +276,15 @@ std::string misfit(const Program& program, const Equation& equation, Role role,
     return fmt::format("its rows of {} elements are longer than the {} that a cluster reduces",
                        in.size() / out.size(), kMaxReducedColumns);
   }
+  if (role == Role::kColumnReduction && domain.has_reduction) {
+    return "a cluster that reduces rows does not reduce columns too";
+  }
   const std::string lie =
       domain.columns == 0 ? fmt::format("{} elements", domain.size)
                           : fmt::format("{} rows of {} elements", domain.rows(), domain.columns);
-  return fmt::format("that cluster goes over {}, which {} does not fit", lie,
-                     (role == Role::kReduction ? in : out).to_string());
+  return fmt::format(
+      "that cluster goes over {}, which {} does not fit", lie,
+      (role == Role::kReduction || role == Role::kColumnReduction ? in : out).to_string());
 }
 
 Extent extent_outside(ShapeDtype type, const Domain& domain) {

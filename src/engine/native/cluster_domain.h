@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <farcall/program/program.h>
 
@@ -12,8 +13,9 @@ namespace farcall::native {
 // The elements of a cluster, row by row.
 struct Domain {
   int64_t size = 1;
-  int64_t columns = 0;  // of a row; 0 where nothing depends on the rows
-  bool has_reduction = false;
+  int64_t columns = 0;           // of a row; 0 where nothing depends on the rows
+  bool has_reduction = false;    // of rows
+  bool reduces_columns = false;  // in the end
 
   int64_t rows() const { return columns == 0 ? 1 : size / columns; }
 };
@@ -27,13 +29,14 @@ enum class Extent : uint8_t { kScalar, kRow, kColumn, kFull };
 
 // The kinds of equations in clusters.
 enum class Role : uint8_t {
-  kNone,       // it cannot be in one
-  kView,       // its operand's elements as they are
-  kBroadcast,  // broadcast_in_dim
-  kMove,       // elements of an operand from outside, in another order or some of them
-  kCount,      // iota
-  kReduction,  // along the last dimensions
-  kOperation,  // elementwise
+  kNone,             // it cannot be in one
+  kView,             // its operand's elements as they are
+  kBroadcast,        // broadcast_in_dim
+  kMove,             // elements of an operand from outside, in another order or some of them
+  kCount,            // iota
+  kReduction,        // along the last dimensions
+  kColumnReduction,  // along the first dimensions; nothing in the cluster reads the result
+  kOperation,        // elementwise
 };
 Role role_of(const Program& program, const Equation& equation);
 
@@ -48,6 +51,9 @@ class Extents {
 // Nothing where the equation does not fit; the domain then stays as it is.
 std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
                                 const Extents& extents, Domain& domain);
+
+// Of all variables of a cluster's body; nothing for its inputs. The domain becomes the cluster's.
+std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domain& domain);
 
 // Why an equation does not fit, in words.
 std::string misfit(const Program& program, const Equation& equation, Role role,

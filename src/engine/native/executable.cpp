@@ -177,7 +177,7 @@ class NativeExecutable final : public Executable {
     for (const auto& child : plan.children) for_each_nested(*child, visit);
   }
 
-  // The machine code of a loop; null for other instructions, and where it is off.
+  // The machine code of a loop; null for other instructions.
   static const jit::LoopCode* code_of(const Instruction& instruction) {
     switch (instruction.kind) {
       case Instruction::Kind::kScan:

@@ -223,7 +223,7 @@ class Former {
     const Equation& equation = program_.equations[index];
     if (role == Role::kNone) {
       if (equation.primitive->name.starts_with("reduce_")) {
-        return "a cluster reduces along the last dimensions only";
+        return "a cluster reduces along the first or the last dimensions only";
       }
       return find_elementwise(equation.primitive->name)
                  ? fmt::format("it has no loop over tiles for {}", result_type(index).to_string())
@@ -231,10 +231,11 @@ class Former {
     }
     if (!other.is_open()) {
       const Equation& closing = program_.equations[other.closed_by];
-      return is_boundary(closing)
-                 ? fmt::format("{} stands between them", closing.primitive->name)
-                 : fmt::format("{} reads a value of that cluster before, which ends it",
-                               closing.primitive->name);
+      const char* how = is_boundary(closing) ? "{} stands between them"
+                        : roles_[other.closed_by] == Role::kColumnReduction
+                            ? "{} needs all rows of that cluster, which ends it"
+                            : "{} reads a value of that cluster before, which ends it";
+      return fmt::format(fmt::runtime(how), closing.primitive->name);
     }
     if (other.members.size() >= kMaxMembers) {
       return fmt::format("a cluster has at most {} equations", kMaxMembers);
@@ -271,6 +272,7 @@ class Former {
     }
     into.domain = domain;
     into.members.push_back(index);
+    if (role == Role::kColumnReduction) close(groups[largest], index);
     group_of_[equation.outputs[0]] = groups[largest];
     extents_[equation.outputs[0]] = *extent;
     return true;
@@ -288,8 +290,9 @@ class Former {
     for (size_t i = group.members.size(); i-- > 0;) {
       const uint32_t member = group.members[i];
       const Equation& equation = program_.equations[member];
-      const bool computes =
-          roles_[member] == Role::kOperation || roles_[member] == Role::kReduction;
+      const bool computes = roles_[member] == Role::kOperation ||
+                            roles_[member] == Role::kReduction ||
+                            roles_[member] == Role::kColumnReduction;
       if (!computes && !reads_inside.contains(equation.outputs[0])) {
         left_out.push_back(member);
         continue;

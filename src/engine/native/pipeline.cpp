@@ -1,15 +1,21 @@
 #include "engine/native/pipeline.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
 
 #include "engine/native/engine.h"
 #include "engine/native/fold_transposes.h"
 #include "engine/native/form_clusters.h"
 #include "engine/native/sink_transposes.h"
+#include "passes/internal/foreign.h"
+#include "passes/internal/nested.h"
 
 namespace farcall::native {
 
@@ -20,6 +26,32 @@ bool is_fusion_on() {
   }();
   return is_on;
 }
+
+namespace {
+
+// Broadcasts that only add dimensions of one element are views, but for what foreign calls read.
+ProgramPtr view_broadcasts(ProgramPtr program) {
+  static const Primitive* const reshape = find_primitive("reshape");
+  program = pass_nested(std::move(program), view_broadcasts);
+  const auto is_view = [&](const Equation& equation) {
+    if (equation.primitive->name != "broadcast_in_dim") return false;
+    const int64_t size = program->type_of(equation.inputs[0]).size();
+    return size > 1 && size == program->variable_types[equation.outputs[0]].size();
+  };
+  if (std::ranges::none_of(program->equations, is_view)) return program;
+  const std::vector<bool> of_calls = values_of_calls(*program);
+  const std::shared_ptr<Program> changed = to_change(std::move(program));
+  program = changed;
+  for (Equation& equation : changed->equations) {
+    if (!is_view(equation) || of_calls[equation.outputs[0]]) continue;
+    const auto shape = changed->variable_types[equation.outputs[0]].shape();
+    equation.primitive = reshape;
+    equation.params = make_params(ReshapeParams{Shape(shape.begin(), shape.end())});
+  }
+  return program;
+}
+
+}  // namespace
 
 Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   program = inline_calls(std::move(program));
@@ -35,6 +67,7 @@ Passed run_passes(ProgramPtr program, const KnownProgramEvaluator& evaluate) {
   }
   program = remove_barriers(std::move(program));
   program = remove_dead_code(std::move(program));
+  program = view_broadcasts(std::move(program));
   return {program, is_fusion_on() ? form_clusters(program) : program};
 }
 

@@ -97,7 +97,7 @@ void ScanRegion::run_code(void* const* operands) const {
 }
 
 void ScanRegion::run(State& state, void* const* operands) const {
-  if (code && length > 0 && code->is_ready(length)) return run_code(operands);
+  if (length > 0 && code->is_ready(length)) return run_code(operands);
   State& step = *state.children[child];
   const size_t num_carry = carries.size(), num_xs = x_strides.size(), num_ys = y_strides.size();
   void* const* const initial = operands + num_consts;
@@ -166,8 +166,8 @@ int64_t WhileRegion::run(State& state, void* const* operands) const {
     }
     return num_steps + code->run(pointers.data(), 0);
   };
-  if (code && code->is_ready(0)) return code->run(operands, 0);
-  int64_t steps_to_code = code ? code->steps_until_worth() : INT64_MAX;
+  if (code->is_ready(0)) return code->run(operands, 0);
+  int64_t steps_to_code = code->steps_until_worth();
 
   bool holds = false;
   test.set_output(0, &holds);

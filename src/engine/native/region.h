@@ -37,7 +37,7 @@ struct ScanRegion final : Region {
   size_t num_consts = 0;
   std::vector<Carry> carries;
   std::vector<int64_t> x_strides, y_strides;  // bytes from slice to slice
-  std::unique_ptr<const jit::LoopCode> code;  // null where it is off
+  std::unique_ptr<const jit::LoopCode> code;
 
   void run(State& state, void* const* operands) const;
 
@@ -51,7 +51,7 @@ struct WhileRegion final : Region {
   size_t condition = 0, body = 0;
   size_t num_condition_consts = 0, num_body_consts = 0;
   std::vector<Carry> carries;
-  std::unique_ptr<const jit::LoopCode> code;  // null where it is off
+  std::unique_ptr<const jit::LoopCode> code;
 
   // How many steps there were.
   int64_t run(State& state, void* const* operands) const;

@@ -86,12 +86,27 @@ TEST(FormClusters, RowsWithTheirReductions) {
 }
 
 TEST(FormClusters, NotReductionsOfOtherDimensionsOrOfLongRows) {
-  EXPECT_THAT(grouping("{ lambda ; a:f32[4,8]. let b:f32[4,8] = neg a c:f32[8] = "
-                       "reduce_sum[axes=(0,)] b d:f32[8] = exp c in (d,) }"),
+  EXPECT_THAT(grouping("{ lambda ; a:f32[2,4,8]. let b:f32[2,4,8] = neg a c:f32[2,8] = "
+                       "reduce_sum[axes=(1,)] b d:f32[2,8] = exp c in (d,) }"),
               ElementsAre("neg", "reduce_sum", "exp"));
   EXPECT_THAT(grouping("{ lambda ; a:f32[2,100000]. let b:f32[2,100000] = neg a c:f32[2] = "
                        "reduce_sum[axes=(1,)] b d:f32[2] = exp c in (d,) }"),
               ElementsAre("neg", "reduce_sum", "exp"));
+}
+
+TEST(FormClusters, ColumnsWithTheReductionThatEndsThem) {
+  EXPECT_THAT(
+      grouping("{ lambda ; a:f32[4,8] m:f32[8]. let b:f32[4,8] = "
+               "broadcast_in_dim[shape=(4, 8) broadcast_dimensions=(1,)] m c:f32[4,8] = sub "
+               "a b d:f32[4,8] = mul c c e:f32[8] = reduce_sum[axes=(0,)] d f:f32[8] = exp "
+               "e g:f32[4,8] = neg d in (f, g) }"),
+      ElementsAre("(broadcast_in_dim sub mul reduce_sum)", "exp", "neg"));
+  // Of an operand there is nothing to compute, and rows are not reduced at the same time.
+  EXPECT_THAT(grouping("{ lambda ; a:f32[4,8]. let b:f32[8] = reduce_sum[axes=(0,)] a c:f32[4] = "
+                       "reduce_sum[axes=(1,)] a d:f32[4,8] = broadcast_in_dim[shape=(4, 8) "
+                       "broadcast_dimensions=(0,)] c e:f32[4,8] = sub a d f:f32[8] = "
+                       "reduce_max[axes=(0,)] e in (b, f) }"),
+              ElementsAre("reduce_sum", "(reduce_sum broadcast_in_dim sub)", "reduce_max"));
 }
 
 TEST(FormClusters, WhatAnotherEquationReadsEndsAGroup) {
@@ -334,6 +349,42 @@ TEST(Clusters, OfRowsWithReductions) {
       "reduce_min[axes=(1, 2)] b in (c, e, f) }");
 }
 
+// Of few columns and of many, of rows that are reduced at once, in halves and on several threads;
+// what is reduced is a result or not.
+TEST(Clusters, OfColumnsWithReductions) {
+  const std::string text =
+      "{ lambda ; x:T[R,C] m:T[C] r:T[R]. let a:T[R,C] = broadcast_in_dim[shape=(R, C) "
+      "broadcast_dimensions=(1,)] m b:T[R,C] = sub x a c:T[R,C] = broadcast_in_dim[shape=(R, C) "
+      "broadcast_dimensions=(0,)] r d:T[R,C] = mul b c e:T[C] = reduce_sum[axes=(0,)] d in RESULTS "
+      "}";
+  for (const std::string dtype : {"f32", "f16", "f64", "i8", "c64"}) {
+    for (const auto& [rows, columns] : std::vector<std::pair<std::string, std::string>>{
+             {"2", "2"}, {"33", "7"}, {"70", "31"}, {"500", "3"}, {"129", "1025"}, {"3", "9000"}}) {
+      for (const std::string results : {"(e,)", "(e, d)", "(b, e)"}) {
+        expect_same_bits(replaced(
+            replaced(replaced(replaced(text, "T[", dtype + "["), "RESULTS", results), "R", rows),
+            "C", columns));
+      }
+    }
+  }
+  // Of several dimensions, by every operation.
+  for (const std::string name : {"sum", "max", "min", "prod"}) {
+    expect_same_bits(
+        replaced("{ lambda ; x:f32[6,50,4,30] s:f32[]. let a:f32[6,50,4,30] = mul x s "
+                 "b:f32[4,30] = reduce_NAME[axes=(0, 1)] a in (b,) }",
+                 "NAME", name));
+  }
+  expect_same_bits(
+      "{ lambda ; x:bf16[60,40]. let a:bf16[60,40] = mul x x b:bf16[40] = reduce_max[axes=(0,)] a "
+      "in (b, a) }");
+  for (const std::string name : {"and", "or"}) {
+    expect_same_bits(
+        replaced("{ lambda ; x:i32[6,40] y:i32[6,40]. let a:bool[6,40] = lt x y "
+                 "b:bool[6,40] = not a c:bool[40] = reduce_NAME[axes=(0,)] b in (c,) }",
+                 "NAME", name));
+  }
+}
+
 TEST(Clusters, OfAReductionOverEverything) {
   expect_same_bits(
       "{ lambda ; a:f32[60,20]. let b:f32[60,20] = mul a a c:f32[] = reduce_sum[axes=(0, 1)] b "
@@ -432,6 +483,8 @@ TEST(Clusters, OnSeveralThreads) {
         "{ lambda ; a:f32[700,1000]. let b:f32[700] = reduce_sum[axes=(1,)] a c:f32[700,1000] = "
         "broadcast_in_dim[shape=(700, 1000) broadcast_dimensions=(0,)] b d:f32[700,1000] = div a c "
         "in (d, b) }",
+        "{ lambda ; a:f32[1700,1000]. let b:f32[1700,1000] = tanh a c:f32[1700,1000] = mul b b "
+        "d:f32[1000] = reduce_sum[axes=(0,)] c in (d,) }",
         "{ lambda ; a:f16[300001]. let b:f16[300001] = tanh a in (b,) }"}) {
     SCOPED_TRACE(text);
     const ProgramPtr program = parse_program(text);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from random_programs import derivatives
+from random_programs import derivatives, environments
 from random_programs.run import run
 
 
@@ -23,12 +23,19 @@ def main() -> int:
         help="compare first, second and third derivatives at special points with JAX",
     )
     parser.add_argument(
+        "--environments",
+        action="store_true",
+        help="compare bits with and without machine code and on every instruction set; one process",
+    )
+    parser.add_argument(
         "--engine", choices=["pjrt"], help="compare this engine with the native one"
     )
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.programs)
     if args.derivatives:
         return int(derivatives.run(seeds, args.jobs, args.show) > 0)
+    if args.environments:
+        return int(environments.run(seeds, args.show) > 0)
     return int(run(seeds, args.jobs, args.show, args.engine) > 0)
 
 

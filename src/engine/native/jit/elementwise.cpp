@@ -178,8 +178,8 @@ class Elementwise {
     if (name_ == "ceil") return add(Op::kFloatRound, {x()}, 2);
     if (name_ == "max" || name_ == "min")
       return extreme(b_, dtype_, type_, name_ == "max", x(), y());
-    if (const auto value = vector_function(b_, name_, type_, args_)) return *value;
-    return call();
+    const auto value = vector_function(b_, name_, type_, args_, [this] { return call(); });
+    return value ? *value : call();
   }
 
   Arg negative() { return add(Op::kBitXor, {x(), sign_bit()}); }

@@ -297,6 +297,17 @@ bool Assembler::emit_conversion(const Inst& inst) {
       and_(eax, 1);
       finish(inst, General(eax));
       return true;
+    case Op::kAnyLane: {
+      const Vector mask = in_vector(inst.args[0], inst.source, 0);
+      // What a register has beyond one lane is not to be looked at.
+      if (inst.source.lanes == 1) {
+        vmovd(eax, Xbyak::Xmm(mask.getIdx()));
+      } else {
+        inst.source.width == 4 ? vmovmskps(eax, mask) : vmovmskpd(eax, mask);
+      }
+      finish(inst, General(eax));
+      return true;
+    }
     case Op::kBitsToVector: {
       const Vector made = vector_target(inst);
       const General from = in_register(inst.args[0], width, rax);

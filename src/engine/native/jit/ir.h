@@ -119,6 +119,7 @@ enum class Op : uint8_t {
   // ---- between the banks
   kMaskOfBool,
   kBoolOfMask,
+  kAnyLane,  // not 0 if the mask, of `source`, is set in any lane
   kBitsToVector,
   kBitsToGeneral,
   kFloatOfInt,

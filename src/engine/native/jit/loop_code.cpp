@@ -1,7 +1,6 @@
 #include "engine/native/jit/loop_code.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include <farcall/core/interrupt.h>
@@ -29,14 +28,6 @@ int64_t weight_of(const Params* params) {
 
 }  // namespace
 
-bool is_on() {
-  static const bool is_on = [] {
-    const char* value = std::getenv("FARCALL_JIT");
-    return !value || std::string_view(value) != "0";
-  }();
-  return is_on;
-}
-
 LoopCode::LoopCode(const Equation& equation)
     : operation_(equation.primitive->name),
       where_(equation.where),
@@ -52,7 +43,7 @@ bool LoopCode::make_if_worth(int64_t steps) const {
 }
 
 int64_t LoopCode::steps_until_worth() const {
-  if (is_made_.load(std::memory_order_acquire)) return INT64_MAX;
+  if (is_made_.load(std::memory_order_acquire) || !jit_loops()) return INT64_MAX;
   const int64_t left = kWorth - work_.load(std::memory_order_relaxed);
   return std::max<int64_t>(left / weight_, 0) + 1;
 }
@@ -82,6 +73,7 @@ std::string LoopCode::make_code() const {
 }
 
 LoopReport LoopCode::report() const {
+  if (!jit_loops()) return {std::string(operation_), "the flag jit_loops is off", where_};
   make();
   return {std::string(operation_), why_not_, where_};
 }

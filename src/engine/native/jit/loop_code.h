@@ -9,15 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include <farcall/core/jit_loops.h>
 #include <farcall/program/engine.h>
 #include <farcall/program/program.h>
 
 #include "engine/native/jit/memory.h"
 
 namespace farcall::native::jit {
-
-// False where the flag `jit` is off, or FARCALL_JIT=0 is set.
-bool is_on();
 
 class LoopCode {
  public:
@@ -27,6 +25,7 @@ class LoopCode {
 
   // Whether to run the code now, before `steps` more steps, which count as run. Any thread may ask.
   bool is_ready(int64_t steps) const {
+    if (!jit_loops()) return false;
     return entry_.load(std::memory_order_acquire) ? true : make_if_worth(steps);
   }
   // After how many steps to ask again.
@@ -36,7 +35,7 @@ class LoopCode {
   // lower.h. Raises what an interrupt raises.
   int64_t run(void* const* pointers, int64_t steps) const;
 
-  // Makes it if it was not worth it yet.
+  // Makes it if it was not worth it yet, unless jit_loops() is off.
   LoopReport report() const;
   // Of the code, if it was made.
   size_t nbytes() const;

@@ -1,10 +1,12 @@
-// Vectors that compute nothing: each operation of Highway's that vector_exp-inl.h uses writes an
-// instruction. The functions there, whose vectors are those of FARCALL_VECTORS, so become
-// instructions by the same formulas that the kernels' loops are compiled from.
+// Vectors that compute nothing: each operation of Highway's that vector_exp-inl.h and
+// vector_trig-inl.h use writes an instruction. The functions there, whose vectors are those of
+// FARCALL_VECTORS, so become instructions by the same formulas that the kernels' loops are compiled
+// from.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -16,6 +18,7 @@ namespace farcall::native::jit::symbols {
 struct Writer {
   Builder* builder;
   int lanes;
+  const std::function<Arg()>* call;  // of the kernel's loop for the function that is written
 };
 inline thread_local Writer writer{};
 
@@ -131,6 +134,18 @@ Lanes<T> CopySign(Lanes<T> magnitude, Lanes<T> sign) {
       write<T>(Op::kBitOr, {Abs(magnitude).arg, write<T>(Op::kBitAnd, {sign.arg, sign_bit<T>()})})};
 }
 template <class T>
+Lanes<T> SignBit(Tag<T>) {
+  return {sign_bit<T>()};
+}
+template <class T>
+Lanes<T> And(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kBitAnd, {x.arg, y.arg})};
+}
+template <class T>
+Lanes<T> Xor(Lanes<T> x, Lanes<T> y) {
+  return {write<T>(Op::kBitXor, {x.arg, y.arg})};
+}
+template <class T>
 Lanes<T> Or(Lanes<T> x, Lanes<T> y) {
   return {write<T>(Op::kBitOr, {x.arg, y.arg})};
 }
@@ -152,6 +167,10 @@ MaskOf<T> Lt(Lanes<T> x, Lanes<T> y) {
   return compared(Cond::kLt, x, y);
 }
 template <class T>
+MaskOf<T> Le(Lanes<T> x, Lanes<T> y) {
+  return compared(Cond::kLe, x, y);
+}
+template <class T>
 MaskOf<T> Gt(Lanes<T> x, Lanes<T> y) {
   return compared(Cond::kGt, x, y);
 }
@@ -168,12 +187,43 @@ MaskOf<T> And(MaskOf<T> x, MaskOf<T> y) {
   return {write<T>(Op::kBitAnd, {x.arg, y.arg})};
 }
 template <class T>
+MaskOf<T> Or(MaskOf<T> x, MaskOf<T> y) {
+  return {write<T>(Op::kBitOr, {x.arg, y.arg})};
+}
+template <class T>
+MaskOf<T> Not(MaskOf<T> x) {
+  return {write<T>(Op::kBitXor, {x.arg, constant(static_cast<typename Of<Tag<T>>::Bits>(-1))})};
+}
+template <class T>
+MaskOf<T> TestBit(Lanes<T> x, Lanes<T> bit) {
+  return {write<T>(Op::kLaneEqual, {And(x, bit).arg, bit.arg})};
+}
+template <class T, class From>
+MaskOf<T> RebindMask(Tag<T>, MaskOf<From> x) {
+  return {x.arg};
+}
+template <class T>
 Lanes<T> IfThenElse(MaskOf<T> mask, Lanes<T> yes, Lanes<T> no) {
   return {writer.builder->blend(type<T>(), mask.arg, no.arg, yes.arg)};
 }
 template <class T>
 Lanes<T> IfThenElseZero(MaskOf<T> mask, Lanes<T> yes) {
   return {write<T>(Op::kBitAnd, {mask.arg, yes.arg})};
+}
+
+// Where `rare` holds in any lane, the kernel's loop computes all of them, with the same bits.
+template <class T, class Scalar>
+Lanes<T> with_scalar(Tag<T>, MaskOf<T> rare, Lanes<T>, Lanes<T> result, Scalar) {
+  Builder& b = *writer.builder;
+  const Reg value = b.new_reg(type<T>());
+  const uint32_t done = b.new_label();
+  b.move(value, type<T>(), result.arg);
+  const Arg is_rare =
+      b.add({.op = Op::kAnyLane, .type = general(4), .source = type<T>(), .args = {rare.arg}});
+  b.branch(Cond::kEq, general(4), is_rare, Arg::constant(0), done);
+  b.move(value, type<T>(), (*writer.call)());
+  b.label(done);
+  return {Arg::reg(value)};
 }
 
 }  // namespace farcall::native::jit::symbols

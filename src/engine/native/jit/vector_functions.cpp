@@ -1,5 +1,6 @@
 #include "engine/native/jit/vector_functions.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "engine/native/jit/symbols.h"
@@ -8,6 +9,7 @@
 #define FARCALL_VECTORS ::farcall::native::jit::symbols
 #define FARCALL_HAS_FMA 1
 #include "engine/native/kernels/vector_exp-inl.h"
+#include "engine/native/kernels/vector_trig-inl.h"
 
 namespace farcall::native::jit {
 namespace {
@@ -15,29 +17,40 @@ namespace {
 namespace functions = HWY_NAMESPACE;
 
 template <class Function>
-Arg write(RegType type, Arg x) {
-  if (type.width == 4) return Function()(symbols::Tag<float>(), symbols::Lanes<float>{x}).arg;
-  return Function()(symbols::Tag<double>(), symbols::Lanes<double>{x}).arg;
+Arg write(RegType type, std::span<const Arg> args) {
+  const auto of = [&]<class T>(symbols::Tag<T> d) {
+    using V = symbols::Lanes<T>;
+    if constexpr (std::is_invocable_v<Function, symbols::Tag<T>, V, V>) {
+      return Function()(d, V{args[0]}, V{args[1]}).arg;
+    } else {
+      return Function()(d, V{args[0]}).arg;
+    }
+  };
+  return type.width == 4 ? of(symbols::Tag<float>()) : of(symbols::Tag<double>());
 }
 
-constexpr std::pair<std::string_view, Arg (*)(RegType type, Arg x)> kFunctions[] = {
-    {"acosh", write<functions::Acosh>},       {"asinh", write<functions::Asinh>},
-    {"atanh", write<functions::Atanh>},       {"cbrt", write<functions::Cbrt>},
-    {"cosh", write<functions::Cosh>},         {"exp", write<functions::Exp>},
-    {"exp2", write<functions::Exp2>},         {"expm1", write<functions::Expm1>},
-    {"log", write<functions::Log>},           {"log10", write<functions::Log10>},
-    {"log1p", write<functions::Log1p>},       {"log2", write<functions::Log2>},
-    {"logistic", write<functions::Logistic>}, {"sinh", write<functions::Sinh>},
-    {"tanh", write<functions::Tanh>}};
+using Write = Arg (*)(RegType type, std::span<const Arg> args);
+constexpr std::pair<std::string_view, Write> kFunctions[] = {
+    {"acos", write<functions::Acos>},   {"asin", write<functions::Asin>},
+    {"atan", write<functions::Atan>},   {"atan2", write<functions::Atan2>},
+    {"cos", write<functions::Cos>},     {"sin", write<functions::Sin>},
+    {"tan", write<functions::Tan>},     {"acosh", write<functions::Acosh>},
+    {"asinh", write<functions::Asinh>}, {"atanh", write<functions::Atanh>},
+    {"cbrt", write<functions::Cbrt>},   {"cosh", write<functions::Cosh>},
+    {"exp", write<functions::Exp>},     {"exp2", write<functions::Exp2>},
+    {"expm1", write<functions::Expm1>}, {"log", write<functions::Log>},
+    {"log10", write<functions::Log10>}, {"log1p", write<functions::Log1p>},
+    {"log2", write<functions::Log2>},   {"logistic", write<functions::Logistic>},
+    {"sinh", write<functions::Sinh>},   {"tanh", write<functions::Tanh>}};
 
 }  // namespace
 
 std::optional<Arg> vector_function(Builder& builder, std::string_view name, RegType type,
-                                   std::span<const Arg> args) {
+                                   std::span<const Arg> args, const std::function<Arg()>& call) {
   for (const auto& [known, write_function] : kFunctions) {
     if (known != name) continue;
-    symbols::writer = {&builder, type.lanes};
-    return write_function(type, args[0]);
+    symbols::writer = {&builder, type.lanes, &call};
+    return write_function(type, args);
   }
   return std::nullopt;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <memory>
 
 #include <farcall/primitives/cluster.h>
 
@@ -53,7 +55,6 @@ class TileRunner {
   int64_t run_tile(int64_t tile) {
     const int64_t row = tile / plan_.parts * plan_.tile_rows;
     const int64_t column = tile % plan_.parts * plan_.tile_columns;
-    first_ = row * plan_.columns + column;
     set_counts(std::min(plan_.tile_rows, plan_.rows - row),
                std::min(plan_.tile_columns, plan_.columns - column));
     if (plan_.num_tiles > 1) move_bases(row, column);
@@ -61,8 +62,23 @@ class TileRunner {
     return count(Extent::kFull);
   }
 
+  // Rows, or parts of them, for a column reduction; as many of each as it asks for at the most.
+  const void* run_rows(int64_t first, int64_t num_rows, int64_t column, int64_t num_columns) {
+    const ClusterPlan::ColumnReduction& reduction = *plan_.column_reduction;
+    std::byte* const rows = bases_[TileAddress::kThread] + reduction.rows_offset;
+    const size_t row_bytes = static_cast<size_t>(num_columns) * reduction.width;
+    for (int64_t i = 0; i < num_rows; i += plan_.tile_rows) {
+      set_counts(std::min(plan_.tile_rows, num_rows - i), num_columns);
+      reduced_rows_ = rows + static_cast<size_t>(i) * row_bytes;
+      move_bases(first + i, column);
+      run(plan_.per_tile);
+    }
+    return rows;
+  }
+
  private:
   std::byte* operand(const ClusterPlan::Base& base) const {
+    if (base.operand == ClusterPlan::kReducedRows) return reduced_rows_;
     return static_cast<std::byte*>(operands_[base.operand]) + base.offset;
   }
   std::byte* at(TileAddress address) const { return bases_[address.base] + address.offset; }
@@ -75,12 +91,14 @@ class TileRunner {
   }
 
   void move_bases(int64_t row, int64_t column) {
+    first_ = row * plan_.columns + column;
     for (size_t i = 0; i < plan_.bases.size(); ++i) {
       const ClusterPlan::Base& base = plan_.bases[i];
       int64_t elements = 0;
-      if (base.extent == Extent::kFull) elements = row * plan_.columns + column;
+      if (base.extent == Extent::kFull) elements = first_;
       if (base.extent == Extent::kRow) elements = row;
       if (base.extent == Extent::kColumn) elements = column;
+      if (base.operand == ClusterPlan::kReducedRows) elements = 0;
       bases_[TileAddress::kOperands + i] =
           operand(base) + static_cast<size_t>(elements) * base.width;
     }
@@ -138,6 +156,7 @@ class TileRunner {
   const ClusterPlan& plan_;
   void* const* operands_;
   std::byte** bases_;
+  std::byte* reduced_rows_ = nullptr;
   int64_t first_ = 0;                 // element of the tile
   int64_t counts_[4] = {1, 1, 1, 1};  // of elements, by extent
 };
@@ -168,10 +187,43 @@ void run_all_tiles(const ClusterPlan& plan, const KernelCall& call, void* scalar
   run_tiles(num_grains, num_threads_for_elements(plan.rows * plan.columns), work);
 }
 
+// The rows of one thread.
+class RowsOfTiles final : public ComputedRows {
+ public:
+  // `memory`: null for memory of its own.
+  RowsOfTiles(const ClusterPlan& plan, const KernelCall& call, void* scalars, void* memory)
+      : own_(memory ? Storage() : Storage::allocate(thread_memory(plan))),
+        runner_(plan, call.operands, scalars, memory ? memory : own_.data()) {
+    runner_.begin_tiles();
+  }
+  const void* compute(int64_t row, int64_t num_rows, int64_t column, int64_t num_columns) override {
+    return runner_.run_rows(row, num_rows, column, num_columns);
+  }
+
+ private:
+  Storage own_;
+  TileRunner runner_;
+};
+
+void run_column_reduction(const ClusterPlan& plan, const KernelCall& call, void* scalars,
+                          void* memory) {
+  if (!plan.once.empty()) TileRunner(plan, call.operands, scalars, memory).run_once();
+  const ClusterPlan::ColumnReduction& reduction = *plan.column_reduction;
+  std::atomic<bool> is_taken{false};
+  const auto make_rows = [&]() -> std::unique_ptr<ComputedRows> {
+    // The first one has the memory of the state.
+    const bool is_first = !is_taken.exchange(true, std::memory_order_relaxed);
+    return std::make_unique<RowsOfTiles>(plan, call, scalars, is_first ? memory : nullptr);
+  };
+  reduction.kernel.run(call.operands[reduction.output], reduction.rows_at_once,
+                       std::cref(make_rows));
+}
+
 void run_cluster(const KernelCall& call) {
   const auto& plan = *static_cast<const ClusterPlan*>(call.data);
   auto* const scalars = static_cast<std::byte*>(call.scratch);
   std::byte* const memory = scalars + plan.scalars_bytes;
+  if (plan.column_reduction) return run_column_reduction(plan, call, scalars, memory);
   if (plan.num_tiles <= 1 || !plan.once.empty()) {
     TileRunner runner(plan, call.operands, scalars, memory);
     runner.run_once();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "engine/native/cluster_domain.h"
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/reduce.h"
 #include "engine/native/kernels/tile_load.h"
 
 namespace farcall::native {
@@ -62,6 +64,18 @@ struct ClusterPlan {
   };
   std::vector<Reduction> reductions;
 
+  // Of columns. Tiles are computed as its kernel reads them, into memory of the thread.
+  struct ColumnReduction {
+    native::ColumnReduction kernel;
+    uint32_t width = 0;        // of an element that it reads
+    uint32_t output = 0;       // operand
+    int64_t rows_at_once = 0;  // see ColumnReduction::run
+    size_t rows_offset = 0;    // in the memory of the thread
+  };
+  std::optional<ColumnReduction> column_reduction;
+
+  // The operand that stands for the rows to be reduced.
+  static constexpr uint32_t kReducedRows = UINT32_MAX;
   struct Base {
     uint32_t operand = 0;
     Extent extent = Extent::kFull;

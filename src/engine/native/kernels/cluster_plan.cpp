@@ -3,7 +3,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <farcall/core/error.h>
@@ -31,11 +30,11 @@ using Draft = TileDraft;
 
 class ClusterPlanner {
  public:
-  explicit ClusterPlanner(const Program& body) : body_(body), values_(body.variable_types.size()) {}
+  explicit ClusterPlanner(const Program& body) : body_(body), found_(body.variable_types.size()) {}
 
   // Null where a reduction has no kernel.
   std::shared_ptr<const ClusterPlan> run() {
-    find_extents();
+    extents_ = extents_of_cluster(body_, domain_);
     for (uint32_t i = 0; i < body_.inputs.size(); ++i) input_number_[body_.inputs[i]] = i;
     for (const Equation& equation : body_.equations) add(equation);
     for (size_t i = 0; i < body_.outputs.size(); ++i) add_output(i);
@@ -43,7 +42,7 @@ class ClusterPlanner {
     choose_tiles();
     for (Draft& draft : drafts_) draft.phase = phase_of(draft);
     find_last_reads();
-    place_constants();
+    plan_->constants = constants_.place(multiple(Extent::kFull));
     place_registers();
     emit();
     find_in_place();
@@ -51,34 +50,7 @@ class ClusterPlanner {
   }
 
  private:
-  struct Known {
-    std::optional<Extent> extent;
-    size_t found = SIZE_MAX;  // register
-  };
-  class Inside final : public Extents {
-   public:
-    explicit Inside(const std::vector<Known>& values) : values_(values) {}
-    std::optional<Extent> of(uint32_t variable) const override { return values_[variable].extent; }
-
-   private:
-    const std::vector<Known>& values_;
-  };
-
-  // ---- extents
-
-  void find_extents() {
-    // The second time the domain has all of its rows and columns.
-    for (int i = 0; i < 2; ++i) {
-      for (Known& value : values_) value.extent.reset();
-      for (const Equation& equation : body_.equations) {
-        const auto extent =
-            extent_in(body_, equation, role_of(body_, equation), Inside(values_), domain_);
-        FARCALL_ASSERT(extent.has_value());
-        values_[equation.outputs[0]].extent = extent;
-      }
-    }
-  }
-  Extent extent_of(uint32_t variable) const { return *values_[variable].extent; }
+  Extent extent_of(uint32_t variable) const { return *extents_[variable]; }
 
   // ---- registers
 
@@ -94,11 +66,8 @@ class ClusterPlanner {
                          .width = base.width});
   }
   size_t add_constant(const void* element, uint32_t width) {
-    const auto [found, is_new] = constants_.try_emplace(
-        std::string(static_cast<const char*>(element), width), constants_.size());
-    if (is_new) constant_order_.push_back(&*found);
     return add_register({.home = Register::Home::kConstant,
-                         .index = static_cast<uint32_t>(found->second),
+                         .index = constants_.add(element, width),
                          .extent = Extent::kScalar,
                          .width = width});
   }
@@ -121,7 +90,7 @@ class ClusterPlanner {
       return add_constant(literal.bytes.data(),
                           static_cast<uint32_t>(byte_width(literal.type.dtype())));
     }
-    if (values_[atom.index].extent) return values_[atom.index].found;
+    if (extents_[atom.index]) return found_[atom.index];
     const auto [found, is_new] = from_outside_.try_emplace({atom.index, extent}, 0);
     if (is_new) {
       found->second = add_base({input_number_.at(atom.index), extent, width_of(atom.index)});
@@ -137,7 +106,7 @@ class ClusterPlanner {
     size_t made;
     if (registers_[from].home == Register::Home::kConstant) {
       alignas(16) std::byte element[kMaxComputeWidth];
-      conversion.run(constant_order_[registers_[from].index]->first.data(), element, 1);
+      conversion.run(constants_.element(registers_[from].index).data(), element, 1);
       made = add_constant(element, width);
     } else if (const auto stored = stored_.find(from);
                stored != stored_.end() && stored->second.wide_dtype == to) {
@@ -180,8 +149,9 @@ class ClusterPlanner {
     const uint32_t output = equation.outputs[0];
     const Extent extent = extent_of(output);
     const Role role = role_of(body_, equation);
+    if (role == Role::kColumnReduction) return add_column_reduction(equation);
     if (role == Role::kMove || role == Role::kCount) {
-      values_[output].found = role == Role::kMove ? add_move(equation) : add_count(equation);
+      found_[output] = role == Role::kMove ? add_move(equation) : add_count(equation);
       return;
     }
     const auto outside = [&](Atom atom) {
@@ -190,7 +160,7 @@ class ClusterPlanner {
     };
     std::vector<size_t> inputs;
     for (const Atom atom : equation.inputs) inputs.push_back(operand(atom, outside(atom)));
-    size_t& result = values_[output].found;
+    size_t& result = found_[output];
     if (role == Role::kView || role == Role::kBroadcast) {
       result = inputs[0];
     } else if (role == Role::kReduction) {
@@ -204,6 +174,19 @@ class ClusterPlanner {
     } else {
       result = add_operation(equation, extent, std::move(inputs));
     }
+  }
+
+  // The rows are computed where the reduction reads them; the output is its own.
+  void add_column_reduction(const Equation& equation) {
+    const DType from = body_.type_of(equation.inputs[0]).dtype(), dtype = compute_dtype(from);
+    const size_t found =
+        converted(found_[equation.inputs[0].index], make_conversion(from, dtype), dtype);
+    reduced_ = {
+        .rows = repeated(found, Extent::kFull), .dtype = dtype, .result = equation.outputs[0]};
+    const DType to = body_.variable_types[equation.outputs[0]].dtype();
+    plan_->column_reduction = {
+        .kernel = {equation.primitive->name, from, to, domain_.rows(), domain_.columns},
+        .width = static_cast<uint32_t>(byte_width(dtype))};
   }
 
   // Elements that follow one another are read where they are.
@@ -281,8 +264,9 @@ class ClusterPlanner {
   // Results are computed where they belong, or copied there in the end.
   void add_output(size_t number) {
     const uint32_t variable = body_.outputs[number].index;
+    if (plan_->column_reduction && reduced_.result == variable) return add_reduced_rows(number);
     const int64_t size = body_.variable_types[variable].size();
-    const size_t from = values_[variable].found;
+    const size_t from = found_[variable];
     const Extent held = registers_[from].extent;
     Extent extent = size == domain_.size ? Extent::kFull : Extent::kRow;
     if (size == 1) extent = held == Extent::kRow ? Extent::kRow : Extent::kScalar;
@@ -301,6 +285,20 @@ class ClusterPlanner {
       add_step_to(conversion_step(from, make_conversion(dtype, dtype)), to);
     } else {
       add_step_to({.kind = repetition(held), .inputs = {from}}, to);
+    }
+  }
+
+  void add_reduced_rows(size_t output) {
+    ClusterPlan::ColumnReduction& reduction = *plan_->column_reduction;
+    reduction.output = static_cast<uint32_t>(body_.inputs.size() + output);
+    const size_t to = add_base({ClusterPlan::kReducedRows, Extent::kFull, reduction.width});
+    Register& rows = registers_[reduced_.rows];
+    if (rows.home == Register::Home::kScratch) {
+      rows.home = Register::Home::kBase;
+      rows.index = registers_[to].index;
+    } else {
+      const Conversion copy = make_conversion(reduced_.dtype, reduced_.dtype);
+      add_step_to(conversion_step(reduced_.rows, copy), to);
     }
   }
 
@@ -323,12 +321,9 @@ class ClusterPlanner {
   int64_t bytes_per_element() {
     find_last_reads();
     std::vector<int64_t> change(drafts_.size() + 1, 0);
-    int64_t always = 0;
+    int64_t always = constants_.nbytes();
     for (const ClusterPlan::Base& base : plan_->bases) {
       if (base.extent == Extent::kFull) always += base.width;
-    }
-    for (const auto* constant : constant_order_) {
-      always += static_cast<int64_t>(constant->first.size());
     }
     for (const Register& each : registers_) {
       if (each.home != Register::Home::kScratch || each.extent != Extent::kFull ||
@@ -354,7 +349,9 @@ class ClusterPlanner {
     tile = std::min(tile, domain_.size);
     plan_->columns = domain_.columns == 0 ? domain_.size : domain_.columns;
     plan_->rows = domain_.size / plan_->columns;
-    if (plan_->columns <= tile || domain_.has_reduction) {
+    if (plan_->column_reduction) {
+      choose_tiles_of_columns(tile);
+    } else if (plan_->columns <= tile || domain_.has_reduction) {
       plan_->tile_rows = std::clamp<int64_t>(tile / plan_->columns, 1, plan_->rows);
       plan_->tile_columns = plan_->columns;
     } else {
@@ -362,6 +359,18 @@ class ClusterPlanner {
       plan_->parts = (plan_->columns - 1) / tile + 1;
     }
     plan_->num_tiles = ((plan_->rows - 1) / plan_->tile_rows + 1) * plan_->parts;
+  }
+
+  // Several rows at a time where the reduction reads whole ones.
+  void choose_tiles_of_columns(int64_t tile) {
+    constexpr int64_t kMostRows = 32;
+    ClusterPlan::ColumnReduction& reduction = *plan_->column_reduction;
+    plan_->tile_columns = reduction.kernel.columns_at_once();
+    plan_->parts = (plan_->columns - 1) / plan_->tile_columns + 1;
+    plan_->tile_rows =
+        plan_->parts > 1 ? 1 : std::clamp<int64_t>(tile / plan_->columns, 1, kMostRows);
+    plan_->tile_rows = std::min(plan_->tile_rows, plan_->rows);
+    reduction.rows_at_once = (plan_->tile_rows + 3) / 4 * 4;
   }
 
   Phase phase_of(Draft& draft) {
@@ -395,22 +404,6 @@ class ClusterPlanner {
     }
   }
 
-  void place_constants() {
-    const auto tile = static_cast<size_t>(multiple(Extent::kFull));
-    size_t size = 0;
-    for (const auto* constant : constant_order_) {
-      constant_offsets_.push_back(static_cast<uint32_t>(size));
-      size += rounded(tile * constant->first.size());
-    }
-    if (size == 0) return;
-    plan_->constants = Storage::allocate(size);
-    for (size_t i = 0; i < constant_order_.size(); ++i) {
-      const std::string& element = constant_order_[i]->first;
-      fill_elements(static_cast<std::byte*>(plan_->constants.data()) + constant_offsets_[i],
-                    element.data(), element.size(), static_cast<int64_t>(tile));
-    }
-  }
-
   static size_t rounded(size_t nbytes) {
     return (nbytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -438,6 +431,13 @@ class ClusterPlanner {
     }
     plan_->scalars_bytes = rounded(scalars);
     plan_->thread_bytes = arena.size();
+    if (plan_->column_reduction) {
+      ClusterPlan::ColumnReduction& reduction = *plan_->column_reduction;
+      reduction.rows_offset = rounded(plan_->thread_bytes);
+      plan_->thread_bytes =
+          reduction.rows_offset +
+          static_cast<size_t>(reduction.rows_at_once * plan_->tile_columns) * reduction.width;
+    }
   }
 
   bool dies_at(size_t number, size_t step) const {
@@ -481,7 +481,7 @@ class ClusterPlanner {
     const Register& each = registers_[owner(number)];
     if (each.home == Register::Home::kBase) return {TileAddress::kOperands + each.index, 0};
     if (each.home == Register::Home::kConstant) {
-      return {TileAddress::kConstants, constant_offsets_[each.index]};
+      return {TileAddress::kConstants, constants_.offset(each.index)};
     }
     return {each.extent == Extent::kScalar ? TileAddress::kScalars : TileAddress::kThread,
             each.offset};
@@ -516,8 +516,9 @@ class ClusterPlanner {
     std::vector<const Register*> read, written;
     for (const Register& each : registers_) {
       if (each.home != Register::Home::kBase) continue;
-      if (each.made_by != kNoStep) written.push_back(&each);
       const ClusterPlan::Base& base = plan_->bases[each.index];
+      if (base.operand == ClusterPlan::kReducedRows) continue;
+      if (each.made_by != kNoStep) written.push_back(&each);
       const bool may_go =
           !base.is_part && (base.extent == Extent::kFull || base.extent == Extent::kScalar);
       if (base.operand < num_inputs && num_bases[base.operand] == 1 && may_go) {
@@ -561,19 +562,18 @@ class ClusterPlanner {
       if (!reduction.whole.run || reduction.whole.scratch_bytes != 0) return false;
       plan_->reductions.push_back(std::move(reduction));
     }
-    return true;
+    return !plan_->column_reduction || plan_->column_reduction->kernel.is_valid();
   }
 
   const Program& body_;
   std::shared_ptr<ClusterPlan> plan_ = std::make_shared<ClusterPlan>();
   Domain domain_;
-  std::vector<Known> values_;  // by variable
+  std::vector<std::optional<Extent>> extents_;  // by variable
+  std::vector<size_t> found_;                   // registers, by variable
   std::map<uint32_t, uint32_t> input_number_;
   std::vector<Register> registers_;
   std::vector<Draft> drafts_;
-  std::map<std::string, size_t> constants_;  // by their bytes
-  std::vector<const std::pair<const std::string, size_t>*> constant_order_;
-  std::vector<uint32_t> constant_offsets_;
+  TileConstants constants_;
   std::map<std::pair<uint32_t, Extent>, size_t> from_outside_;
   std::map<std::pair<size_t, DType>, size_t> converted_;
   std::map<std::pair<size_t, Extent>, size_t> repeated_;
@@ -584,6 +584,11 @@ class ClusterPlanner {
   };
   std::map<size_t, Stored> stored_;
   std::vector<const Equation*> reductions_;
+  struct Reduced {    // by plan_->column_reduction
+    size_t rows = 0;  // register
+    DType dtype = DType::kInvalid;
+    uint32_t result = 0;  // variable
+  } reduced_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <farcall/core/element_text.h>
@@ -10,10 +11,12 @@
 #include <farcall/primitives/indexing.h>
 
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/instruction_sets.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/strided_copy.h"
 #include "engine/native/kernels/width.h"
 #include "engine/native/kernels/windows.h"
+#include "engine/native/parallel.h"
 
 namespace farcall::native {
 namespace {
@@ -146,12 +149,65 @@ struct alignas(16) Element {
   std::byte bytes[16] = {};
 };
 
+// Takes elements that lie on a line; those outside are `fill_value` unless indices are clipped.
+using TakeLoop = void (*)(const void* indices, const void* operand, void* output, int64_t count,
+                          Windows::Line line, bool clips, const void* fill_value);
+
+template <class Index, class T>
+void take_loop(const void* indices, const void* operand, void* output, int64_t count,
+               Windows::Line line, bool clips, const void* fill_value) {
+  const auto* starts = static_cast<const Index*>(indices);
+  const auto* from = static_cast<const T*>(operand);
+  auto* to = static_cast<T*>(output);
+  T fill;
+  std::memcpy(&fill, fill_value, sizeof(T));
+  const auto take = [&](auto stride) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = starts[i];
+      const int64_t above = start < 0 ? 0 : start;
+      const int64_t inside = above > line.limit ? line.limit : above;
+      const T value = from[inside * stride];
+      to[i] = clips || start == inside ? value : fill;
+    }
+  };
+  line.stride == 1 ? take(std::integral_constant<int64_t, 1>()) : take(line.stride);
+}
+
+// Of the widths and indices that are the most usual; null for others.
+TakeLoop find_take_loop(DType indices, size_t width) {
+  const auto of_index = [&]<class Index>(Index) -> TakeLoop {
+    if (width == 4) return best_loop<take_loop<Index, uint32_t>>();
+    if (width == 8) return best_loop<take_loop<Index, uint64_t>>();
+    return nullptr;
+  };
+  if (indices == DType::kInt32) return of_index(int32_t());
+  return indices == DType::kInt64 ? of_index(int64_t()) : nullptr;
+}
+
 struct GatherPlan {
   Windows windows;
   StridedCopy copy, fill;  // of one window
   Element fill_value;
-  size_t width;
+  size_t width, index_width;
+  TakeLoop take = nullptr;  // where windows are a line
 };
+
+void run_take(const GatherPlan& plan, const KernelCall& call) {
+  constexpr int64_t kTaken = 4096;  // at a time
+  const int64_t count = plan.windows.count();
+  const auto* indices = static_cast<const std::byte*>(call.operands[1]);
+  auto* output = static_cast<std::byte*>(call.operands[2]);
+  run_tiles((count + kTaken - 1) / kTaken, num_threads_for_elements(count), [&](Tiles& tiles) {
+    for (int64_t block; tiles.next(block);) {
+      const int64_t first = block * kTaken, size = std::min(kTaken, count - first);
+      plan.take(indices + static_cast<size_t>(first) * plan.index_width, call.operands[0],
+                output + static_cast<size_t>(first) * plan.width, size, *plan.windows.line(),
+                plan.windows.clips(), plan.fill_value.bytes);
+      if (!tiles.go_on(size * kStepCost)) return;
+    }
+  });
+}
 
 // One element of each window.
 template <class T>
@@ -172,6 +228,7 @@ void gather_elements(const GatherPlan& plan, const KernelCall& call) {
 void run_gather(const KernelCall& call) {
   const auto& plan = *static_cast<const GatherPlan*>(call.data);
   if (plan.windows.size() == 0) return;
+  if (plan.take) return run_take(plan, call);
   if (plan.windows.size() == 1) {
     return visit_width(static_cast<int64_t>(plan.width),
                        [&]<class T>(T) { gather_elements<T>(plan, call); });
@@ -231,9 +288,11 @@ Kernel make_gather(Types inputs, Types outputs, const Params* params) {
   StridedCopy fill(width, windows.shape(), no_strides, windows.all_strides());
   Element fill_value = default_fill(dtype);
   if (p.fill_value) parse_element(dtype, *p.fill_value, fill_value.bytes);
-  return {.run = run_gather,
-          .data = std::make_shared<GatherPlan>(
-              GatherPlan{std::move(windows), copy, fill, fill_value, width})};
+  const TakeLoop take = windows.line() ? find_take_loop(inputs[1].dtype(), width) : nullptr;
+  return {
+      .run = run_gather,
+      .data = std::make_shared<GatherPlan>(GatherPlan{std::move(windows), copy, fill, fill_value,
+                                                      width, byte_width(inputs[1].dtype()), take})};
 }
 
 constexpr KernelRow kRows[] = {

@@ -22,6 +22,8 @@ namespace {
 
 // The fixed cost of a product, in operations.
 constexpr int64_t kCallCost = 64;
+// What is done at once on one thread.
+constexpr int64_t kBriefCost = int64_t{1} << 20;
 
 // Multiplies one product of the batch after the other.
 template <class Element, void (*multiply)(const Product&)>
@@ -57,7 +59,7 @@ int64_t even_piece(int64_t size, int64_t most, int64_t step) {
 Cut cut(const Product& p, int64_t num_threads, size_t width) {
   // A tile's A and C fit into the second-level cache, and a tile takes at most some milliseconds.
   constexpr int64_t kMostRows = 192, kMostColumnBytes = 1536;
-  constexpr int64_t kMostCost = int64_t{1} << 29, kBriefCost = int64_t{1} << 20;
+  constexpr int64_t kMostCost = int64_t{1} << 29;
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
   if (cost < kBriefCost) {
     return {p.m, p.n, std::max<int64_t>(kBriefCost / (cost + kCallCost), 1)};
@@ -119,6 +121,16 @@ class Buffer {
   Storage storage_;
 };
 
+// One small product, without the divisions that find its tiles.
+template <class T>
+void multiply_brief(const Product& p) {
+  run_tiles(1, 1, [&p](Tiles& tiles) {
+    if (is_dot(p)) return multiply_dense_columns<T>(p, tiles);
+    Buffer<T> buffer(tile_buffer_size(p.m, p.k));
+    multiply_tile<T>(p, buffer.data(), tiles);
+  });
+}
+
 template <class T>
 void multiply_tiled(const Product& given) {
   const Product p = with_vector_first(given);
@@ -129,6 +141,7 @@ void multiply_tiled(const Product& given) {
     return;
   }
   const int64_t cost = saturated_product(saturated_product(p.m, p.n), p.k);
+  if (p.batches.count == 1 && cost < kBriefCost) return multiply_brief<T>(p);
   const int64_t num_threads = num_threads_for(saturated_product(cost, p.batches.count));
   const Cut tile = cut(p, num_threads, sizeof(T));
   const int64_t down = pieces(p.m, tile.rows), across = pieces(p.n, tile.columns);

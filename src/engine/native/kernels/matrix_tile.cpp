@@ -21,7 +21,9 @@ namespace farcall::native {
 // This many products are summed in registers before the sum is added to the result. It is the same
 // for every instruction set, because it affects the result's bits.
 inline constexpr int64_t kDepth = 256;
-// Bytes of partial sums per column in multiply_dense_columns; they are added pairwise at the end.
+// The sums of one row of A times a matrix, which are added in pairs in the end.
+inline constexpr int64_t kRowSums = 4;
+// The sums of multiply_dense_columns, which are added in pairs in the end.
 inline constexpr int64_t kLaneBytes = 256;
 
 }  // namespace farcall::native
@@ -323,33 +325,97 @@ void multiply_any(const Product& tile, T* buffer, Tiles& tiles) {
   }
 }
 
-// One row of A: computes eight vectors of the result at a time. With fewer, each addition would
-// wait for the previous one.
+// One row of A times vectors of B, of which the last one may be partial. Products are summed in
+// kRowSums sums by turns, for each addition waits for the last one of its sum.
+template <int64_t kNumVectors, bool kIsPartial, class T>
+HWY_INLINE void multiply_row_block(Rows<T> a, Columns<T> b, int64_t depth, Result<T> result) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int64_t kLast = kNumVectors - 1;
+  const int64_t num_last = result.columns - kLast * lanes;
+  V sums[kRowSums][kNumVectors];
+  for (auto& sum : sums) {
+    for (V& each : sum) each = hn::Zero(d);
+  }
+  const auto add = [&](V(&sum)[kNumVectors], int64_t p) HWY_ATTR {
+    const V factor = hn::Set(d, a.data[p * a.depth_stride]);
+    const T* const row = b.data + p * b.depth_stride;
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kNumVectors; ++v) {
+      const T* const from = row + v * lanes;
+      const V column =
+          kIsPartial && v == kLast ? load_first(d, from, num_last) : hn::LoadU(d, from);
+      sum[v] = hn::MulAdd(factor, column, sum[v]);
+    }
+  };
+  int64_t p = 0;
+  for (; p + kRowSums <= depth; p += kRowSums) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kRowSums; ++i) add(sums[i], p + i);
+  }
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kRowSums - 1; ++i) {
+    if (p + i < depth) add(sums[i], p + i);
+  }
+#pragma GCC unroll 8
+  for (int64_t v = 0; v < kNumVectors; ++v) {
+    const V sum = hn::Add(hn::Add(sums[0][v], sums[1][v]), hn::Add(sums[2][v], sums[3][v]));
+    T* const to = result.data + v * lanes;
+    if (kIsPartial && v == kLast) {
+      const V all = result.is_added ? hn::Add(load_first(d, to, num_last), sum) : sum;
+      store_first(all, d, to, num_last);
+    } else {
+      hn::StoreU(result.is_added ? hn::Add(hn::LoadU(d, to), sum) : sum, d, to);
+    }
+  }
+}
+
+template <bool kIsPartial, class T>
+void multiply_row_block(int64_t num_vectors, Rows<T> a, Columns<T> b, int64_t depth,
+                        Result<T> result) {
+  switch (num_vectors) {
+    case 1:
+      return multiply_row_block<1, kIsPartial>(a, b, depth, result);
+    case 2:
+      return multiply_row_block<2, kIsPartial>(a, b, depth, result);
+#if HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64
+    case 3:
+      return multiply_row_block<3, kIsPartial>(a, b, depth, result);
+    default:
+      return multiply_row_block<4, kIsPartial>(a, b, depth, result);
+#endif
+  }
+}
+
 template <class T>
 void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
+  if (tile.b.column_stride != 1) return multiply_any(tile, buffer, tiles);
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  constexpr int64_t kWide = 8;
-  const int64_t wide = tile.b.column_stride == 1 ? tile.n / (kWide * lanes) * (kWide * lanes) : 0;
+  constexpr int64_t kWide = kRows / 2;  // vectors, as there are registers for the sums
   const Matrix &a = tile.a, &b = tile.b;
   auto* const c = static_cast<T*>(tile.c);
-  for (int64_t first = 0; wide > 0 && first < tile.k; first += kDepth) {
+  for (int64_t first = 0; first < tile.k; first += kDepth) {
     const int64_t depth = std::min(kDepth, tile.k - first);
-    if (!tiles.go_on(wide * depth)) return;
+    if (!tiles.go_on(tile.n * depth)) return;
     const Rows<T> row = {static_cast<const T*>(a.data) + first * a.column_stride, 0,
                          a.column_stride};
     const T* const from = static_cast<const T*>(b.data) + first * b.row_stride;
-    for (int64_t j = 0; j < wide; j += kWide * lanes) {
-      multiply_block<1, kWide, false, false>(row, Columns<T>{from + j, b.row_stride}, depth,
-                                             Result<T>{c + j, 0, kWide * lanes, first > 0});
+    for (int64_t j = 0; j < tile.n;) {
+      const int64_t left = tile.n - j;
+      const int64_t vectors = std::min(kWide, (left + lanes - 1) / lanes);
+      const int64_t columns = std::min(vectors * lanes, left);
+      const Columns<T> in = {from + j, b.row_stride};
+      const Result<T> result = {c + j, 0, columns, first > 0};
+      if (columns == vectors * lanes) {
+        multiply_row_block<false>(vectors, row, in, depth, result);
+      } else {
+        multiply_row_block<true>(vectors, row, in, depth, result);
+      }
+      j += columns;
     }
   }
-  if (wide == tile.n) return;
-  Product rest = tile;
-  rest.n -= wide;
-  rest.b.data = static_cast<const T*>(b.data) + wide * b.column_stride;
-  rest.c = c + wide;
-  multiply_any(rest, buffer, tiles);
 }
 
 // ---- sums along dense columns

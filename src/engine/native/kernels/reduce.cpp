@@ -1,5 +1,6 @@
 // Reductions over any set of dimensions.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <type_traits>
@@ -9,6 +10,7 @@
 
 #include "engine/native/kernels/accumulate.h"
 #include "engine/native/kernels/elementwise.h"
+#include "engine/native/kernels/reduce.h"
 #include "engine/native/kernels/rows.h"
 #include "engine/native/kernels/sum_floats.h"
 #include "engine/native/parallel.h"
@@ -176,19 +178,30 @@ struct Walk {
   int64_t size = 1, stride = 0;  // in elements of the operand
 };
 
+}  // namespace
+
 struct ReducePlan {
   Reducer reducer;
   Element identity;
+  DType computed = DType::kInvalid;  // what is loaded
   Conversion load, store;
   std::vector<Walk> kept, reduced;  // but the innermost one
   int64_t num_kept = 1, num_reduced = 1;
   int64_t inner = 1;
   bool is_inner_reduced = false;
-  bool is_empty = false;  // the operand
   // Results of a tile, all of one run of columns, and how many there are.
   int64_t tile_size = 1, num_tiles = 1;
   int64_t num_parts = 1;  // of each tile
-  int64_t cost = 0;
+  int64_t num_elements = 0;
+};
+
+namespace {
+
+// What a thread reads: memory, or rows that are computed, so many at a time.
+struct Operand {
+  const std::byte* memory = nullptr;
+  std::unique_ptr<ComputedRows> rows;
+  int64_t rows_at_once = 0;
 };
 
 struct Accumulators {
@@ -220,14 +233,35 @@ void set_identity(const ReducePlan& plan, Accumulators& accumulators, int64_t co
   fill_elements(accumulators.bytes, &plan.identity, plan.reducer.accumulator_width, count);
 }
 
+// Rows that are computed, from `column` on.
+void reduce_computed(const ReducePlan& plan, const Operand& operand, int64_t column, int64_t size,
+                     int64_t first, int64_t last, void* accumulators) {
+  const size_t row_bytes = static_cast<size_t>(size) * byte_width(plan.computed);
+  for (int64_t row = first; row < last; row += operand.rows_at_once) {
+    const int64_t count = std::min(operand.rows_at_once, last - row);
+    const auto* x = static_cast<const std::byte*>(operand.rows->compute(row, count, column, size));
+    const auto at = [&](int64_t i) { return x + static_cast<size_t>(i) * row_bytes; };
+    int64_t i = 0;
+    for (; plan.load.is_copy() && i + 4 <= count; i += 4) {
+      const void* const rows[] = {at(i), at(i + 1), at(i + 2), at(i + 3)};
+      plan.reducer.reduce_four_rows(rows, size, accumulators);
+    }
+    for (; i < count; ++i) plan.reducer.reduce_row(at(i), size, accumulators, plan.identity);
+  }
+}
+
 // The reduced indices from `first` to `last`, for `count` results that `size` elements of each
-// index go into.
-void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int64_t count,
-                  int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
+// index go into, the first of which lies at `offset`.
+void reduce_range(const ReducePlan& plan, const Operand& operand, int64_t offset, int64_t size,
+                  int64_t count, int64_t first, int64_t last, void* accumulators, Tiles& tiles) {
   if (last - first <= kSequentialRows) {
     if (!tiles.go_on((last - first) * size * kElementCost)) return;
+    if (operand.rows) {
+      return reduce_computed(plan, operand, offset, size, first, last, accumulators);
+    }
     const auto row = [&](int64_t i) {
-      return x + offset_of(plan.reduced, i) * static_cast<int64_t>(plan.load.source_width);
+      return operand.memory +
+             (offset + offset_of(plan.reduced, i)) * static_cast<int64_t>(plan.load.source_width);
     };
     int64_t i = first;
     if (!plan.is_inner_reduced && plan.load.is_copy()) {
@@ -240,10 +274,10 @@ void reduce_range(const ReducePlan& plan, const std::byte* x, int64_t size, int6
     return;
   }
   const int64_t middle = first + (last - first) / 2;
-  reduce_range(plan, x, size, count, first, middle, accumulators, tiles);
+  reduce_range(plan, operand, offset, size, count, first, middle, accumulators, tiles);
   Accumulators others;
   set_identity(plan, others, count);
-  reduce_range(plan, x, size, count, middle, last, others.bytes, tiles);
+  reduce_range(plan, operand, offset, size, count, middle, last, others.bytes, tiles);
   plan.reducer.merge(others.bytes, count, accumulators);
 }
 
@@ -271,11 +305,9 @@ TileRange tile_range(const ReducePlan& plan, int64_t tile) {
 }
 
 // One part of a tile, of what is reduced: a part of the rows, or of the run if there is only one.
-void reduce_part(const ReducePlan& plan, const std::byte* x, int64_t tile, int64_t part,
+void reduce_part(const ReducePlan& plan, const Operand& operand, int64_t tile, int64_t part,
                  Accumulators& accumulators, Tiles& tiles) {
   const auto at = [&](int64_t size, int64_t index) { return size * index / plan.num_parts; };
-  // An empty operand has no address to go on from.
-  const auto width = plan.is_empty ? 0 : static_cast<int64_t>(plan.load.source_width);
   const TileRange range = tile_range(plan, tile);
   set_identity(plan, accumulators, range.count);
   const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
@@ -283,14 +315,13 @@ void reduce_part(const ReducePlan& plan, const std::byte* x, int64_t tile, int64
   const int64_t first = has_one_run ? 0 : at(rows, part);
   const int64_t last = has_one_run ? rows : at(rows, part + 1);
   if (!plan.is_inner_reduced) {
-    return reduce_range(plan, x + range.offset * width, range.count, range.count, first, last,
+    return reduce_range(plan, operand, range.offset, range.count, range.count, first, last,
                         accumulators.bytes, tiles);
   }
   const int64_t start = has_one_run ? at(plan.inner, part) : 0;
   const int64_t size = has_one_run ? at(plan.inner, part + 1) - start : plan.inner;
   for (int64_t i = 0; i < range.count; ++i) {
-    const int64_t offset = (offset_of(plan.kept, range.first + i) + start) * width;
-    reduce_range(plan, x + offset, size, 1, first, last,
+    reduce_range(plan, operand, offset_of(plan.kept, range.first + i) + start, size, 1, first, last,
                  accumulators.bytes + static_cast<size_t>(i) * plan.reducer.accumulator_width,
                  tiles);
   }
@@ -303,15 +334,28 @@ void finish_tile(const ReducePlan& plan, int64_t tile, const Accumulators& accum
          output + range.first * static_cast<int64_t>(plan.store.target_width));
 }
 
-// Parts are reduced on their own and merged in pairs.
-void run_parts(const ReducePlan& plan, const std::byte* x, std::byte* output) {
-  std::vector<Accumulators> parts(static_cast<size_t>(plan.num_tiles * plan.num_parts));
-  run_tiles(static_cast<int64_t>(parts.size()), num_threads_for(plan.cost), [&](Tiles& tiles) {
-    for (int64_t i = 0; tiles.next(i);) {
-      reduce_part(plan, x, i / plan.num_parts, i % plan.num_parts, parts[static_cast<size_t>(i)],
-                  tiles);
-    }
+// Parts are reduced on their own and merged in pairs. `begin` gives a thread its operand.
+template <class Begin>
+void run_plan(const ReducePlan& plan, const Begin& begin, std::byte* output) {
+  const auto num_parts = static_cast<size_t>(plan.num_tiles * plan.num_parts);
+  std::vector<Accumulators> parts(plan.num_parts > 1 ? num_parts : 0);
+  const int64_t num_threads = num_threads_for(plan.num_elements * kElementCost);
+  run_tiles(static_cast<int64_t>(num_parts), num_threads, [&](Tiles& tiles) {
+    int64_t i = 0;
+    if (!tiles.next(i)) return;
+    const Operand operand = begin();
+    do {
+      if (plan.num_parts > 1) {
+        reduce_part(plan, operand, i / plan.num_parts, i % plan.num_parts,
+                    parts[static_cast<size_t>(i)], tiles);
+        continue;
+      }
+      Accumulators accumulators;
+      reduce_part(plan, operand, i, 0, accumulators, tiles);
+      finish_tile(plan, i, accumulators, output);
+    } while (tiles.next(i));
   });
+  if (parts.empty()) return;
   for (int64_t tile = 0; tile < plan.num_tiles; ++tile) {
     Accumulators* const of_tile = parts.data() + tile * plan.num_parts;
     for (int64_t step = 1; step < plan.num_parts; step *= 2) {
@@ -324,17 +368,10 @@ void run_parts(const ReducePlan& plan, const std::byte* x, std::byte* output) {
 }
 
 void run_reduce(const KernelCall& call) {
-  const auto& plan = *static_cast<const ReducePlan*>(call.data);
   const auto* x = static_cast<const std::byte*>(call.operands[0]);
-  auto* output = static_cast<std::byte*>(call.operands[1]);
-  if (plan.num_parts > 1) return run_parts(plan, x, output);
-  run_tiles(plan.num_tiles, num_threads_for(plan.cost), [&](Tiles& tiles) {
-    for (int64_t tile = 0; tiles.next(tile);) {
-      Accumulators accumulators;
-      reduce_part(plan, x, tile, 0, accumulators, tiles);
-      finish_tile(plan, tile, accumulators, output);
-    }
-  });
+  run_plan(
+      *static_cast<const ReducePlan*>(call.data), [x] { return Operand{.memory = x}; },
+      static_cast<std::byte*>(call.operands[1]));
 }
 
 // ---- planning
@@ -381,7 +418,7 @@ void plan_tiles(ReducePlan& plan) {
     plan.num_tiles = plan.num_kept * ((plan.inner + plan.tile_size - 1) / plan.tile_size);
   }
   const int64_t elements = reduced * plan.num_kept * (plan.is_inner_reduced ? 1 : plan.inner);
-  plan.cost = elements * kElementCost;
+  plan.num_elements = elements;
   if (plan.num_tiles == 0 || plan.num_tiles > 4) return;
   const bool has_one_run = plan.is_inner_reduced && plan.num_reduced == 1;
   const int64_t length = has_one_run ? plan.inner : plan.num_reduced;
@@ -448,47 +485,96 @@ Element identity_value(Identity identity, DType dtype) {
   return result;
 }
 
-Kernel make_reduction(Types inputs, Types outputs, const Params* params, const Reducer& reducer,
-                      Identity identity) {
-  if (!reducer.finish) return {};
-  const DType dtype = inputs[0].dtype();
+using PlanPtr = std::shared_ptr<const ReducePlan>;
+
+// Null where there are no loops for the dtype.
+PlanPtr make_plan(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes,
+                  const Reducer& reducer, Identity identity) {
+  if (!reducer.finish) return nullptr;
+  const DType dtype = from.dtype();
   auto plan = std::make_shared<ReducePlan>();
   plan->reducer = reducer;
   plan->identity = reducer.accumulator_of(identity_value(identity, dtype));
-  plan->load = make_conversion(dtype, compute_dtype(dtype));
-  plan->store = make_conversion(reducer.result, outputs[0].dtype());
-  plan_walks(*plan, inputs[0].shape(), params_as<ReduceParams>(params).axes);
-  plan->is_empty = inputs[0].size() == 0;
-  if (outputs[0].size() == 0) plan->num_kept = 0;
+  plan->computed = compute_dtype(dtype);
+  plan->load = make_conversion(dtype, plan->computed);
+  plan->store = make_conversion(reducer.result, to.dtype());
+  plan_walks(*plan, from.shape(), axes);
+  if (to.size() == 0) plan->num_kept = 0;
   plan_tiles(*plan);
-  return {.run = run_reduce, .data = std::move(plan)};
+  return plan;
 }
 
+using MakePlan = PlanPtr (*)(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes);
+
 template <class Op, Identity identity>
-Kernel make_reduce(Types inputs, Types outputs, const Params* params) {
-  return make_reduction(inputs, outputs, params, reducer_of<Op>(compute_dtype(inputs[0].dtype())),
-                        identity);
+PlanPtr plan_of(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
+  return make_plan(from, to, axes, reducer_of<Op>(compute_dtype(from.dtype())), identity);
 }
 
 // On bools a sum is "or" and a product "and".
 template <class Op, Identity identity, class BoolOp, Identity bool_identity>
-Kernel make_arithmetic_reduce(Types inputs, Types outputs, const Params* params) {
-  return inputs[0].dtype() == DType::kBool
-             ? make_reduce<BoolOp, bool_identity>(inputs, outputs, params)
-             : make_reduce<Op, identity>(inputs, outputs, params);
+PlanPtr plan_of_arithmetic(ShapeDtype from, ShapeDtype to, std::span<const int64_t> axes) {
+  return from.dtype() == DType::kBool ? plan_of<BoolOp, bool_identity>(from, to, axes)
+                                      : plan_of<Op, identity>(from, to, axes);
 }
 
-constexpr KernelRow kRows[] = {
-    {"reduce_and", make_reduce<All, Identity::kAllBits>},
-    {"reduce_max", make_reduce<Maximum, Identity::kLowest>},
-    {"reduce_min", make_reduce<Minimum, Identity::kHighest>},
-    {"reduce_or", make_reduce<Any, Identity::kZero>},
-    {"reduce_prod", make_arithmetic_reduce<Product, Identity::kOne, All, Identity::kAllBits>},
-    {"reduce_sum", make_arithmetic_reduce<Sum, Identity::kZero, Any, Identity::kZero>},
+template <MakePlan make>
+Kernel make_reduce(Types inputs, Types outputs, const Params* params) {
+  PlanPtr plan = make(inputs[0], outputs[0], params_as<ReduceParams>(params).axes);
+  if (!plan) return {};
+  return {.run = run_reduce, .data = std::move(plan)};
+}
+
+struct Reduction {
+  std::string_view primitive;
+  MakePlan plan;
+  KernelFactory make;
 };
+template <MakePlan plan>
+constexpr Reduction reduction(std::string_view primitive) {
+  return {primitive, plan, make_reduce<plan>};
+}
+
+constexpr Reduction kReductions[] = {
+    reduction<plan_of<All, Identity::kAllBits>>("reduce_and"),
+    reduction<plan_of<Maximum, Identity::kLowest>>("reduce_max"),
+    reduction<plan_of<Minimum, Identity::kHighest>>("reduce_min"),
+    reduction<plan_of<Any, Identity::kZero>>("reduce_or"),
+    reduction<plan_of_arithmetic<Product, Identity::kOne, All, Identity::kAllBits>>("reduce_prod"),
+    reduction<plan_of_arithmetic<Sum, Identity::kZero, Any, Identity::kZero>>("reduce_sum"),
+};
+
+constexpr auto kRows = [] {
+  const auto row = [](size_t i) {
+    return KernelRow(kReductions[i].primitive, kReductions[i].make);
+  };
+  return std::array{row(0), row(1), row(2), row(3), row(4), row(5)};
+}();
+static_assert(kRows.size() == std::size(kReductions));
 
 }  // namespace
 
 std::span<const KernelRow> reduce_rows() { return kRows; }
+
+// ---- rows that are computed
+
+ColumnReduction::ColumnReduction(std::string_view primitive, DType from, DType to, int64_t rows,
+                                 int64_t columns) {
+  const auto* found = std::ranges::find(kReductions, primitive, &Reduction::primitive);
+  if (found == std::end(kReductions)) return;
+  constexpr std::array<int64_t, 1> kFirst = {0};
+  plan_ = found->plan(ShapeDtype(from, {rows, columns}), ShapeDtype(to, {columns}), kFirst);
+}
+
+int64_t ColumnReduction::columns_at_once() const {
+  return std::min(plan_->inner, plan_->tile_size);
+}
+
+void ColumnReduction::run(void* result, int64_t rows_at_once,
+                          const std::function<std::unique_ptr<ComputedRows>()>& make_rows) const {
+  run_plan(
+      *plan_, [&] { return Operand{.rows = make_rows(), .rows_at_once = rows_at_once}; },
+      static_cast<std::byte*>(result));
+}
 
 }  // namespace farcall::native

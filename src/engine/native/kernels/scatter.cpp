@@ -113,6 +113,9 @@ struct CombineLoops {
   void (*dense)(void* target, const void* updates, int64_t size) = nullptr;
   void (*elements)(void* target, const void* updates, const WindowOffsets& offsets,
                    int64_t count) = nullptr;
+  // The same of elements on a line, where the dtype of the indices has such loops.
+  void (*line)(void* target, const void* updates, const void* indices, int64_t count,
+               Windows::Line line, bool clips) = nullptr;
 };
 
 template <class Op, class T>
@@ -139,15 +142,34 @@ struct Loops {
       element = Op::combine(element, from[offsets.all[i]]);
     }
   }
+  template <class Index>
+  static void line(void* target, const void* updates, const void* indices, int64_t count,
+                   Windows::Line line, bool clips) {
+    auto* to = static_cast<T*>(target);
+    const auto* from = static_cast<const T*>(updates);
+    const auto* starts = static_cast<const Index*>(indices);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = starts[i];
+      const int64_t inside = std::clamp<int64_t>(start, 0, line.limit);
+      if (!clips && start != inside) continue;
+      T& element = to[inside * line.stride];
+      element = Op::combine(element, from[i]);
+    }
+  }
 };
 
 template <class Op>
-CombineLoops combine_loops(DType dtype) {
+CombineLoops combine_loops(DType dtype, DType indices) {
   CombineLoops found;
   for_each_compute_type([&]<class T>() {
     using X = typename OperandOf<Op, T>::type;
     using L = Loops<Op, X>;
-    if (kDTypeOf<T> == dtype) found = {L::any, best_loop_of<L::dense, X>(), L::elements};
+    if (kDTypeOf<T> != dtype) return;
+    found = {L::any, best_loop_of<L::dense, X>(), L::elements};
+    if constexpr (std::is_same_v<Op, Sum>) {
+      if (indices == DType::kInt32) found.line = L::template line<int32_t>;
+      if (indices == DType::kInt64) found.line = L::template line<int64_t>;
+    }
   });
   return found;
 }
@@ -156,7 +178,7 @@ struct CombinePlan {
   Windows windows;
   CombineLoops loops;
   Conversion widen, narrow;  // to the type that is computed in, and back
-  size_t nbytes;
+  size_t nbytes, index_width;
   // The window as runs along its last dimension, and the others.
   int64_t run_size = 1, run_target_step = 0, run_update_step = 0;  // bytes
   struct Dimension {
@@ -167,6 +189,9 @@ struct CombinePlan {
   int64_t num_parts = 1;
   std::array<std::byte, kMaxComputeWidth> identity{};
 
+  // Updates [first, last) of single elements, whose loops there are.
+  void run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
+                    Tiles& tiles) const;
   void run_once(Run target, Run updates, int64_t size) const;
   void run_window(std::byte* target, std::byte* updates) const;
 };
@@ -225,6 +250,26 @@ void CombinePlan::run_window(std::byte* target, std::byte* updates) const {
   }
 }
 
+void CombinePlan::run_elements(const KernelCall& call, void* target, int64_t first, int64_t last,
+                               Tiles& tiles) const {
+  if (!loops.line || !windows.line()) {
+    return windows.walk_part(call.operands[1], first, last, tiles,
+                             [&](const WindowOffsets& offsets, int64_t count) {
+                               loops.elements(target, call.operands[2], offsets, count);
+                             });
+  }
+  constexpr int64_t kAtOnce = 4096;
+  const auto at = [](const void* data, int64_t i, size_t element) {
+    return static_cast<const std::byte*>(data) + static_cast<size_t>(i) * element;
+  };
+  for (int64_t count; first < last; first += count) {
+    count = std::min(kAtOnce, last - first);
+    loops.line(target, at(call.operands[2], first, widen.source_width),
+               at(call.operands[1], first, index_width), count, *windows.line(), windows.clips());
+    if (!tiles.go_on(count * kStepCost)) return;
+  }
+}
+
 // Each part of the updates adds to sums of its own, but the first, which adds to the result.
 void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* output) {
   const auto target = [&](int64_t part) {
@@ -239,10 +284,7 @@ void run_in_parts(const CombinePlan& plan, const KernelCall& call, std::byte* ou
       if (part > 0) {
         fill_elements(target(part), plan.identity.data(), plan.widen.source_width, size);
       }
-      plan.windows.walk_part(call.operands[1], bound(part), bound(part + 1), tiles,
-                             [&](const WindowOffsets& offsets, int64_t count) {
-                               plan.loops.elements(target(part), call.operands[2], offsets, count);
-                             });
+      plan.run_elements(call, target(part), bound(part), bound(part + 1), tiles);
     }
   });
   for (int64_t part = 1; part < plan.num_parts; ++part) {
@@ -257,12 +299,13 @@ void run_combine(const KernelCall& call) {
   if (plan.num_parts > 1) return run_in_parts(plan, call, output);
   const auto width = static_cast<int64_t>(plan.widen.source_width);
   auto* updates = static_cast<std::byte*>(call.operands[2]);
-  const bool is_of_elements = plan.windows.size() == 1 && plan.widen.is_copy();
+  if (plan.windows.size() == 1 && plan.widen.is_copy()) {
+    return run_tiles(1, 1, [&](Tiles& tiles) {
+      plan.run_elements(call, output, 0, plan.windows.count(), tiles);
+    });
+  }
   plan.windows.walk(
       call.operands[1], /*in_any_order=*/false, [&](const WindowOffsets& offsets, int64_t count) {
-        if (is_of_elements) {
-          return plan.loops.elements(output, updates, offsets, count);
-        }
         for (int64_t i = 0; i < count; ++i) {
           if (offsets.operand[i] < 0) continue;
           plan.run_window(output + offsets.operand[i] * width, updates + offsets.all[i] * width);
@@ -286,10 +329,11 @@ Kernel make_combine(Types inputs, Types, const Params* params) {
   const DType computed = compute_dtype(dtype);
   auto plan = std::make_shared<CombinePlan>(
       CombinePlan{.windows = make_windows(inputs, params_as<ScatterParams>(params)),
-                  .loops = combine_loops<Op>(computed),
+                  .loops = combine_loops<Op>(computed, inputs[1].dtype()),
                   .widen = make_conversion(dtype, computed),
                   .narrow = make_conversion(computed, dtype),
-                  .nbytes = inputs[0].nbytes()});
+                  .nbytes = inputs[0].nbytes(),
+                  .index_width = byte_width(inputs[1].dtype())});
   if (!plan->loops.any) return {};
   const auto width = static_cast<int64_t>(byte_width(dtype));
   const Windows& windows = plan->windows;

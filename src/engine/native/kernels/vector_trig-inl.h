@@ -1,4 +1,5 @@
-// Trigonometric functions of vectors, and their inverses.
+// Trigonometric functions of vectors and their inverses. Large angles are left to with_scalar(), of
+// vector_loops-inl.h, which is included before, or of the vectors' own namespace.
 #if defined(FARCALL_VECTOR_TRIG_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FARCALL_VECTOR_TRIG_INL_H
 #undef FARCALL_VECTOR_TRIG_INL_H
@@ -6,7 +7,7 @@
 #define FARCALL_VECTOR_TRIG_INL_H
 #endif
 
-#include "engine/native/kernels/vector_loops-inl.h"
+#include "engine/native/kernels/vector_basics-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace farcall::native::HWY_NAMESPACE {

@@ -8,6 +8,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "engine/native/kernels/vector_loops-inl.h"
 #include "engine/native/kernels/vector_trig-inl.h"
 
 HWY_BEFORE_NAMESPACE();

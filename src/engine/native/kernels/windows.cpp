@@ -102,6 +102,14 @@ Windows::Windows(const GatherDimensionNumbers& numbers, ShapeDtype operand, Shap
   }
 }
 
+std::optional<Windows::Line> Windows::line() const {
+  if (size_ != 1 || components_.size() != 1 || components_[0].limit < 0) return std::nullopt;
+  if (numbers_.size() != 1 || numbers_[0].all_stride != 1 || numbers_[0].operand_stride != 0) {
+    return std::nullopt;
+  }
+  return Line{components_[0].limit, components_[0].stride};
+}
+
 void Windows::add_number(Number next) {
   count_ *= next.size;
   if (next.size == 1) return;

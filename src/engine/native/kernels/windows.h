@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +42,15 @@ class Windows {
   const std::vector<int64_t>& all_strides() const { return window_all_strides_; }
   int64_t size() const { return size_; }  // elements of one window
   int64_t count() const { return count_; }
+  bool clips() const { return clips_; }
+
+  // Single elements, one after the other in `all`: that of an index from 0 to `limit` lies at
+  // `stride` times the index in the operand, and indices are as dense.
+  struct Line {
+    int64_t limit, stride;
+  };
+  // Nothing for other windows.
+  std::optional<Line> line() const;
 
   // Calls visit(offsets, count) for `count` windows at a time, in row-major order of the indices.
   // Windows that lie outside are moved inside or left out, as the mode wants it. On several

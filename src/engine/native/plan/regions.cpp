@@ -145,7 +145,7 @@ PlannedRegion plan_scan(const Equation& equation, size_t first_child) {
   const auto inputs = p.jaxpr->input_types(), outputs = p.jaxpr->output_types();
   scan->x_strides = slice_bytes(std::span(inputs).subspan(num_consts + num_carry));
   scan->y_strides = slice_bytes(std::span(outputs).subspan(num_carry));
-  if (jit::is_on()) scan->code = std::make_unique<jit::LoopCode>(equation);
+  scan->code = std::make_unique<jit::LoopCode>(equation);
   planned.region = std::move(scan);
   return planned;
 }
@@ -166,7 +166,7 @@ PlannedRegion plan_while(const Equation& equation, size_t first_child) {
   loop->condition = first_child;
   loop->body = first_child + 1;
   loop->carries = planned.carries;
-  if (jit::is_on()) loop->code = std::make_unique<jit::LoopCode>(equation);
+  loop->code = std::make_unique<jit::LoopCode>(equation);
   planned.region = std::move(loop);
   return planned;
 }

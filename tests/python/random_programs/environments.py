@@ -1,0 +1,160 @@
+"""The same bits with and without machine code for loops, and on every instruction set.
+
+Both are chosen by environment variables when a process begins, so each way is a process of its own,
+which prints a line for each program.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import farcall as fc
+import numpy as np
+
+from random_programs.generate import generate
+from random_programs.program import Program, function, source, traits
+from random_programs.views import Setting, can_run
+from random_programs.writer import StepFailedError
+
+# Each is compared with those before it.
+ENVIRONMENTS = (
+    {"FARCALL_ISA": "baseline", "FARCALL_JIT": "0"},
+    {"FARCALL_ISA": "sse4", "FARCALL_JIT": "0"},
+    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "0"},
+    {"FARCALL_ISA": "avx2", "FARCALL_JIT": "1"},
+    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "0"},
+    {"FARCALL_ISA": "avx512", "FARCALL_JIT": "1"},
+)
+# Products of floats have one order of additions, and fused ones where there is an instruction.
+FUSING = ("avx2", "avx512")
+PRODUCTS = ("dot_general", "conv_general_dilated")
+# From a view that tells whether the program can be run so, to what is compiled and its arguments.
+WAYS = {
+    "jit": ("program", "inputs"),
+    "jit of vmap": ("fc.vmap(program, axes)", "batch"),
+    "jit of jvp": ("along", "[*chosen, *tangents]"),
+    "jit of vjp": ("back", "[*chosen, *cotangents]"),
+}
+
+
+# ---- one environment ----
+
+
+def _word(what: Any, args: Sequence[Any]) -> str:
+    """Of the compiled function, whose loops have machine code if they can."""
+    jitted: Any = fc.jit(what)
+    lowered = jitted.lower(*args)
+    compiled = lowered.compile()
+    compiled.report()  # makes the code at once
+    bits = _bits(compiled(*args))
+    has_product = any(name in lowered.as_text() for name in PRODUCTS)
+    return f"{bits} of products" if has_product else bits
+
+
+def _bits(results: Any) -> str:
+    """A short sum of shapes, dtypes and bits, but for those of NaNs, which are all the same."""
+    total = hashlib.sha256()
+    for leaf in fc.tree.leaves(results):
+        array = np.asarray(leaf)
+        total.update(f"{array.dtype}{array.shape}".encode())
+        if array.dtype.kind in "fc" or array.dtype.name.startswith(("float", "bfloat")):
+            array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+            array = np.array(array).reshape(-1).view(np.float64)
+            array[np.isnan(array)] = np.nan
+        total.update(array.tobytes())
+    return total.hexdigest()[:16]
+
+
+def _line(program: Program) -> str:
+    setting = Setting(function(program), program.inputs, program.seed)
+    missing = traits(program)
+    words = []
+    for view, (what, args) in WAYS.items():
+        if not can_run(view, program, missing):
+            continue
+        try:
+            word = _word(setting.evaluate(what), setting.evaluate(args))
+        except Exception as error:
+            word = type(error).__name__
+        words.append(f"{view}: {word}")
+    return "; ".join(words)
+
+
+def print_lines(seeds: range) -> None:
+    """What a process does in its environment."""
+    with fc.enable_x64(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            try:
+                print(_line(generate(seed)), flush=True)
+            except StepFailedError as error:
+                print(error.kind, flush=True)
+
+
+# ---- all of them ----
+
+
+class UnsupportedError(Exception):
+    """This processor, or this build, lacks the instruction set."""
+
+
+def _lines(environment: dict[str, str], seeds: range) -> list[str]:
+    """Those of a process that runs in the environment."""
+    script = f"from random_programs.environments import print_lines; print_lines({seeds!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "this processor, or this build, has no" in done.stderr:
+        raise UnsupportedError
+    if done.returncode != 0 or len(lines := done.stdout.splitlines()) != len(seeds):
+        at = seeds[min(len(done.stdout.splitlines()), len(seeds) - 1)]
+        raise RuntimeError(f"{environment}: the process ended at seed {at}\n{done.stderr}")
+    return lines
+
+
+def _differs(got: str, wanted: str, fuse_alike: bool) -> bool:
+    if fuse_alike:
+        return got != wanted
+    pairs = zip(got.split("; "), wanted.split("; "), strict=True)
+    return any(a != b and not b.endswith(" of products") for a, b in pairs)
+
+
+def differences(seeds: range) -> Iterator[tuple[int, str]]:
+    """Seeds of programs that differ between two environments, and how."""
+    before: dict[bool, list[str]] = {}  # by whether products are fused
+    for environment in ENVIRONMENTS:
+        try:
+            lines = _lines(environment, seeds)
+        except UnsupportedError:
+            continue
+        fuses = environment["FARCALL_ISA"] in FUSING
+        for other, others in before.items():
+            for seed, got, wanted in zip(seeds, lines, others, strict=True):
+                if _differs(got, wanted, other == fuses):
+                    yield seed, f"{environment}: {got}\ninstead of {wanted}"
+        before.setdefault(fuses, lines)
+
+
+def run(seeds: range, show: int) -> int:
+    """Prints the programs that differ. Returns their number."""
+    found: dict[int, list[str]] = collections.defaultdict(list)
+    for seed, what in differences(seeds):
+        found[seed].append(what)
+    for seed in list(found)[:show]:
+        print(f"# Seed {seed}")
+        print("\n".join(f"# {line}" for what in found[seed] for line in what.splitlines()))
+        with fc.enable_x64(), np.errstate(all="ignore"):
+            print(source(generate(seed)))
+    print(f"{len(found)} of {len(seeds)} programs differ")
+    return len(found)
