@@ -20,7 +20,7 @@ struct Lowered {
 };
 
 // What compiling did for the foreign calls (bind_report.cpp).
-nb::object report_object(const Executable& executable);
+nb::object report_object(const DividedRun& run);
 
 // Adds Lowered and Compiled.
 void bind_lowered(nb::module_& module);
