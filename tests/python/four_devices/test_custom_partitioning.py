@@ -192,6 +192,7 @@ def test_as_in_jax(program: Any) -> None:
 
 # ---- beyond JAX ----------------------------------------------------------------------------------
 
+jit: Any = fc.jit
 MESH = fc.make_mesh((4,), ("x",))
 ROWS = fc.NamedSharding(MESH, fc.P("x"))
 
@@ -216,15 +217,15 @@ def rows() -> Any:
 
 def test_the_function_itself_runs_elsewhere() -> None:
     f = shifted(sharding_rule="n d -> n d")
-    for wrap in (fc.jit, lambda g: g):
+    for wrap in (jit, lambda g: g):
         np.testing.assert_array_equal(wrap(f)(X), X + 1)
         np.testing.assert_array_equal(wrap(f)(rows()), X + 101)
         np.testing.assert_array_equal(wrap(f)(x=rows()), X + 101)
     inside = fc.shard_map(f, mesh=MESH, in_specs=fc.P("x"), out_specs=fc.P("x"))
     np.testing.assert_array_equal(inside(X), X + 1)
-    gradient = fc.jit(fc.grad(lambda x: (f(x) ** 2).sum()))
+    gradient = jit(fc.grad(lambda x: (f(x) ** 2).sum()))
     np.testing.assert_array_equal(gradient(rows()), 2 * (X + 1))
-    np.testing.assert_array_equal(fc.jit(fc.vmap(f))(np.stack([X, X])), np.stack([X, X]) + 1)
+    np.testing.assert_array_equal(jit(fc.vmap(f))(np.stack([X, X])), np.stack([X, X]) + 1)
 
 
 def test_callbacks_in_place_of_a_rule() -> None:
@@ -237,10 +238,10 @@ def test_callbacks_in_place_of_a_rule() -> None:
         return result.sharding
 
     f = shifted(infer_sharding_from_operands=infer, propagate_user_sharding=propagate)
-    result = fc.jit(f)(rows())
+    result = jit(f)(rows())
     np.testing.assert_array_equal(result, X + 101)
     assert result.sharding.spec == fc.P("x")
-    wanted = fc.jit(f, out_shardings=ROWS)
+    wanted = jit(f, out_shardings=ROWS)
     np.testing.assert_array_equal(wanted(X), X + 101)
 
 
@@ -252,7 +253,7 @@ def test_it_keeps_both_halves_of_a_custom_vjp_divided() -> None:
         return forward(x)
 
     f.defvjp(lambda x: (forward(x), None), lambda _, ct: (backward(ct),))
-    value, gradient = fc.jit(fc.value_and_grad(lambda x: (f(x) ** 2).sum()))(rows())
+    value, gradient = jit(fc.value_and_grad(lambda x: (f(x) ** 2).sum()))(rows())
     np.testing.assert_allclose(value, ((X + 101) ** 2).sum(), rtol=1e-6)
     np.testing.assert_array_equal(gradient, 2 * (X + 101) + 101)
 
@@ -265,13 +266,13 @@ def test_a_function_may_close_over_arrays() -> None:
         sharding_rule="n d -> n",
     )
     for x in (X, rows()):
-        np.testing.assert_allclose(fc.jit(f)(x), X @ W, rtol=1e-6)
+        np.testing.assert_allclose(jit(f)(x), X @ W, rtol=1e-6)
         np.testing.assert_allclose(f(x), X @ W, rtol=1e-6)
 
 
 def test_reports_tell_of_it() -> None:
     f = shifted(sharding_rule="n d -> n d")
-    report = fc.jit(f).lower(rows()).compile().report()
+    report = jit(f).lower(rows()).compile().report()
     (call,) = report.divisions
     assert call.is_divided
     assert call.rule == "its partition over x"
@@ -323,8 +324,8 @@ def test_reports_tell_of_it() -> None:
 def test_partitions_that_do_not_fit(partition: Any, error: type[Exception], text: str) -> None:
     f = shifted(partition=partition, sharding_rule="n d -> n d")
     with pytest.raises(error, match=text):
-        fc.jit(f)(rows())
-    np.testing.assert_array_equal(fc.jit(f)(X), X + 1)
+        jit(f)(rows())
+    np.testing.assert_array_equal(jit(f)(X), X + 1)
 
 
 @pytest.mark.parametrize(
@@ -362,10 +363,10 @@ def test_rules_that_cannot_be_read(rules: Any, error: type[Exception], text: str
 def test_rules_that_do_not_fit_the_arrays() -> None:
     f = shifted(sharding_rule="n -> n")
     with pytest.raises(ValueError, match=r"custom_partitioning\(f\): sharding rule .* operand 0"):
-        fc.jit(f)(rows())
+        jit(f)(rows())
     f = shifted(sharding_rule=lambda mesh, operands, results: 3)
     with pytest.raises(TypeError, match="expected a string, an SdyShardingRule"):
-        fc.jit(f)(rows())
+        jit(f)(rows())
     with pytest.raises(ValueError, match="it has no rules; call its def_partition first"):
         custom_partitioning(lambda x: x)(X)
     g = custom_partitioning(lambda x, n: x, static_argnums=(1,))
@@ -382,10 +383,10 @@ def test_factors_and_mappings() -> None:
     assert str(rule) == "SdyShardingRule((('…', ('a', 'b')),), (('…', 'a', 'b'),), {})"
     for make, text in (
         (lambda: CompoundFactor("a"), "two names or more"),
-        (lambda: CompoundFactor("a", 2), "expected names, got 2"),
+        (lambda: CompoundFactor("a", 2), "expected names, got 2"),  # type: ignore[arg-type]
         (lambda: ArrayMapping("a", BATCHING), "sharding rule"),
         (lambda: ArrayMapping("2a"), "sharding rule"),
-        (lambda: ArrayMapping(3), "expected names and CompoundFactors, got 3"),
+        (lambda: ArrayMapping(3), "expected names and CompoundFactors, got 3"),  # type: ignore[arg-type]
     ):
         with pytest.raises(ValueError, match=text):
             make()

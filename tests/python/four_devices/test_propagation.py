@@ -43,6 +43,7 @@ ffi::Error AddRows(ffi::Buffer<ffi::F32, 2> x, ffi::Buffer<ffi::F32, 2> w,
 FARCALL_DEFINE_HANDLER(add_rows, AddRows);
 """
 
+jit: Any = fc.jit
 X = np.arange(16, dtype=np.float32).reshape(8, 2) / 4
 MESH = fc.make_mesh((4,), ("x",))
 GRID = fc.make_mesh((2, 2), ("a", "b"))
@@ -72,7 +73,7 @@ def rows(x: Any = X) -> Any:
     return fc.device_put(x, ROWS)
 
 
-def divisions(function: Callable[..., Any], *args: Any) -> Any:
+def divisions(function: Any, *args: Any) -> Any:
     return function.lower(*args).compile().report().divisions
 
 
@@ -145,7 +146,7 @@ FORWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "cumulative": (lambda x: call(fnp.cumsum(x, 1)), lambda x: FACTOR * np.cumsum(x, 1)),
     "call after call": (lambda x: call(call(x) - 1), lambda x: FACTOR * (FACTOR * x - 1)),
     "batch partitionable": (lambda x: call(x, "batch"), lambda x: FACTOR * x),
-    "inner jit": (lambda x: fc.jit(fc.jit(call))(x), lambda x: FACTOR * x),
+    "inner jit": (lambda x: jit(jit(call))(x), lambda x: FACTOR * x),
     "checkpoint": (
         lambda x: fc.checkpoint(lambda y: call(fnp.sin(y)))(x),
         lambda x: FACTOR * np.sin(x),
@@ -170,7 +171,7 @@ FORWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("name", FORWARD)
 def test_no_program_on_rows_gathers(name: str) -> None:
     program, expected = FORWARD[name]
-    jitted = fc.jit(program)
+    jitted = jit(program)
     told = divisions(jitted, rows())
     assert told
     assert [one.why_not for one in told if not one.is_divided] == []
@@ -188,7 +189,7 @@ BACKWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: FACTOR * (x - x.mean(1, keepdims=True)),
     ),
     "call before call": (lambda x: call(call(x) + 1), lambda x: FACTOR * (FACTOR * x + 1)),
-    "inner jit": (lambda x: fc.jit(call)(x) + 1, lambda x: FACTOR * x + 1),
+    "inner jit": (lambda x: jit(call)(x) + 1, lambda x: FACTOR * x + 1),
     "scan": (through_scan, lambda x: FACTOR**2 * x),
     "while": (through_while, lambda x: FACTOR**2 * x),
     "cond": (through_branches, lambda x: FACTOR * x),
@@ -204,13 +205,13 @@ BACKWARD: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def test_no_program_whose_result_is_wanted_as_rows_gathers(name: str) -> None:
     program, expected = BACKWARD[name]
     whole = fc.device_put(X, WHOLE)
-    constrained = fc.jit(lambda x: to_rows(program(x)))
+    constrained = jit(lambda x: to_rows(program(x)))
     told = divisions(constrained, whole)
     assert told
     assert [one.why_not for one in told if not one.is_divided] == []
     np.testing.assert_allclose(constrained(whole), expected(X), rtol=1e-5)
     # The same by jit, of arrays that lie nowhere yet.
-    placed = fc.jit(program, out_shardings=ROWS)
+    placed = jit(program, out_shardings=ROWS)
     for x in (X, fnp.asarray(X), whole):
         result = placed(x)
         np.testing.assert_allclose(result, expected(X), rtol=1e-5)
@@ -220,16 +221,16 @@ def test_no_program_whose_result_is_wanted_as_rows_gathers(name: str) -> None:
 def test_what_is_said_goes_before_what_is_wanted() -> None:
     columns = fc.NamedSharding(MESH, fc.P(None, "x"))
     x = fc.device_put(np.ones((8, 4), np.float32), columns)
-    by_columns = fc.jit(lambda x: to_rows(call(x)))
+    by_columns = jit(lambda x: to_rows(call(x)))
     np.testing.assert_array_equal(by_columns(x), np.full((8, 4), 8))  # all rows, of each column
-    whole = fc.jit(lambda x: to_rows(call(lax.with_sharding_constraint(x, WHOLE), "plain")))
+    whole = jit(lambda x: to_rows(call(lax.with_sharding_constraint(x, WHOLE), "plain")))
     assert not divisions(whole, rows())[0].is_divided
 
 
 def test_two_axes() -> None:
     both = fc.NamedSharding(GRID, fc.P("a", "b"))
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
-    jitted = fc.jit(lambda x: call(x * 2))
+    jitted = jit(lambda x: call(x * 2))
     result = jitted(fc.device_put(x, both))
     np.testing.assert_array_equal(result, 2 * 2 * x)
     assert result.sharding.spec == fc.P("a", "b")
@@ -250,7 +251,7 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
     def told(*args: Any) -> list[tuple[str, bool, bool, str, str]]:
         return [
             (one.target_name, one.is_divided, one.is_gathered, one.rule, one.why_not)
-            for one in divisions(fc.jit(program), *args)
+            for one in divisions(jit(program), *args)
         ]
 
     rule = 'its sharding rule "n d -> n d" over x'
@@ -261,15 +262,15 @@ def test_reports_tell_what_was_divided_and_why_not() -> None:
         ("spread_rule", False, False, "", "its operands lie whole"),
     ]
     assert told(X) == []
-    report = fc.jit(program).lower(rows()).compile().report()
+    report = jit(program).lower(rows()).compile().report()
     text = str(report)
     assert f"is divided by {rule}\n" in text
     assert "gathers its operands and runs once: its target has no sharding rule\n" in text
     assert "spread_rule at " in text
     assert "test_propagation.py" in str(report.divisions[0])
-    assert report.divisions[0].location[0].endswith("test_propagation.py")
+    assert str(report.divisions[0].location).count("test_propagation.py") == 1
     # What in_shardings say is as if the arguments lay so.
-    placed = fc.jit(program, in_shardings=ROWS).lower(X).compile().report()
+    placed = jit(program, in_shardings=ROWS).lower(X).compile().report()
     assert [one.rule for one in placed.divisions] == [one[3] for one in told(rows())]
 
 
@@ -277,9 +278,9 @@ def test_a_rule_that_names_other_dimensions_is_told() -> None:
     ffi.register_ffi_target("spread_columns", ffi.pycapsule(load(SOURCE).times_rows))
     ffi.define("spread_columns", sharding="... d -> ... d")
     one_row = fc.device_put(np.ones((8, 4, 4), np.float32), fc.NamedSharding(MESH, fc.P(None, "x")))
-    (told,) = divisions(fc.jit(lambda x: call(x, "columns")), one_row)
+    (told,) = divisions(jit(lambda x: call(x, "columns")), one_row)
     assert told.is_divided
-    uneven = fc.jit(lambda x: call(x, "batch"))
+    uneven = jit(lambda x: call(x, "batch"))
     (told,) = divisions(uneven, one_row)
     assert told.is_gathered
     assert told.why_not == (
@@ -294,7 +295,7 @@ def test_a_rule_that_names_other_dimensions_is_told() -> None:
 @pytest.mark.parametrize("method", ["sequential", "sequential_unrolled"])
 def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
     batch = np.arange(64, dtype=np.float32).reshape(8, 4, 2)
-    mapped = fc.jit(fc.vmap(lambda x: call(x, "plain", vmap_method=method)))
+    mapped = jit(fc.vmap(lambda x: call(x, "plain", vmap_method=method)))
     spread = rows(batch)
     np.testing.assert_array_equal(mapped(spread), batch * 4)  # of one element's rows
     told = divisions(mapped, spread)
@@ -308,28 +309,28 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
         assert sum(calls) == 8
     # Of another batch each element's own rows.
     inner = fc.device_put(batch, fc.NamedSharding(MESH, fc.P(None, "x")))
-    by_rule = fc.jit(fc.vmap(lambda x: call(x, vmap_method="sequential")))
+    by_rule = jit(fc.vmap(lambda x: call(x, vmap_method="sequential")))
     np.testing.assert_array_equal(by_rule(inner), batch)  # of one row each
 
 
 def test_a_loop_with_effects_or_a_carry_is_not_divided() -> None:
     batch = rows(np.ones((8, 4, 2), np.float32))
-    effects = fc.jit(lambda x: lax.map(lambda y: call(y, "plain", has_side_effect=True), x))
+    effects = jit(lambda x: lax.map(lambda y: call(y, "plain", has_side_effect=True), x))
     np.testing.assert_array_equal(effects(batch), np.full((8, 4, 2), 4))
     assert not any(one.is_divided for one in divisions(effects, batch))
-    carry = fc.jit(lambda x: lax.scan(lambda c, y: (c + 1, call(y, "plain") + c), 0.0, x)[1])
+    carry = jit(lambda x: lax.scan(lambda c, y: (c + 1, call(y, "plain") + c), 0.0, x)[1])
     expected = np.full((8, 4, 2), 4) + np.arange(8)[:, None, None]
     np.testing.assert_array_equal(carry(batch), expected)
 
 
 def test_an_operand_without_a_batch_does_not_keep_others_whole() -> None:
-    w = np.float32([[1, 2]])
+    w = np.array([[1, 2]], np.float32)
 
     def add(x: Any, w: Any) -> Any:
         result = fc.ShapeDtypeStruct(x.shape, x.dtype)
         return ffi.ffi_call("spread_add", result, vmap_method="expand_dims")(x, w)
 
-    mapped = fc.jit(fc.vmap(add, in_axes=(0, None)))
+    mapped = jit(fc.vmap(add, in_axes=(0, None)))
     np.testing.assert_array_equal(mapped(rows(), w[0]), X + w + 200)  # of two rows each
     (told,) = divisions(mapped, rows(), w[0])
     assert told.rule == "the batch of its vmap over x"
