@@ -37,6 +37,7 @@
 #include <farcall/ops/control_flow.h>
 #include <farcall/ops/convolution.h>
 #include <farcall/ops/cumulative.h>
+#include <farcall/ops/custom_partitioning.h>
 #include <farcall/ops/define.h>
 #include <farcall/ops/ffi_call.h>
 #include <farcall/ops/fft.h>

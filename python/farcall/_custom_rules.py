@@ -22,8 +22,8 @@ from farcall._functions import (
 _transforms = _core.transforms
 
 
-class _CustomFunction(Generic[P, R]):
-    """A function with positional arguments only, some of which are not differentiable."""
+class CustomFunction(Generic[P, R]):
+    """A function whose arguments are all positional, some of them not differentiable."""
 
     _kind: str = ""
 
@@ -79,8 +79,8 @@ class _CustomFunction(Generic[P, R]):
         return f"<{self._kind} {self._name}>"
 
 
-class custom_jvp(_CustomFunction[P, R]):  # noqa: N801
-    """A function with a custom forward-mode rule, from which reverse mode is derived.
+class custom_jvp(CustomFunction[P, R]):  # noqa: N801
+    """A function whose derivative is given by a rule in forward mode; reverse mode follows from it.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -158,8 +158,8 @@ def _add(x: Any, y: Any) -> Any:
     return x if getattr(x, "dtype", None) == _transforms.float0 else x + y
 
 
-class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
-    """A function with a custom reverse-mode rule.
+class custom_vjp(CustomFunction[P, R]):  # noqa: N801
+    """A function whose derivative in reverse mode is given by a rule.
 
     Args:
       fun: takes and returns pytrees of arrays.
@@ -219,8 +219,8 @@ class custom_vjp(_CustomFunction[P, R]):  # noqa: N801
         )
 
 
-class custom_vmap(_CustomFunction[P, R]):  # noqa: N801
-    """A function with a custom rule for vmap.
+class custom_vmap(CustomFunction[P, R]):  # noqa: N801
+    """A function that brings its own rule for vmap.
 
     Args:
       fun: takes and returns pytrees of arrays.

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
+import numpy as np
+
 from farcall import _core, tree
 from farcall._devices import Device, default_backend, devices_of
 from farcall._functions import (
@@ -20,8 +22,8 @@ from farcall._functions import (
     wraps,
 )
 from farcall._partition_spec import PartitionSpec
-from farcall._placement import check_shardings, device_put, spread
-from farcall._sharding import Sharding, check_sharding, is_spread, the_device
+from farcall._placement import check_shardings, device_put, spread, with_sharding_constraint
+from farcall._sharding import NamedSharding, Sharding, check_sharding, is_spread, the_device
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -183,9 +185,22 @@ def _with_checked_shardings(
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
         result = fun(*args, **kwargs)
         check_shardings(out_shardings, result, f"{where}: out_shardings")
-        return result
+        # What is computed for a result is divided as that is to lie.
+        return result if out_shardings is None else _constrain_traced(result, out_shardings)
 
     return checked
+
+
+def _constrain_traced(values: Any, shardings: Any) -> Any:
+    leaves, structure = tree.flatten(values)
+    return structure.unflatten(
+        [
+            with_sharding_constraint(leaf, one)
+            if isinstance(leaf, _core.Array) and leaf.is_traced and one is not None
+            else leaf
+            for leaf, one in zip(leaves, spread(shardings, values, "out_shardings"), strict=True)
+        ]
+    )
 
 
 def _are_spread(shardings: Any) -> bool:
@@ -205,10 +220,29 @@ def _placed_around(
             check_shardings(in_shardings, dynamic, f"{where}: in_shardings")
             rest = iter(_put_given(dynamic, in_shardings))
             args = tuple(arg if i in statics else next(rest) for i, arg in enumerate(args))
+        mesh = _mesh_of(out_shardings)
+        if mesh is not None:
+            args, kwargs = tree.map(lambda leaf: _spread_unplaced(leaf, mesh), (args, kwargs))
         result = _core.jit_run(jitted, *args, **kwargs)
         return result if out_shardings is None else _put_given(result, out_shardings)
 
     return placed
+
+
+def _mesh_of(shardings: Any) -> Any:
+    """The first mesh of several devices that is named, as the core takes it."""
+    for one in tree.leaves(shardings, lambda node: isinstance(node, (Sharding, PartitionSpec))):
+        sharding = check_sharding(one, None, "jit: out_shardings") if one is not None else None
+        if isinstance(sharding, NamedSharding) and is_spread(sharding):
+            return NamedSharding(sharding.mesh, PartitionSpec()).in_core()
+    return None
+
+
+def _spread_unplaced(leaf: Any, sharding: Any) -> Any:
+    """An array that lies nowhere yet, whole on the devices of a mesh."""
+    if isinstance(leaf, (_core.Array, np.ndarray, np.generic)):
+        return _core.sharding.spread_unplaced(leaf, sharding)
+    return leaf
 
 
 def _put_given(values: Any, shardings: Any) -> Any:
@@ -224,8 +258,26 @@ def _put_given(values: Any, shardings: Any) -> Any:
 
 
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """The program for arguments of these types; arrays or ShapeDtypeStructs."""
-    return _core.jit_lower(self, *args, **kwargs)
+    """The program for arguments of these types; ShapeDtypeStructs will do.
+
+    Arrays that lie over a mesh, and the ``in_shardings`` of ``jit``, say for which division of
+    foreign calls ``compile().report()`` speaks.
+    """
+    lowered = _core.jit_lower(self, *args, **kwargs)
+    options = self._options
+    if _are_spread(options["in_shardings"]):
+        dynamic = tuple(arg for i, arg in enumerate(args) if i not in options["static_argnums"])
+        wanted = [
+            check_sharding(one, None, "lower: in_shardings")
+            for one in spread(options["in_shardings"], dynamic, "lower: in_shardings")
+        ]
+        lowered._place(
+            [
+                one.in_core() if isinstance(one, NamedSharding) and is_spread(one) else None
+                for one in wanted
+            ]
+        )
+    return lowered
 
 
 def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <farcall/program/engine.h>
+#include <farcall/trace/divisions.h>
 
 #include "bind_program.h"
 
@@ -18,6 +19,7 @@ struct Report {
   std::vector<ForeignCallReport> calls;
   Fusion fusion;
   std::vector<LoopReport> loops;
+  std::vector<DivisionReport> divisions;
 };
 
 const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
@@ -31,8 +33,9 @@ const ForeignCallReport& call_at(const Report& self, nb::ssize_t index) {
 
 }  // namespace
 
-nb::object report_object(const Executable& executable) {
-  return nb::cast(Report{executable.report(), executable.fusion(), executable.loops()});
+nb::object report_object(const DividedRun& run) {
+  const Executable& executable = *run.executable;
+  return nb::cast(Report{executable.report(), executable.fusion(), executable.loops(), run.calls});
 }
 
 void bind_report(nb::module_& module) {
@@ -92,6 +95,16 @@ void bind_report(nb::module_& module) {
       .def_ro("why_not", &LoopReport::why_not)
       .def_prop_ro("location", [](const LoopReport& self) { return location_tuple(self.where); })
       .def("__repr__", [](const LoopReport& self) { return to_text(std::span(&self, 1)); });
+  nb::class_<DivisionReport>(module, "DivisionReport",
+                             "What became of a foreign call in a program on arrays over a mesh.")
+      .def_ro("target_name", &DivisionReport::target_name)
+      .def_prop_ro("is_divided", &DivisionReport::is_divided)
+      .def_ro("is_gathered", &DivisionReport::is_gathered)
+      .def_ro("rule", &DivisionReport::rule)
+      .def_ro("why_not", &DivisionReport::why_not)
+      .def_prop_ro("location",
+                   [](const DivisionReport& self) { return location_tuple(self.where); })
+      .def("__repr__", [](const DivisionReport& self) { return to_text(std::span(&self, 1)); });
   nb::class_<Report>(module, "Report", "What was done for the foreign calls of a program.")
       .def_prop_ro("num_clusters", [](const Report& self) { return self.fusion.clusters; })
       .def_prop_ro("num_clustered_equations",
@@ -103,10 +116,13 @@ void bind_report(nb::module_& module) {
           "unfused", [](const Report& self) { return self.fusion.breaks; },
           "The neighbours that do not run together, and why.")
       .def_ro("loops", &Report::loops, "How each loop runs, in order.")
+      .def_ro("divisions", &Report::divisions,
+              "For arguments over a mesh, which calls were divided, by which rule, or why not.")
       .def("__len__", [](const Report& self) { return self.calls.size(); })
       .def("__getitem__", call_at, nb::rv_policy::reference_internal)
       .def("__repr__", [](const Report& self) {
-        return to_text(self.calls) + to_text(self.fusion) + to_text(self.loops);
+        return to_text(self.calls) + to_text(self.divisions) + to_text(self.fusion) +
+               to_text(self.loops);
       });
 }
 

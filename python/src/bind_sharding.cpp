@@ -11,13 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <farcall/ops/custom_partitioning.h>
 #include <farcall/ops/shard_map.h>
 #include <farcall/ops/sharding_constraint.h>
 #include <farcall/trace/placement.h>
 
 #include "array_object.h"
 #include "convert.h"
+#include "interpreter_lock.h"
 #include "python_call.h"
+#include "shardings.h"
 #include "traced_function.h"
 
 namespace farcall::python {
@@ -41,9 +46,13 @@ Mesh to_mesh(nb::handle axes, nb::handle devices) {
   return Mesh(std::move(all), std::move(where));
 }
 
+}  // namespace
+
 NamedSharding to_sharding(const nb::tuple& given) {
   return {to_mesh(given[0], given[1]), to_spec(given[2])};
 }
+
+namespace {
 
 nb::tuple from_spec(const PartitionSpec& spec) {
   nb::list entries;
@@ -96,6 +105,13 @@ nb::object put(nb::handle array, const nb::tuple& sharding) {
   return wrap_object(device_put(to_array(array, "device_put: x"), to_sharding(sharding)));
 }
 
+// An array that was put nowhere, whole on the devices of a mesh; another one as it is.
+nb::object spread_unplaced(nb::handle array, const nb::tuple& sharding) {
+  const Array x = to_array(array, "jit: argument");
+  if (!x.is_concrete() || is_committed(x)) return nb::borrow(array);
+  return wrap_object(spread_result(x, to_sharding(sharding)));
+}
+
 nb::object constrain(nb::handle array, const nb::tuple& sharding) {
   const Array x = to_array(array, "with_sharding_constraint: x");
   return wrap_object(with_sharding_constraint(x, to_sharding(sharding)));
@@ -140,10 +156,120 @@ nb::object call_shard_map(nb::handle function, const std::string& where, nb::han
   return unflatten_arrays(call.result_tree(), results);
 }
 
+// ---- custom_partitioning ----
+
+ShardingRule to_rule(const std::string& text, nb::dict sizes, nb::handle reduction,
+                     nb::handle replication, nb::handle permutation) {
+  ShardingRuleOptions options;
+  for (const auto& [factor, size] : sizes) {
+    options.factor_sizes[nb::cast<std::string>(factor)] = nb::cast<int64_t>(size);
+  }
+  options.reduction_factors = nb::cast<std::vector<std::string>>(reduction);
+  options.need_replication_factors = nb::cast<std::vector<std::string>>(replication);
+  options.permutation_factors = nb::cast<std::vector<std::string>>(permutation);
+  return ShardingRule(text, std::move(options));
+}
+
+std::vector<PartitionSpec> to_specs(nb::handle given) {
+  std::vector<PartitionSpec> specs;
+  for (nb::handle spec : nb::borrow<nb::sequence>(given)) specs.push_back(to_spec(spec));
+  return specs;
+}
+
+nb::tuple shape_tuple(ShapeDtype type) {
+  nb::list sizes;
+  for (const int64_t size : type.shape()) sizes.append(size);
+  return nb::tuple(sizes);
+}
+
+nb::list from_spread(const std::vector<SpreadType>& arrays) {
+  nb::list list;
+  for (const SpreadType& one : arrays) {
+    list.append(
+        nb::make_tuple(shape_tuple(one.type), dtype_object(one.type.dtype()), from_spec(one.spec)));
+  }
+  return list;
+}
+
+// A rule in Python, called with a mesh and flat lists of (shape, dtype, spec).
+struct PythonRule {
+  nb::object function;
+
+  nb::object operator()(const SpreadCall& call) const {
+    return function(from_sharding({call.mesh, {}}), from_spread(call.operands),
+                    from_spread(call.results));
+  }
+};
+
+// Calls `rule` with the lock, and makes of what it returned what `convert` says.
+template <class Convert>
+auto with_lock(nb::handle rule, const Convert& convert) {
+  const auto kept = share(PythonRule{nb::borrow(rule)});
+  return [kept, convert](const SpreadCall& call) {
+    const nb::gil_scoped_acquire lock;
+    return convert((*kept)(call));
+  };
+}
+
+ShardFunction to_shard_function(const std::string& name, const nb::object& given) {
+  ShardFunction made;
+  const auto local = share(nb::object(given[0]));
+  made.function = [local, name](std::span<const Array> shards) {
+    const nb::gil_scoped_acquire lock;
+    nb::list arrays;
+    for (const Array& shard : shards) arrays.append(wrap_object(shard));
+    return flatten_result(fmt::format("custom_partitioning({})", name), (*local)(arrays)).arrays;
+  };
+  made.operands = to_specs(nb::object(given[1]));
+  made.results = to_specs(nb::object(given[2]));
+  return made;
+}
+
+struct Partitioning {
+  CustomPartitioningPtr rules;
+};
+
+Partitioning make_partitioning(std::string name, nb::handle partition, nb::handle sharding_rule,
+                               nb::handle infer, nb::handle propagate) {
+  CustomPartitioning rules;
+  rules.partition = with_lock(
+      partition, [name](const nb::object& given) { return to_shard_function(name, given); });
+  if (!sharding_rule.is_none()) {
+    rules.sharding_rule = with_lock(sharding_rule, [](const nb::object& given) {
+      return to_rule(nb::cast<std::string>(nb::object(given[0])), nb::cast<nb::dict>(given[1]),
+                     nb::object(given[2]), nb::object(given[3]), nb::object(given[4]));
+    });
+  }
+  const auto specs = [](const nb::object& given) { return to_specs(given); };
+  if (!infer.is_none()) rules.infer_sharding_from_operands = with_lock(infer, specs);
+  if (!propagate.is_none()) rules.propagate_user_sharding = with_lock(propagate, specs);
+  rules.name = std::move(name);
+  return {std::make_shared<const CustomPartitioning>(std::move(rules))};
+}
+
+nb::object call_partitioned(nb::handle function, const std::string& where,
+                            const Partitioning& partitioning, nb::tuple args) {
+  const CallArguments arguments = all_arguments(args, nb::dict());
+  PythonCall call(function, where, arguments, leaves_to_arrays(where, arguments));
+  const std::vector<Array> results =
+      farcall::detail::call_custom_partitioning(call, partitioning.rules);
+  return unflatten_arrays(call.result_tree(), results);
+}
+
 }  // namespace
 
 void bind_sharding(nb::module_& module) {
+  nb::class_<Partitioning>(module, "Partitioning");
+  module.def("make_partitioning", make_partitioning, nb::arg(), nb::arg(), nb::arg().none(),
+             nb::arg().none(), nb::arg().none());
+  module.def("custom_partitioning", call_partitioned);
+  // Raises for a rule that cannot be read.
+  module.def(
+      "check_sharding_rule",
+      [](const std::string& text, nb::dict sizes, nb::handle reduction, nb::handle replication,
+         nb::handle permutation) { to_rule(text, sizes, reduction, replication, permutation); });
   module.def("device_put", put);
+  module.def("spread_unplaced", spread_unplaced);
   module.def("with_sharding_constraint", constrain);
   module.def("sharding_of", sharding_of_array);
   module.def("shards_of", shards);

@@ -475,9 +475,16 @@ Lowered lower(nb::handle function, nb::args args, nb::kwargs kwargs) {
   }
   std::vector<bool> donated = donated_leaves(state, arguments);
   warn_of_unusable_donations(state.where, *traced.program, donated);
-  return {{state.where, std::move(traced.program), arguments.tree, std::move(traced.result),
-           std::move(donated), state.device},
-          state.statics};
+  Lowered lowered{{state.where, std::move(traced.program), arguments.tree, std::move(traced.result),
+                   std::move(donated), state.device},
+                  state.statics};
+  Shardings& shardings = lowered.call.shardings;
+  for (const nb::object& leaf : arguments.leaves) {
+    const bool is_known = is_array(leaf.ptr()) && array_of(leaf.ptr()).is_concrete();
+    const NamedSharding* sharding = is_known ? sharding_of(array_of(leaf.ptr())) : nullptr;
+    shardings.push_back(sharding ? std::optional(*sharding) : std::nullopt);
+  }
+  return lowered;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "bind_program.h"
 #include "callbacks/owned_functions.h"
 #include "convert.h"
+#include "shardings.h"
 
 namespace farcall::python {
 namespace {
@@ -120,6 +121,14 @@ void bind_lowered(nb::module_& module) {
                               "A program recorded by jit(f).lower(...).");
   bind_description(lowered, [](const Lowered& self) -> const Lowered& { return self; });
   lowered.def("compile", [](const Lowered& self) { return Compiled{self, self.call.compile()}; });
+  // How the first arguments are to lie, None where nothing is said.
+  lowered.def("_place", [](Lowered& self, nb::list given) {
+    for (size_t i = 0; i < nb::len(given); ++i) {
+      const nb::object sharding = given[i];
+      if (!sharding.is_none())
+        self.call.shardings.at(i) = to_sharding(nb::cast<nb::tuple>(sharding));
+    }
+  });
 
   nb::class_<MemoryUse>(module, "CompiledMemoryStats", "The bytes that running a program takes.")
       .def_ro("argument_size_in_bytes", &MemoryUse::argument_bytes)
@@ -142,7 +151,9 @@ void bind_lowered(nb::module_& module) {
   bind_description(compiled, [](const Compiled& self) -> const Lowered& { return self.lowered; });
   compiled.def("__call__", &Compiled::operator())
       .def("memory_analysis", [](const Compiled& self) { return self.executable->memory(); })
-      .def("report", [](const Compiled& self) { return report_object(*self.executable); });
+      .def("report", [](const Compiled& self) {
+        return report_object(self.lowered.call.divided(self.executable));
+      });
 }
 
 }  // namespace farcall::python

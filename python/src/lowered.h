@@ -19,8 +19,8 @@ struct Lowered {
   StaticArguments statics;
 };
 
-// The report on the foreign calls of an executable (bind_report.cpp).
-nb::object report_object(const Executable& executable);
+// What compiling did for the foreign calls (bind_report.cpp).
+nb::object report_object(const DividedRun& run);
 
 // Adds Lowered and Compiled.
 void bind_lowered(nb::module_& module);

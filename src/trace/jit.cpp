@@ -17,6 +17,7 @@
 #include <farcall/trace/placement.h>
 
 #include "trace/partition.h"
+#include "trace/placed_call.h"
 
 namespace farcall {
 namespace {
@@ -284,7 +285,7 @@ std::vector<Array> run_as_spread(const Executable& executable, std::span<const A
     const Executable& chosen =
         spread && spread->divided ? *spread->divided->executable : executable;
     results = execute_anywhere(chosen, inputs, options, is_committed);
-    if (spread) spread_results(chosen.program(), spread->mesh, spread->specs, results);
+    if (spread) spread_results(executable.program(), spread->mesh, spread->specs, results);
   }
   if (checks_results()) check_results(executable.program(), inputs, results);
   return results;
@@ -332,7 +333,14 @@ std::string CompiledTrees::where() const {
 
 CachedProgramPtr CompiledTrees::find_or_record(TreeCall& call, const std::type_info& type,
                                                std::vector<Array>& captured) const {
-  const auto function = call.as_function();
+  FlatFunction function = call.as_function();
+  if (!options_.out_shardings.empty()) {
+    function = [this, &call](std::span<const Array> inputs) {
+      std::vector<Array> results = call(inputs);
+      const Shardings wanted = out_shardings(call.result(), types_of(results));
+      return constrain_results(std::move(results), wanted);
+    };
+  }
   const auto types = types_of(call.leaves());
   const auto record_call = [&]() -> TracedFunction {
     if (is_evaluating()) {
@@ -377,10 +385,31 @@ std::vector<Array> CompiledTrees::operator()(TreeCall& call, const std::type_inf
     operands.insert(operands.end(), call.leaves().begin(), call.leaves().end());
     return call_program(cached->program(), operands);
   }
+  if (is_placed()) return run_placed(call, *cached);
   const CallPlace place = place_of_call(where(), call.leaves(), options_.device);
   const auto executable = cached->executable_on(*place.device, where(), donated_leaves(call));
   if (is_fixed && !options_.device && place.device->is_host()) fixed_.insert(executable);
   return run(*executable, call.leaves(), place.is_committed);
+}
+
+std::vector<Array> CompiledTrees::run_placed(TreeCall& call, const CachedProgram& cached) const {
+  const Shardings results = out_shardings(cached.result(), cached.program()->output_types());
+  const std::vector<Array> inputs = place_inputs(call.leaves(), in_shardings(call), results);
+  const CallPlace place = place_of_call(where(), inputs, options_.device);
+  const auto executable = cached.executable_on(*place.device, where(), donated_leaves(call));
+  return place_results(run(*executable, inputs, place.is_committed), results);
+}
+
+Shardings CompiledTrees::in_shardings(const TreeCall& call) const {
+  return spread_shardings(options_.in_shardings, types_of(call.leaves()),
+                          call.where() + ": in_shardings",
+                          [&](size_t leaf) { return call.argument_name(leaf); });
+}
+
+Shardings CompiledTrees::out_shardings(const TreeDef& result,
+                                       std::span<const ShapeDtype> types) const {
+  return spread_shardings(options_.out_shardings, types, where() + ": out_shardings",
+                          [&](size_t leaf) { return "result" + leaf_path(result, leaf); });
 }
 
 LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) const {
@@ -392,8 +421,12 @@ LoweredCall CompiledTrees::lower(TreeCall& call, const std::type_info& type) con
                     "valid for one call only; pass the array as an argument",
                     call.where(), captured[0].type().to_string()));
   }
-  return {call.where(),     cached->program(),    call.arguments(),
-          cached->result(), donated_leaves(call), options_.device};
+  LoweredCall lowered{call.where(),     cached->program(),    call.arguments(),
+                      cached->result(), donated_leaves(call), options_.device};
+  lowered.in_shardings = in_shardings(call);
+  lowered.out_shardings = out_shardings(lowered.result, lowered.program->output_types());
+  lowered.shardings = shardings_of(call.leaves());
+  return lowered;
 }
 
 ProgramPtr record_call(TreeCall& call) {

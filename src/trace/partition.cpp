@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <farcall/primitives/control_flow.h>
 #include <farcall/primitives/shard_map.h>
+#include <farcall/program/text.h>
 #include <farcall/program/walk.h>
 #include <farcall/trace/interpreter.h>
 #include <farcall/trace/record.h>
@@ -21,37 +24,19 @@ bool has_partition_rule(const Equation& equation) {
   return equation.primitive->rules && equation.primitive->rules->partition;
 }
 
-bool has_any_rule(const Program& program) {
-  bool found = false;
-  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
-    found |= has_partition_rule(equation);
+// Whether an equation says itself how it may be divided: a foreign call, or a function with rules.
+bool holds_calls(const Program& program) {
+  return program.derived.find_or_make<bool>("holds calls to divide", {}, [&] {
+    bool found = false;
+    for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+      found |= has_partition_rule(equation) && equation.primitive->rules->specs;
+    });
+    return found;
   });
-  return found;
 }
 
-bool has_constraint(const Program& program) {
-  bool found = false;
-  for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
-    found |= try_params<ShardingConstraintParams>(equation.params.get()) != nullptr;
-  });
-  return found;
-}
-
-bool is_any_split(std::span<const PartitionSpec> specs) {
-  return !std::ranges::all_of(specs, &PartitionSpec::empty);
-}
-
-Specs part(const Specs& specs, int64_t first, int64_t count) {
-  return {specs.begin() + first, specs.begin() + first + count};
-}
-
-PartitionSpec without_leading(PartitionSpec spec) {
-  if (!spec.empty()) spec.erase(spec.begin());
-  return spec;
-}
-PartitionSpec with_leading(PartitionSpec spec) {
-  spec.insert(spec.begin(), std::vector<std::string>());
-  return spec;
+bool is_foreign_call(const Equation& equation) {
+  return equation.primitive->kind == PrimitiveKind::kForeignCall;
 }
 
 // The engine that runs programs on all devices of the mesh. Null unless the mesh contains `device`,
@@ -67,165 +52,132 @@ const MeshEngine* mesh_engine_of(const Device& device, const Mesh& mesh) {
 // Records a program again, with divided operations.
 class Partitioner {
  public:
-  explicit Partitioner(const Mesh& mesh) : mesh_(mesh) {}
+  Partitioner(const Mesh& mesh, std::vector<DivisionReport>& reports)
+      : mesh_(mesh), reports_(reports) {}
 
-  struct Divided {
-    ProgramPtr program;
-    Specs outputs;
-  };
-  Divided divide(const Program& program, const Specs& inputs) const {
-    Divided result;
-    result.program = record(
-        [&](std::span<const Array> arrays) { return run(program, arrays, inputs, result.outputs); },
-        program.input_types(), program.name);
-    return result;
+  ProgramPtr divide(const Program& program, const Propagation& values) const {
+    return record([&](std::span<const Array> arrays) { return run(program, arrays, values); },
+                  program.input_types(), program.name);
   }
 
  private:
-  std::vector<Array> run(const Program& program, std::span<const Array> arrays, const Specs& inputs,
-                         Specs& outputs) const {
-    Propagation values(program, inputs, mesh_.axes());
-    std::vector<Array> results =
-        evaluate(program, arrays, [&](const Equation& equation, std::span<const Array> operands) {
-          return apply(equation, operands, values);
-        });
-    outputs = values.outputs();
-    return results;
+  ProgramPtr divide(const NestedSpecs& nested) const {
+    return divide(*nested.program, Propagation(*nested.program, nested.specs, mesh_, false));
   }
 
-  std::vector<Array> apply(const Equation& equation, std::span<const Array> operands,
-                           Propagation& values) const {
-    const Specs specs = values.inputs_of(equation);
-    if (is_any_split(specs)) {
-      if (has_partition_rule(equation)) {
-        PartitionResults divided = equation.primitive->rules->partition(
-            {*equation.primitive, equation.params, operands, specs, mesh_});
-        if (!divided.outputs.empty()) {
-          values.set_results(equation, divided.specs);
-          return std::move(divided.outputs);
-        }
-      } else if (holds_calls(equation)) {
-        Specs results;
-        std::vector<Array> arrays = run_nested(equation, operands, specs, results);
-        if (!arrays.empty()) {
-          values.set_results(equation, results);
-          return arrays;
-        }
+  std::vector<Array> run(const Program& program, std::span<const Array> arrays,
+                         const Propagation& values) const {
+    return evaluate(program, arrays,
+                    [&](const Equation& equation, std::span<const Array> operands) {
+                      return apply(program, equation, operands, values);
+                    });
+  }
+
+  std::vector<Array> apply(const Program& program, const Equation& equation,
+                           std::span<const Array> operands, const Propagation& values) const {
+    if (has_partition_rule(equation)) {
+      std::vector<Array> results = divided(program, equation, operands, values.specs_of(equation));
+      if (!results.empty()) return results;
+    }
+    const auto nested = nested_programs(equation);
+    const bool has_calls = std::ranges::any_of(
+        nested, [](const NamedProgram& each) { return holds_calls(*each.program); });
+    if (has_calls && !equation.primitive->rules->specs) {
+      if (const auto inside = values.nested(equation); !inside.empty()) {
+        return run_nested(equation, operands, inside);
       }
     }
-    values.add(equation);
     return bind_primitive(*equation.primitive, equation.params, operands);
   }
 
-  static bool holds_calls(const Equation& equation) {
-    return std::ranges::any_of(nested_programs(equation), [](const NamedProgram& nested) {
-      return has_any_rule(*nested.program);
-    });
+  // By the primitive's rule; no results where it runs whole.
+  std::vector<Array> divided(const Program& program, const Equation& equation,
+                             std::span<const Array> operands, const CallSpecs& specs) const {
+    std::vector<ShapeDtype> types;
+    for (const uint32_t output : equation.outputs) types.push_back(program.variable_types[output]);
+    PartitionResults results;
+    if (is_any_split(specs.operands) || is_any_split(specs.results)) {
+      results = equation.primitive->rules->partition(
+          {*equation.primitive, equation.params, operands, types, mesh_, specs});
+    } else {
+      results.why_not = "its operands lie whole";
+    }
+    const auto report = [&](const Equation& call) {
+      reports_.push_back({name_of(call), results.rule, results.why_not,
+                          results.outputs.empty() && is_any_split(specs.operands), call.where});
+    };
+    if (equation.primitive->rules->specs) {
+      report(equation);
+    } else if (!results.outputs.empty()) {
+      for (const NamedProgram& nested : nested_programs(equation)) {
+        for_each_equation(*nested.program, [&](const Program&, const Equation& call, size_t) {
+          if (is_foreign_call(call)) report(call);
+        });
+      }
+    }
+    return std::move(results.outputs);
   }
 
-  // Divides the programs of calls, loops and branches. Returns no results for other equations.
+  static std::string name_of(const Equation& call) {
+    const auto target = call.primitive->foreign_target;
+    return target ? target(call.params.get()).name : std::string(call.primitive->name);
+  }
+
+  // The programs of calls, loops and branches.
   std::vector<Array> run_nested(const Equation& equation, std::span<const Array> operands,
-                                const Specs& specs, Specs& results) const {
+                                const std::vector<NestedSpecs>& inside) const {
     const Params* params = equation.params.get();
     const auto bind = [&](auto changed) {
       return bind_primitive(*equation.primitive, make_params(std::move(changed)), operands);
     };
-    if (const ProgramPtr body = called_program(equation)) {
-      return run(*body, operands, specs, results);
-    }
     if (const auto* scan = try_params<ScanParams>(params)) {
       ScanParams changed = *scan;
-      Specs inputs = part(specs, 0, scan->num_consts + scan->num_carry);
-      for (size_t i = inputs.size(); i < specs.size(); ++i) {
-        inputs.push_back(without_leading(specs[i]));
-      }
-      const Divided body = divide_loop(*scan->jaxpr, inputs, scan->num_consts, scan->num_carry);
-      changed.jaxpr = body.program;
-      results = part(body.outputs, 0, scan->num_carry);
-      for (size_t i = results.size(); i < body.outputs.size(); ++i) {
-        results.push_back(with_leading(body.outputs[i]));
-      }
+      changed.jaxpr = divide(inside[0]);
       return bind(std::move(changed));
     }
     if (const auto* loop = try_params<WhileParams>(params)) {
       WhileParams changed = *loop;
-      const Specs inputs = part(specs, loop->cond_nconsts, std::ssize(specs) - loop->cond_nconsts);
-      const Divided body = divide_loop(*loop->body_jaxpr, inputs, loop->body_nconsts,
-                                       std::ssize(inputs) - loop->body_nconsts);
-      changed.body_jaxpr = body.program;
-      results = body.outputs;
+      changed.body_jaxpr = divide(inside[0]);
       return bind(std::move(changed));
     }
     if (const auto* cond = try_params<CondParams>(params)) {
       CondParams changed = *cond;
-      const Specs inputs = part(specs, 1, std::ssize(specs) - 1);
-      for (size_t i = 0; i < changed.branches.size(); ++i) {
-        const Divided branch = divide(*changed.branches[i], inputs);
-        changed.branches[i] = branch.program;
-        if (i == 0) results = branch.outputs;
-        for (size_t k = 0; k < results.size(); ++k) {
-          if (results[k] != branch.outputs[k]) results[k].clear();
-        }
-      }
+      for (size_t i = 0; i < inside.size(); ++i) changed.branches[i] = divide(inside[i]);
       return bind(std::move(changed));
     }
-    return {};
-  }
-
-  // The carry has the same spec at the end of each step as at its beginning, or is not split.
-  Divided divide_loop(const Program& body, Specs inputs, int64_t first, int64_t count) const {
-    for (;;) {
-      Divided divided = divide(body, inputs);
-      bool has_changed = false;
-      for (int64_t i = 0; i < count; ++i) {
-        PartitionSpec& begin = inputs[static_cast<size_t>(first + i)];
-        const PartitionSpec& end = divided.outputs[static_cast<size_t>(i)];
-        if (begin == end) continue;
-        if (begin.empty()) {
-          divided.outputs[static_cast<size_t>(i)].clear();
-        } else {
-          begin.clear();
-          has_changed = true;
-        }
-      }
-      if (!has_changed) return divided;
-    }
+    const ProgramPtr& body = inside[0].program;
+    return run(*body, operands, Propagation(*body, inside[0].specs, mesh_, false));
   }
 
   const Mesh& mesh_;
+  std::vector<DivisionReport>& reports_;
 };
 
 }  // namespace
+
+DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs) {
+  kind += " over " + mesh.to_string();
+  for (const PartitionSpec& spec : specs) kind += " " + to_string(spec);
+  std::vector<int64_t> numbers;
+  for (const Device* device : mesh.devices()) numbers.push_back(device->number());
+  return {std::move(kind), std::move(numbers)};
+}
 
 DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
                               std::span<const PartitionSpec> specs) {
   const Program& program = executable.program();
   if (mesh.devices().size() <= 1) return nullptr;
-  const auto holds = [&](const char* kind, bool (*has)(const Program&)) {
-    return program.derived.find_or_make<bool>(kind, {}, [&] { return has(program); });
-  };
-  const bool holds_calls =
-      (is_any_split(specs) || holds("holds constraints of shardings", has_constraint)) &&
-      holds("holds calls to divide", has_any_rule);
+  const bool has_calls = (is_any_split(specs) || has_meshes(program)) && holds_calls(program);
   const MeshEngine* engine = mesh_engine_of(executable.device(), mesh);
-  if (!holds_calls && !engine) return nullptr;
-  std::string kind = "divided over " + mesh.to_string();
-  for (const PartitionSpec& spec : specs) kind += " " + to_string(spec);
-  std::vector<int64_t> numbers = {executable.device().number()};
-  for (const Device* device : mesh.devices()) numbers.push_back(device->number());
+  if (!has_calls && !engine) return nullptr;
+  auto [kind, numbers] = division_key("divided", mesh, specs);
+  numbers.push_back(executable.device().number());
   return program.derived.find_or_make<DividedProgramPtr>(kind, numbers, [&]() -> DividedProgramPtr {
     auto result = std::make_shared<DividedProgram>();
     ProgramPtr divided = executable.program_ptr();
-    Specs outputs;
-    if (holds_calls) {
-      Partitioner::Divided made = Partitioner(mesh).divide(program, {specs.begin(), specs.end()});
-      divided = std::move(made.program);
-      outputs = std::move(made.outputs);
-    } else {
-      Propagation values(program, specs, mesh.axes());
-      values.add_all();
-      outputs = values.outputs();
-    }
+    const Propagation values(program, {{specs.begin(), specs.end()}, {}}, mesh, true);
+    Specs outputs = values.specs().results;
+    if (has_calls) divided = Partitioner(mesh, result->calls).divide(program, values);
     if (!engine) {
       result->executable = compile(std::move(divided), executable.device());
       return result;
@@ -238,6 +190,34 @@ DividedProgramPtr partitioned(const Executable& executable, const Mesh& mesh,
     result->executable = engine->compile_over(std::move(divided), *result->layout);
     return result;
   });
+}
+
+DividedRun divided_run(const std::shared_ptr<const Executable>& executable,
+                       const Shardings& inputs) {
+  const auto first = std::ranges::find_if(inputs, &std::optional<NamedSharding>::has_value);
+  if (first == inputs.end()) return {executable, {}};
+  const Mesh& mesh = (*first)->mesh;
+  std::vector<PartitionSpec> specs;
+  for (const auto& input : inputs) {
+    specs.push_back(input && input->mesh == mesh ? input->spec : PartitionSpec());
+  }
+  const DividedProgramPtr divided = partitioned(*executable, mesh, specs);
+  return divided ? DividedRun{divided->executable, divided->calls} : DividedRun{executable, {}};
+}
+
+std::string to_text(std::span<const DivisionReport> calls) {
+  std::string text;
+  for (const DivisionReport& call : calls) {
+    text += call.target_name;
+    if (call.where) text += " at " + to_text(*call.where);
+    if (call.is_divided()) {
+      text += fmt::format(" is divided by {}\n", call.rule);
+    } else {
+      text += fmt::format(" {}runs once: {}\n", call.is_gathered ? "gathers its operands and " : "",
+                          call.why_not);
+    }
+  }
+  return text;
 }
 
 }  // namespace farcall

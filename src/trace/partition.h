@@ -4,11 +4,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <farcall/program/mesh_engine.h>
 #include <farcall/program/sharding.h>
 #include <farcall/trace/array.h>
+#include <farcall/trace/divisions.h>
 
 namespace farcall {
 
@@ -17,13 +20,18 @@ const NamedSharding* first_sharding(std::span<const Array> inputs);
 // The spec of each input on this mesh; empty for inputs that are not sharded over it.
 std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inputs);
 
-// The same program with operations divided among the devices if their primitive has a partition
-// rule: foreign calls with a sharding rule. An engine that runs on meshes divides everything else
-// too.
+// By which what was made for inputs that lie so is kept with a program.
+using DivisionKey = std::pair<std::string, std::vector<int64_t>>;
+DivisionKey division_key(std::string kind, const Mesh& mesh, std::span<const PartitionSpec> specs);
+
+// The same program with the applications divided among the devices whose primitives have a rule for
+// that: foreign calls of which somebody said how. An engine that runs on meshes cuts all else too.
 struct DividedProgram {
   std::shared_ptr<const Executable> executable;
   // Set if the executable runs on all devices of the mesh.
   std::optional<MeshLayout> layout;
+  // What became of each call that could be divided, in program order.
+  std::vector<DivisionReport> calls = {};
 };
 using DividedProgramPtr = std::shared_ptr<const DividedProgram>;
 // Null if nothing is divided.

@@ -1,161 +1,293 @@
 #include "trace/propagation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <farcall/core/error.h>
-#include <farcall/primitives/reduce.h>
+#include <farcall/primitives/control_flow.h>
 #include <farcall/primitives/shard_map.h>
-#include <farcall/primitives/structural.h>
 #include <farcall/program/walk.h>
 
 namespace farcall {
 namespace {
 
-// Drops the entries after the last split dimension: equivalent specs become equal.
-PartitionSpec shortened(PartitionSpec spec) {
-  while (!spec.empty() && spec.back().empty()) spec.pop_back();
-  return spec;
+using Specs = std::vector<PartitionSpec>;
+
+Specs part(const Specs& specs, size_t first, size_t count) {
+  const auto begin = specs.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+void append(Specs& specs, const Specs& more) {
+  specs.insert(specs.end(), more.begin(), more.end());
 }
 
-// A dimension that is kept, or becomes the major part of a larger dimension, is split as before.
-PartitionSpec reshaped(const PartitionSpec& spec, std::span<const int64_t> from,
-                       std::span<const int64_t> to) {
-  PartitionSpec result(to.size());
-  int64_t before = 1;  // number of elements of the dimensions before
-  for (size_t i = 0; i < from.size(); before *= from[i++]) {
-    const std::vector<std::string> axes = entry(spec, static_cast<int64_t>(i));
-    if (axes.empty() || from[i] == 0) continue;
-    int64_t to_before = 1;
-    for (size_t j = 0; j < to.size(); to_before *= to[j++]) {
-      if (to_before == before && to[j] > 1 && to[j] % from[i] == 0) {
-        result[j] = axes;
-        break;
-      }
-    }
-  }
-  return result;
+PartitionSpec without_leading(PartitionSpec spec) {
+  if (!spec.empty()) spec.erase(spec.begin());
+  return spec;
+}
+PartitionSpec with_leading(PartitionSpec spec, const std::vector<std::string>& axes) {
+  const auto is_taken = [&](const std::string& axis) {
+    return std::ranges::any_of(
+        spec, [&](const auto& one) { return std::ranges::find(one, axis) != one.end(); });
+  };
+  const bool is_free = std::ranges::none_of(axes, is_taken);
+  spec.insert(spec.begin(), is_free ? axes : std::vector<std::string>());
+  return shortened(std::move(spec));
+}
+
+bool is_known(const CallSpecs& specs) {
+  return is_any_split(specs.operands) || is_any_split(specs.results);
 }
 
 }  // namespace
 
-Propagation::Propagation(const Program& program, std::span<const PartitionSpec> inputs,
-                         std::span<const MeshAxis> axes)
-    : program_(program), axes_(axes), specs_(program.variable_types.size()) {
-  for (size_t i = 0; i < inputs.size(); ++i) specs_[program.inputs[i]] = shortened(inputs[i]);
+bool has_meshes(const Program& program) {
+  return program.derived.find_or_make<bool>("refers to meshes", {}, [&] {
+    bool found = false;
+    for_each_equation(program, [&](const Program&, const Equation& equation, size_t) {
+      found |= try_params<ShardingConstraintParams>(equation.params.get()) != nullptr ||
+               try_params<ShardMapParams>(equation.params.get()) != nullptr;
+    });
+    return found;
+  });
 }
 
-std::vector<PartitionSpec> Propagation::inputs_of(const Equation& equation) const {
-  std::vector<PartitionSpec> inputs;
-  for (const Atom atom : equation.inputs) inputs.push_back(spec_of(atom));
-  return inputs;
+Propagation::Propagation(const Program& program, const CallSpecs& specs, const Mesh& mesh,
+                         bool are_fixed)
+    : program_(program),
+      mesh_(mesh),
+      specs_(program.variable_types.size()),
+      is_fixed_(program.variable_types.size(), false) {
+  for (size_t i = 0; i < specs.operands.size(); ++i) {
+    specs_[program.inputs[i]] = shortened(specs.operands[i]);
+    is_fixed_[program.inputs[i]] = are_fixed;
+  }
+  // What the inputs say goes before what the outputs want; what is wanted, before what operations
+  // in between suggest.
+  bool has_changed = true;
+  for (int round = 0; has_changed && round < 8; ++round) {
+    has_changed = false;
+    for (const Equation& equation : program.equations) has_changed |= update(equation, false);
+    for (size_t i = 0; i < specs.results.size(); ++i) {
+      has_changed |= set(program.outputs[i], specs.results[i]);
+    }
+    for (size_t i = program.equations.size(); i-- > 0;) {
+      has_changed |= update(program.equations[i], true);
+    }
+  }
 }
 
-std::vector<PartitionSpec> Propagation::outputs() const {
-  std::vector<PartitionSpec> outputs;
-  for (const Atom atom : program_.outputs) outputs.push_back(spec_of(atom));
-  return outputs;
+CallSpecs Propagation::specs_of(const Equation& equation) const {
+  CallSpecs specs;
+  for (const Atom atom : equation.inputs) specs.operands.push_back(spec_of(atom));
+  for (const uint32_t output : equation.outputs) specs.results.push_back(specs_[output]);
+  return specs;
 }
 
-void Propagation::set_results(const Equation& equation, std::span<const PartitionSpec> specs) {
-  for (size_t i = 0; i < specs.size(); ++i) specs_[equation.outputs[i]] = shortened(specs[i]);
+CallSpecs Propagation::specs() const {
+  CallSpecs specs;
+  for (const uint32_t input : program_.inputs) specs.operands.push_back(specs_[input]);
+  for (const Atom output : program_.outputs) specs.results.push_back(spec_of(output));
+  return specs;
 }
 
-std::vector<PartitionSpec> Propagation::results_of(const Equation& equation) const {
+bool Propagation::set(Atom atom, const PartitionSpec& spec) {
+  if (!atom.is_variable() || is_fixed_[atom.index] || !specs_[atom.index].empty()) return false;
+  PartitionSpec wanted = shortened(spec);
+  if (wanted.empty() || !fits(program_.type_of(atom), wanted, mesh_.axes())) return false;
+  specs_[atom.index] = std::move(wanted);
+  return true;
+}
+
+bool Propagation::update(const Equation& equation, bool is_backward) {
   const Params* params = equation.params.get();
-  if (const auto* map = try_params<ShardMapParams>(params)) {
-    return has_axes(axes_, map->mesh) ? map->out_specs : std::vector<PartitionSpec>();
-  }
   const auto* constraint = try_params<ShardingConstraintParams>(params);
-  if (constraint && has_axes(axes_, constraint->mesh)) return {constraint->spec};
-  const std::vector<PartitionSpec> inputs = inputs_of(equation);
-  if (std::ranges::all_of(inputs, &PartitionSpec::empty)) return {};
-  if (const ProgramPtr body = called_program(equation);
-      body && body->inputs.size() == inputs.size() &&
-      body->outputs.size() == equation.outputs.size()) {
-    Propagation inside(*body, inputs, axes_);
-    inside.add_all();
-    return inside.outputs();
+  const auto* map = try_params<ShardMapParams>(params);
+  bool has_changed = false;
+  if (constraint || map) {
+    if (!has_axes(mesh_.axes(), constraint ? constraint->mesh : map->mesh)) {
+      if (map) return false;
+      constraint = nullptr;  // it says nothing
+    } else {
+      for (size_t i = 0; i < equation.outputs.size(); ++i) {
+        const uint32_t output = equation.outputs[i];
+        if (is_fixed_[output]) continue;
+        is_fixed_[output] = true;
+        specs_[output] = shortened(constraint ? constraint->spec : map->out_specs[i]);
+        has_changed = true;
+      }
+      for (size_t i = 0; is_backward && i < equation.inputs.size(); ++i) {
+        has_changed |= set(equation.inputs[i], constraint ? constraint->spec : map->in_specs[i]);
+      }
+      return has_changed;
+    }
   }
-  if (const auto spec = by_dimensions(equation, inputs)) return {*spec};
-  // If an operand has the shape of the result, the operation is probably elementwise: use its spec.
-  std::vector<PartitionSpec> results;
+  const CallSpecs found = inferred(equation);
+  for (size_t i = 0; i < found.results.size(); ++i) {
+    has_changed |= set(Atom::variable(equation.outputs[i]), found.results[i]);
+  }
+  for (size_t i = 0; is_backward && i < found.operands.size(); ++i) {
+    has_changed |= set(equation.inputs[i], found.operands[i]);
+  }
+  return has_changed;
+}
+
+CallSpecs Propagation::inferred(const Equation& equation) const {
+  if (!nested_programs(equation).empty()) {
+    const Inside& found = look_inside(equation);
+    if (!found.programs.empty()) return found.specs;
+  }
+  const CallSpecs known = specs_of(equation);
+  if (!is_known(known)) return {};
+  std::vector<ShapeDtype> operands, results;
+  for (const Atom atom : equation.inputs) operands.push_back(program_.type_of(atom));
   for (const uint32_t output : equation.outputs) {
-    PartitionSpec& result = results.emplace_back();
-    for (size_t i = 0; i < inputs.size() && result.empty(); ++i) {
-      if (std::ranges::equal(shape_of(equation.inputs[i]),
-                             program_.variable_types[output].shape())) {
-        result = inputs[i];
+    results.push_back(program_.variable_types[output]);
+  }
+  const Params* params = equation.params.get();
+  const SpecsCall call{params, operands, results, mesh_, known};
+  const TransformRules* rules = equation.primitive->rules;
+  if (rules && rules->specs) {
+    if (std::optional<CallSpecs> found = rules->specs(call)) return std::move(*found);
+    return divide(name_by_place(operands, results), call).specs;
+  }
+  return divide(name_dimensions(params, operands, results), call).specs;
+}
+
+// Kept until more is known of the equation: programs inside programs are looked into only so often.
+const Propagation::Inside& Propagation::look_inside(const Equation& equation) const {
+  CallSpecs known = specs_of(equation);
+  const auto [place, is_new] = inside_.try_emplace(&equation);
+  Inside& kept = place->second;
+  if (is_new || kept.known != known) {
+    kept = {std::move(known), {}, {}};
+    kept.specs = through(equation, kept.programs);
+  }
+  return kept;
+}
+
+std::vector<NestedSpecs> Propagation::nested(const Equation& equation) const {
+  if (nested_programs(equation).empty()) return {};
+  return look_inside(equation).programs;
+}
+
+CallSpecs Propagation::through(const Equation& equation, std::vector<NestedSpecs>& programs) const {
+  const Params* params = equation.params.get();
+  const CallSpecs known = specs_of(equation);
+  const auto is_idle = [&] {
+    return !is_known(known) &&
+           std::ranges::none_of(nested_programs(equation),
+                                [](const NamedProgram& each) { return has_meshes(*each.program); });
+  };
+  if (const ProgramPtr body = called_program(equation);
+      body && body->inputs.size() == known.operands.size() &&
+      body->outputs.size() == known.results.size() &&
+      !(equation.primitive->rules && equation.primitive->rules->specs)) {
+    programs.push_back({body, known});
+    return is_idle() ? known : inside(*body, known);
+  }
+  if (const auto* p = try_params<ScanParams>(params)) {
+    const auto num_fixed = static_cast<size_t>(p->num_consts + p->num_carry);
+    const auto num_carry = static_cast<size_t>(p->num_carry);
+    // Steps that need not wait for each other may be divided themselves.
+    std::vector<std::string> steps;
+    const auto note = [&](const Specs& specs, size_t first) {
+      for (size_t i = first; i < specs.size() && steps.empty(); ++i) steps = entry(specs[i], 0);
+    };
+    if (num_carry == 0) {
+      note(known.operands, num_fixed);
+      note(known.results, 0);
+    }
+    CallSpecs specs{part(known.operands, 0, num_fixed), part(known.results, 0, num_carry)};
+    for (size_t i = num_fixed; i < known.operands.size(); ++i) {
+      specs.operands.push_back(without_leading(known.operands[i]));
+    }
+    for (size_t i = num_carry; i < known.results.size(); ++i) {
+      specs.results.push_back(without_leading(known.results[i]));
+    }
+    if (is_idle()) {
+      programs.push_back({p->jaxpr, std::move(specs)});
+      return known;
+    }
+    specs = through_loop(p->jaxpr, std::move(specs), static_cast<size_t>(p->num_consts), num_carry,
+                         programs);
+    for (size_t i = num_fixed; i < specs.operands.size(); ++i) {
+      specs.operands[i] = with_leading(std::move(specs.operands[i]), steps);
+    }
+    for (size_t i = num_carry; i < specs.results.size(); ++i) {
+      specs.results[i] = with_leading(std::move(specs.results[i]), steps);
+    }
+    return specs;
+  }
+  if (const auto* p = try_params<WhileParams>(params)) {
+    const auto num_before = static_cast<size_t>(p->cond_nconsts);
+    CallSpecs specs{part(known.operands, num_before, known.operands.size() - num_before),
+                    known.results};
+    if (is_idle()) {
+      programs.push_back({p->body_jaxpr, std::move(specs)});
+      return known;
+    }
+    specs = through_loop(p->body_jaxpr, std::move(specs), static_cast<size_t>(p->body_nconsts),
+                         known.results.size(), programs);
+    Specs operands = part(known.operands, 0, num_before);
+    append(operands, specs.operands);
+    return {std::move(operands), std::move(specs.results)};
+  }
+  if (const auto* p = try_params<CondParams>(params)) {
+    const CallSpecs given{part(known.operands, 1, known.operands.size() - 1), known.results};
+    CallSpecs found = given;
+    for (size_t b = 0; b < p->branches.size(); ++b) {
+      programs.push_back({p->branches[b], given});
+      if (is_idle()) continue;
+      const CallSpecs branch = inside(*p->branches[b], given);
+      for (size_t i = 0; i < found.operands.size(); ++i) {
+        if (found.operands[i].empty()) found.operands[i] = branch.operands[i];
+      }
+      for (size_t i = 0; i < found.results.size(); ++i) {
+        if (b == 0) found.results[i] = branch.results[i];
+        if (found.results[i] != branch.results[i]) found.results[i].clear();
       }
     }
+    found.operands.insert(found.operands.begin(), known.operands[0]);
+    return found;
   }
-  return results;
+  return known;
 }
 
-// The result spec of operations whose parameters map dimensions of the operands to dimensions of
-// the result.
-std::optional<PartitionSpec> Propagation::by_dimensions(
-    const Equation& equation, const std::vector<PartitionSpec>& inputs) const {
-  const Params* params = equation.params.get();
-  PartitionSpec result;
-  if (const auto* p = try_params<TransposeParams>(params)) {
-    for (const int64_t dimension : p->permutation) result.push_back(entry(inputs[0], dimension));
-    return result;
-  }
-  if (const auto* p = try_params<ReduceParams>(params)) {
-    for (int64_t i = 0; i < std::ssize(shape_of(equation.inputs[0])); ++i) {
-      if (std::ranges::find(p->axes, i) == p->axes.end()) result.push_back(entry(inputs[0], i));
+// The carry lies at the end of each step as at its beginning, or whole.
+CallSpecs Propagation::through_loop(const ProgramPtr& body, CallSpecs specs, size_t first_carry,
+                                    size_t num_carry, std::vector<NestedSpecs>& programs) const {
+  std::vector<bool> is_whole(num_carry, false);
+  for (;;) {
+    for (size_t i = 0; i < num_carry; ++i) {
+      PartitionSpec& begin = specs.operands[first_carry + i];
+      PartitionSpec& end = specs.results[i];
+      if (is_whole[i]) begin.clear();
+      if (begin.empty() && !is_whole[i]) begin = end;
+      end = begin;
     }
-    return result;
-  }
-  if (const auto* p = try_params<BroadcastInDimParams>(params)) {
-    result.resize(p->shape.size());
-    for (size_t i = 0; i < p->broadcast_dimensions.size(); ++i) {
-      const auto to = static_cast<size_t>(p->broadcast_dimensions[i]);
-      const bool is_kept = shape_of(equation.inputs[0])[i] == p->shape[to];
-      if (is_kept) result[to] = entry(inputs[0], static_cast<int64_t>(i));
+    CallSpecs found = inside(*body, specs);
+    bool has_changed = false;
+    for (size_t i = 0; i < num_carry; ++i) {
+      PartitionSpec& begin = found.operands[first_carry + i];
+      PartitionSpec& end = found.results[i];
+      if (begin == end || is_whole[i]) continue;
+      has_changed = true;
+      if (begin.empty() && specs.results[i].empty()) {
+        specs.results[i] = end;  // perhaps it can begin as it ends
+      } else {
+        is_whole[i] = true;
+      }
     }
-    return result;
-  }
-  if (try_params<ReshapeParams>(params)) {
-    return reshaped(inputs[0], shape_of(equation.inputs[0]),
-                    program_.variable_types[equation.outputs[0]].shape());
-  }
-  if (try_params<SliceParams>(params)) {
-    for (int64_t i = 0; i < std::ssize(shape_of(equation.inputs[0])); ++i) {
-      const auto d = static_cast<size_t>(i);
-      const bool is_whole = program_.variable_types[equation.outputs[0]].shape()[d] ==
-                            shape_of(equation.inputs[0])[d];
-      result.push_back(is_whole ? entry(inputs[0], i) : std::vector<std::string>());
+    if (has_changed) continue;
+    for (size_t i = 0; i < num_carry; ++i) {
+      if (!is_whole[i]) continue;
+      found.operands[first_carry + i].clear();
+      found.results[i].clear();
     }
-    return result;
+    programs.push_back({body, std::move(specs)});
+    return found;
   }
-  if (const auto* p = try_params<DotGeneralParams>(params)) return product(*p, equation, inputs);
-  return std::nullopt;
-}
-
-PartitionSpec Propagation::product(const DotGeneralParams& p, const Equation& equation,
-                                   const std::vector<PartitionSpec>& inputs) const {
-  PartitionSpec result;
-  for (const int64_t dimension : p.lhs_batch) result.push_back(entry(inputs[0], dimension));
-  const auto add_rest = [&](size_t operand, const std::vector<int64_t>& batch,
-                            const std::vector<int64_t>& contracting) {
-    for (int64_t i = 0; i < std::ssize(shape_of(equation.inputs[operand])); ++i) {
-      const auto is_among = [&](const auto& all) { return std::ranges::find(all, i) != all.end(); };
-      if (!is_among(batch) && !is_among(contracting)) result.push_back(entry(inputs[operand], i));
-    }
-  };
-  add_rest(0, p.lhs_batch, p.lhs_contracting);
-  add_rest(1, p.rhs_batch, p.rhs_contracting);
-  // An axis may split only one dimension.
-  std::vector<std::string> taken;
-  for (std::vector<std::string>& one : result) {
-    const auto is_taken = [&](const std::string& name) {
-      return std::ranges::find(taken, name) != taken.end();
-    };
-    if (std::ranges::any_of(one, is_taken)) one.clear();
-    taken.insert(taken.end(), one.begin(), one.end());
-  }
-  return result;
 }
 
 bool fits(ShapeDtype type, const PartitionSpec& spec, std::span<const MeshAxis> axes) {

@@ -26,9 +26,11 @@ std::vector<PartitionSpec> specs_on(const Mesh& mesh, std::span<const Array> inp
 
 void spread_results(const Program& program, const Mesh& mesh, std::span<const PartitionSpec> specs,
                     std::span<Array> results) {
-  Propagation values(program, specs, mesh.axes());
-  values.add_all();
-  const std::vector<PartitionSpec> found = values.outputs();
+  using Specs = std::vector<PartitionSpec>;
+  const auto [kind, numbers] = division_key("results", mesh, specs);
+  const Specs found = program.derived.find_or_make<Specs>(kind, numbers, [&] {
+    return Propagation(program, {{specs.begin(), specs.end()}, {}}, mesh, true).specs().results;
+  });
   for (size_t i = 0; i < results.size(); ++i) {
     if (const NamedSharding* made = sharding_of(results[i])) {
       // Computed with a sharding of the executable: replace its mesh by the user's mesh if both

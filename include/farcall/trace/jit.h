@@ -75,6 +75,11 @@ struct JitOptions {
   std::vector<int64_t> donate_argnums = {};
   // Where the function runs; null: place_of_call() decides.
   const Device* device = nullptr;
+  // How arguments and results lie over meshes, by leaf; one stands for all leaves. Arguments are
+  // moved; where results have one, arguments that lie nowhere yet are whole on its devices, and the
+  // calls from which a result is computed are divided by it. A call raises INVALID_ARGUMENT for
+  // another number of them, and for those that do not fit (Partition).
+  Shardings in_shardings = {}, out_shardings = {};
 };
 
 namespace detail {
@@ -101,6 +106,12 @@ class FARCALL_API CompiledTrees {
  private:
   CachedProgramPtr find_or_record(TreeCall& call, const std::type_info& type,
                                   std::vector<Array>& captured) const;
+  bool is_placed() const {
+    return !options_.in_shardings.empty() || !options_.out_shardings.empty();
+  }
+  Shardings in_shardings(const TreeCall& call) const;
+  Shardings out_shardings(const TreeDef& result, std::span<const ShapeDtype> types) const;
+  std::vector<Array> run_placed(TreeCall& call, const CachedProgram& cached) const;
   std::vector<bool> donated_leaves(const TreeCall& call) const;
 
   JitOptions options_;

@@ -12,6 +12,7 @@
 
 #include <farcall/core/export.h>
 #include <farcall/program/engine.h>
+#include <farcall/trace/divisions.h>
 #include <farcall/trace/tree_call.h>
 
 namespace farcall {
@@ -22,11 +23,16 @@ struct FARCALL_API LoweredCall {
   ProgramPtr program;
   TreeDef arguments, result;
   std::vector<bool> donated;       // by leaf of the arguments
-  const Device* device = nullptr;  // null: the default device at the time of compile()
+  const Device* device = nullptr;  // null: the default, when it is compiled
+  // By leaf, or empty: how arguments and results are to lie, and how the arguments lay for which it
+  // was lowered.
+  Shardings in_shardings = {}, out_shardings = {}, shardings = {};
 
   std::shared_ptr<const Executable> compile() const;
-  // Runs the executable. Raises TypeError for arguments of another structure or of other types.
-  // `name_of` names an argument in messages: "argument 0".
+  // What runs for arguments that lie as those did.
+  DividedRun divided(const std::shared_ptr<const Executable>& executable) const;
+  // Runs what was compiled. Raises TypeError for arguments of another structure or of other types,
+  // which `name_of` names: "argument 0".
   std::vector<Array> run(const Executable& executable, const TreeDef& tree,
                          std::span<const Array> leaves,
                          const std::function<std::string(size_t leaf)>& name_of) const;
@@ -74,6 +80,9 @@ class Compiled : public LoweredProgram {
   }
   // Its report() of foreign calls and its memory() use.
   const Executable& executable() const { return *executable_; }
+  // What becomes of its calls on arguments that lie over a mesh as those did for which it was
+  // lowered, and what runs then.
+  DividedRun divided() const { return call_.divided(executable_); }
 
  private:
   std::shared_ptr<const Executable> executable_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -96,18 +97,35 @@ using PartialRule = std::vector<Array> (*)(const PartialCall& call);
 
 // ---- division among devices ----
 
-// One application on arrays that are sharded over a mesh.
+// How the operands and results of one application are spread over a mesh.
+struct CallSpecs {
+  std::vector<PartitionSpec> operands, results;
+
+  friend bool operator==(const CallSpecs&, const CallSpecs&) = default;
+};
+// One application in a program on arrays over a mesh.
+struct SpecsCall {
+  const Params* params;
+  std::span<const ShapeDtype> operands, results;
+  const Mesh& mesh;
+  const CallSpecs& known;  // empty where nothing is known
+};
+// How all of them should be spread, from what is known of some. Without a value, as dimensions of
+// one place and size suggest.
+using SpecsRule = std::optional<CallSpecs> (*)(const SpecsCall& call);
+
 struct PartitionCall {
   const Primitive& primitive;
   const ParamsPtr& params;
   std::span<const Array> inputs;
-  std::span<const PartitionSpec> specs;  // of the operands
+  std::span<const ShapeDtype> results;
   const Mesh& mesh;
+  const CallSpecs& specs;
 };
-// The results as whole arrays, and their shardings. No outputs: the application is not divided.
 struct PartitionResults {
-  std::vector<Array> outputs;
-  std::vector<PartitionSpec> specs;
+  std::vector<Array> outputs;  // as whole arrays; none where the application runs whole
+  std::string rule;            // by which it was divided: "its sharding rule "n -> n""
+  std::string why_not;         // why it was not: "it has side effects"
 };
 using PartitionRule = PartitionResults (*)(const PartitionCall& call);
 
@@ -116,6 +134,8 @@ struct TransformRules {
   TransposeRule transpose = nullptr;
   BatchRule batch = nullptr;
   PartialRule partial_eval = nullptr;
+  // Without it dimensions of one place and size go together.
+  SpecsRule specs = nullptr;
   PartitionRule partition = nullptr;
   // For primitives that represent, in a program, a call with custom rules. Called instead of
   // Interpreter::process().

@@ -1,4 +1,4 @@
-"""Arrays over the devices of a mesh, and shard_map."""
+"""Arrays over the devices of a mesh, shard_map and custom_partitioning."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +10,7 @@ Spec = tuple[tuple[str, ...], ...]
 Sharding = tuple[Axes, tuple[Device, ...], Spec]
 
 def device_put(array: Array, sharding: Sharding) -> Array: ...
+def spread_unplaced(array: Any, sharding: Sharding) -> Array: ...
 def with_sharding_constraint(array: Array, sharding: Sharding) -> Array: ...
 def sharding_of(array: Array) -> Sharding | None: ...
 def shards_of(array: Array) -> list[Array]: ...
@@ -28,3 +29,27 @@ def shard_map(
     check_replication: bool,
     args: tuple[Any, ...],
 ) -> Any: ...
+
+class Partitioning: ...
+
+# Rules are called with a sharding (whose spec says nothing) and two lists of these.
+Spread = tuple[tuple[int, ...], Any, Spec]  # shape, dtype, spec
+PartitioningRule = Callable[[Sharding, list[Spread], list[Spread]], Any]
+
+def make_partitioning(
+    name: str,
+    partition: PartitioningRule,
+    sharding_rule: PartitioningRule | None,
+    infer: PartitioningRule | None,
+    propagate: PartitioningRule | None,
+) -> Partitioning: ...
+def custom_partitioning(
+    function: Callable[..., Any], where: str, partitioning: Partitioning, args: tuple[Any, ...]
+) -> Any: ...
+def check_sharding_rule(
+    text: str,
+    sizes: dict[str, int],
+    reduction: Sequence[str],
+    replication: Sequence[str],
+    permutation: Sequence[str],
+) -> None: ...

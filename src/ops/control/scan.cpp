@@ -420,7 +420,8 @@ std::vector<Array> scan_transpose(const TransposeCall& call) {
 const TransformRules kScanRules = {.jvp = scan_jvp,
                                    .transpose = scan_transpose,
                                    .batch = scan_batch,
-                                   .partial_eval = scan_partial};
+                                   .partial_eval = scan_partial,
+                                   .partition = scan_partition};
 const Primitive kScan = {.name = "scan",
                          .type_rule = scan_rule,
                          .parse = parse_params<ScanParams>,

@@ -120,6 +120,7 @@ ParamsPtr parse_ffi_call(std::span<const NamedValue> fields) {
 const TransformRules kFfiCallRules = {.jvp = ffi_call_jvp,
                                       .transpose = ffi_call_transpose,
                                       .batch = ffi_call_batch,
+                                      .specs = ffi_call_specs,
                                       .partition = ffi_call_partition};
 ForeignTarget target_of(const Params* params) {
   const auto& p = params_as<FfiCallParams>(params);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ffi/registry.h>
@@ -16,34 +17,19 @@
 #include <farcall/primitives/ffi_call.h>
 
 #include "ops/foreign/rules.h"
+#include "ops/internal/rule_names.h"
 
 namespace farcall {
 namespace {
 
-// Of each dimension of an array a name, and no name where it cannot be divided. Dimensions of one
-// name are divided alike.
-using Names = std::vector<std::string>;
-
-struct NamedCall {
-  std::vector<Names> operands, results;
-};
-
-// The names that the pattern of a rule gives the dimensions behind `first`.
-void add_names(const ShardingRule::Pattern& pattern, size_t first, Names& names) {
-  const size_t num_leading = names.size() - first - pattern.names.size();
-  for (size_t i = first; i < names.size(); ++i) {
-    const size_t at = i - first;
-    names[i] = at < num_leading ? fmt::format("...{}", at) : pattern.names[at - num_leading];
-  }
+// Behind those that have names already.
+size_t first_unnamed(const DimensionNames& names) {
+  return static_cast<size_t>(std::ranges::find_if(names, &std::vector<std::string>::empty) -
+                             names.begin());
 }
 
-size_t first_unnamed(const Names& names) {
-  return static_cast<size_t>(std::ranges::find(names, std::string()) - names.begin());
-}
-
-// Of the dimensions behind those that have names already.
 std::vector<ShapeDtype> unnamed_types(std::span<const ShapeDtype> types,
-                                      const std::vector<Names>& names) {
+                                      const std::vector<DimensionNames>& names) {
   std::vector<ShapeDtype> inner;
   for (size_t i = 0; i < types.size(); ++i) {
     inner.push_back(types[i].with_shape(types[i].shape().subspan(first_unnamed(names[i]))));
@@ -51,159 +37,141 @@ std::vector<ShapeDtype> unnamed_types(std::span<const ShapeDtype> types,
   return inner;
 }
 
-NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> operands) {
-  NamedCall names;
-  for (const ShapeDtype& type : operands) names.operands.emplace_back(type.rank());
-  for (const ShapeDtype& type : p.result_types) names.results.emplace_back(type.rank());
-  // The last vmap's dimension lies in front.
+// The last vmap's dimension lies in front. It has size 1 where an operand without a batch was given
+// one, which is the same for all parts of the batch.
+void name_batches(const FfiCallParams& p, std::span<const ShapeDtype> operands,
+                  NamedDimensions& names) {
   std::vector<size_t> num_named(operands.size(), 0);
   for (size_t level = p.batched_operands.size(); level-- > 0;) {
     const std::string name = fmt::format("batch {}", level);
+    const size_t place = p.batched_operands.size() - 1 - level;
     for (const int64_t operand : p.batched_operands[level]) {
       const auto i = static_cast<size_t>(operand);
-      names.operands[i][num_named[i]++] = name;
+      const size_t d = num_named[i]++;
+      const bool is_shared = operands[i].shape()[d] == 1;
+      names.operands[i][d] = {is_shared ? fmt::format("shared {} {}", level, i) : name};
     }
-    for (Names& result : names.results) {
-      result[p.batched_operands.size() - 1 - level] = name;
-    }
+    for (DimensionNames& result : names.results) result[place] = {name};
   }
+}
+
+// Two sizes of one name are no division.
+void drop_uneven(std::span<const ShapeDtype> operands, std::span<const ShapeDtype> results,
+                 NamedDimensions& names) {
+  std::map<std::string, int64_t> sizes;
+  std::vector<std::string> uneven;
+  const auto visit = [&](std::vector<DimensionNames>& arrays, std::span<const ShapeDtype> types,
+                         const auto& act) {
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      for (size_t d = 0; d < arrays[i].size(); ++d) {
+        if (arrays[i][d].size() == 1) act(arrays[i][d], types[i].shape()[d]);
+      }
+    }
+  };
+  const auto note = [&](const std::vector<std::string>& factors, int64_t size) {
+    if (sizes.try_emplace(factors[0], size).first->second != size) uneven.push_back(factors[0]);
+  };
+  const auto drop = [&](std::vector<std::string>& factors, int64_t) {
+    if (std::ranges::find(uneven, factors[0]) != uneven.end()) factors.clear();
+  };
+  visit(names.operands, operands, note);
+  visit(names.results, results, note);
+  visit(names.operands, operands, drop);
+  visit(names.results, results, drop);
+}
+
+// What divides a call, and how it is said.
+struct NamedCall {
+  NamedDimensions names;
+  std::string rule;
+};
+
+NamedCall name_dimensions(const FfiCallParams& p, std::span<const ShapeDtype> operands) {
+  NamedDimensions names;
+  for (const ShapeDtype& type : operands) names.operands.emplace_back(type.rank());
+  for (const ShapeDtype& type : p.result_types) names.results.emplace_back(type.rank());
+  name_batches(p, operands, names);
+  std::string rule = p.batched_operands.empty() ? "" : "the batch of its vmap";
+  const auto also = [&](const std::string& more) { rule += (rule.empty() ? "" : " and ") + more; };
   if (const auto definition = find_definition(p.target_name); definition && definition->sharding) {
-    const ShardingRule& rule = *definition->sharding;
-    rule.check(unnamed_types(operands, names.operands),
-               unnamed_types(p.result_types, names.results));
-    for (size_t i = 0; i < operands.size(); ++i) {
-      add_names(rule.operands()[i], first_unnamed(names.operands[i]), names.operands[i]);
-    }
-    for (size_t i = 0; i < names.results.size(); ++i) {
-      add_names(rule.results()[i], first_unnamed(names.results[i]), names.results[i]);
-    }
+    const ShardingRule& given = *definition->sharding;
+    const auto inner = unnamed_types(operands, names.operands);
+    const auto inner_results = unnamed_types(p.result_types, names.results);
+    given.check(inner, inner_results);
+    add_rule_names(given, names);
+    also(fmt::format("its sharding rule \"{}\"", given.text()));
   } else if (is_batch_partitionable(p.target_name)) {
-    for (std::vector<Names>* arrays : {&names.operands, &names.results}) {
-      for (Names& array : *arrays) {
+    for (std::vector<DimensionNames>* arrays : {&names.operands, &names.results}) {
+      for (DimensionNames& array : *arrays) {
         if (const size_t first = first_unnamed(array); first < array.size()) {
-          array[first] = "batch";
+          array[first] = {"batch"};
         }
       }
     }
+    also("its leading dimension, by register_ffi_target_as_batch_partitionable");
   }
-  return names;
+  drop_uneven(operands, p.result_types, names);
+  return {std::move(names), std::move(rule)};
 }
 
-// The axes over which dimensions of each name are divided.
-class Division {
- public:
-  explicit Division(std::span<const MeshAxis> axes) : axes_(axes) {}
-
-  // The first operand decides that has the name divided. An axis divides one name only.
-  void add(const std::string& name, int64_t size, const std::vector<std::string>& wanted) {
-    if (name.empty() || wanted.empty() || by_name_.contains(name)) return;
-    int64_t num_parts = 1;
-    for (const std::string& axis : wanted) {
-      if (std::ranges::find(used_, axis) != used_.end()) return;
-      num_parts *= std::ranges::find(axes_, axis, &MeshAxis::name)->size;
-    }
-    if (size % num_parts != 0) return;
-    used_.insert(used_.end(), wanted.begin(), wanted.end());
-    by_name_[name] = wanted;
+// What has effects runs once.
+std::string why_once(const FfiCallParams& p, std::span<const ShapeDtype> operands) {
+  const auto is_token = [](const ShapeDtype& type) { return type.is_token(); };
+  if (p.has_side_effect) return "it has side effects";
+  if (std::ranges::any_of(operands, is_token) || std::ranges::any_of(p.result_types, is_token)) {
+    return "it takes or gives tokens";
   }
-  // A dimension of this name has another size somewhere, so that it is not divided.
-  void drop(const std::string& name) {
-    for (const std::string& axis : by_name_[name]) std::erase(used_, axis);
-    by_name_.erase(name);
-  }
-
-  PartitionSpec spec_of(const Names& names) const {
-    PartitionSpec spec;
-    for (const std::string& name : names) {
-      const auto found = by_name_.find(name);
-      spec.push_back(found == by_name_.end() ? std::vector<std::string>() : found->second);
-    }
-    return spec;
-  }
-  const std::vector<std::string>& axes() const { return used_; }
-  const std::map<std::string, std::vector<std::string>>& by_name() const { return by_name_; }
-
- private:
-  std::span<const MeshAxis> axes_;
-  std::map<std::string, std::vector<std::string>> by_name_;
-  std::vector<std::string> used_;
-};
-
-Division divide(const PartitionCall& call, const NamedCall& names,
-                std::span<const ShapeDtype> types, std::span<const ShapeDtype> results) {
-  Division division(call.mesh.axes());
-  std::map<std::string, int64_t> sizes;
-  std::vector<std::string> uneven;
-  const auto note = [&](const Names& dimensions, ShapeDtype type) {
-    for (size_t d = 0; d < dimensions.size(); ++d) {
-      const auto [known, is_new] = sizes.try_emplace(dimensions[d], type.shape()[d]);
-      if (!is_new && known->second != type.shape()[d]) uneven.push_back(dimensions[d]);
-    }
-  };
-  for (size_t i = 0; i < types.size(); ++i) note(names.operands[i], types[i]);
-  for (size_t i = 0; i < results.size(); ++i) note(names.results[i], results[i]);
-  for (size_t i = 0; i < types.size(); ++i) {
-    for (size_t d = 0; d < std::min(names.operands[i].size(), call.specs[i].size()); ++d) {
-      division.add(names.operands[i][d], types[i].shape()[d], call.specs[i][d]);
-    }
-  }
-  for (const std::string& name : uneven) division.drop(name);
-  return division;
+  return {};
 }
 
 }  // namespace
 
+std::optional<CallSpecs> ffi_call_specs(const SpecsCall& call) {
+  const auto& p = params_as<FfiCallParams>(call.params);
+  if (!why_once(p, call.operands).empty()) return std::nullopt;
+  Division division = divide(name_dimensions(p, call.operands).names, call);
+  if (division.axes.empty()) return std::nullopt;
+  return std::move(division.specs);
+}
+
 PartitionResults ffi_call_partition(const PartitionCall& call) {
   const auto& p = params_as<FfiCallParams>(call.params.get());
   const std::vector<ShapeDtype> types = types_of(call.inputs);
-  const auto is_token = [](const ShapeDtype& type) { return type.is_token(); };
-  // What has effects runs once.
-  if (p.has_side_effect || std::ranges::any_of(types, is_token) ||
-      std::ranges::any_of(p.result_types, is_token)) {
-    return {};
-  }
-  const NamedCall names = name_dimensions(p, types);
-  const Division division = divide(call, names, types, p.result_types);
-  if (division.axes().empty()) return {};
-  PartitionResults results;
-  ShardMapOptions options{.mesh = call.mesh,
-                          .in_specs = {},
-                          .out_specs = {},
-                          .axis_names = division.axes(),
-                          .check_replication = false};
-  for (const Names& operand : names.operands) {
-    options.in_specs.push_back(division.spec_of(operand));
-  }
-  for (const Names& result : names.results) {
-    results.specs.push_back(division.spec_of(result));
-  }
-  options.out_specs = results.specs;
-  // Of what is divided and in no result, each call gives an addend.
-  std::vector<std::string> summed;
-  for (const auto& divided : division.by_name()) {
-    const bool is_in_results = std::ranges::any_of(names.results, [&](const Names& result) {
-      return std::ranges::find(result, divided.first) != result.end();
-    });
-    if (!is_in_results) {
-      summed.insert(summed.end(), divided.second.begin(), divided.second.end());
-    }
+  if (std::string why = why_once(p, types); !why.empty()) return {{}, {}, std::move(why)};
+  const NamedCall named = name_dimensions(p, types);
+  if (named.rule.empty()) return {{}, {}, "its target has no sharding rule"};
+  const Division division =
+      divide(named.names, {call.params.get(), types, p.result_types, call.mesh, call.specs});
+  if (division.axes.empty()) {
+    return {{},
+            {},
+            fmt::format("{} divides none of the dimensions that are split: {}", named.rule,
+                        describe_specs(types, call.specs.operands))};
   }
   const auto on_shards = [&](const std::vector<Array>& shards) {
     FfiCallParams local = p;
     for (size_t i = 0; i < local.result_types.size(); ++i) {
       local.result_types[i] =
-          Partition(p.result_types[i], results.specs[i], call.mesh.axes(), p.target_name).shard();
+          Partition(p.result_types[i], division.specs.results[i], call.mesh.axes(), p.target_name)
+              .shard();
     }
     std::vector<Array> found =
         bind_primitive(call.primitive, make_params(std::move(local)), shards);
-    if (!summed.empty()) {
-      for (Array& addend : found) addend = lax::psum(addend, summed);
+    // Of what is divided and in no result, each call gives an addend.
+    if (!division.summed.empty()) {
+      for (Array& addend : found) addend = lax::psum(addend, division.summed);
     }
     return found;
   };
   const std::vector<Array> operands(call.inputs.begin(), call.inputs.end());
-  results.outputs = shard_map(on_shards, options)(operands);
-  return results;
+  const ShardMapOptions options{.mesh = call.mesh,
+                                .in_specs = division.specs.operands,
+                                .out_specs = division.specs.results,
+                                .axis_names = division.axes,
+                                .check_replication = false};
+  return {shard_map(on_shards, options)(operands),
+          fmt::format("{} over {}", named.rule, fmt::join(division.axes, ", ")),
+          {}};
 }
 
 }  // namespace farcall

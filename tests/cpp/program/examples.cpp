@@ -103,6 +103,9 @@ const ExampleEquation kExamples[] = {
      "policy=save_only_these_names names=(a, b)] a"},
     {"a:f32[2]", "_:f32[2] = name[name=h] a"},
     {"a:f32[2]",
+     "_:f32[2] = custom_partitioning[name=f jaxpr={ lambda ; a:f32[2]. let in (a,) } num_consts=0] "
+     "a"},
+    {"a:f32[2]",
      "_:f32[2] = custom_jvp_call[name=f call_jaxpr={ lambda ; a:f32[2]. let in (a,) } "
      "num_consts=0] "
      "a"},

@@ -112,13 +112,31 @@ TEST(Define, ShardingRulesAreReadAndChecked) {
   const ShardingRule rule("... n, n -> ... n,");
   EXPECT_EQ(rule.text(), "... n, n -> ... n,");
   ASSERT_EQ(rule.operands().size(), 2u);
-  EXPECT_EQ(rule.operands()[0], (ShardingRule::Pattern{true, {"n"}}));
-  EXPECT_EQ(rule.operands()[1], (ShardingRule::Pattern{false, {"n"}}));
+  EXPECT_EQ(rule.operands()[0], (ShardingRule::Pattern{"0", {{"n"}}}));
+  EXPECT_EQ(rule.operands()[1], (ShardingRule::Pattern{"", {{"n"}}}));
   ASSERT_EQ(rule.results().size(), 2u);
   EXPECT_EQ(rule.results()[1], ShardingRule::Pattern());
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [] { ShardingRule("n n -> n"); }),
             "sharding rule \"n n -> n\": n names two dimensions of one array at column 4; write "
             "for instance \"... n, n -> ... n\"");
+
+  const ShardingRule parts("...2 (a b), c -> ...2 a b",
+                           {.factor_sizes = {}, .need_replication_factors = {"c"}});
+  EXPECT_EQ(parts.operands()[0], (ShardingRule::Pattern{"2", {{"a", "b"}}}));
+  const ShapeDtype whole(DType::kFloat32, {3, 8}), c(DType::kFloat32, {5});
+  parts.check(std::array{whole, c}, std::array{ShapeDtype(DType::kFloat32, {3, 2, 4})});
+  const auto check = [&](std::initializer_list<int64_t> result) {
+    return error_of(ErrorCode::kInvalidArgument, [&] {
+      parts.check(std::array{whole, c}, std::array{ShapeDtype(DType::kFloat32, result)});
+    });
+  };
+  EXPECT_EQ(check({3, 2, 3}),
+            "sharding rule \"...2 (a b), c -> ...2 a b\": (a b) is 8 in operand 0, and its factors "
+            "make 6");
+  EXPECT_EQ(
+      check({4, 2, 4}),
+      "sharding rule \"...2 (a b), c -> ...2 a b\": \"...2\" stands for [3] and, in result 0, "
+      "for [4]");
 
   Seen seen;
   const std::string name = add_target(seen);

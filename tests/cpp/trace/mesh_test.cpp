@@ -1,9 +1,11 @@
-// Several devices, closure conversion, evaluation while recording: farcall/ops/shard_map.h,
-// farcall/program/sharding.h, farcall/trace/closure_convert.h, farcall/trace/compile_time.h.
+// Several devices, closures as arguments, computing while recording: farcall/ops/shard_map.h,
+// farcall/ops/custom_partitioning.h, farcall/program/sharding.h, farcall/trace/divisions.h,
+// farcall/trace/closure_convert.h, farcall/trace/compile_time.h.
 #include <gtest/gtest.h>
 
 #include <farcall/core/error.h>
 #include <farcall/ops/collectives.h>
+#include <farcall/ops/custom_partitioning.h>
 #include <farcall/ops/numpy.h>
 #include <farcall/ops/shard_map.h>
 #include <farcall/program/cpu_devices.h>
@@ -11,6 +13,7 @@
 #include <farcall/trace/closure_convert.h>
 #include <farcall/trace/compile_time.h>
 #include <farcall/trace/derivatives.h>
+#include <farcall/trace/divisions.h>
 #include <farcall/trace/jit.h>
 #include <farcall/trace/placement.h>
 
@@ -118,6 +121,103 @@ TEST(ShardMap, RefusesWhatDoesNotFit) {
             std::string::npos);
   EXPECT_NE(call({.mesh = Mesh()}).find("the mesh has no axes"), std::string::npos);
   EXPECT_NE(call({.mesh = mesh, .axis_names = {"q"}}).find("axis_names has \"q\""),
+            std::string::npos);
+}
+
+TEST(Jit, PlacesArgumentsAndResults) {
+  const NamedSharding by_rows{mesh_of({{"x", 4}}), {{"x"}}}, whole{by_rows.mesh, {}};
+  const auto add = [](const Array& a, const Array& b) { return std::pair(a + b, a * b); };
+  const auto placed =
+      jit(add, {.in_shardings = {by_rows, std::nullopt}, .out_shardings = {std::nullopt, whole}});
+  const auto [sum, product] = placed(rows(), rows());
+  EXPECT_EQ(sum.to_string(), (rows() * 2).to_string());
+  EXPECT_EQ(product.to_string(), (rows() * rows()).to_string());
+  ASSERT_NE(sharding_of(sum), nullptr);
+  EXPECT_EQ(*sharding_of(sum), by_rows);
+  ASSERT_NE(sharding_of(product), nullptr);
+  EXPECT_EQ(*sharding_of(product), whole);
+
+  const auto wanted = jit([](const Array& a) { return a + 1; }, {.out_shardings = {by_rows}});
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_NE(sharding_of(wanted(rows())), nullptr);
+    EXPECT_EQ(*sharding_of(wanted(rows())), by_rows);
+  }
+  const auto compiled = wanted.lower(rows()).compile();
+  EXPECT_EQ(*sharding_of(compiled(rows())), by_rows);
+  // Inside another function, and under a transformation.
+  EXPECT_EQ(jit([&](const Array& a) { return wanted(a) * 2; })(rows()).to_string(),
+            ((rows() + 1) * 2).to_string());
+  EXPECT_EQ(grad([&](const Array& a) { return numpy::sum(wanted(a) * a); })(rows()).to_string(),
+            (rows() * 2 + 1).to_string());
+
+  const auto call = [&](JitOptions options) {
+    return error_of([&] { jit(add, std::move(options))(rows(), rows()); });
+  };
+  EXPECT_NE(call({.in_shardings = {by_rows, by_rows, by_rows}})
+                .find("jit: in_shardings has 3 shardings for 2 arrays; give one for each"),
+            std::string::npos);
+  EXPECT_NE(call({.in_shardings = {NamedSharding{by_rows.mesh, {{}, {"x"}}}}})
+                .find("jit: in_shardings: argument 0: dimension 1 of f32[4,2] must be a multiple"),
+            std::string::npos);
+  EXPECT_NE(call({.out_shardings = {by_rows, by_rows, by_rows}})
+                .find("jit: out_shardings has 3 shardings for 2 arrays"),
+            std::string::npos);
+  EXPECT_NE(call({.out_shardings = {NamedSharding{by_rows.mesh, {{}, {"x"}}}}})
+                .find("jit: out_shardings: result[0]: dimension 1"),
+            std::string::npos);
+}
+
+TEST(CustomPartitioning, RunsItsFunctionOnShards) {
+  const NamedSharding by_rows{mesh_of({{"x", 4}}), {{"x"}}};
+  std::vector<PartitionSpec> seen;
+  const auto partition = [&](const SpreadCall& call) -> ShardFunction {
+    seen = {call.operands[0].spec, call.results[0].spec};
+    const auto local = [](std::span<const Array> shards) {
+      return std::vector<Array>{lax::psum(numpy::sum(shards[0], 0), "x") + 100};
+    };
+    return {local, {{{"x"}}}, {{}}};
+  };
+  const auto rule = [](const SpreadCall&) {
+    return ShardingRule("n d -> d", {.reduction_factors = {"n"}});
+  };
+  const auto summed =
+      custom_partitioning([](const Array& x) { return numpy::sum(x, 0); },
+                          {.name = "summed", .partition = partition, .sharding_rule = rule});
+  EXPECT_EQ(jit(summed)(rows()).to_string(), "[16.0, 20.0]");
+  EXPECT_TRUE(seen.empty());
+  const Array spread = device_put(rows(), by_rows);
+  EXPECT_EQ(jit(summed)(spread).to_string(), "[116.0, 120.0]");
+  EXPECT_EQ(summed(spread).to_string(), "[116.0, 120.0]");
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0], (PartitionSpec{{"x"}, {}}));
+  EXPECT_EQ(seen[1], (PartitionSpec{{}}));
+  const auto gradient = grad([&](const Array& x) { return numpy::sum(summed(x) * 3); });
+  EXPECT_EQ(gradient(spread).to_string(), numpy::full({4, 2}, Array(3.F)).to_string());
+
+  const auto compiled = jit(summed).lower(spread).compile();
+  const DividedRun run = compiled.divided();
+  ASSERT_EQ(run.calls.size(), 1U);
+  EXPECT_TRUE(run.calls[0].is_divided());
+  EXPECT_NE(to_text(run.calls).find("custom_partitioning is divided by its partition over x"),
+            std::string::npos);
+  EXPECT_TRUE(jit(summed).lower(rows()).compile().divided().calls.empty());
+
+  EXPECT_NE(error_of([] {
+              custom_partitioning([](const Array& x) { return x; }, {.name = "f"});
+            }).find("custom_partitioning(f): partition is missing"),
+            std::string::npos);
+  const auto wrong =
+      custom_partitioning([](const Array& x) { return x; },
+                          {.name = "g", .partition = [](const SpreadCall&) -> ShardFunction {
+                             return {[](std::span<const Array> shards) {
+                                       return std::vector(shards.begin(), shards.end());
+                                     },
+                                     {{{"x"}}, {}},
+                                     {{}}};
+                           }});
+  EXPECT_NE(error_of([&] {
+              jit(wrong)(spread);
+            }).find("custom_partitioning(g): partition gave 2 specs for 1 operands"),
             std::string::npos);
 }
 

@@ -12,6 +12,7 @@ import farcall.numpy as fnp
 import numpy as np
 from farcall import ffi, lax
 from farcall.experimental import io_callback
+from farcall.experimental.custom_partitioning import custom_partitioning
 from handler_library import load
 
 Function = Callable[..., Any]
@@ -41,6 +42,17 @@ def with_own_vmap(f: Function) -> Function:
         axes = tuple(0 if batched else None for batched in in_batched)
         results = fc.vmap(f, axes, axis_size=axis_size)(*args)
         return results, fc.tree.map(lambda _: True, results)
+
+    return wrapped
+
+
+def with_own_partition(f: Function) -> Function:
+    wrapped = custom_partitioning(f)
+
+    @wrapped.def_partition
+    def partition(mesh: Any, args: Any, result: Any) -> Any:
+        of_args, of_result = fc.tree.map(lambda part: part.sharding, (args, result))
+        return mesh, f, of_result, of_args
 
     return wrapped
 

@@ -52,6 +52,10 @@ def custom_vmap(w: Writer) -> None:
     _call(w, "rules.with_own_vmap({f0})", closed=True)
 
 
+def custom_partitioning(w: Writer) -> None:
+    _call(w, "rules.with_own_partition({f0})")
+
+
 # ---- transformations of inner functions ----
 
 
@@ -163,3 +167,4 @@ def shard_map(w: Writer) -> None:
 
 OPERATIONS = [jit, jit, checkpoint, named_call, custom_jvp, custom_jvp, custom_vjp, custom_vmap]
 OPERATIONS += [vmap, vmap, jvp, vjp, grad, collective, collective, linear_function, shard_map]
+OPERATIONS += [custom_partitioning]
