@@ -126,8 +126,9 @@ void add_call_options(CLI::App& command, CallOptions& o) {
   command.add_option("--filter", o.filter,
                      "Of a library, only handlers with this text in their names");
   command
-      .add_option("--arg", o.arguments,
-                  "An argument: 'f32[N,64]', 's32[]', 'f32[(N+1)//2]'. Letters are sizes that are varied")
+      .add_option(
+          "--arg", o.arguments,
+          "An argument: 'f32[N,64]', 's32[]', 'f32[(N+1)//2]'. Letters are sizes that are varied")
       ->allow_extra_args(false)
       ->group("The call");
   command.add_option("--ret", o.results, "A result")->allow_extra_args(false)->group("The call");
