@@ -213,6 +213,7 @@ Role role_of(const Program& program, const Equation& equation) {
 
 std::optional<Extent> extent_in(const Program& program, const Equation& equation, Role role,
                                 const Extents& extents, Domain& domain) {
+  if (domain.reduces_columns) return std::nullopt;
   Domain grown = domain;
   std::optional<Extent> found;
   switch (role) {
@@ -258,6 +259,7 @@ std::vector<std::optional<Extent>> extents_of_cluster(const Program& body, Domai
   Inside inside(0);
   for (int i = 0; i < 2; ++i) {
     inside = Inside(body.variable_types.size());
+    domain.reduces_columns = false;
     for (const Equation& equation : body.equations) {
       const auto extent = extent_in(body, equation, role_of(body, equation), inside, domain);
       FARCALL_ASSERT(extent.has_value());

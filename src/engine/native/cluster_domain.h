@@ -15,7 +15,7 @@ struct Domain {
   int64_t size = 1;
   int64_t columns = 0;           // of a row; 0 where nothing depends on the rows
   bool has_reduction = false;    // of rows
-  bool reduces_columns = false;  // in the end
+  bool reduces_columns = false;  // after which nothing fits
 
   int64_t rows() const { return columns == 0 ? 1 : size / columns; }
 };

@@ -178,6 +178,7 @@ class ClusterPlanner {
 
   // The rows are computed where the reduction reads them; the output is its own.
   void add_column_reduction(const Equation& equation) {
+    FARCALL_ASSERT(std::ranges::count(body_.outputs, Atom::variable(equation.outputs[0])) == 1);
     const DType from = body_.type_of(equation.inputs[0]).dtype(), dtype = compute_dtype(from);
     const size_t found =
         converted(found_[equation.inputs[0].index], make_conversion(from, dtype), dtype);
@@ -235,10 +236,7 @@ class ClusterPlanner {
       const Conversion load = make_conversion(types[i].dtype(), spec.loads[i]);
       inputs[i] = repeated(converted(inputs[i], load, spec.loads[i]), extent);
     }
-    const Draft draft = {.kind = Kind::kLoop,
-                         .inputs = std::move(inputs),
-                         .loop = spec.loop.loop,
-                         .extra = spec.extra};
+    const Draft draft = {Kind::kLoop, std::move(inputs), 0, spec.loop.loop, spec.extra};
     const Conversion store = make_conversion(spec.loop.result, type.dtype());
     const size_t made =
         add_step(draft, extent, static_cast<uint32_t>(byte_width(spec.loop.result)));
@@ -376,8 +374,7 @@ class ClusterPlanner {
   Phase phase_of(Draft& draft) {
     Register& output = registers_[draft.output];
     if (output.extent == Extent::kScalar) return Phase::kOnce;
-    const bool is_result = output.home == Register::Home::kBase;
-    if (is_result) return Phase::kPerTile;
+    if (output.home == Register::Home::kBase) return Phase::kPerTile;  // a result
     if (draft.kind == Kind::kFill) return Phase::kPerThread;
     const bool is_of_columns = draft.kind == Kind::kRepeatColumns;
     if (is_of_columns && plan_->tile_rows == 1) {
