@@ -68,10 +68,10 @@ void check_attributes(const FARCALL_FFI_Attrs& attributes, std::span<const std::
   for (int64_t i = 0; i < attributes.size; ++i) {
     const std::string_view name = text_of(*attributes.names[i]);
     if (std::ranges::find(names, name) != names.end()) continue;
-    invalid_argument(names.empty()
-                         ? fmt::format("it takes no attributes, the call has \"{}\"", name)
-                         : fmt::format("it takes the attributes {}, the call has \"{}\"",
-                                       fmt::join(names, ", "), name));
+    invalid_argument(
+        names.empty() ? fmt::format("the function takes no attributes, the call has \"{}\"", name)
+                      : fmt::format("the function takes the attributes {}, the call has \"{}\"",
+                                    fmt::join(names, ", "), name));
   }
 }
 

@@ -104,7 +104,7 @@ def test_attributes_of_a_jitted_function() -> None:
     fixed = export_handler(jitted, x, exponent=1)
     np.testing.assert_array_equal(call(fixed, ((2,), "float32"))(x, offset=2.0)[0], [5, 6])
     text = failure(fixed, x, results=[((2,), "float32")], exponent=3)
-    assert 'powers: it takes the attributes offset, the call has "exponent"' in text
+    assert 'powers: the function takes the attributes offset, the call has "exponent"' in text
     with pytest.raises(ValueError, match="static_argnames"):
         export_handler(softmax, static_argnames="axis")
 

@@ -371,7 +371,7 @@ double count_of(const std::string& expression, const Sizes& sizes) {
   const SizeExpression count(expression, "bench: " + farcall::quoted(expression));
   for (const std::string& letter : count.letters()) {
     if (sizes.contains(letter)) continue;
-    throw Failure(kUsage, fmt::format("bench: {}: {} is no letter of the operands.",
+    throw Failure(kUsage, fmt::format("bench: {}: {} is not a letter of the operands.",
                                       farcall::quoted(expression), letter));
   }
   return count.value(sizes);

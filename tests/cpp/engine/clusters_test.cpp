@@ -385,16 +385,6 @@ TEST(Clusters, OfColumnsWithReductions) {
   }
 }
 
-// Of programs that somebody wrote, not of those that are formed.
-TEST(Clusters, ThatReadWhatTheyReduceColumnsToAreRefused) {
-  EXPECT_THROW(
-      compile(parse_program("{ lambda ; a:f32[4,8]. let x:f32[8] = cluster[jaxpr={ lambda ; "
-                            "a:f32[4,8]. let b:f32[4,8] = neg a c:f32[8] = reduce_sum[axes=(0,)] b "
-                            "d:f32[8] = exp c in (d,) }] a in (x,) }"),
-              host_device()),
-      Error);
-}
-
 TEST(Clusters, OfAReductionOverEverything) {
   expect_same_bits(
       "{ lambda ; a:f32[60,20]. let b:f32[60,20] = mul a a c:f32[] = reduce_sum[axes=(0, 1)] b "

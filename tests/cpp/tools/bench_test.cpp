@@ -89,7 +89,7 @@ TEST(Bench, RefusesWrongOptions) {
     EXPECT_EQ(result.exit_code, 2) << result.output;
     return result.output;
   };
-  EXPECT_THAT(message({"--flops", "2*K"}), HasSubstr("\"2*K\" is no count"));
+  EXPECT_THAT(message({"--flops", "2*K"}), HasSubstr("K is not a letter of the operands"));
   EXPECT_THAT(message({"--plot", "times.jpg"}), HasSubstr(".svg or .png"));
   EXPECT_THAT(message({"--compare", "/no/such.json"}), HasSubstr("is not a JSON file"));
 }

@@ -225,7 +225,10 @@ void reduce_piece(const ReducePlan& plan, const std::byte* x, int64_t size, void
   for (int64_t start = 0; start < size; start += kBlock) {
     const int64_t count = std::min(size - start, kBlock);
     plan.load.run(x + static_cast<size_t>(start) * plan.load.source_width, block, count);
-    loop(block, count, accumulators, plan.identity);
+    const size_t column = plan.is_inner_reduced ? 0 : static_cast<size_t>(start);
+    loop(block, count,
+         static_cast<std::byte*>(accumulators) + column * plan.reducer.accumulator_width,
+         plan.identity);
   }
 }
 
