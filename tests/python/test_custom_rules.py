@@ -388,7 +388,7 @@ def named_rule(primals, tangents):
         (
             lambda: jvp_of(lambda p, t: (p[0], (t[0],))),
             TypeError,
-            r"one structure; primal results have PyTreeDef\(\*\), tangent results have",
+            r"of the same structure; primal results have PyTreeDef\(\*\), tangent results have",
         ),
         (
             lambda: jvp_of(lambda p, t: (p[0], np.int32(1))),
@@ -403,7 +403,7 @@ def named_rule(primals, tangents):
         (
             lambda: jvp_of(lambda p, t: ((p[0], 1), (t[0], 1)), lambda x: (x, 1)),
             TypeError,
-            r"tangent result\[1\] should be float0\[\]",
+            r"tangent result\[1\] must be float0\[\]",
         ),
         (
             lambda: vjp_of(lambda x: x, lambda r, ct: (ct,)),

@@ -301,7 +301,7 @@ def test_operands_that_vary_together_must_be_linear_together(weigh: ffi.Definiti
         (lambda call, p, t: 3, "must return a pair, got 3 of type int"),
         (lambda call, p, t: ((p[0], p[0]), t), "results: expected 1 arrays, got 2"),
         (lambda call, p, t: (p[0], (t[0], t[0])), "tangents of results: expected 1 arrays, got 2"),
-        (lambda call, p, t: (p[0], t[0][:1]), "tangent of result 0 should have the shape [3]"),
+        (lambda call, p, t: (p[0], t[0][:1]), "tangent of result 0 must have the shape [3]"),
     ],
     ids=["no pair", "results", "tangents", "shape"],
 )

@@ -69,7 +69,7 @@ def test_calls_that_fit(copy: ffi.Definition, rule: str, shapes: Any) -> None:
         (
             "... n, ... n -> ... n, ... n",
             [(2, 3), (5, 3)],
-            '"..." stands for [2], but in operand 1 for [5]',
+            '"..." stands for [2] and, in operand 1, for [5]',
         ),
     ],
 )

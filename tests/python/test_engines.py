@@ -98,7 +98,7 @@ def test_jit_names_its_device(two: list[fc.Device]) -> None:
     with pytest.raises(ValueError, match="is none of backend 'cpu'"):
         fc.jit(lambda x: x, backend="cpu", device=two[0])
     mesh = fc.sharding.Mesh(two, ("x",))
-    with pytest.raises(ValueError, match="names 2 devices"):
+    with pytest.raises(ValueError, match="has 2 devices; it must have one"):
         fc.jit(lambda x: x, device=fc.NamedSharding(mesh, fc.P("x")))
 
 

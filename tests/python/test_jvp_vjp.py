@@ -180,7 +180,7 @@ def identity(x):
         (
             lambda: fc.linearize(identity, X)[1](X[0]),
             ValueError,
-            r"tangents\[0\] should have the sh",
+            r"tangents\[0\] must have the sh",
         ),
         (
             lambda: fc.linear_transpose(identity, 1),
@@ -190,7 +190,7 @@ def identity(x):
         (
             lambda: fc.linear_transpose(identity, X)(X[0]),
             TypeError,
-            "cotangent should have the shape",
+            "cotangent must have the shape",
         ),
         (lambda: fc.linear_transpose(identity, X)((X,)), TypeError, "cotangent should have struct"),
         (

@@ -97,7 +97,7 @@ def test_wrong_options_are_named() -> None:
         fnp.average(x, 1, fnp.ones(4))
     with pytest.raises(ValueError, match=r"average: weights must"):
         fnp.average(x, weights=fnp.ones(3))
-    with pytest.raises(ValueError, match="std: ddof and correction are one"):
+    with pytest.raises(ValueError, match="std: ddof and correction are the same option"):
         fnp.std(x, ddof=1, correction=1)
 
 

@@ -68,7 +68,7 @@ def test_the_programs_have_every_primitive_dtype_rank_and_view() -> None:
         if missing:
             missing -= covered(program)
     assert not missing
-    assert views == set(VIEWS)
+    assert views == {name for name, view in VIEWS.items() if view.engine is None}
     assert {x.dtype.name for x in inputs} == set(KIND_OF)
     assert {x.ndim for x in inputs} == set(range(6))
     assert {0, 1, 2, 3, 4, 5} <= {n for x in inputs for n in x.shape}

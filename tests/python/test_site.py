@@ -119,11 +119,11 @@ def test_every_public_header_has_a_page(site: Path, pages: dict[Path, Page]) -> 
 @pytest.mark.parametrize(
     ("page", "name", "words"),
     [
-        ("namespacefarcall", "clear_caches", "Forgets the programs of eager operations"),
-        ("namespacefarcall", "linear_transpose", "The transpose of a function that is linear"),
+        ("namespacefarcall", "clear_caches", "Clears the caches of programs of eager operations"),
+        ("namespacefarcall", "linear_transpose", "The transpose of a linear function"),
         ("namespacefarcall_1_1ffi", "Buffer", ""),
         ("namespacefarcall_1_1numpy", "mean", ""),
-        ("classfarcall_1_1FfiCall", "operator()", "The results, as many as result_types"),
+        ("classfarcall_1_1FfiCall", "operator()", "Returns as many results as result_types"),
     ],
 )
 def test_cpp_pages_have_what_the_headers_say(site: Path, page: str, name: str, words: str) -> None:

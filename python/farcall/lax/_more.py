@@ -75,12 +75,12 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 def pswapaxes(x: Any, axis_name: str, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchanges dimension ``axis`` of ``x`` with the named axis, which has the same size."""
     _control_flow.check_no_groups("pswapaxes", axis_index_groups)
-    return _core.pswapaxes(x, axis_name, axis)
+    return _core.control_flow.pswapaxes(x, axis_name, axis)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Copies ``x`` of element ``source`` to all elements of the named axis."""
-    return _core.pbroadcast(x, axis_name, source)
+    return _core.control_flow.pbroadcast(x, axis_name, source)
 
 
 def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
