@@ -96,8 +96,8 @@ class NativeExecutable final : public Executable {
                const ExecutionOptions& options) const override {
     if (device().is_host()) [[likely]]
       return execute_on_host(inputs, outputs, options);
-    // Inputs that the run overwrites are copied here unless they are donated: the bytes alone do not
-    // show whether an input is donated.
+    // Inputs that the run overwrites are copied here unless they are donated: the bytes alone do
+    // not show whether an input is donated.
     const std::vector<bool> consumed = consumed_inputs(*this, inputs);
     std::vector<Storage> copies;
     std::vector<const Storage*> bytes;
