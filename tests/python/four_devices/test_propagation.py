@@ -1,5 +1,5 @@
-"""Propagation of specs through programs, forward and backward, to the foreign calls in them; reports
-on these calls; and the shardings of jit.
+"""Propagation of specs through programs, forward and backward, to the foreign calls in them;
+reports on these calls; and the shardings of jit.
 
 The handler multiplies by the number of rows that it gets: by 2 if each device has its part.
 """

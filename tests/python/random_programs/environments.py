@@ -1,7 +1,7 @@
 """The same bits with and without machine code for loops, and on every instruction set.
 
-Environment variables select both at the start of a process, so each environment has its own process,
-which prints a line for each program.
+Environment variables select both at the start of a process, so each environment has its own
+process, which prints a line for each program.
 """
 
 from __future__ import annotations
