@@ -19,9 +19,8 @@ namespace farcall::tools {
 struct Operand {
   DType dtype = DType::kFloat32;
   std::vector<SizeExpression> extents;
-  std::optional<Layout> layout;  // without a value: row-major
-  std::optional<std::pair<int64_t, int64_t>>
-      range;  // of the values; without one: a range that suits the dtype
+  std::optional<Layout> layout;                      // without a value: row-major
+  std::optional<std::pair<int64_t, int64_t>> range;  // of values; none: suits the dtype
 
   // No value if a dimension has no valid size, or if the array has too many bytes.
   std::optional<ShapeDtype> type(const Sizes& sizes) const;

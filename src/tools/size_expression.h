@@ -18,9 +18,7 @@ class SizeExpression {
   // Raises Failure(kUsage) with a message that begins with `what`.
   SizeExpression(std::string_view text, const std::string& what);
 
-  const std::vector<std::string>& letters() const {
-    return letters_;
-  }  // without duplicates, in order
+  const std::vector<std::string>& letters() const { return letters_; }  // each once, in order
   // `sizes` must have a size for each letter. NaN for a division by zero.
   double value(const Sizes& sizes) const;
   // No value if the result is negative, not an integer, or above 2^53.

@@ -190,9 +190,8 @@ class Checker {
   };
   const std::string& text_;
   bool may_differ_;
-  std::map<std::string, std::vector<int64_t>> leading_;  // sizes, by group
-  std::map<std::string, std::pair<int64_t, std::string>>
-      sizes_;  // with the name of the first array that has it
+  std::map<std::string, std::vector<int64_t>> leading_;           // sizes, by group
+  std::map<std::string, std::pair<int64_t, std::string>> sizes_;  // with an array that has it
   std::vector<Compound> compounds_;
 };
 

@@ -178,8 +178,7 @@ bool Assembler::emit_vector(const Inst& inst) {
     }
     case Op::kFloatRound: {
       const Vector x = in_vector(inst.args[0], inst.type, 1), made = vector_target(inst);
-      const auto mode =
-          static_cast<uint8_t>(inst.imm | 8);  // suppresses the exception for inexact results
+      const auto mode = static_cast<uint8_t>(inst.imm | 8);  // no exception if inexact
       if (is_one) {
         is_float ? vroundss(made, x, x, mode) : vroundsd(made, x, x, mode);
       } else {

@@ -125,8 +125,7 @@ Kernel make_pad(Types inputs, Types outputs, const Params* params) {
   for (size_t i = 0; i < config.size(); ++i) {
     const int64_t step = config[i].interior + 1, low = config[i].low;
     const int64_t first = low < 0 ? -low / step + (-low % step != 0 ? 1 : 0) : 0;
-    const int64_t room =
-        to.shape()[i] - 1 - low;  // the last position, relative to that of element 0
+    const int64_t room = to.shape()[i] - 1 - low;  // last position, relative to element 0
     const int64_t last = room < 0 ? -1 : std::min(from.shape()[i] - 1, room / step);
     kept.push_back(std::max<int64_t>(0, last - first + 1));
     num_kept *= kept.back();
