@@ -48,7 +48,7 @@ X = np.arange(16, dtype=np.float32).reshape(8, 2) / 4
 MESH = fc.make_mesh((4,), ("x",))
 GRID = fc.make_mesh((2, 2), ("a", "b"))
 ROWS, WHOLE = (fc.NamedSharding(MESH, fc.P(*spec)) for spec in (("x",), ()))
-FACTOR = 2  # of two rows each
+FACTOR = 2  # each part has two rows
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -297,7 +297,7 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
     batch = np.arange(64, dtype=np.float32).reshape(8, 4, 2)
     mapped = jit(fc.vmap(lambda x: call(x, "plain", vmap_method=method)))
     spread = rows(batch)
-    np.testing.assert_array_equal(mapped(spread), batch * 4)  # of one element's rows
+    np.testing.assert_array_equal(mapped(spread), batch * 4)  # each call has the rows of one element
     told = divisions(mapped, spread)
     if method == "sequential":
         assert [one.rule for one in told] == ["the steps of the scan around it over x"]
@@ -310,7 +310,7 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
     # Divides the rows of each element of the batch.
     inner = fc.device_put(batch, fc.NamedSharding(MESH, fc.P(None, "x")))
     by_rule = jit(fc.vmap(lambda x: call(x, vmap_method="sequential")))
-    np.testing.assert_array_equal(by_rule(inner), batch)  # of one row each
+    np.testing.assert_array_equal(by_rule(inner), batch)  # each call has one row
 
 
 def test_a_loop_with_effects_or_a_carry_is_not_divided() -> None:
@@ -331,6 +331,6 @@ def test_an_operand_without_a_batch_does_not_keep_others_whole() -> None:
         return ffi.ffi_call("spread_add", result, vmap_method="expand_dims")(x, w)
 
     mapped = jit(fc.vmap(add, in_axes=(0, None)))
-    np.testing.assert_array_equal(mapped(rows(), w[0]), X + w + 200)  # of two rows each
+    np.testing.assert_array_equal(mapped(rows(), w[0]), X + w + 200)  # each call has two rows
     (told,) = divisions(mapped, rows(), w[0])
     assert told.rule == "the batch of its vmap over x"

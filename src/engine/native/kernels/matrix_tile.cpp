@@ -393,7 +393,7 @@ void multiply_row(const Product& tile, T* buffer, Tiles& tiles) {
   if (tile.b.column_stride != 1) return multiply_any(tile, buffer, tiles);
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  constexpr int64_t kWide = kRows / 2;  // vectors, as there are registers for the sums
+  constexpr int64_t kWide = kRows / 2;  // vectors whose sums fit in the registers
   const Matrix &a = tile.a, &b = tile.b;
   auto* const c = static_cast<T*>(tile.c);
   for (int64_t first = 0; first < tile.k; first += kDepth) {
