@@ -15,7 +15,7 @@ struct Domain {
   int64_t size = 1;
   int64_t columns = 0;           // of a row; 0 if no value depends on the rows
   bool has_reduction = false;    // has a row reduction
-  bool reduces_columns = false;  // ends with a column reduction
+  bool reduces_columns = false;  // ends with a column reduction; no further equation fits
 
   int64_t rows() const { return columns == 0 ? 1 : size / columns; }
 };

@@ -297,7 +297,7 @@ def test_a_sequential_vmap_of_a_sharded_batch(method: str) -> None:
     batch = np.arange(64, dtype=np.float32).reshape(8, 4, 2)
     mapped = jit(fc.vmap(lambda x: call(x, "plain", vmap_method=method)))
     spread = rows(batch)
-    np.testing.assert_array_equal(mapped(spread), batch * 4)  # each call has the rows of one element
+    np.testing.assert_array_equal(mapped(spread), batch * 4)  # rows of one element
     told = divisions(mapped, spread)
     if method == "sequential":
         assert [one.rule for one in told] == ["the steps of the scan around it over x"]
